@@ -24,7 +24,7 @@ from gui.window.window import MainWindow
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.blocks import SignalBlock
-from monitor.messages.health import Counts, Health
+from monitor.messages.health import Health, StreamCounts
 
 RATE, N_PAIRS, WINDOW, SPAN = 1000.0, 8, 2.0, 60.0
 SIZE = 1600, 1000
@@ -109,7 +109,7 @@ def update(history: History, received: ReceivedMessages, view: View) -> None:
 
 def health(received: int) -> Health:
     """Return what a service that lacks nothing would say of itself."""
-    return Health("bench", "receiving", Counts(received), RATE, RATE)
+    return Health("bench", "receiving", StreamCounts(received), RATE, RATE)
 
 
 def sent(seconds: float, n_ticks: int) -> Iterator[ReceivedMessages]:

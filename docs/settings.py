@@ -47,7 +47,7 @@ def _listed(field: SettingField) -> str:
 def _default(field: SettingField) -> str:
     if field.info.is_required():
         return "to be given"
-    if field.may_be_left_out or field.kind == "several" or field.default in (None, "", ()):
+    if field.has_dynamic_default or field.kind == "several" or field.default in (None, "", ()):
         return field.default_text
     if field.kind == "switch":
         return f"`{str(field.default).lower()}`"

@@ -60,7 +60,7 @@ class AlarmSummary:
 def summary(alarms: Iterable[Alarm]) -> AlarmSummary:
     """Return what stands of `alarms`."""
     everything = tuple(alarms)
-    standing = [alarm for alarm in everything if alarm.standing]
+    standing = [alarm for alarm in everything if alarm.is_annunciated]
     trips = sum(alarm.severity is Severity.TRIP for alarm in standing)
     return AlarmSummary(
         trips,
@@ -90,7 +90,7 @@ def _rank(alarm: Alarm) -> tuple[int, bool, float, str]:
 
 def worst_of(alarms: Iterable[Alarm], actuator: str) -> tuple[Alarm | None, int]:
     """Return the gravest alarm of an actuator that stands, and how many more of it do; trips come before all else."""
-    standing = [alarm for alarm in alarms if alarm.actuator == actuator and alarm.standing]
+    standing = [alarm for alarm in alarms if alarm.actuator == actuator and alarm.is_annunciated]
     if not standing:
         return None, 0
     return min(standing, key=lambda alarm: (severity_level(alarm.severity) is not Level.BAD, _rank(alarm))), (

@@ -16,9 +16,8 @@ from gui.model.series import ResultHistory, SignalHistory
 from gui.model.service_state import ServiceState, service_state
 from gui.model.timeline import Timeline
 from monitor.messages.alarms import Alarm
-from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples, SignalBlock, Stream
+from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples, SignalBlock, Stream, TransferBlock
 from monitor.messages.health import Health
-from monitor.messages.transfer import TransferBlock
 
 # s by which the time of a block may be off where it still goes on from the one before
 _LATE = 0.1

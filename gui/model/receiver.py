@@ -12,9 +12,8 @@ from threading import Lock, Thread
 from typing import Protocol, Self
 
 from monitor.messages.alarms import AlarmReport
-from monitor.messages.blocks import Event, ResultBlock, SignalBlock
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock, TransferBlock
 from monitor.messages.health import Health
-from monitor.messages.transfer import TransferBlock
 
 Streamed = SignalBlock | ResultBlock | Event
 _Published = ResultBlock | TransferBlock | SignalBlock | AlarmReport | Health | Event

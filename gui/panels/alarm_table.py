@@ -84,7 +84,7 @@ class AlarmTable(ListModel):
         return next((row for row, alarm in enumerate(self._rows) if alarm.name == name), -1)
 
     def _list(self) -> None:
-        wanted = [a for a in self._alarms if self._with_normal or a.standing or a.state in _LISTED]
+        wanted = [a for a in self._alarms if self._with_normal or a.is_annunciated or a.state in _LISTED]
         before, rows = self._rows, in_order(wanted)
         if [alarm.name for alarm in before] != [alarm.name for alarm in rows]:
             self.beginResetModel()
@@ -116,9 +116,9 @@ class AlarmTable(ListModel):
         return None
 
     def _brush(self, alarm: Alarm, column: int) -> QBrush | None:
-        if column == 0 and alarm.standing:
+        if column == 0 and alarm.is_annunciated:
             return QBrush(QColor(level_colour(self._theme, severity_level(alarm.severity))))
-        quiet = not alarm.standing or column == len(_HEADINGS) - 1
+        quiet = not alarm.is_annunciated or column == len(_HEADINGS) - 1
         gone = column in (2, 3) and not alarm.active
         return QBrush(QColor(self._theme.muted)) if quiet or gone or self._old else None
 
@@ -127,7 +127,7 @@ def _text(alarm: Alarm, column: int) -> str:
     match column:
         case 0:
             # an empty shape: it is watched, and nothing is wrong
-            shape = severity_shape(alarm.severity) if alarm.standing else "○"
+            shape = severity_shape(alarm.severity) if alarm.is_annunciated else "○"
             return f"{shape} {severity_word(alarm.severity)}"
         case 1:
             return alarm_source(alarm)

@@ -220,7 +220,7 @@ def _value_of(model: BaseModel, field: SettingField) -> Any:
     """Return the value of a setting; None where it is not set and that differs from its default."""
     value: Any = model
     for part in field.path:
-        if field.may_be_left_out and part not in value.model_fields_set:
+        if field.has_dynamic_default and part not in value.model_fields_set:
             return None
         value = getattr(value, part)
     return value

@@ -17,9 +17,8 @@ from gui.wording.event_text import counted_before, severity_shape, severity_word
 from gui.wording.numbers import DASH, instant_text, number, shortened
 from monitor.alarms.text import format_value
 from monitor.messages.alarms import Alarm, Severity
-from monitor.messages.blocks import Samples
+from monitor.messages.blocks import Samples, TransferBlock
 from monitor.messages.headline import HEADLINE, LABELS, contradicting
-from monitor.messages.transfer import TransferBlock
 
 # no full block: it would touch the line above
 _BARS = "▁▂▃▄▅▆▇"
@@ -80,7 +79,7 @@ def alarm_lines(alarms: Sequence[Alarm], width: int, room: int, *, silent: str =
         heading += f" ({silent})"
     style = _ALARM_STYLES[Severity.TRIP if found.trips else Severity.WARN]
     yield _cut(Text(f"{heading} ".ljust(width, "─"), style=style), width)
-    for alarm in in_order(alarm for alarm in alarms if alarm.standing)[: room - 1]:
+    for alarm in in_order(alarm for alarm in alarms if alarm.is_annunciated)[: room - 1]:
         line = Text(f"{instant_text(alarm.time):>10}  ", style="dim")
         line.append(
             f"{severity_shape(alarm.severity)} {severity_word(alarm.severity)}  ",

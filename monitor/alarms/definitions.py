@@ -223,7 +223,7 @@ def missing_values(limits: Sequence[LimitSettings], columns: Sequence[Column]) -
 def _on_columns(
     limits: Sequence[LimitSettings], columns: Sequence[Column], notes: list[str]
 ) -> Iterator[AlarmDefinition]:
-    own = {(limit.called, limit.actuator) for limit in limits if limit.actuator}
+    own = {(limit.alarm_name, limit.actuator) for limit in limits if limit.actuator}
     for limit in limits:
         if limit.value.startswith(HEALTH_PREFIX):
             metric = limit.value.removeprefix(HEALTH_PREFIX)
@@ -234,7 +234,11 @@ def _on_columns(
             for position, column in enumerate(columns)
             # a limit for one actuator replaces the one for all
             if column.name == limit.value
-            and (column.actuator == limit.actuator if limit.actuator else (limit.called, column.actuator) not in own)
+            and (
+                column.actuator == limit.actuator
+                if limit.actuator
+                else (limit.alarm_name, column.actuator) not in own
+            )
         ]
         if not matching and not any(_same(column, limit) for column in columns):
             notes.append(_missing_note(limit, columns))
@@ -255,7 +259,7 @@ def _both(
             continue
         low, high = limit.bounds(boundary)
         alarm = Alarm(
-            name=".".join(filter(None, (actuator, limit.called, severity))),
+            name=".".join(filter(None, (actuator, limit.alarm_name, severity))),
             value=limit.value,
             actuator=actuator,
             unit="" if unit == "1" else unit,

@@ -33,8 +33,10 @@ def print_alarms(alarms: Iterable[Alarm]) -> None:
     table = Table()
     for heading in ("", "alarm", "state", "value", "normal", "since s", "advice"):
         table.add_column(heading, justify="right" if heading in ("value", "since s") else "left")
-    for alarm in sorted(alarms, key=lambda a: (not a.standing, not a.needs_acknowledgement, a.severity, a.name)):
-        standing = alarm.standing
+    for alarm in sorted(
+        alarms, key=lambda a: (not a.is_annunciated, not a.needs_acknowledgement, a.severity, a.name)
+    ):
+        standing = alarm.is_annunciated
         table.add_row(
             _SHAPES[alarm.severity] if standing else "",
             Text(alarm.name),

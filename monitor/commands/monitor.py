@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from monitor.config import ResultSettings, Settings
-    from monitor.messages.health import Counts
+    from monitor.messages.health import StreamCounts
     from monitor.recording import Recorder
     from monitor.transport.zeromq.request_server import ZmqRequestServer
 
@@ -72,7 +72,7 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals)
     from monitor.commands.console_sink import ConsoleSink
     from monitor.engine.monitor import MAX_ROWS_PER_SECOND, Monitor, warm_up
     from monitor.ensembles.plan_files import open_plan
-    from monitor.messages.health import Recording
+    from monitor.messages.health import RecordingStatus
     from monitor.service.service import Service
     from monitor.transport.base import FaultReporter
     from monitor.transport.zeromq.results import ResultPublisher
@@ -156,7 +156,9 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals)
             alarms=alarms,
             rig=stream.rig,
             stale_after=stream.stale_after,
-            recording=Recording if recorder is None else lambda: recording_state(recorder, disk, service.dropped),
+            recording=RecordingStatus
+            if recorder is None
+            else lambda: recording_state(recorder, disk, service.dropped),
             unpublished=lambda: results.dropped,
             broker=broker.state,
             fault=lambda: "; ".join(filter(None, [guard.trouble(), *(each.fault for each in reporters)])),
@@ -189,7 +191,7 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals)
     return 0 if recorder is None else _report_recording(recorder, log)
 
 
-def _log_counts(counts: Counts, log: Callable[[str], None]) -> None:
+def _log_counts(counts: StreamCounts, log: Callable[[str], None]) -> None:
     log(
         f"{counts.received} samples received, {counts.lost} lost, {counts.duplicates} duplicate, "
         f"{counts.reordered} late, {counts.rejected} messages rejected, {counts.restarts} restarts"

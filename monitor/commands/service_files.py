@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from monitor.alarms.monitor import AlarmMonitor
     from monitor.commands.process import StopSignals
     from monitor.config import Settings
-    from monitor.messages.health import Recording
+    from monitor.messages.health import RecordingStatus
     from monitor.recording import Recorder
     from monitor.recording.alarm_file import AlarmStateFile
     from monitor.wire.native import Encoder
@@ -50,11 +50,11 @@ def open_recorder(settings: Settings, encoder: Encoder) -> Recorder:
     return RecorderProcess(path, stored, interval, encoder=encoder) if POSSIBLE else RunWriter(path, stored, interval)
 
 
-def recording_state(recorder: Recorder, disk: DiskSpace, dropped: int) -> Recording:
+def recording_state(recorder: Recorder, disk: DiskSpace, dropped: int) -> RecordingStatus:
     """Return the state of the recording for the health report; `dropped`: samples that the service dropped itself."""
-    from monitor.messages.health import Recording
+    from monitor.messages.health import RecordingStatus
 
-    return Recording(
+    return RecordingStatus(
         str(recorder.path),
         recorder.recorded,
         recorder.unrecorded + dropped,

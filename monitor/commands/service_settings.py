@@ -109,8 +109,8 @@ def with_alarms(settings: Settings, given: list[str]) -> Settings:
     for value in values:
         if values.count(value) > 1:
             raise ValueError(f"--alarm {value}: given twice; write {value}=WARN:TRIP, bounds as LOW..HIGH")
-    replaced = {(limit.called, limit.actuator) for limit in limits}
-    others = [limit for limit in settings.alarms.limit if (limit.called, limit.actuator) not in replaced]
+    replaced = {(limit.alarm_name, limit.actuator) for limit in limits}
+    others = [limit for limit in settings.alarms.limit if (limit.alarm_name, limit.actuator) not in replaced]
     alarms: AlarmSettings = settings.alarms.model_copy(update={"limit": (*others, *limits)})
     return settings.model_copy(update={"alarms": AlarmSettings.model_validate(alarms.model_dump())})
 

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from monitor.commands.options import add_setting
-from monitor.messages.health import Broker
 from monitor.system.default_endpoints import PLOTJUGGLER, PROMETHEUS
 
 if TYPE_CHECKING:
     from monitor.config import Settings, ViewerSettings
     from monitor.messages.alarms import AlarmReport
-    from monitor.messages.blocks import Event, ResultBlock, SignalBlock
+    from monitor.messages.blocks import Event, ResultBlock, SignalBlock, TransferBlock
     from monitor.messages.health import Health
-    from monitor.messages.transfer import TransferBlock
     from monitor.recording import Recorder
     from monitor.transport.base import RequestServer, Sink
     from monitor.transport.mqtt.payloads import RecordingResult
@@ -36,7 +34,7 @@ class BrokerConnection:
 
     sinks: Sequence[Sink] = ()
     request_servers: Sequence[RequestServer] = ()
-    state: Callable[[], Broker] = Broker
+    state: Callable[[], BrokerStatus] = BrokerStatus
     close: Callable[[], None] = lambda: None
 
 

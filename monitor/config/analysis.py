@@ -1,4 +1,4 @@
-"""The settings of what is computed: the indicators, and the reliability of a model."""
+"""Settings of the indicators and of the reliability of a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _rising(band: tuple[float, float]) -> tuple[float, float]:
 
 def _not_falling(limit: tuple[float, float]) -> tuple[float, float]:
     if limit[0] > limit[1]:
-        raise ValueError("must be [reject under, accept from], the first not above the second")
+        raise ValueError("must be [reject below, accept from], the first not above the second")
     return limit
 
 
@@ -39,34 +39,34 @@ def _measure_label(name: str) -> str:
 
 
 class IndicatorSettings(Section):
-    """The settings of the indicators; see their classes for the equations."""
+    """Settings of the indicators; the equations are in their classes."""
 
     measures: Annotated[tuple[Measure, ...], Field(min_length=1)] = setting(
         MEASURES,
         "Measures",
-        "Indicators that are computed; each that is left out saves its time.",
+        "Indicators to compute; each one omitted saves computing time.",
         labels=tuple(map(_measure_label, CATALOGUE)),
     )
     window: Window = setting(
         2.0,
         "Window",
-        "Length of the sliding window: 2.5 cycles of the slowest motion that matters; a longer one answers later.",
+        "Length of the sliding window: 2.5 cycles of the slowest motion of interest; a longer one responds later.",
         unit="s",
     )
     every: Annotated[int, Field(ge=1, lt=1 << 31)] = setting(
         1,
         "Decimation",
-        "A row of results at every N-th sample; values do not change.",
+        "A row of results for every N samples; the values do not depend on it.",
         unit="samples",
         empty="at most 200 rows a second",
     )
     band: Band | None = setting(
-        None, "Band", "Where the dominant frequency is sought.", unit="Hz", empty="up to a tenth of the sample rate"
+        None, "Band", "Range of the dominant frequency.", unit="Hz", empty="up to a tenth of the sample rate"
     )
     bandpass: Band | None = setting(
         None,
         "Band-pass filter",
-        "Filters command, measured and force alike before anything is computed.",
+        "Filters command, measured and force alike before all computations.",
         unit="Hz",
         empty="no filter",
     )
@@ -82,24 +82,24 @@ class IndicatorSettings(Section):
     image_correction: bool = setting(
         True,
         "Negative-frequency correction",
-        "Removes what the negative frequency adds to FDB's bin; without it FDB is inexact for a few cycles.",
+        "Removes the negative-frequency image from FDB's bin; without it FDB is inexact for a few cycles.",
     )
     delay_of: Literal["motion", "tone"] = setting(
         "motion",
         "FDB delay",
-        "FDB's delay of the whole motion, right in an earthquake too; or of the dominant tone, as printed.",
+        "FDB's delay of the whole motion, correct in an earthquake too; or of the dominant tone, as printed.",
         labels=("of the motion", "of the tone, as printed"),
     )
     noise_correction: bool = setting(
         True, "PAEI noise correction", "Without it PAEI is the regression of the printed equation."
     )
     gate: NotNegative = setting(
-        0.0, "Gate", "Smallest amplitude of the command that gets a value, in the command's unit."
+        0.0, "Gate", "Smallest amplitude of the command with valid values, in the command's unit."
     )
     relative_gate: Annotated[float, Field(ge=0.0, lt=1.0)] = setting(
-        0.02, "Relative gate", "The same, as a share of the largest amplitude that has lasted two windows."
+        0.02, "Relative gate", "Likewise, as a share of the largest amplitude sustained for two windows."
     )
-    max_delay: Positive = setting(0.1, "Largest delay", "The largest delay that correlation looks for.", unit="s")
+    max_delay: Positive = setting(0.1, "Largest delay", "Largest delay that the correlation searches.", unit="s")
     transfer_segment: Window = setting(
         4.0, "Transfer-function segment", "Frequency resolution is 1 / this length.", unit="s"
     )
@@ -109,27 +109,27 @@ class IndicatorSettings(Section):
 
 
 class ReliabilityLimits(Section):
-    """Limits of the reliabilities, [reject under, accept from]; those that are not given decide nothing."""
+    """Limits of the reliabilities, [reject below, accept from]; those not given are not used in the decision."""
 
     instantaneous: Limit | None = setting(
         None,
         "Instantaneous limits",
-        "Rejected under the first, accepted from the second, 0 to 1.",
+        "Rejected below the first, accepted from the second, 0 to 1.",
         empty="no decision",
     )
     first_passage: Limit | None = setting(
-        None, "First-passage limits", "The same of the first-passage reliability.", empty="no decision"
+        None, "First-passage limits", "Likewise for the first-passage reliability.", empty="no decision"
     )
     accumulated: Limit | None = setting(
-        None, "Accumulated limits", "The same of the accumulated reliability.", empty="no decision"
+        None, "Accumulated limits", "Likewise for the accumulated reliability.", empty="no decision"
     )
     windowed: Limit | None = setting(
-        None, "Windowed limits", "The same of the windowed reliability.", empty="no decision"
+        None, "Windowed limits", "Likewise for the windowed reliability.", empty="no decision"
     )
 
 
 class ReliabilitySettings(Section):
-    """The reliability of a model: ensemble and channel it predicts, tolerance, limits of a decision."""
+    """Reliability of a model: its ensemble and channel, tolerance, limits of the decision."""
 
     channel: Names = setting(
         (), "Channel", "The channel that the ensemble predicts; one for each of several sites.", empty="no model"
@@ -163,16 +163,16 @@ class ReliabilitySettings(Section):
     reference: Positive | None = setting(
         None,
         "Reference",
-        "Reference of floored and peak, in the channel's unit.",
+        "Reference value of floored and peak, in the channel's unit.",
         empty="rms or peak of the model's mean",
     )
-    start: Time = setting(0.0, "Start", "The model's time 0, after the rig's first sample.", unit="s")
+    start: Time = setting(0.0, "Start", "Time of the model's start after the rig's first sample.", unit="s")
     shift: Time = setting(
-        0.0, "Shift", "How much later the channel is read, as synchroscope validate finds it.", unit="s"
+        0.0, "Shift", "Time by which the channel is read later, as found by synchroscope validate.", unit="s"
     )
     window: Window = setting(1.0, "Window", "Length of the windowed reliability's window.", unit="s")
     after: NotNegative | None = setting(
-        None, "Earliest decision", "Time before which nothing is decided.", unit="s", empty="a tenth of the ensemble"
+        None, "Earliest decision", "Time before the first decision.", unit="s", empty="a tenth of the ensemble"
     )
     limits: ReliabilityLimits = ReliabilityLimits()
 

@@ -1,4 +1,4 @@
-"""What settings are made of: sections, settings with what forms, options, tables and errors say of them, numbers."""
+"""Sections and fields of settings; titles, units and help are the source of forms, options, tables and errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
-# a window of a day: longer ones are a slip of the unit, and would not fit in memory
+# up to a day: a longer window is a mistake of the unit, and would not fit in memory
 Window = Annotated[float, Field(gt=0.0, le=86400.0)]
 Time = Annotated[float, Field(allow_inf_nan=False)]
 # a single name may be written without brackets
@@ -26,7 +26,7 @@ Opens = Literal["", "file", "files", "folder", "bind", "connect"]
 
 
 class Section(BaseModel):
-    """A table of settings: frozen, and unknown keys are refused."""
+    """Table of settings: frozen, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -43,15 +43,15 @@ def setting(
     shown: bool = True,
     **checks: Any,
 ) -> Any:
-    """Return a pydantic field with all that is said of it: the one source of forms, options, tables and errors.
+    """Return a pydantic field with its title, help and unit: the one source of forms, options, tables and errors.
 
     Parameters
     ----------
-    title, description, unit : its label, what it does in a sentence or two, and the unit behind its value.
-    empty : what applies where nothing is given.
-    labels : words for the values of a choice, in the order of its type, None first.
-    opens : a path that can be picked, or an endpoint that is bound or connected to.
-    shown : False for what has no editor in a form.
+    title, description, unit : label, help in a sentence or two, and unit of the value.
+    empty : meaning of an empty value.
+    labels : labels of the values of a choice, in the order of its type, None first.
+    opens : kind of path to browse for, or whether an endpoint is bound or connected.
+    shown : False for a setting without an editor in forms.
     checks : limits, as `pydantic.Field` takes them.
     """
     extra: dict[str, Any] = {"unit": unit, "empty": empty, "labels": labels, "opens": opens, "shown": shown}
@@ -60,39 +60,39 @@ def setting(
 
 @dataclass(frozen=True)
 class SettingField:
-    """One setting of a section; `path` leads to it, through a section within the section where there is one."""
+    """Setting of a section, with its path through nested sections."""
 
     path: tuple[str, ...]
     info: FieldInfo
 
     @property
     def key(self) -> str:
-        """Its name in the settings file, below its section."""
+        """Name in the settings file, below its section."""
         return ".".join(self.path)
 
     @property
     def title(self) -> str:
-        """Its label."""
+        """Label."""
         return self.info.title or self.key
 
     @property
     def description(self) -> str:
-        """What it does."""
+        """Help text."""
         return self.info.description or ""
 
     @property
     def unit(self) -> str:
-        """The unit of its value; empty: none."""
+        """Unit of the value; empty: none."""
         return str(self._extra.get("unit", ""))
 
     @property
     def empty(self) -> str:
-        """What applies where nothing is given."""
+        """Meaning of an empty value."""
         return str(self._extra.get("empty", ""))
 
     @property
     def opens(self) -> Opens:
-        """What is picked or checked: a path or an endpoint."""
+        """Kind of path or endpoint."""
         opens: Opens = self._extra.get("opens", "")
         return opens
 
@@ -102,15 +102,15 @@ class SettingField:
         return bool(self._extra.get("shown", True))
 
     @property
-    def may_be_left_out(self) -> bool:
-        """Whether leaving it out is not the same as giving its default: `empty` says what then applies."""
+    def has_dynamic_default(self) -> bool:
+        """Whether omitting it differs from its default; `empty` describes what then applies."""
         optional = _plain(self.info.annotation)[1]
         return self.kind == "number" and not optional and bool(self.empty)
 
     @property
     def default_text(self) -> str:
-        """Its default in words."""
-        if self.may_be_left_out or self.default in (None, "", ()):
+        """Default as text."""
+        if self.has_dynamic_default or self.default in (None, "", ()):
             return self.empty
         if self.kind == "several":
             return "all"
@@ -118,12 +118,12 @@ class SettingField:
 
     @property
     def default(self) -> Any:
-        """Its value where nothing is given."""
+        """Default value."""
         return self.info.default
 
     @cached_property
     def kind(self) -> Kind:
-        """How it is written and edited, from its type; an amount is a number or a text."""
+        """Kind of editor, from the type; an amount is a number or a text."""
         plain, optional = _plain(self.info.annotation)
         if plain is bool:
             return "choice" if optional else "switch"
@@ -137,12 +137,12 @@ class SettingField:
 
     @cached_property
     def is_whole(self) -> bool:
-        """Whether it takes whole numbers only."""
+        """Whether it is an integer."""
         return _plain(self.info.annotation)[0] is int
 
     @cached_property
     def choices(self) -> tuple[tuple[Any, str], ...]:
-        """Values to choose from, each with its label."""
+        """Values of a choice with their labels."""
         plain, optional = _plain(self.info.annotation)
         if get_origin(plain) is tuple:
             plain = get_args(plain)[0]
@@ -158,7 +158,7 @@ class SettingField:
 
 
 def fields_of(section: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[SettingField]:
-    """Yield the settings of a section, those of sections within it in their place, without what is not shown."""
+    """Yield the displayed settings of a section, including those of nested sections."""
     for name, info in section.model_fields.items():
         field = SettingField((*path, name), info)
         if not field.shown:
@@ -170,7 +170,7 @@ def fields_of(section: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[
 
 
 def field_at(section: type[BaseModel], location: Sequence[int | str]) -> SettingField | None:
-    """Return the setting that an error's location lies in; None where it is none."""
+    """Return the setting at the location of an error; None if there is none."""
     model: Any = section
     for depth, name in enumerate(location):
         info = model.model_fields.get(name)
@@ -183,19 +183,19 @@ def field_at(section: type[BaseModel], location: Sequence[int | str]) -> Setting
 
 
 def problem_text(error: ErrorDetails) -> str:
-    """Return what pydantic says is wrong with a value, in plain words: "must be greater than 0"."""
+    """Return a readable form of pydantic's message: "must be greater than 0"."""
     if error["input"] is None:
         return "a value is needed"
     if error["type"] == "too_short":
         return "choose at least one"
     text = error["msg"].removeprefix("Value error, ").partition(", unable to parse")[0]
-    for said, plain in (
+    for message, plain in (
         ("Input should be", "must be"),
         ("a valid integer", "a whole number"),
         (" valid ", " "),
         ("Extra inputs are not permitted", "there is no such setting"),
     ):
-        text = text.replace(said, plain)
+        text = text.replace(message, plain)
     return text[:1].lower() + text[1:]
 
 

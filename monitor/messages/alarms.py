@@ -1,4 +1,4 @@
-"""What is said of alarms: states and transitions, in the terms of ISA-18.2 and IEC 62682, and their JSON form."""
+"""Alarms, their states and transitions, in the terms of ISA-18.2 and IEC 62682, and their JSON form."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from enum import StrEnum
 import msgspec
 
 MAX_ALARMS = 512
-"""Alarms that a service watches at most."""
+"""Alarms of a service."""
 
 MAX_TRANSITIONS = 256
-"""Transitions that a report has at most: more are told in several."""
+"""Transitions in one report; more are split into several."""
 
 _MAX_REPORT = 1 << 20
 
@@ -22,15 +22,15 @@ class AlarmState(StrEnum):
     NORMAL = "normal"  # A
     UNACKNOWLEDGED = "unacknowledged"  # B
     ACKNOWLEDGED = "acknowledged"  # C
-    RETURNED = "returned_unacknowledged"  # D: the condition has gone, nobody has taken note
+    RETURNED = "returned_unacknowledged"  # D: the condition has cleared without acknowledgement
     LATCHED_UNACKNOWLEDGED = "latched_unacknowledged"  # E
-    LATCHED_ACKNOWLEDGED = "latched_acknowledged"  # F: waits for a reset
+    LATCHED_ACKNOWLEDGED = "latched_acknowledged"  # F: until a reset
     SHELVED = "shelved"  # G
     OUT_OF_SERVICE = "out_of_service"  # I
 
 
 class AlarmAction(StrEnum):
-    """What takes an alarm from one state to another."""
+    """Action that changes the state of an alarm."""
 
     OCCUR = "occur"
     RETURN_TO_NORMAL = "return_to_normal"
@@ -41,7 +41,7 @@ class AlarmAction(StrEnum):
 
 
 class Severity(StrEnum):
-    """How much an alarm matters."""
+    """Severity of an alarm."""
 
     WARN = "warn"
     TRIP = "trip"
@@ -49,22 +49,22 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """One alarm as it is.
+    """Current state of an alarm.
 
     Parameters
     ----------
-    name : its own, such as ``north.fdb_delay.trip``.
-    value : the published value that is watched, such as ``fdb_delay``.
-    actuator : whose value; empty for those of the service.
+    name : such as ``north.fdb_delay.trip``.
+    value : the published value that it monitors, such as ``fdb_delay``.
+    actuator : of the value; empty for values of the service.
     unit : of `low`, `high` and `last`.
     severity : warn or trip.
     low, high : the normal range; None: open to that side.
-    state : where it is in its life.
-    active : the condition holds, whatever the state.
-    last : the newest value that was judged; None before the first.
+    state : of its life cycle.
+    active : the condition is met, whatever the state.
+    last : the newest value evaluated; None before the first.
     time, index : s and sample number of the last transition, on the rig's clock.
-    shelved_for : s that it stays shelved; 0 otherwise.
-    advice : what the operator is to do.
+    shelved_for : s until it is unshelved; 0 otherwise.
+    advice : action for the operator.
     """
 
     name: str
@@ -84,12 +84,12 @@ class Alarm:
 
     @property
     def needs_acknowledgement(self) -> bool:
-        """Nobody has taken note of it yet."""
+        """Whether it is unacknowledged."""
         return self.state in _UNACKNOWLEDGED
 
     @property
-    def standing(self) -> bool:
-        """It is to be seen: neither normal nor put aside."""
+    def is_annunciated(self) -> bool:
+        """Whether it is displayed: neither normal nor suppressed."""
         return self.state not in _QUIET
 
 
@@ -99,22 +99,22 @@ _QUIET = (AlarmState.NORMAL, AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE)
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One alarm's step from a state to another.
+    """Transition of an alarm from one state to another.
 
     Parameters
     ----------
-    number : of all transitions of the service, counting on over restarts where its alarms are kept.
+    number : of all transitions of the service, continued over restarts where its alarms are saved.
     name, severity : the alarm's.
-    action : what happened.
+    action : that caused it.
     previous, state : before and after.
     time, index : s and sample number on the rig's clock.
-    value : that was judged; None where it is not known.
-    limit : that was crossed, or is nearest; None where there is none.
+    value : evaluated; None if unknown.
+    limit : that was crossed, or is nearest; None if there is none.
     unit : of both.
     reason : one line.
-    by : who asked for it; empty: nobody, or unknown.
-    actuator : whose value; empty for those of the service.
-    quantity : the published value that is watched, such as ``fdb_delay``.
+    by : operator; empty: none, or unknown.
+    actuator : of the value; empty for values of the service.
+    quantity : the published value that it monitors, such as ``fdb_delay``.
     """
 
     number: int
@@ -136,7 +136,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class AlarmReport:
-    """All alarms of a service, and the transitions that led there since the report before."""
+    """All alarms of a service, and the transitions since the last report."""
 
     alarms: tuple[Alarm, ...] = ()
     transitions: tuple[Transition, ...] = ()
@@ -151,7 +151,7 @@ def encode(report: AlarmReport) -> bytes:
 
 
 def decode(payload: bytes) -> AlarmReport:
-    """Return what `encode` was given; raises ``msgspec.DecodeError`` for anything else, or reports without end."""
+    """Return the decoded report; raises ``msgspec.DecodeError`` for anything else, or for a report too long."""
     if len(payload) > _MAX_REPORT:
         raise msgspec.DecodeError(f"a report of {len(payload)} bytes; the limit is {_MAX_REPORT}")
     try:

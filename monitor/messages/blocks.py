@@ -1,4 +1,4 @@
-"""What travels through the house: channels, streams, blocks and events, as frozen values."""
+"""Immutable messages: channels, streams, blocks of signals, results and transfer functions, events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Samples = NDArray[np.float64]
 
 
 class Role(StrEnum):
-    """What a channel is to the rig."""
+    """Role of a channel."""
 
     COMMAND = "command"
     MEASURED = "measured"
@@ -25,7 +25,7 @@ class Role(StrEnum):
 
 
 class EventKind(StrEnum):
-    """What happened to a stream, beside its samples."""
+    """Kind of an event of a stream."""
 
     STARTED = "started"
     RESTART = "restart"
@@ -49,7 +49,7 @@ class Channel:
     ----------
     name : unique within the stream, for example ``"north.command"``.
     role : command, measured, force or auxiliary.
-    unit : as the rig says it, for example ``"m"``; empty when it does not say.
+    unit : as the rig gives it, for example ``"m"``; empty when unknown.
     actuator : the actuator that a command, measured or force channel belongs to; empty for auxiliary.
     """
 
@@ -59,18 +59,18 @@ class Channel:
     actuator: str = ""
 
 
-# ways in which one unit is written: m/s², m/s^2 and m/s2
-_WRITTEN = str.maketrans({"²": "2", "³": "3", "^": None, " ": None})
+# spellings of one unit: m/s², m/s^2 and m/s2
+_SPELLING = str.maketrans({"²": "2", "³": "3", "^": None, " ": None})
 
 
 def same_unit(one: str, other: str) -> bool:
-    """Whether two units are the same, however written; one that is not known (empty) may be any."""
-    one, other = one.translate(_WRITTEN), other.translate(_WRITTEN)
+    """Whether two units are the same in any spelling; an unknown (empty) one matches any."""
+    one, other = one.translate(_SPELLING), other.translate(_SPELLING)
     return not one or not other or one == other
 
 
 def units_differ(command: Channel, measured: Channel) -> bool:
-    """Whether two channels are known to have different units, so that their difference means nothing."""
+    """Whether two channels are known to have different units, so that their difference is meaningless."""
     return not same_unit(command.unit, measured.unit)
 
 
@@ -91,19 +91,20 @@ class Pair:
 
 @dataclass(frozen=True)
 class Stream:
-    """What stays the same from block to block.
+    """Constant properties of a signal stream.
 
     Parameters
     ----------
     rig : name of the rig.
-    epoch : number that a publisher chooses at its start; larger at every restart (nanoseconds since 1970 serve).
+    epoch : number chosen by the publisher, larger at every restart, such as nanoseconds since 1970.
     sample_rate : Hz.
-    channels : one a column of the samples.
+    channels : one for each column of the samples.
 
     Raises
     ------
-    ValueError : a channel's name appears twice, an actuator's command or measured channel is missing or
-        doubled, or the rate is not a positive number.
+    ValueError : a channel's name is not unique, an actuator's command or measured channel is missing or not unique,
+    or
+        the rate is not a positive number.
     """
 
     rig: str
@@ -151,12 +152,12 @@ class SignalBlock:
 
     Parameters
     ----------
-    stream : what the columns are.
+    stream : description of the columns.
     index : number of the first sample since the publisher's start.
     time : time of the first sample on the publisher's clock, s.
-    samples : (n_samples, n_channels), C-contiguous float64, not written to by anybody.
-        Zero samples make a heartbeat: ``index`` is then the number of the next sample.
-    last : the publisher ends here.
+    samples : (n_samples, n_channels), C-contiguous float64, read-only by convention.
+        Without samples it is a heartbeat, and ``index`` is the number of the next sample.
+    last : the stream ends with this block.
     """
 
     stream: Stream
@@ -174,7 +175,7 @@ class SignalBlock:
         return SignalBlock(self.stream, self.index + start, time, self.samples[start:], self.last)
 
     def parts(self, rows: int) -> Iterator[SignalBlock]:
-        """Give the block in parts of at most `rows` samples."""
+        """Yield the block in parts of at most `rows` samples."""
         rest = self
         while len(rest) > rows:
             yield SignalBlock(rest.stream, rest.index, rest.time, rest.samples[:rows])
@@ -184,7 +185,7 @@ class SignalBlock:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One published value: ``fdb_phase`` in rad of the actuator ``north``."""
+    """Published column, such as ``fdb_phase`` in rad of the actuator ``north``."""
 
     name: str
     unit: str
@@ -193,10 +194,9 @@ class Column:
 
 @dataclass(frozen=True)
 class ResultStream:
-    """What stays the same from result block to result block.
+    """Constant properties of a stream of results.
 
-    ``every`` is the number of samples from one row of results to the next; rows stand at the
-    sample indices that it divides.
+    ``every`` is the number of samples between rows; rows are at the sample indices that it divides.
     """
 
     rig: str
@@ -208,15 +208,14 @@ class ResultStream:
 
 @dataclass(frozen=True, slots=True)
 class ResultBlock:
-    """Indicator values at consecutive result instants.
+    """Consecutive rows of results.
 
     Parameters
     ----------
-    stream : what the columns are.
+    stream : description of the columns.
     index : sample index of the first row.
     time : time of the first row on the publisher's clock, s.
-    values : (n_rows, n_columns); NaN where a value means nothing (window not full, gap, amplitude
-        under the gate).
+    values : (n_rows, n_columns); NaN where not valid (window not full, gap, amplitude below the gate).
     """
 
     stream: ResultStream
@@ -230,15 +229,83 @@ class ResultBlock:
 
     @property
     def valid(self) -> NDArray[np.bool_]:
-        """(n_rows, n_columns): which values mean something."""
+        """(n_rows, n_columns): which values are valid."""
         return ~np.isnan(self.values)
+
+
+FREQUENCY = Column("frequency", "Hz", "")
+QUANTITIES = (
+    ("ratio", ""),
+    ("phase", "rad"),
+    ("delay", "s"),
+    ("coherence", "1"),
+    ("ratio_sd", ""),
+    ("phase_sd", "rad"),
+    ("delay_sd", "s"),
+)
+
+
+@dataclass(frozen=True)
+class TransferStream:
+    """Constant properties of a stream of transfer functions: `FREQUENCY`, then `QUANTITIES` by actuator."""
+
+    rig: str
+    epoch: int
+    sample_rate: float
+    columns: tuple[Column, ...]
+
+    @cached_property
+    def positions(self) -> dict[tuple[str, str], int]:
+        """Column number of each actuator's quantities."""
+        return {(column.actuator, column.name): i for i, column in enumerate(self.columns)}
+
+    @property
+    def actuators(self) -> tuple[str, ...]:
+        """Their names, in the order of the columns."""
+        return tuple(dict.fromkeys(column.actuator for column in self.columns if column != FREQUENCY))
+
+
+@dataclass(frozen=True, slots=True)
+class TransferBlock:
+    """Transfer functions of all segments up to a sample.
+
+    Parameters
+    ----------
+    stream : description of the columns.
+    index, time : of the last sample included.
+    values : (n_frequencies, n_columns); NaN where the command has no motion or there are too few segments, and all
+    but
+        the coherence where noise alone could give it.
+    """
+
+    stream: TransferStream
+    index: int
+    time: float
+    values: Samples
+    last: bool = False
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def frequency(self) -> Samples:
+        """(n_frequencies,), Hz."""
+        return self.values[:, 0]
+
+    def of(self, actuator: str, quantity: str) -> Samples:
+        """Return (n_frequencies,), one of `QUANTITIES`; raises KeyError when there is no such column."""
+        column = self.stream.positions.get((actuator, quantity))
+        if column is None:
+            raise KeyError(f"no {quantity} of {actuator!r} in this transfer function")
+        return self.values[:, column]
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened at an instant of the stream.
+    """Event at an instant of the stream.
 
-    ``count`` is how many samples (or messages, for rejections) it concerns; ``alarm`` is the step of an alarm.
+    ``count`` is the number of samples (of messages, for rejections) it concerns; ``alarm`` the transition of an
+    alarm.
     """
 
     kind: EventKind
@@ -250,5 +317,5 @@ class Event:
 
     @classmethod
     def of_alarm(cls, step: Transition) -> Event:
-        """Return the event that an alarm's step is; its detail is the step's reason."""
+        """Return the event of an alarm's transition; its detail is the reason."""
         return cls(EventKind.ALARM, step.time, step.index, 0, step.reason, step)

@@ -1,4 +1,4 @@
-"""How the service itself is doing: published beside the results, several times a second."""
+"""Health of the service, published several times a second."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import msgspec
 
 MAX_TEXT, MAX_PATH = 200, 4096
 LATENCY_BOUNDS = (1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1.0)
-"""s, ends of the intervals in which latencies are counted."""
+"""s, upper bounds of the histogram of latencies."""
 LONGEST_UNWRITTEN = 2.0
-"""s that a sample waits for a disk in order: longer, and the disk is late."""
+"""s that a sample may wait for the disk; above it the disk is too slow."""
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """What has happened to a stream since the service started; samples, where not said otherwise."""
+class StreamCounts:
+    """Counters of a stream since the start of the service, in samples except for events and messages."""
 
     received: int = 0
     lost: int = 0
@@ -29,18 +29,19 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
-    """How the recording is doing; all but ``waiting`` goes into `Health`.
+class RecordingStatus:
+    """State of the recording; all but ``waiting`` is part of `Health`.
 
     Parameters
     ----------
-    path : of the run file; empty when nothing is recorded.
+    path : of the run file; empty without a recording.
     recorded : samples acknowledged, that is flushed to the run file.
-    unrecorded : samples that the recorder could not keep.
-    disk_free : bytes left on its disk; 0 when nothing is recorded, -1 when that cannot be told.
-    unwritten_age : s since the oldest sample came that is neither recorded nor given up; 0 when none waits.
-    recording_breaks : how often it had to go on in a new file: the disk refused, or the file was moved or removed.
-    waiting : samples that are neither recorded nor given up.
+    unrecorded : samples that could not be recorded.
+    disk_free : free bytes on its disk; 0 without a recording, -1 when unknown.
+    unwritten_age : s since the arrival of the oldest sample that is neither recorded nor lost; 0 when none waits.
+    recording_breaks : number of continuations in a new file, after a disk error or when the file was moved or
+    removed.
+    waiting : samples that are neither recorded nor lost.
     """
 
     path: str = ""
@@ -53,14 +54,14 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class Broker:
-    """How the connection to a broker is doing.
+class BrokerStatus:
+    """State of the connection to a broker.
 
     Parameters
     ----------
-    state : ``connected``, ``away`` (it is tried again and again), or empty when there is none.
-    waiting : messages that wait for it and must not be lost.
-    dropped : messages that were lost all the same.
+    state : ``connected``, ``away`` (reconnecting), or empty without a broker.
+    waiting : messages in the queue that must be delivered.
+    dropped : messages that were lost.
     """
 
     state: str = ""
@@ -70,38 +71,39 @@ class Broker:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """One look at the service.
+    """Health of the service at one instant.
 
     Parameters
     ----------
-    rig : the rig that the stream names; empty before the first block.
-    state : ``waiting`` for the first block, ``receiving``, ``stale`` (nothing came lately) or ``ended``.
-    counts : losses and the like; gaps, restarts and clock jumps are numbers of events, rejected of messages.
-    sample_rate : Hz, as the publisher says.
-    measured_rate : samples a second that really came, over the last interval.
-    age : seconds since the last block.
-    latency : s, the longest that a block's results took over the last interval, from the arrival of its newest
-        sample, which may wait unread for long, to the first sink.
-    latency_counts : since the start, how many blocks took at most as long as each of `LATENCY_BOUNDS` and longer than
-        the one before; the last are those that took longer than all.
+    rig : name of the rig; empty before the first block.
+    state : ``waiting`` for the first block, ``receiving``, ``stale`` (no recent samples) or ``ended``.
+    counts : gaps, restarts and clock jumps are numbers of events, rejected of messages.
+    sample_rate : Hz, nominal.
+    measured_rate : samples received a second, over the last interval.
+    age : s since the last block.
+    latency : s, the longest over the last interval, from the arrival of a block's newest sample, which may wait
+    unread,
+        to the first sink.
+    latency_counts : histogram of the blocks' latencies since the start, with the upper bounds `LATENCY_BOUNDS`; the
+        last count is of those above all bounds.
     latency_sum : s, of all of them.
-    lag : s, the age of the newest results when they left: from the arrival of their newest sample.
-    lag_trend : s a second, by which it has grown over the last seconds; negative while the service catches up.
-    load : 0 .. 1, the part of the last interval in which the service was not waiting for samples.
-    shed : what is left out for want of time: ``viewers``, ``results``, or measures that are paused.
-    recording, recorded, unrecorded, disk_free, unwritten_age, recording_breaks : as in `Recording`.
-    unaccounted : samples that are in none of the counts, or in two of them: a defect of the service.
-    unpublished : messages that were sent to no subscriber, for want of room or because the publisher had ended.
-    requests : endpoint that takes requests, as it is bound; empty when there is none.
-    requests_refused : how many of them could not be read or carried out.
-    window : s, of the indicators' windows; 0 from a service that does not say it.
-    transfer_memory : s, after which a segment of the transfer functions counts for a third; 0 likewise.
-    broker : as in `Broker`.
+    lag : s, age of the newest results when published, from the arrival of their newest sample.
+    lag_trend : s a second, growth of the lag over the last seconds; negative while the service catches up.
+    load : 0 .. 1, share of the last interval in which the service was not waiting for samples.
+    shed : what is suspended to shed load: ``viewers``, ``results``, or paused measures.
+    recording, recorded, unrecorded, disk_free, unwritten_age, recording_breaks : as in `RecordingStatus`.
+    unaccounted : samples in none of the counts, or in two of them: a defect of the service.
+    unpublished : messages not sent to any subscriber, because the queue was full or the publisher had ended.
+    requests : bound endpoint for requests; empty without one.
+    requests_refused : requests that could not be read or carried out.
+    window : s, of the indicators' windows; 0 from a service that does not publish it.
+    transfer_memory : s, time constant of the transfer functions' average; 0 likewise.
+    broker : as in `BrokerStatus`.
     """
 
     rig: str = ""
     state: str = "waiting"
-    counts: Counts = field(default_factory=Counts)
+    counts: StreamCounts = field(default_factory=StreamCounts)
     sample_rate: float = 0.0
     measured_rate: float = 0.0
     age: float = 0.0
@@ -124,7 +126,7 @@ class Health:
     requests_refused: int = 0
     window: float = 0.0
     transfer_memory: float = 0.0
-    broker: Broker = Broker()
+    broker: BrokerStatus = BrokerStatus()
 
 
 _decoder = msgspec.json.Decoder(Health)
@@ -136,7 +138,7 @@ def encode(health: Health) -> bytes:
 
 
 def decode(payload: bytes) -> Health:
-    """Return what `encode` was given; raises ``msgspec.DecodeError`` for anything else, or texts without end."""
+    """Return the decoded health; raises ``msgspec.DecodeError`` for anything else, or for texts that are too long."""
     try:
         health = _decoder.decode(payload)
     except RecursionError as problem:

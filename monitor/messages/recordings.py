@@ -10,13 +10,13 @@ from monitor.messages.blocks import Channel, Samples
 
 
 class FileColumn(msgspec.Struct, frozen=True):
-    """One column of a file whose columns mean what the user says.
+    """Column of a file whose columns the user assigns.
 
     Parameters
     ----------
-    name, unit : after the header; names are unique.
+    name, unit : from the header; names are unique.
     number : counted from 1.
-    reference : how an option points at it without doubt: the name, or the number where names are alike.
+    reference : unique reference in options: the name, or the number where names are ambiguous.
     """
 
     name: str
@@ -25,13 +25,13 @@ class FileColumn(msgspec.Struct, frozen=True):
     reference: str = ""
 
     @property
-    def word(self) -> str:
-        """What an option names it by."""
+    def option_value(self) -> str:
+        """Value that selects it in an option."""
         return self.reference or self.name
 
 
 class ColumnGuess(msgspec.Struct, frozen=True):
-    """Which columns are taken for what, by their references, one an actuator; forces for all of them or none."""
+    """Assignment of columns by reference, one for each actuator; forces for all of them or none."""
 
     command: tuple[str, ...] = ()
     measured: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Overview(msgspec.Struct, frozen=True):
     Parameters
     ----------
     seconds : left edges of the columns, s after the recording's first sample.
-    low, high : of each channel by its name; NaN (null in JSON, None when read) where there is no number.
+    low, high : of each channel by its name; NaN (null in JSON, None when read) for missing samples.
     """
 
     seconds: tuple[float, ...] = ()
@@ -64,11 +64,11 @@ class Overview(msgspec.Struct, frozen=True):
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """The channels that it has, in their order."""
+        """Names of the channels, in order."""
         return tuple(self.low)
 
     def curve(self, channel: str) -> tuple[Samples, Samples, Samples]:
-        """Return seconds, low and high of a channel, NaN where there is no number; empty where it is not there."""
+        """Return seconds, low and high of a channel, NaN for missing samples; empty for an unknown channel."""
         seconds = np.array(self.seconds, dtype=np.float64)
         # None becomes NaN
         low, high = (np.array(of.get(channel, ()), dtype=np.float64) for of in (self.low, self.high))
@@ -77,24 +77,24 @@ class Overview(msgspec.Struct, frozen=True):
 
 
 class Description(msgspec.Struct, frozen=True):
-    """What is known of a recording before it is played.
+    """Properties of a recording before playback.
 
     Parameters
     ----------
     format : the kind of file, or ``simulation``.
     rig : its name in the stream.
-    sample_rate : Hz; None, like rig, duration and start_time, while the columns are not clear.
-    n_samples : samples that are there, or rows of a file whose columns are not clear.
-    duration : s, from the first sample to the one that would follow the last.
+    sample_rate : Hz; None, like rig, duration and start_time, until the columns are assigned.
+    n_samples : number of samples, or of rows of a file whose columns are not assigned.
+    duration : s, number of samples over the rate.
     start_time : of the first sample, on the clock of the recording, s.
-    channels : as they are sent.
-    columns : of a file whose columns the user may choose, in file order; else empty.
-    guess : what these were taken for; None with a problem, or without columns.
-    problem : one line that says what must be chosen; empty when nothing must.
-    notes : what the reader took for granted.
-    doubts : those of the notes that say what is damaged.
+    channels : as sent.
+    columns : of a file whose columns the user may assign, in file order; otherwise empty.
+    guess : assumed assignment; None with a problem, or without columns.
+    problem : one line on what must be chosen; empty if nothing.
+    notes : assumptions of the reader.
+    doubts : those of the notes that report damage.
     events : of a recorded run.
-    overview : None where nobody asked for it.
+    overview : None unless requested.
     """
 
     format: str = ""
@@ -113,23 +113,23 @@ class Description(msgspec.Struct, frozen=True):
     overview: Overview | None = None
 
     @property
-    def first_choice(self) -> str:
-        """The channel whose curve says most: measured of the first actuator, else the first that there is."""
+    def default_channel(self) -> str:
+        """Channel displayed first: measured of the first actuator, otherwise the first one."""
         measured = [channel.name for channel in self.channels if channel.role == "measured"]
         known = () if self.overview is None else self.overview.channels
         return next((name for name in (*measured, *known) if name in known), "")
 
     def unit(self, channel: str) -> str:
-        """Return the unit of a channel; empty where it is not known."""
+        """Return the unit of a channel; empty when unknown."""
         return next((known.unit for known in self.channels if known.name == channel), "")
 
 
 def read_description(answer: object) -> Description:
-    """Return the description that a process has printed, decoded from JSON.
+    """Return the description from the decoded JSON output of a process.
 
     Raises
     ------
-    ValueError : it is none.
+    ValueError : it is not a description.
     """
     try:
         return msgspec.convert(answer, Description, strict=False)

@@ -14,7 +14,7 @@ MAX_REQUEST = 1 << 14
 """Bytes that a request may have."""
 
 MAX_NOTE = 200
-"""Bytes that a note may have in UTF-8: what the run file keeps of it."""
+"""Bytes that a note may have in UTF-8: what the run file stores."""
 
 _MAX_REASON = 240
 _MOST_SHOWN = 60
@@ -24,7 +24,7 @@ Number = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 
 
 class RequestError(ValueError):
-    """A request is refused; the text is one line that says why, `number` the request's own, 0 if it has none."""
+    """A request is refused; the text is the reason in one line, `number` the request's id, 0 if it has none."""
 
     def __init__(self, reason: str, number: int = 0) -> None:
         super().__init__(reason)
@@ -38,7 +38,7 @@ class _Numbered(
 
 
 class NoteRequest(_Numbered, frozen=True, tag="note"):
-    """Keep a text beside the stream, where it is at this moment or at an instant that is named.
+    """Add a note to the stream, at the newest sample or at a given instant.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class NoteRequest(_Numbered, frozen=True, tag="note"):
 
     Raises
     ------
-    ValueError : nothing is left of the text, it has more than `MAX_NOTE` bytes, or the time is not finite.
+    ValueError : the text is empty or has more than `MAX_NOTE` bytes, or the time is not finite.
     """
 
     text: str
@@ -79,19 +79,19 @@ class _OfAlarm(_Numbered, frozen=True, kw_only=True):
 
 
 class AcknowledgeRequest(_OfAlarm, frozen=True, kw_only=True, tag="acknowledge"):
-    """Take note of an alarm, by its name; of all of them without one. ``by`` is who says so."""
+    """Acknowledge an alarm, by its name; all of them without one. ``by`` is the operator."""
 
     alarm: Name = ""
 
 
 class ResetRequest(_OfAlarm, frozen=True, kw_only=True, tag="reset"):
-    """Let a latched alarm go whose condition has gone, by its name; all of them without one."""
+    """Reset a latched alarm whose condition has cleared, by its name; all of them without one."""
 
     alarm: Name = ""
 
 
 class ShelveRequest(_OfAlarm, frozen=True, kw_only=True, tag="shelve"):
-    """Put an alarm aside for so many seconds; 0 takes it out again."""
+    """Shelve an alarm for a number of seconds; 0 unshelves it."""
 
     seconds: Annotated[float, msgspec.Meta(ge=0.0, le=86400.0)]
 
@@ -111,38 +111,38 @@ class ResumeRequest(_Numbered, frozen=True, tag="resume"):
 
 
 class StepRequest(_Numbered, frozen=True, kw_only=True, tag="step"):
-    """Send the samples of the next so many seconds, then pause."""
+    """Send the samples of the next `seconds`, then pause."""
 
     seconds: _Positive
 
 
 class SeekRequest(_Numbered, frozen=True, kw_only=True, tag="seek"):
-    """Go to a position, s after the recording's first sample; the `lead` s before it are sent at once."""
+    """Seek to a position, s after the recording's first sample; the `lead` s before it are sent at once."""
 
     seconds: _NotNegative
     lead: _NotNegative = 0.0
 
 
 class SpeedRequest(_Numbered, frozen=True, kw_only=True, tag="speed"):
-    """Play so many times as fast as it was recorded, or as fast as possible."""
+    """Play at a multiple of real time, or as fast as possible."""
 
     speed: _Positive | Literal["max"]
 
 
 class FaultsRequest(_Numbered, frozen=True, kw_only=True, tag="faults"):
-    """Inject these faults from now on, written as for ``replay --faults``; their times count from now."""
+    """Inject faults from now on, in the syntax of ``replay --faults``; their times count from now."""
 
     text: str
 
 
 class LoopRequest(_Numbered, frozen=True, kw_only=True, tag="loop"):
-    """Begin again at the end, or stop there."""
+    """Repeat from the start at the end, or stop there."""
 
     loop: bool
 
 
 class StateRequest(_Numbered, frozen=True, tag="state"):
-    """Ask where a replay is; every answer of a replay says so."""
+    """Ask for the state of a replay, which every answer of a replay contains."""
 
 
 ReplayRequest = (
@@ -166,10 +166,10 @@ class PlayerState(msgspec.Struct, frozen=True, kw_only=True):
     position, duration : s after the recording's first sample.
     sample_rate : Hz.
     playing : time runs.
-    ended : the last sample is sent; a seek goes on from there.
+    ended : the last sample is sent; a seek continues.
     speed : times real time, or as fast as possible.
-    loop : it begins again at the end.
-    faults : those that are injected, as they were written.
+    loop : it repeats.
+    faults : injected faults, as requested.
     epoch : of the stream that is sent.
     sent : samples so far.
     subscribed : a monitor is connected.
@@ -214,22 +214,22 @@ def encode(message: Request | Answer) -> bytes:
 
 
 def decode_request(payload: bytes) -> Request:
-    """Return what a client asks; raises `RequestError` for anything that is not as docs/wire-format.md says."""
+    """Return the decoded request; raises `RequestError` for anything that docs/wire-format.md does not define."""
     number = 0
     if len(payload) > MAX_REQUEST:
         raise RequestError(f"a request of {len(payload)} bytes; the limit is {MAX_REQUEST}")
     try:
-        # by itself, so that a request of a later version is refused under its number
+        # decoded separately, so that a request of a later version is refused with its id
         number = _envelopes.decode(payload).id
         return _requests.decode(payload)
     except _UNREADABLE as problem:
-        # what a struct itself refuses says enough, what the decoder says needs an introduction
-        said = problem.__cause__ or f"the request cannot be read: {problem}"
-        raise RequestError(_one_line(str(said))[:_MAX_REASON], number) from problem
+        # errors of a struct are complete sentences, those of the decoder are not
+        reason = problem.__cause__ or f"the request cannot be read: {problem}"
+        raise RequestError(_one_line(str(reason))[:_MAX_REASON], number) from problem
 
 
 def decode_answer(payload: bytes) -> Answer:
-    """Return what a service or a replay answers; raises `RequestError` for anything else."""
+    """Return the decoded answer of a service or a replay; raises `RequestError` for anything else."""
     try:
         return _answers.decode(payload)
     except _UNREADABLE as problem:
@@ -237,5 +237,5 @@ def decode_answer(payload: bytes) -> Answer:
 
 
 def _one_line(text: str) -> str:
-    seen = (c if c.isprintable() else " " if c.isspace() else "" for c in text)
-    return " ".join("".join(seen).split())
+    printable = (c if c.isprintable() else " " if c.isspace() else "" for c in text)
+    return " ".join("".join(printable).split())

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from monitor.engine.monitor import Update
 from monitor.messages.blocks import Event, EventKind, SignalBlock
-from monitor.messages.health import LATENCY_BOUNDS, Broker, Counts, Health, Recording
+from monitor.messages.health import LATENCY_BOUNDS, BrokerStatus, Health, RecordingStatus, StreamCounts
 from monitor.transport.base import RequestServer
 
 
@@ -34,7 +34,7 @@ class SampleAccount:
         self._numbered += block.index + len(block) - self._next
         self._next = block.index + len(block)
 
-    def missing(self, counts: Counts, unread: int, recording: Recording) -> int:
+    def missing(self, counts: StreamCounts, unread: int, recording: RecordingStatus) -> int:
         """Return how many samples are in none of the counts, or in two of them; 0 where the sums agree.
 
         Parameters
@@ -83,10 +83,10 @@ class HealthStatistics:
         self._lags: deque[tuple[float, float]] = deque(maxlen=_LAGS)
         self._latencies = [0] * (len(LATENCY_BOUNDS) + 1)
         # received changes with every block, the others seldom
-        self._received, self._counts = 0, Counts()
+        self._received, self._counts = 0, StreamCounts()
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> StreamCounts:
         """Counts of samples and events so far."""
         return replace(self._counts, received=self._received)
 
@@ -137,7 +137,12 @@ class HealthStatistics:
             self._counts = replace(self._counts, **{name: total})
 
     def report(
-        self, now: float, rig: str, recording: Recording, request_servers: Sequence[RequestServer], broker: Broker
+        self,
+        now: float,
+        rig: str,
+        recording: RecordingStatus,
+        request_servers: Sequence[RequestServer],
+        broker: BrokerStatus,
     ) -> Health:
         """Return the health; rates and the longest latency are those since the last report."""
         then, received = self._last_report

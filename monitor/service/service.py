@@ -11,7 +11,7 @@ from monitor.alarms.monitor import AlarmMonitor
 from monitor.engine.monitor import Monitor, UnfitSettingsError
 from monitor.messages.alarms import MAX_TRANSITIONS, AlarmReport, Transition
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
-from monitor.messages.health import Broker, Counts, Health, Recording
+from monitor.messages.health import BrokerStatus, Health, RecordingStatus, StreamCounts
 from monitor.messages.requests import AlarmRequest, NoteRequest, Request
 from monitor.service.health_statistics import HealthStatistics, SampleAccount
 from monitor.service.load import LoadShedding, RestartLimiter, SinkSchedule, StopDeadlines, join_blocks
@@ -57,8 +57,8 @@ class Service:
         alarms: AlarmMonitor | None = None,
         rig: str = "",
         stale_after: float = 5.0,
-        recording: Callable[[], Recording] = Recording,
-        broker: Callable[[], Broker] = Broker,
+        recording: Callable[[], RecordingStatus] = RecordingStatus,
+        broker: Callable[[], BrokerStatus] = BrokerStatus,
         unpublished: Callable[[], int] = int,
         fault: Callable[[], str] = str,
         request_servers: Sequence[RequestServer] = (),
@@ -89,7 +89,7 @@ class Service:
         self._account = SampleAccount()
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> StreamCounts:
         """Counts of samples and events so far."""
         return self._statistics.counts
 

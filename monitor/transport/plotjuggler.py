@@ -10,9 +10,8 @@ import msgspec
 import zmq
 
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
-from monitor.messages.blocks import Event, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from monitor.messages.blocks import Event, ResultBlock, ResultStream, Role, SignalBlock, Stream, TransferBlock
 from monitor.messages.health import Health
-from monitor.messages.transfer import TransferBlock
 from monitor.system.default_endpoints import PLOTJUGGLER
 from monitor.system.worker_process import POSSIBLE
 from monitor.transport.zeromq.publisher_process import PublisherProcess
@@ -237,7 +236,7 @@ def _alarm_tree(names: Sequence[str]) -> NumberTree:
 
 
 def _alarm_values(alarms: Sequence[Alarm]) -> list[float]:
-    standing = [alarm for alarm in alarms if alarm.standing]
+    standing = [alarm for alarm in alarms if alarm.is_annunciated]
     worst = max((_SEVERITIES[alarm.severity] for alarm in standing), default=0.0)
     waiting = sum(alarm.needs_acknowledgement for alarm in alarms)
     each = [number for alarm in alarms for number in (ALARM_CODES[alarm.state], float(alarm.active))]

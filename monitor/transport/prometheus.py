@@ -15,9 +15,8 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from monitor.messages.alarms import Alarm, AlarmReport, Severity
-from monitor.messages.blocks import Event, ResultBlock, SignalBlock
-from monitor.messages.health import LATENCY_BOUNDS, Broker, Counts, Health
-from monitor.messages.transfer import TransferBlock
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock, TransferBlock
+from monitor.messages.health import LATENCY_BOUNDS, BrokerStatus, Health, StreamCounts
 from monitor.system.default_endpoints import PROMETHEUS
 from monitor.transport.base import TransportError
 
@@ -76,7 +75,7 @@ def _stream(health: Health, silence: float) -> Iterator[Metric]:
     yield _gauge("window_seconds", "Length of the indicators' windows.", health.window)
 
 
-def _counts(counts: Counts) -> Iterator[Metric]:
+def _counts(counts: StreamCounts) -> Iterator[Metric]:
     for name, (field, text) in _COUNTS.items():
         yield _counter(name, text, getattr(counts, field))
 
@@ -119,7 +118,7 @@ def _recording(health: Health) -> Iterator[Metric]:
         yield _gauge("disk_free_bytes", "Free space on the disk of the run file.", health.disk_free)
 
 
-def _broker(broker: Broker) -> Iterator[Metric]:
+def _broker(broker: BrokerStatus) -> Iterator[Metric]:
     if not broker.state:
         return
     yield _gauge("broker_up", "1 while the MQTT broker is connected.", broker.state == "connected")
@@ -132,7 +131,7 @@ def _alarms(alarms: Sequence[Alarm]) -> Iterator[Metric]:
         "alarms_standing", "Alarms that are neither normal, shelved nor out of service.", labels=("severity",)
     )
     for severity in Severity:
-        standing.add_metric([severity], float(sum(a.standing and a.severity is severity for a in alarms)))
+        standing.add_metric([severity], float(sum(a.is_annunciated and a.severity is severity for a in alarms)))
     yield standing
     waiting = sum(alarm.needs_acknowledgement for alarm in alarms)
     yield _gauge("alarms_unacknowledged", "Alarms that are not acknowledged.", waiting)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from monitor.config import MEASURES, IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.indicators.base import LARGEST_WINDOW
-from monitor.messages.blocks import Column
-from monitor.messages.transfer import TransferBlock
+from monitor.messages.blocks import Column, TransferBlock
 from replay import Progress, silent
 from replay.assessment.results import Assessment, Series
 from replay.assessment.signal_checks import read_signals

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from monitor.indicators.benchmark_criteria import BenchmarkCriteria, benchmark_criteria
 from monitor.indicators.frequency_evaluation import FrequencyEvaluation, frequency_evaluation_index
 from monitor.messages.blocks import Pair, units_differ
-from monitor.messages.headline import BESIDE, HEADLINE, QUANTITIES, contradicts
+from monitor.messages.headline import COMPARED, HEADLINE, QUANTITIES, contradicts
 from replay.assessment.change_points import segment_series
 from replay.assessment.results import Contradiction, HeadlineEstimate, PairAssessment, Spread, WholeRecord
 from replay.formats import Recording
@@ -87,7 +87,7 @@ def assess_pair(
     return PairAssessment(
         pair,
         _headline(time, values, spreads, moving, window),
-        {prefix: _contradicting(values, prefix, moving) for prefix in BESIDE if f"{prefix}_delay" in values},
+        {prefix: _contradicting(values, prefix, moving) for prefix in COMPARED if f"{prefix}_delay" in values},
         spreads,
         totals,
         float(valid.mean()) if n else 0.0,

@@ -19,8 +19,7 @@ from replay.commands import column_selection
 
 if TYPE_CHECKING:
     from monitor.config import IndicatorSettings
-    from monitor.messages.blocks import Column, Samples
-    from monitor.messages.transfer import TransferBlock
+    from monitor.messages.blocks import Column, Samples, TransferBlock
     from replay import Progress
     from replay.assessment import Assessment, HeadlineEstimate, PairAssessment
     from replay.assessment.change_points import Segmentation

@@ -13,19 +13,18 @@ from rich.text import Text
 
 from monitor.catalogue import outputs_by_name
 from monitor.messages.blocks import Column
-from monitor.messages.headline import BESIDE, HEADLINE, QUANTITIES
+from monitor.messages.headline import COMPARED, HEADLINE, QUANTITIES
 from monitor.system.safe_text import printable
 from replay.commands.assess_headline import change_words, headline_words, print_comparison, worst_actuator
 from replay.tables import print_table, report_console
 
 if TYPE_CHECKING:
-    from monitor.messages.blocks import Column
-    from monitor.messages.transfer import TransferBlock
+    from monitor.messages.blocks import Column, TransferBlock
     from replay.assessment import Assessment, PairAssessment
 
 
 _OUTPUTS = outputs_by_name()
-_FIRST = (HEADLINE, *BESIDE, "xcorr", "")
+_FIRST = (HEADLINE, *COMPARED, "xcorr", "")
 
 
 def group_of(name: str) -> str:

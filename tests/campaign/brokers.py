@@ -12,7 +12,7 @@ from itertools import pairwise
 from time import monotonic, sleep
 
 from monitor.messages.alarms import AlarmReport, Transition
-from monitor.messages.health import Broker, Health
+from monitor.messages.health import BrokerStatus, Health
 from monitor.recording import RunReader
 from monitor.transport.zeromq.results import ResultSubscriber
 from tests.campaign.bench import Bench, Trial
@@ -51,7 +51,7 @@ class Truth:
         self._client = ResultSubscriber(service.results, kinds=("alarms", "health"))
         bench.stack.callback(self._client.close)
         self.transitions: list[Transition] = []
-        self.broker = Broker()
+        self.broker = BrokerStatus()
         deadline = monotonic() + 30.0
         while not self.listen(0.1):
             if monotonic() > deadline:

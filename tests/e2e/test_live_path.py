@@ -14,7 +14,7 @@ import pytest
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.blocks import ResultBlock, SignalBlock
-from monitor.messages.health import Counts, Health
+from monitor.messages.health import Health, StreamCounts
 from monitor.recording import RunReader
 from monitor.transport.zeromq.results import ResultSubscriber
 from replay.assessment import Series, assess
@@ -229,7 +229,7 @@ def test_in_real_time_a_late_client_sees_results_and_health(start, record, kept)
     looks = [item for item in seen if isinstance(item, Health)]
     assert looks[0].state == "receiving"
     assert looks[-1].state == "ended"
-    assert looks[-1].counts == Counts(received=5000)
+    assert looks[-1].counts == StreamCounts(received=5000)
     assert looks[0].recording == str(kept)
     assert any(isinstance(item, SignalBlock) for item in seen)
     # the first look may span the wait for the rig, the last the rest after the stream
@@ -246,7 +246,7 @@ def _suffered(path: Path, faults: str, block: int) -> list[SignalBlock]:
     return found
 
 
-def _account(blocks: list[SignalBlock]) -> tuple[Counts, list[SignalBlock]]:
+def _account(blocks: list[SignalBlock]) -> tuple[StreamCounts, list[SignalBlock]]:
     """Return what a careful receiver counts, sample by sample, and what it keeps."""
     counted = dict.fromkeys(("received", "lost", "gaps", "duplicates", "reordered", "restarts"), 0)
     missing: set[int] = set()
@@ -267,7 +267,7 @@ def _account(blocks: list[SignalBlock]) -> tuple[Counts, list[SignalBlock]]:
         following = block.index + len(block)
         counted["received"] += len(block)
         kept.append(block)
-    return Counts(**counted), kept
+    return StreamCounts(**counted), kept
 
 
 def _valid_rows(kept: list[SignalBlock]) -> np.ndarray:

@@ -88,11 +88,11 @@ def queries(board: dict) -> set[str]:
 
 
 def test_the_broker_that_the_dashboard_asks_for_has_metrics() -> None:
-    from monitor.messages.health import Broker, Health
+    from monitor.messages.health import BrokerStatus, Health
     from monitor.transport.prometheus import metrics_of
 
     asked = {name for name in queries(json.loads((VIEWERS / "grafana.json").read_text())) if "_broker_" in name}
-    names = {s.name for family in metrics_of(Health(broker=Broker("away")), (), 0.0) for s in family.samples}
+    names = {s.name for family in metrics_of(Health(broker=BrokerStatus("away")), (), 0.0) for s in family.samples}
     assert asked
     assert asked <= names
 

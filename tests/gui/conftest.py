@@ -15,7 +15,7 @@ TICK = 0.04  # s between two looks of the window
 def _arrivals(recording, monitor):
     """Return what a window would take, tick after tick."""
     from gui.model.receiver import ReceivedMessages
-    from monitor.messages.health import Counts, Health
+    from monitor.messages.health import Health, StreamCounts
 
     rate = recording.stream.sample_rate
     taken, received = [], 0
@@ -25,7 +25,7 @@ def _arrivals(recording, monitor):
         health = Health(
             rig=block.stream.rig,
             state="receiving",
-            counts=Counts(received=received),
+            counts=StreamCounts(received=received),
             sample_rate=rate,
             measured_rate=rate,
             recording="",

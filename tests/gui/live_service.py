@@ -14,7 +14,7 @@ from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import AlarmSettings, IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
-from monitor.messages.health import Recording
+from monitor.messages.health import RecordingStatus
 from monitor.recording import RunWriter
 from monitor.service.service import Service
 from monitor.transport.zeromq.request_server import ZmqRequestServer
@@ -99,12 +99,12 @@ class LiveService:
         stack.callback(sink.close, linger=0.0)
         request_server = ZmqRequestServer(ANY_PORT)
         stack.callback(request_server.close)
-        sinks, recording = [sink], Recording
+        sinks, recording = [sink], RecordingStatus
         if self.record is not None:
             writer = RunWriter(self.record, {}, flush_interval=0.05)
             stack.callback(writer.close)
             sinks.append(writer)
-            recording = lambda: Recording(str(writer.path), writer.recorded, writer.unrecorded, 1 << 40)  # noqa: E731
+            recording = lambda: RecordingStatus(str(writer.path), writer.recorded, writer.unrecorded, 1 << 40)  # noqa: E731
         self.url = sink.endpoint
         service = Service(
             source,

@@ -16,7 +16,7 @@ from monitor.config import AlarmSettings, LimitSettings
 from monitor.config.service import HEALTH_VALUES
 from monitor.messages.alarms import MAX_ALARMS, AlarmReport, AlarmState, decode, encode
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
-from monitor.messages.health import Broker, Counts, Health
+from monitor.messages.health import BrokerStatus, Health, StreamCounts
 from monitor.messages.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
 
 QUIET = {"dead_stream": False, "overload": False, "lost_data": False, "recording": False}
@@ -77,7 +77,7 @@ def test_names_that_meet_are_told() -> None:
     ("limits", "reason"),
     [
         ([{"value": "v", "warn": 1.0}, {"value": "v", "trip": 2.0}], "two on v: write both bounds as a pair"),
-        ([{"value": "health.nothing", "warn": 1.0}], "no health.nothing: of the service there are age"),
+        ([{"value": "health.nothing", "warn": 1.0}], "no health.nothing: the metrics of the service are age"),
         ([{"value": "v"}], "neither warn nor trip"),
         ([{"value": "v", "warn": 2.0, "trip": 1.0}], "comes before warn"),
         ([{"value": "v", "warn": [0.0, 1.0], "deadband": 0.6}], "leaves nothing between 0 and 1"),
@@ -123,7 +123,7 @@ def test_what_stands_has_room_before_what_is_to_be_watched_anew() -> None:
     service, _ = made({"value": "v", "warn": 1.0, "latching": True}, stream=before)
     service.evaluate(rows(2.0, stream=before))
     assert service.set_stream(after) == (f"alarms: 88 omitted: the maximum is {MAX_ALARMS}",)
-    assert sum(alarm.standing for alarm in service.alarms) == 300
+    assert sum(alarm.is_annunciated for alarm in service.alarms) == 300
     assert len(service.alarms) == MAX_ALARMS
     # those that are there again are watched, however late they come in the stream
     both = replace(STREAM, columns=(*after.columns, *before.columns))
@@ -135,7 +135,7 @@ def test_what_stands_has_room_before_what_is_to_be_watched_anew() -> None:
     assert len(steps) == 300
     restored = AlarmMonitor(service._settings)
     restored.restore(service.snapshot())
-    assert sum(alarm.standing for alarm in restored.alarms) == 300
+    assert sum(alarm.is_annunciated for alarm in restored.alarms) == 300
     assert len(service.evaluate(rows(0.0, stream=after))) == 300
 
 
@@ -161,7 +161,7 @@ def test_alarms_of_another_rig_are_put_aside_until_it_comes_again() -> None:
     later.restore(service.snapshot())
     told = later.set_stream(other)
     assert told == (f"alarms of rig {STREAM.rig!r} (1) are set aside until its stream is back",)
-    assert not any(alarm.standing for alarm in later.alarms)
+    assert not any(alarm.is_annunciated for alarm in later.alarms)
     # an alarm of its own is its own
     (step,) = later.evaluate(rows(3.0, stream=other))
     assert (step.name, step.previous, step.number) == ("n.v.warn", AlarmState.NORMAL, 2)
@@ -169,12 +169,12 @@ def test_alarms_of_another_rig_are_put_aside_until_it_comes_again() -> None:
     back = AlarmMonitor(service._settings)
     back.restore(later.snapshot())
     assert back.set_stream(STREAM) == ("alarms of rig 'another' (1) are set aside until its stream is back",)
-    (alarm,) = [alarm for alarm in back.alarms if alarm.standing]
+    (alarm,) = [alarm for alarm in back.alarms if alarm.is_annunciated]
     assert (alarm.name, alarm.last) == ("n.v.warn", 2.0)
     again = AlarmMonitor(service._settings)
     again.restore(back.snapshot())
     assert again.set_stream(STREAM) == ()
-    assert [alarm.standing for alarm in again.alarms if alarm.name == "n.v.warn"] == [True]
+    assert [alarm.is_annunciated for alarm in again.alarms if alarm.name == "n.v.warn"] == [True]
 
 
 def test_what_was_kept_before_rigs_were_is_taken_up() -> None:
@@ -185,7 +185,7 @@ def test_what_was_kept_before_rigs_were_is_taken_up() -> None:
     later = AlarmMonitor(service._settings)
     later.restore(msgspec.json.encode(old))
     assert later.set_stream(STREAM) == ()
-    assert any(alarm.standing for alarm in later.alarms)
+    assert any(alarm.is_annunciated for alarm in later.alarms)
 
 
 def test_a_condition_of_the_service_goes_on_where_it_was_restored() -> None:
@@ -369,7 +369,7 @@ def test_a_stream_that_falls_silent_is_dead_and_one_that_has_ended_is_not() -> N
 
 def test_losses_warn_once_until_nothing_is_lost_for_a_while() -> None:
     def lost(n: int) -> Health:
-        return Health(state="receiving", counts=Counts(lost=n))
+        return Health(state="receiving", counts=StreamCounts(lost=n))
 
     burst = [lost(n) for n in (0, 10, 10, 13, 13)]
     assert looks(*burst) == [("lost_data.warn", "unacknowledged", "10 samples lost")]
@@ -411,7 +411,7 @@ def test_a_limit_on_the_service_counts_its_delay_in_seconds() -> None:
     old = Health(state="receiving", age=2.0)
     steps = [
         [t.name for t in service.evaluate_health(health, 0.0, 0, 0.5)]
-        for health in (old, old, old, replace(old, broker=Broker(dropped=4)))
+        for health in (old, old, old, replace(old, broker=BrokerStatus(dropped=4)))
     ]
     assert steps == [[], [], ["age.warn"], ["broker_dropped.warn"]]
 

@@ -7,7 +7,7 @@ import pytest
 
 from monitor.commands.console_sink import ConsoleSink
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
-from monitor.messages.health import Counts, Health
+from monitor.messages.health import Health, StreamCounts
 
 
 class Listener:
@@ -89,7 +89,7 @@ def test_a_rig_that_sends_nothing_is_told_once_within_three_seconds():
 def test_of_a_rig_that_has_sent_nothing_is_told():
     now, said = [0.0], []
     sink = ConsoleSink(said.append, lambda: now[0], awaited=["tcp://rig:5555"])
-    sink.health(Health(counts=Counts(received=3)))
+    sink.health(Health(counts=StreamCounts(received=3)))
     now[0] = 9.0
     sink.health(Health())
     assert said == []

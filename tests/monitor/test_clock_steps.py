@@ -13,7 +13,7 @@ from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import AlarmSettings, IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
-from monitor.messages.health import Recording
+from monitor.messages.health import RecordingStatus
 from monitor.recording import RunReader, RunWriter
 from monitor.service.service import Service
 from monitor.transport.base import MemorySink
@@ -46,7 +46,9 @@ def watched(path: Path) -> MemorySink:
         Monitor(IndicatorSettings(window=0.5)),
         [sink, writer],
         alarms=AlarmMonitor(AlarmSettings()),
-        recording=lambda: Recording(str(path), writer.recorded, writer.unrecorded, 1 << 40, writer.unwritten_age),
+        recording=lambda: RecordingStatus(
+            str(path), writer.recorded, writer.unrecorded, 1 << 40, writer.unwritten_age
+        ),
     )
     assert publisher.wait_for_subscriber(10.0)
     sent = 0

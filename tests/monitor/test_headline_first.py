@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from monitor.messages.headline import Headline, contradicts, first_indicator, read_headline
+from monitor.messages.headline import HeadlineValues, contradicts, first_indicator, read_headline
 
 NAN = math.nan
 ALL = {
@@ -22,7 +22,7 @@ ALL = {
 }
 
 
-def read(**changed: float) -> Headline:
+def read(**changed: float) -> HeadlineValues:
     values = {**ALL, **changed}
     return read_headline("broadband", lambda name: values.get(name, NAN))
 
@@ -45,7 +45,7 @@ def test_the_first_is_the_best_of_those_computed(computed: tuple[str, ...], firs
 
 def test_a_headline_has_its_values_and_what_is_not_computed_is_nan() -> None:
     found = read(fdb_delay=0.02)
-    assert found == Headline("broadband", 0.012, 0.0, 1.0, 0.0, ("fdb",))
+    assert found == HeadlineValues("broadband", 0.012, 0.0, 1.0, 0.0, ("fdb",))
     of_fdb = read_headline("fdb", lambda name: ALL.get(name, NAN) if name != "fdb_ratio_sd" else NAN)
     assert (of_fdb.delay, of_fdb.delay_sd, of_fdb.ratio, of_fdb.contradicting) == (0.012, 0.001, 1.0, ())
     assert math.isnan(of_fdb.ratio_sd)

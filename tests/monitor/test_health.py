@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from monitor.messages.health import MAX_PATH, MAX_TEXT, Counts, Health, decode, encode
+from monitor.messages.health import MAX_PATH, MAX_TEXT, Health, StreamCounts, decode, encode
 
 
 def test_what_is_encoded_comes_back():
-    told = Health("rig", "receiving", Counts(received=3), recording="x" * MAX_PATH, requests="e" * MAX_TEXT)
+    told = Health("rig", "receiving", StreamCounts(received=3), recording="x" * MAX_PATH, requests="e" * MAX_TEXT)
     assert decode(encode(told)) == told
 
 

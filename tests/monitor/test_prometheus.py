@@ -19,13 +19,13 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse
 
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmReport, AlarmState, Severity
-from monitor.messages.health import LATENCY_BOUNDS, Broker, Counts, Health
+from monitor.messages.health import LATENCY_BOUNDS, BrokerStatus, Health, StreamCounts
 from monitor.transport.base import TransportError
 from monitor.transport.prometheus import PrometheusSink, metrics_of
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
-COUNTS = Counts(10_000, 7, 5, 3, 2, 1, 4, 6, 8)
+COUNTS = StreamCounts(10_000, 7, 5, 3, 2, 1, 4, 6, 8)
 HEALTH = Health(
     rig="lab",
     state="receiving",
@@ -42,7 +42,7 @@ HEALTH = Health(
     disk_free=5_000_000,
     requests_refused=2,
     window=2.0,
-    broker=Broker("away", 4, 9),
+    broker=BrokerStatus("away", 4, 9),
 )
 TRIP = Alarm(
     "north.fdb_delay.trip", "fdb_delay", "north", "s", Severity.TRIP, state=AlarmState.UNACKNOWLEDGED, active=True
@@ -134,8 +134,8 @@ def test_the_page_says_what_the_health_says(sink: PrometheusSink, clock: Clock) 
 
 
 def test_no_count_is_forgotten(sink: PrometheusSink) -> None:
-    numbers = {field.name: 1000 + position for position, field in enumerate(fields(Counts))}
-    sink.health(replace(HEALTH, counts=Counts(**numbers)))
+    numbers = {field.name: 1000 + position for position, field in enumerate(fields(StreamCounts))}
+    sink.health(replace(HEALTH, counts=StreamCounts(**numbers)))
     assert set(numbers.values()) <= set(values(scrape(sink)).values())
 
 
@@ -159,7 +159,7 @@ def test_buckets_are_cumulative_as_prometheus_defines_them(latencies: list[float
 def test_a_service_that_has_stopped_talking_is_seen(sink: PrometheusSink, clock: Clock) -> None:
     assert values(scrape(sink))["synchroscope_service_silence_seconds"] == 0.0
     assert "synchroscope_stream_up" not in values(scrape(sink))
-    sink.health(replace(HEALTH, state="waiting", age=0.0, recording="", disk_free=0, broker=Broker()))
+    sink.health(replace(HEALTH, state="waiting", age=0.0, recording="", disk_free=0, broker=BrokerStatus()))
     clock.now += 90.0
     found = values(scrape(sink))
     assert found["synchroscope_service_silence_seconds"] == 90.0
@@ -263,7 +263,7 @@ def test_the_service_goes_on_while_a_page_is_written(sink: PrometheusSink, monke
     try:
         assert began.wait(30.0)
         # what the loop does: it would stand still here if it waited for the reader
-        sink.health(replace(HEALTH, counts=Counts(received=1)))
+        sink.health(replace(HEALTH, counts=StreamCounts(received=1)))
         sink.alarms(AlarmReport((TRIP,)))
         assert not pages
     finally:

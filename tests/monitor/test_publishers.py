@@ -9,7 +9,7 @@ import pytest
 import zmq
 
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream, SignalBlock
-from monitor.messages.health import Counts, Health
+from monitor.messages.health import Health, StreamCounts
 from monitor.transport.base import Sink
 from monitor.transport.zeromq.results import ResultPublisher, ResultSubscriber
 from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
@@ -40,7 +40,7 @@ def test_everything_published_comes_out_as_it_went_in(counting, gather):
     assert client.endpoint == sink.endpoint
     heard(sink, gather, client)
     block, event = counting(0, 5), Event(EventKind.GAP, 1.5, 20, 3, "3 samples lost")
-    health = Health(rig="rig", state="receiving", counts=Counts(received=5, lost=3), age=0.25)
+    health = Health(rig="rig", state="receiving", counts=StreamCounts(received=5, lost=3), age=0.25)
     as_protocol.signals(block)
     as_protocol.results(result(1))
     as_protocol.event(event)

@@ -16,7 +16,7 @@ from monitor.alarms.monitor import HealthAlarm
 from monitor.config import AlarmSettings, IndicatorSettings
 from monitor.engine.monitor import Monitor, Update
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
-from monitor.messages.health import Counts, Recording
+from monitor.messages.health import RecordingStatus, StreamCounts
 from monitor.recording import RunWriter
 from monitor.service.health_statistics import SampleAccount
 from monitor.service.service import Service
@@ -57,26 +57,28 @@ def test_received_and_lost_are_what_the_numbers_span_whatever_comes(steps) -> No
             stretches.append([update.signals.index, 0])
         stretches[-1][1] = update.signals.index + len(update.signals)
     assert service.counts.received + service.counts.lost == sum(last - first for first, last in stretches)
-    assert account.missing(service.counts, 0, Recording()) == 0
+    assert account.missing(service.counts, 0, RecordingStatus()) == 0
 
 
 @pytest.mark.parametrize(
     ("counts", "left", "kept", "missing"),
     [
-        (Counts(received=50, lost=10), 0, Recording(), 0),
-        (Counts(received=49, lost=10), 0, Recording(), 1),
-        (Counts(received=50, lost=11), 0, Recording(), 1),
+        (StreamCounts(received=50, lost=10), 0, RecordingStatus(), 0),
+        (StreamCounts(received=49, lost=10), 0, RecordingStatus(), 1),
+        (StreamCounts(received=50, lost=11), 0, RecordingStatus(), 1),
         # lost at a stop, without numbers
-        (Counts(received=50, lost=17), 7, Recording(), 0),
-        (Counts(received=50, lost=17), 7, Recording("run.h5", 40, 7, waiting=10), 0),
-        (Counts(received=50, lost=10), 0, Recording("run.h5", 40, 2, waiting=8), 0),
-        (Counts(received=50, lost=10), 0, Recording("run.h5", 40, 2, waiting=5), 3),
-        (Counts(received=50, lost=10), 0, Recording("run.h5", 43, 2, waiting=8), 3),
+        (StreamCounts(received=50, lost=17), 7, RecordingStatus(), 0),
+        (StreamCounts(received=50, lost=17), 7, RecordingStatus("run.h5", 40, 7, waiting=10), 0),
+        (StreamCounts(received=50, lost=10), 0, RecordingStatus("run.h5", 40, 2, waiting=8), 0),
+        (StreamCounts(received=50, lost=10), 0, RecordingStatus("run.h5", 40, 2, waiting=5), 3),
+        (StreamCounts(received=50, lost=10), 0, RecordingStatus("run.h5", 43, 2, waiting=8), 3),
         # one that is missing does not make up for one too many
-        (Counts(received=49, lost=10), 0, Recording("run.h5", 50), 2),
+        (StreamCounts(received=49, lost=10), 0, RecordingStatus("run.h5", 50), 2),
     ],
 )
-def test_what_is_in_no_count_or_in_two_is_seen(counts: Counts, left: int, kept: Recording, missing: int) -> None:
+def test_what_is_in_no_count_or_in_two_is_seen(
+    counts: StreamCounts, left: int, kept: RecordingStatus, missing: int
+) -> None:
     account = SampleAccount()
     account.count(Update(block(7, 20), None, (Event(EventKind.STARTED, 0.0, 7),)))
     account.count(Update(block(37, 30), None, (Event(EventKind.GAP, 0.0, 27, 10),)))
@@ -86,7 +88,7 @@ def test_what_is_in_no_count_or_in_two_is_seen(counts: Counts, left: int, kept: 
 def test_a_recorder_that_forgets_samples_trips_an_alarm_that_says_how_many(tmp_path: Path) -> None:
     clock, sink = iter(np.arange(0.0, 1e4, 0.3)), MemorySink()
     writer = RunWriter(tmp_path / "run.h5", {})
-    kept = lambda: Recording(str(writer.path), writer.recorded - 3, writer.unrecorded, waiting=writer.waiting)  # noqa: E731
+    kept = lambda: RecordingStatus(str(writer.path), writer.recorded - 3, writer.unrecorded, waiting=writer.waiting)  # noqa: E731
     service = Service(
         MemorySource([block(10 * i, 10) for i in range(20)]),
         Monitor(IndicatorSettings()),

@@ -11,7 +11,7 @@ import pytest
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.blocks import Channel, Event, EventKind, ResultBlock, Role, SignalBlock, Stream
-from monitor.messages.health import Counts, Health, Recording, decode, encode
+from monitor.messages.health import Health, RecordingStatus, StreamCounts, decode, encode
 from monitor.messages.requests import NoteRequest, Request
 from monitor.service.service import Service
 from monitor.transport.base import MemorySink, MemorySource
@@ -87,7 +87,7 @@ def test_samples_results_and_events_reach_the_sink_in_order() -> None:
     assert [b.index for b in sink.signals_seen] == [0, 50, 100]
     assert [(b.index, len(b)) for b in sink.results_seen] == [(0, 50), (50, 50), (100, 50)]
     assert [e.kind for e in sink.events_seen] == [EventKind.STARTED, EventKind.ENDED]
-    assert service.counts == Counts(received=150)
+    assert service.counts == StreamCounts(received=150)
     whole = Monitor(IndicatorSettings(window=0.5)).update(block(0, 150)).results
     assert np.concatenate([b.values for b in sink.results_seen]).tobytes() == whole.values.tobytes()
     assert not sink.closed
@@ -103,7 +103,7 @@ def test_every_kind_of_loss_is_counted() -> None:
         *(block(0, stream=later), jumped, block(100, stream=STREAM)),
     ]
     service, sink = serve(items)
-    assert service.counts == Counts(
+    assert service.counts == StreamCounts(
         received=230,
         lost=20,
         gaps=1,
@@ -122,7 +122,7 @@ def test_another_rig_is_refused() -> None:
     other = replace(STREAM, rig="other")
     service, sink = serve([block(0), block(0, stream=other), block(50)])
     assert {b.stream.rig for b in sink.signals_seen} == {"rig"}
-    assert service.counts == Counts(received=100, rejected=1)
+    assert service.counts == StreamCounts(received=100, rejected=1)
     (refused,) = (e for e in sink.events_seen if e.kind is EventKind.REJECTED)
     assert "'other'" in refused.detail
 
@@ -131,7 +131,7 @@ def test_the_rig_that_is_asked_for_is_the_one_that_is_followed() -> None:
     other = replace(STREAM, rig="other")
     service, sink = serve([block(0), block(0, stream=other)], rig="other")
     assert [b.stream.rig for b in sink.signals_seen] == ["other"]
-    assert service.counts == Counts(received=50, rejected=1)
+    assert service.counts == StreamCounts(received=50, rejected=1)
 
 
 def test_sinks_are_served_in_their_order() -> None:
@@ -155,7 +155,7 @@ def test_once_ends_with_the_last_block_and_without_it_a_new_run_may_follow() -> 
     assert serve(items)[0].counts.received == 50
     service = Service(MemorySource(items), Monitor(), [])
     service.run(lambda: False)
-    assert service.counts == Counts(received=100, restarts=1)
+    assert service.counts == StreamCounts(received=100, restarts=1)
 
 
 def test_told_to_stop_it_stops() -> None:
@@ -187,7 +187,7 @@ def test_an_ended_stream_that_restarts_is_received_again() -> None:
 
 
 def test_health_tells_what_is_recorded() -> None:
-    _, sink = serve([block(0)], recording=lambda: Recording("run.h5", 40, 2, 7 << 30))
+    _, sink = serve([block(0)], recording=lambda: RecordingStatus("run.h5", 40, 2, 7 << 30))
     told = sink.health_seen[-1]
     assert (told.recording, told.recorded, told.unrecorded, told.disk_free) == ("run.h5", 40, 2, 7 << 30)
     assert serve([block(0)])[1].health_seen[-1].disk_free == 0
@@ -301,7 +301,7 @@ def test_settings_that_do_not_fit_the_stream_are_told_once_and_the_samples_pass_
     assert note.kind is EventKind.NOTE
     assert "window = 0.05 s" in note.detail
     # nothing was refused
-    assert service.counts == Counts(received=150)
+    assert service.counts == StreamCounts(received=150)
 
 
 def test_the_first_block_tells_the_columns_even_when_it_is_empty() -> None:

@@ -8,7 +8,7 @@ import uuid
 import pytest
 
 from monitor.commands.sinks import open_systemd
-from monitor.messages.health import Counts, Health
+from monitor.messages.health import Health, StreamCounts
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="systemd is on Linux only")
 
@@ -30,7 +30,7 @@ def test_it_hears_when_the_service_is_ready_alive_and_stopping(manager):
     told.ready("listening on tcp://127.0.0.1:5555")
     assert bound.recv(1000) == b"READY=1\nSTATUS=listening on tcp://127.0.0.1:5555"
     told.health(Health())
-    told.health(Health(rig="north", state="receiving", counts=Counts(received=2000, lost=3)))
+    told.health(Health(rig="north", state="receiving", counts=StreamCounts(received=2000, lost=3)))
     told.close()
     told.close()
     assert [bound.recv(1000) for _ in range(3)] == [

@@ -19,6 +19,8 @@ from hypothesis.extra import numpy as hnp
 
 from monitor.messages import health
 from monitor.messages.blocks import (
+    FREQUENCY,
+    QUANTITIES,
     Channel,
     Column,
     Event,
@@ -28,8 +30,9 @@ from monitor.messages.blocks import (
     Role,
     SignalBlock,
     Stream,
+    TransferBlock,
+    TransferStream,
 )
-from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 from monitor.wire.native import MAX_CHANNELS, MAX_HEADER, MAX_ROWS, MAX_TEXT, Decoder, Encoder, WireError, topic
 
 PAGE = Path(__file__).parents[2] / "docs" / "wire-format.md"

@@ -66,7 +66,7 @@ class ColumnChooser(QDialog):
         super().__init__(parent)
         self.theme = theme
         self._columns = description.columns
-        self._names = {column.word: column.name for column in description.columns}
+        self._names = {column.option_value: column.name for column in description.columns}
         self._overview: Overview | None = None
         self._told = "no preview"
         self._asking = False

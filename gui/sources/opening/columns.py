@@ -94,7 +94,7 @@ class ColumnChoice:
 
     def fits(self, columns: Sequence[FileColumn]) -> bool:
         """Tell whether all its columns are there."""
-        there = {column.word for column in columns} | {""}
+        there = {column.option_value for column in columns} | {""}
         named = [name for each in self.actuators for name in (each.command, each.measured, each.force)]
         return there.issuperset(named) and self.time in there
 
@@ -131,7 +131,7 @@ class ColumnBox(QComboBox):
         super().__init__()
         self.addItem(nothing, "")
         for column in columns:
-            self.addItem(f"{column.name} [{column.unit}]" if column.unit else column.name, column.word)
+            self.addItem(f"{column.name} [{column.unit}]" if column.unit else column.name, column.option_value)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(12)
 

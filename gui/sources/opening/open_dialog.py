@@ -55,7 +55,7 @@ class ColumnMemory:
 
 def _key(columns: Sequence[FileColumn]) -> str:
     # the order does not matter: a choice names its columns
-    names = "\n".join(sorted(column.word for column in columns))
+    names = "\n".join(sorted(column.option_value for column in columns))
     return f"columns/{hashlib.sha256(names.encode()).hexdigest()[:24]}"
 
 

@@ -143,7 +143,7 @@ class RunTimeline(QWidget):
         """Show another run, or none."""
         self._description = description
         if self.channel not in self.channels:
-            self.channel = "" if description is None else description.first_choice
+            self.channel = "" if description is None else description.default_channel
         self._redraw()
 
     def stand(self, position: float, duration: float) -> None:

@@ -155,7 +155,7 @@ def alarm(alarm: Alarm, transition: Transition | None = None) -> bytes:
         active = _ACTIVE.get(transition.action, alarm.active)
         state, at, index = transition.state, transition.time, transition.index
         alarm = replace(alarm, state=state, active=active, time=at, index=index)
-    derived = {"standing": alarm.standing, "needs_acknowledgement": alarm.needs_acknowledgement}
+    derived = {"standing": alarm.is_annunciated, "needs_acknowledgement": alarm.needs_acknowledgement}
     step = None if transition is None else asdict(transition)
     return encode({**asdict(alarm), **derived, "transition": step, "utc": now(), "refresh": transition is None})
 
@@ -169,7 +169,7 @@ def alarm_counts(alarms: Sequence[Alarm]) -> dict[str, int]:
     """Return the number of alarms by kind."""
     return {
         "all": len(alarms),
-        "standing": sum(alarm.standing for alarm in alarms),
+        "standing": sum(alarm.is_annunciated for alarm in alarms),
         "unacknowledged": sum(alarm.needs_acknowledgement for alarm in alarms),
         "shelved": sum(alarm.shelved_for > 0.0 for alarm in alarms),
     }

@@ -9,10 +9,9 @@ from time import monotonic
 
 from monitor.config import MqttSettings
 from monitor.messages.alarms import Alarm, AlarmReport
-from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock
-from monitor.messages.health import Broker, Health
+from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock, TransferBlock
+from monitor.messages.health import BrokerStatus, Health
 from monitor.messages.requests import MAX_NOTE, Answer, NoteRequest, Request, RequestError, encode
-from monitor.messages.transfer import TransferBlock
 from monitor.transport.mqtt import payloads
 from monitor.transport.mqtt.client import MqttClient
 from monitor.transport.mqtt.connection import password, tls_context, url_of
@@ -99,10 +98,10 @@ class MqttSink:
         return url_of(self._settings)
 
     @property
-    def broker(self) -> Broker:
+    def broker(self) -> BrokerStatus:
         """State of the connection."""
         state = "connected" if self._client.connected else "away"
-        return Broker(state, self.outbox.waiting, self.outbox.dropped)
+        return BrokerStatus(state, self.outbox.waiting, self.outbox.dropped)
 
     def signals(self, block: SignalBlock) -> None:
         """Set the rig; signals are not published."""

@@ -19,14 +19,14 @@ from gui.window.health_strip import HealthStrip
 from gui.wording.level import Level
 from gui.wording.numbers import bytes_text, duration_text
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
-from monitor.messages.health import Counts, Health
+from monitor.messages.health import Health, StreamCounts
 
 RATE = 1000.0
 FILE = "/data/runs/2026-11-21-frame.h5"
 GOOD = Health(
     rig="laboratory",
     state="receiving",
-    counts=Counts(received=60_000),
+    counts=StreamCounts(received=60_000),
     sample_rate=RATE,
     measured_rate=999.6,
     latency=0.0042,
@@ -82,7 +82,7 @@ def test_an_overload_is_told_with_what_is_left_out(qtbot):
 
 
 def test_troubles_have_a_shape_a_word_and_a_colour(qtbot):
-    counts = Counts(received=60_000, lost=1280, duplicates=3, reordered=2, restarts=1, rejected=7)
+    counts = StreamCounts(received=60_000, lost=1280, duplicates=3, reordered=2, restarts=1, rejected=7)
     strip = strip_of(qtbot, replace(GOOD, counts=counts, unrecorded=12, unwritten_age=5.3), dropped=34)
     told = set(strip.texts)
     assert {"▲ lost 1,280", "▲ duplicates 3", "▲ out of order 2", "▲ restarts 1", "▲ rejected 7"} <= told
@@ -159,7 +159,7 @@ def test_how_long_the_disk_lasts_is_counted_from_what_is_written(qtbot):
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_it_has_room_at_1280_pixels(qtbot, theme):
-    bad = Counts(received=60_000, lost=1280, restarts=1)
+    bad = StreamCounts(received=60_000, lost=1280, restarts=1)
     strip = strip_of(qtbot, replace(GOOD, counts=bad), width=1280)
     strip.apply_theme(theme)
     told = strip.texts
@@ -176,7 +176,7 @@ def test_it_has_room_at_1280_pixels(qtbot, theme):
 
 
 def test_the_least_important_gives_way_first(qtbot):
-    strip = strip_of(qtbot, replace(GOOD, counts=Counts(lost=5)), width=420)
+    strip = strip_of(qtbot, replace(GOOD, counts=StreamCounts(lost=5)), width=420)
     assert strip.texts[0] == "● receiving"
     assert any(text.startswith("● recording") for text in strip.texts)
     assert not any(text.startswith(("rig", "duplicates", "latency")) for text in strip.texts)

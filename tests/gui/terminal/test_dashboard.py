@@ -8,9 +8,18 @@ from rich.console import Console
 
 from gui.model.receiver import ResultLink
 from gui.terminal.dashboard import Dashboard
-from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
-from monitor.messages.health import Counts, Health
-from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
+from monitor.messages.blocks import (
+    FREQUENCY,
+    QUANTITIES,
+    Column,
+    Event,
+    EventKind,
+    ResultBlock,
+    ResultStream,
+    TransferBlock,
+    TransferStream,
+)
+from monitor.messages.health import Health, StreamCounts
 
 COLUMNS = tuple(Column(name, "", "north") for name in ("fdb_delay", "fdb_ratio", "fdb_phase"))
 STREAM = ResultStream("rig", 1, 100.0, 1, COLUMNS)
@@ -32,7 +41,7 @@ class Rig:
         self.sent += 10
         block = ResultBlock(STREAM, self.sent - 10, self.now, np.tile([0.012, 1.001, -0.1], (10, 1)))
         state = "ended" if self.now + 0.11 > self.lasts else "receiving"
-        return [block, Health("rig", state, Counts(self.sent), 100.0, 100.0)]
+        return [block, Health("rig", state, StreamCounts(self.sent), 100.0, 100.0)]
 
     def close(self):
         """Nothing is held."""

@@ -11,9 +11,17 @@ from rich.console import Console
 
 from gui.model.series import ResultHistory
 from gui.terminal.screen import Screen
-from monitor.messages.blocks import Column, Event, EventKind, ResultStream
-from monitor.messages.health import Counts, Health
-from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
+from monitor.messages.blocks import (
+    FREQUENCY,
+    QUANTITIES,
+    Column,
+    Event,
+    EventKind,
+    ResultStream,
+    TransferBlock,
+    TransferStream,
+)
+from monitor.messages.health import Health, StreamCounts
 
 OUTPUTS = {
     "broadband_delay": 0.0123,
@@ -36,7 +44,7 @@ OUTPUTS = {
 HEALTH = Health(
     rig="laboratory",
     state="receiving",
-    counts=Counts(1_234_567, 128, 3, restarts=1),
+    counts=StreamCounts(1_234_567, 128, 3, restarts=1),
     sample_rate=1024.0,
     measured_rate=1023.9,
     age=0.01,

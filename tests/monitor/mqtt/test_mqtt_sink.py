@@ -12,7 +12,7 @@ import pytest
 
 from monitor.messages.alarms import AlarmState
 from monitor.messages.blocks import Event, EventKind
-from monitor.messages.health import Counts, Health
+from monitor.messages.health import Health, StreamCounts
 from monitor.messages.requests import AcknowledgeRequest, NoteRequest, encode
 from monitor.transport.mqtt import client, connection, payloads
 from monitor.transport.rate_limit import Backoff
@@ -97,7 +97,7 @@ def test_the_will_is_told_when_the_connection_breaks(broker, watch, tell, monkey
 def test_a_proper_end_says_why(broker, watch, tell, state, reason) -> None:
     watcher = watch(broker.port)
     sink = tell(broker.port)
-    sink.health(Health(rig="rig", state=state, counts=Counts(received=12, lost=3)))
+    sink.health(Health(rig="rig", state=state, counts=StreamCounts(received=12, lost=3)))
     sink.results(rows(0, [[-0.5, 1.0, 0.0, NAN, 0.0, 0.5]], last=True))
     connected(sink)
     sink.close()
@@ -114,7 +114,7 @@ def test_the_summary_of_a_killed_service_is_replaced_at_once(broker, watch, tell
     sink = tell(broker.port, rig=rig)
     # far less than the interval of summaries
     sink.health(Health(state="waiting"))
-    sink.health(Health(rig="rig", state="receiving", counts=Counts(received=12)))
+    sink.health(Health(rig="rig", state="receiving", counts=StreamCounts(received=12)))
     summary = watch(broker.port).until(f"{HERE}/summary")
     assert summary["state"] == ("waiting" if rig else "receiving")
 
