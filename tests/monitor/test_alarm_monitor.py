@@ -79,7 +79,7 @@ def test_names_that_meet_are_told() -> None:
         ([{"value": "v", "warn": 1.0}, {"value": "v", "trip": 2.0}], "two on v: write both bounds as a pair"),
         ([{"value": "health.nothing", "warn": 1.0}], "no health.nothing: the metrics of the service are age"),
         ([{"value": "v"}], "neither warn nor trip"),
-        ([{"value": "v", "warn": 2.0, "trip": 1.0}], "comes before warn"),
+        ([{"value": "v", "warn": 2.0, "trip": 1.0}], "is within warn"),
         ([{"value": "v", "warn": [0.0, 1.0], "deadband": 0.6}], "leaves nothing between 0 and 1"),
     ],
 )

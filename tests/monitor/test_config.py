@@ -189,7 +189,7 @@ def test_a_model_to_judge_is_read_from_the_file(write):
         ),
         (
             "limits = {accumulated = [0.9, 0.7]}",
-            "reliability.limits.accumulated: Accumulated limits must be [reject under, accept from]",
+            "reliability.limits.accumulated: Accumulated limits must be [reject below, accept from]",
         ),
         ("limits = {accumulated = [0.9, 1.1]}", "reliability.limits.accumulated.1: "),
         ("limits = {accumulated = 0.9}", "reliability.limits.accumulated: "),
