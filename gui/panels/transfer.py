@@ -38,11 +38,11 @@ class _Quantity:
 
     def values(self, block: TransferBlock, actuator: str) -> Samples:
         """Return (n_frequencies,), NaN where there is nothing."""
-        return self.factor * block.of(actuator, self.column)
+        return self.factor * block.curve(actuator, self.column)
 
     def deviations(self, block: TransferBlock, actuator: str) -> Samples | None:
         """Return the standard deviations, (n_frequencies,); None where a quantity has none."""
-        return self.factor * block.of(actuator, f"{self.column}_sd") if self.uncertain else None
+        return self.factor * block.curve(actuator, f"{self.column}_sd") if self.uncertain else None
 
     def unit_of(self, block: TransferBlock, actuator: str) -> str:
         """Return the unit of the values; empty where they have none."""
@@ -210,7 +210,7 @@ class TransferPanel(XYPanel):
         for number, (row, quantity) in enumerate(zip(self.rows, self.quantities, strict=True)):
             reach = []
             for name in shown:
-                coherence = block.of(name, "coherence")[good]
+                coherence = block.curve(name, "coherence")[good]
                 coherent = np.nan_to_num(coherence) >= COHERENT
                 values, deviations = quantity.values(block, name)[good], quantity.deviations(block, name)
                 deviations = None if deviations is None else deviations[good]

@@ -135,8 +135,8 @@ def transfer_lines(transfer: TransferBlock, width: int) -> Iterator[Text]:
     shown = max(1, (width - _NAME_WIDTH - 1) // _DELAY_WIDTH)
     frequency = transfer.frequency
     for actuator in transfer.stream.actuators:
-        delay = 1e3 * transfer.of(actuator, "delay")
-        chosen = _spread_out(transfer.of(actuator, "coherence"), shown)
+        delay = 1e3 * transfer.curve(actuator, "delay")
+        chosen = _spread_out(transfer.curve(actuator, "coherence"), shown)
         line = Text(
             f"{shortened(actuator, _NAME_WIDTH):<{_NAME_WIDTH}} ", style="bold", no_wrap=True, overflow="ellipsis"
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from monitor.commands.options import add_setting
+from monitor.messages.health import BrokerStatus
 from monitor.system.default_endpoints import PLOTJUGGLER, PROMETHEUS
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""PAEI over an adaptive window: the shortest that fits one turn of the loop.
+"""PAEI over an adaptive window: the shortest that holds one cycle of the loop.
 
 A window must also show that the two signals are correlated by more than chance.
 """

@@ -139,8 +139,8 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
         self._frequencies = np.arange(1, n_window // 2 + 1) * sample_rate / n_window
         self._slow = band_bins(n_window, sample_rate, None)[1]
         self._times: Samples = np.asarray(np.arange(n_window) - 0.5 * (n_window - 1), dtype=np.float64)
-        nothing = np.zeros(len(self._frequencies), dtype=np.complex128)
-        _sums(nothing, nothing, self._frequencies)
+        silence = np.zeros(len(self._frequencies), dtype=np.complex128)
+        _sums(silence, silence, self._frequencies)
         super().__init__(sample_rate, window, hop=n_window // 2, latency=latency, n_pairs=n_pairs, every=every)
 
     def _new_memory(self) -> tuple[Any, ...]:

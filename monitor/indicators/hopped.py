@@ -117,7 +117,7 @@ class HoppedIndicator(WindowedIndicator[Value]):
 
     def _new_state(self) -> tuple[Any, ...]:
         n, n_outputs = self.n_pairs, len(self.outputs)
-        # how many good samples in a row make a pair due at once; less than none is never reached
+        # number of consecutive good samples at which a pair is first due; -1 is never reached
         self._fulls = self.n_window + np.arange(n) if self.evaluates_when_full else np.full(n, -1)
         ring = np.zeros((n, 2, 2 * self.n_window))
         clock, good = np.zeros(1, dtype=np.int64), np.zeros(n, dtype=np.int64)

@@ -292,7 +292,7 @@ class TransferBlock:
         """(n_frequencies,), Hz."""
         return self.values[:, 0]
 
-    def of(self, actuator: str, quantity: str) -> Samples:
+    def curve(self, actuator: str, quantity: str) -> Samples:
         """Return (n_frequencies,), one of `QUANTITIES`; raises KeyError when there is no such column."""
         column = self.stream.positions.get((actuator, quantity))
         if column is None:

@@ -62,7 +62,7 @@ class NoteRequest(_Numbered, frozen=True, tag="note"):
         if not text:
             raise ValueError("a note needs a text")
         if size > MAX_NOTE:
-            raise ValueError(f"a note of {size} bytes: at most {MAX_NOTE} are kept, shorten it")
+            raise ValueError(f"a note of {size} bytes: at most {MAX_NOTE} are stored, shorten it")
         if self.time is not None and not math.isfinite(self.time):
             raise ValueError(f"a note at {self.time} s: the time must be finite")
         msgspec.structs.force_setattr(self, "text", text)

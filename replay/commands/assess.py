@@ -221,10 +221,10 @@ def _key(name: str, column: Column) -> tuple[str, float]:
 def _transfer(transfer: TransferBlock | None, actuator: str) -> dict[str, Samples] | None:
     if transfer is None:
         return None
-    known = np.isfinite(transfer.of(actuator, "coherence"))
+    known = np.isfinite(transfer.curve(actuator, "coherence"))
     curves = {"frequency_hz": transfer.frequency[known]}
     for column in transfer.stream.columns:
         if column.actuator == actuator:
             key, factor = _key(column.name, column)
-            curves[key] = factor * transfer.of(actuator, column.name)[known]
+            curves[key] = factor * transfer.curve(actuator, column.name)[known]
     return curves

@@ -167,7 +167,7 @@ def _whole(found: PairAssessment, units: dict[str, str]) -> Text:
 
 def _print_transfer(console: Console, transfer: TransferBlock, actuator: str) -> None:
     """Print the transfer function at a few coherent frequencies, evenly spread."""
-    good = np.flatnonzero(np.nan_to_num(transfer.of(actuator, "coherence")) > _COHERENT)
+    good = np.flatnonzero(np.nan_to_num(transfer.curve(actuator, "coherence")) > _COHERENT)
     if not len(good):
         console.print("transfer function: not shown, no frequency is coherent enough")
         return
@@ -175,11 +175,11 @@ def _print_transfer(console: Console, transfer: TransferBlock, actuator: str) ->
     for i in sorted(set(good[np.linspace(0, len(good) - 1, _FREQUENCIES).astype(int)].tolist())):
         numbers = (
             (transfer.frequency[i], 4),
-            (transfer.of(actuator, "coherence")[i], 3),
-            (transfer.of(actuator, "ratio")[i], 4),
-            (_DEGREES * transfer.of(actuator, "phase")[i], 4),
-            (1e3 * transfer.of(actuator, "delay")[i], 4),
-            (1e3 * transfer.of(actuator, "delay_sd")[i], 2),
+            (transfer.curve(actuator, "coherence")[i], 3),
+            (transfer.curve(actuator, "ratio")[i], 4),
+            (_DEGREES * transfer.curve(actuator, "phase")[i], 4),
+            (1e3 * transfer.curve(actuator, "delay")[i], 4),
+            (1e3 * transfer.curve(actuator, "delay_sd")[i], 2),
         )
         rows.append([_number(value, digits) for value, digits in numbers])
     headings = ("Hz", "coherence", "ratio", "phase deg", "delay ms", "±")

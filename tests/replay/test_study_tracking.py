@@ -227,10 +227,10 @@ def test_every_indicator_finds_the_benchmark_plant(plant):
         assert row.phase == pytest.approx(row.known_phase, abs=0.005), row
     assert {row.indicator for row in study.sines} == {"fdb", "paei", "paei_adaptive", "broadband"}
     frequency = study.transfer.frequency
-    coherence = study.transfer.of("plant", "coherence")
+    coherence = study.transfer.curve("plant", "coherence")
     driven = (frequency > 0.5) & (frequency < 7.5)
     assert (coherence[driven] > 0.98).all()
-    ratio, phase = study.transfer.of("plant", "ratio"), study.transfer.of("plant", "phase")
+    ratio, phase = study.transfer.curve("plant", "ratio"), study.transfer.curve("plant", "phase")
     known = study.known_transfer
     np.testing.assert_allclose(ratio[driven], 1.0 / np.abs(known[driven]), rtol=0.005)
     np.testing.assert_allclose(phase[driven], np.angle(known[driven]), atol=0.005)

@@ -1,1 +1,1 @@
-"""What several indicators are made of: kernels, windows, fits, transforms."""
+"""Parts shared by indicators: sliding windows, fits, transforms, spectra."""

@@ -156,11 +156,11 @@ def _plant_response(study: PlantStudy) -> Figure:
         delay.plot(fine, _milliseconds(fine, angle), **look)
     transfer = study.transfer
     shown = (transfer.frequency >= BAND[0]) & (transfer.frequency <= BAND[1])
-    frequency, angle = transfer.frequency[shown], transfer.of("plant", "phase")[shown]
-    ratio.plot(frequency, transfer.of("plant", "ratio")[shown], label="transfer function, broadband command")
+    frequency, angle = transfer.frequency[shown], transfer.curve("plant", "phase")[shown]
+    ratio.plot(frequency, transfer.curve("plant", "ratio")[shown], label="transfer function, broadband command")
     phase.plot(frequency, DEGREES * angle)
     delay.plot(frequency, _milliseconds(frequency, angle))
-    coherence.plot(frequency, transfer.of("plant", "coherence")[shown])
+    coherence.plot(frequency, transfer.curve("plant", "coherence")[shown])
     for kind, mark in (("fdb", "o"), ("paei", "x")):
         rows = [row for row in study.sines if row.indicator == kind]
         at, angle = np.array([row.frequency for row in rows]), np.array([row.phase for row in rows])

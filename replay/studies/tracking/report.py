@@ -190,11 +190,11 @@ def _print_transfer(console: Console, study: PlantStudy) -> None:
     found = _table(title, "Hz", "coherence", "ratio", "held", "continuous", "phase rad", "held", "continuous")
     transfer, frequency = study.transfer, study.transfer.frequency
     columns = [
-        transfer.of("plant", "coherence"),
-        transfer.of("plant", "ratio"),
+        transfer.curve("plant", "coherence"),
+        transfer.curve("plant", "ratio"),
         1.0 / np.abs(study.known_transfer),
         1.0 / np.abs(study.continuous_transfer),
-        transfer.of("plant", "phase"),
+        transfer.curve("plant", "phase"),
         np.angle(study.known_transfer),
         np.angle(study.continuous_transfer),
     ]
@@ -252,12 +252,12 @@ def _plant(study: PlantStudy) -> dict[str, Any]:
     from replay.studies.tracking.plant import PUBLISHED_RATE, RATE
 
     transfer = study.transfer
-    known = np.isfinite(transfer.of("plant", "coherence"))
+    known = np.isfinite(transfer.curve("plant", "coherence"))
     curves = {
         "frequency_hz": transfer.frequency,
-        "ratio": transfer.of("plant", "ratio"),
-        "phase": transfer.of("plant", "phase"),
-        "coherence": transfer.of("plant", "coherence"),
+        "ratio": transfer.curve("plant", "ratio"),
+        "phase": transfer.curve("plant", "phase"),
+        "coherence": transfer.curve("plant", "coherence"),
         "known_ratio": 1.0 / np.abs(study.known_transfer),
         "known_phase": np.angle(study.known_transfer),
         "continuous_ratio": 1.0 / np.abs(study.continuous_transfer),
