@@ -207,7 +207,7 @@ def says_health() -> Iterator[Callable[[Health], str]]:
         (Health(requests="nowhere"), "x", "'nowhere' is not an endpoint"),
         (Health(requests="tcp://127.0.0.1:9"), "x", "no answer from tcp://127.0.0.1:9 within 1 s"),
         (None, "x", "no monitor is publishing at "),
-        (None, "x" * 201, "a note of 201 bytes: at most 200 are kept"),
+        (None, "x" * 201, "a note of 201 bytes: at most 200 are stored"),
         (None, " \t", "a note needs a text"),
     ],
 )

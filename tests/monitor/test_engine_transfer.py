@@ -60,12 +60,12 @@ def test_a_transfer_function_comes_with_every_segment_and_tells_which_frequency_
     frequency = last.frequency
     driven = (frequency > 1.0) & (frequency < 9.0)
     for name, gain, delay in zip("ab", GAINS, DELAYS, strict=True):
-        good = driven & (last.of(name, "coherence") > 0.999)
+        good = driven & (last.curve(name, "coherence") > 0.999)
         assert good.sum() > 10
-        np.testing.assert_allclose(last.of(name, "ratio")[good], 1.0 / gain, rtol=0.01)
-        np.testing.assert_allclose(last.of(name, "delay")[good], delay, rtol=0.02)
+        np.testing.assert_allclose(last.curve(name, "ratio")[good], 1.0 / gain, rtol=0.01)
+        np.testing.assert_allclose(last.curve(name, "delay")[good], delay, rtol=0.02)
     with pytest.raises(KeyError, match="no speed of 'a'"):
-        last.of("a", "speed")
+        last.curve("a", "speed")
 
 
 def test_it_is_that_of_the_indicator(samples):
@@ -76,15 +76,15 @@ def test_it_is_that_of_the_indicator(samples):
     found = function.estimate
     for pair, name in enumerate("ab"):
         for quantity, _ in QUANTITIES:
-            np.testing.assert_array_equal(whole.of(name, quantity), getattr(found, quantity)[:, pair])
+            np.testing.assert_array_equal(whole.curve(name, quantity), getattr(found, quantity)[:, pair])
 
 
 def test_a_dead_actuator_does_not_silence_the_other(samples):
     broken = samples.copy()
     broken[:, 3] = np.nan
     last = [update.transfer for update in updates(settings(), broken) if update.transfer is not None][-1]
-    assert np.isfinite(last.of("a", "delay")).any()
-    assert np.isnan(last.of("b", "delay")).all()
+    assert np.isfinite(last.curve("a", "delay")).any()
+    assert np.isnan(last.curve("b", "delay")).all()
 
 
 def test_it_travels_over_the_wire(samples, gather):

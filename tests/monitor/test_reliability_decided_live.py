@@ -192,7 +192,7 @@ def test_the_ensembles_end_is_told_once_wherever_it_falls():
         ({}, 10, "the reliability starts 0.1 s late: first-passage counts from here"),
         ({"start": -0.2}, 0, "the reliability starts 0.2 s late"),
         ({}, N, "no reliability is computed: the ensemble had ended"),
-        ({"shift": 0.03}, 0, "read 0.03 s later, as set"),
+        ({"shift": 0.03}, 0, "shifted by 0.03 s, as set"),
         ({"start": 0.014}, 0, "fall between samples: the nearest are used, up to 0.004 s before them"),
         ({"start": 0.016}, 0, "fall between samples: the nearest are used, up to 0.004 s after them"),
     ],

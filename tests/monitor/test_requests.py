@@ -87,7 +87,7 @@ def test_white_space_of_any_kind_is_one_blank() -> None:
 def test_a_note_may_have_as_many_bytes_as_the_run_file_keeps(letter, most) -> None:
     assert MAX_NOTE == rows.DETAIL_BYTES
     assert NoteRequest(text=letter * most).text == letter * most
-    with pytest.raises(ValueError, match=rf"{len(letter.encode()) * (most + 1)} bytes: at most 200 are kept"):
+    with pytest.raises(ValueError, match=rf"{len(letter.encode()) * (most + 1)} bytes: at most 200 are stored"):
         NoteRequest(text=letter * (most + 1))
     assert "at most 200" in str(refused(msgspec.json.encode({"request": "note", "text": letter * (most + 1)})))
 

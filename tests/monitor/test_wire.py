@@ -333,7 +333,7 @@ def test_the_bytes_on_the_page_are_the_example_that_the_page_describes() -> None
 
 def test_the_page_names_every_field_and_kind() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    for name in [*health.Health.__slots__, *health.Counts.__slots__, *Event.__slots__, *EventKind, *Role]:
+    for name in [*health.Health.__slots__, *health.StreamCounts.__slots__, *Event.__slots__, *EventKind, *Role]:
         assert f"`{name}`" in text, name
 
 
