@@ -163,14 +163,14 @@ def offers() -> Catalogue:
     """Return the file types and simulations that the window offers."""
     from dataclasses import asdict
 
-    from gui.sources.processes.catalogue import Catalogue, FileKind, ModelUnderTest, SimulationOffer
+    from gui.sources.processes.catalogue import Catalogue, FileKind, ModelUnderTest, SimulationEntry
     from replay.formats import file_kinds
     from replay.simulations import simulations
 
     return Catalogue(
         files=tuple(FileKind(name, patterns) for name, patterns in file_kinds()),
         simulations=tuple(
-            SimulationOffer(
+            SimulationEntry(
                 each.name,
                 each.summary,
                 each.group,

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from gui.commands.demo import stage
-from gui.model.receiver import ResultLink
+from gui.model.receiver import ServiceSubscription
 from gui.terminal.dashboard import Dashboard
 from monitor.commands.process import ChildCommand
 from replay.simulations.models import simulate_ensemble
@@ -42,7 +42,7 @@ def rejection(path: Path) -> None:
         while not any("listening" in line for line in service.new_lines()):
             time.sleep(0.1)
         with ChildCommand("publisher", "replay", "beam-bad", "--bind", signals) as publisher:
-            link = ResultLink.connect(results)
+            link = ServiceSubscription.connect(results)
             watched = Dashboard(link, console)
             while watched.health is None or watched.health.counts.received < 0.8 * 251:
                 watched.update(0.1)

@@ -44,7 +44,7 @@ def _watch(folder: Path, run: Path) -> None:
         live.live_until(_PUMP)
         live.program.window.note_bar.written.emit("pump 2 started", live.program.view.instant)
         live.live_until(_FAULTY)
-        live.program.view.choose("south")
+        live.program.view.select_actuator("south")
         for theme in reversed(THEMES):
             live.theme(theme)
             live.shoot(folder / f"operator-{theme}.png")
@@ -64,7 +64,7 @@ def _replay(folder: Path, run: Path) -> None:
         sessions.player.set_speed(4.0)
         replay.live_until(_LOOKED_AT + 6.0)
         sessions.player.pause()
-        view.choose("south")
+        view.select_actuator("south")
         view.pin(_LOOKED_AT)
         for theme in THEMES:
             replay.theme(theme)
@@ -81,8 +81,8 @@ def _alarm(folder: Path) -> None:
         alarmed.live_until(_BEFORE)
         _be_late(alarmed, _LATE)
         alarmed.until(lambda: watch.history.summary.unacknowledged > 0)
-        alarms.asked.emit(AcknowledgeRequest())
-        alarmed.until(lambda: watch.history.summary.stands and not watch.history.summary.unacknowledged)
+        alarms.requested.emit(AcknowledgeRequest())
+        alarmed.until(lambda: watch.history.summary.any_active and not watch.history.summary.unacknowledged)
         _be_late(alarmed, _LATER)
         alarmed.until(lambda: watch.history.summary.trips > 0)
         alarmed.wait(2.0)

@@ -146,7 +146,7 @@ def stage(
     ------
     ChildCommandError : one of the two processes failed.
     """
-    from gui.model.receiver import ResultLink
+    from gui.model.receiver import ServiceSubscription
     from gui.terminal.dashboard import Dashboard
 
     signals, results = _free_endpoints(2)
@@ -154,7 +154,7 @@ def stage(
     monitor_arguments += ["--window", f"{_window(duration):g}"]
     replay_arguments = ["replay", "hybrid", "--bind", signals, "--duration", f"{duration:g}", "--speed", f"{speed:g}"]
     with ChildCommand("service", *monitor_arguments) as service:
-        link = ResultLink.connect(results)
+        link = ServiceSubscription.connect(results)
         try:
             _await_ready(service)
             with ChildCommand("publisher", *replay_arguments) as publisher:

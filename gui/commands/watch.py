@@ -28,10 +28,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Show the dashboard until Ctrl-C."""
     from rich.console import Console
 
-    from gui.model.receiver import ResultLink
+    from gui.model.receiver import ServiceSubscription
     from gui.terminal.dashboard import Dashboard
 
-    link = ResultLink.connect(arguments.connect, keys=arguments.keys or "")
+    link = ServiceSubscription.connect(arguments.connect, keys=arguments.keys or "")
     try:
         dashboard = Dashboard(link, Console())
         _wait_for_service(dashboard, arguments.connect)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gui.model.verdict import DELAY_TOLERANCE, LARGE_PHASE_LAG, RATIO_TOLERANCE
+from gui.model.tracking_status import DELAY_TOLERANCE, LARGE_PHASE_LAG, RATIO_TOLERANCE
 from gui.wording.event_text import severity_level, severity_shape, severity_word
 from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmState, Severity
@@ -23,7 +23,7 @@ class AlarmSummary:
     trips, warns : how many of each stand.
     unacknowledged : of these, how many nobody has taken note of.
     shelved : how many are put aside.
-    watched : all there are.
+    configured : all there are.
     first : the one that matters most; None where none stands.
     """
 
@@ -31,11 +31,11 @@ class AlarmSummary:
     warns: int = 0
     unacknowledged: int = 0
     shelved: int = 0
-    watched: int = 0
+    configured: int = 0
     first: Alarm | None = None
 
     @property
-    def stands(self) -> bool:
+    def any_active(self) -> bool:
         """There is something to be seen."""
         return self.first is not None
 
@@ -57,7 +57,7 @@ class AlarmSummary:
         return ", ".join(f"{severity_word(each)} {n}" for each, n in counts if n)
 
 
-def summary(alarms: Iterable[Alarm]) -> AlarmSummary:
+def summarize(alarms: Iterable[Alarm]) -> AlarmSummary:
     """Return what stands of `alarms`."""
     everything = tuple(alarms)
     standing = [alarm for alarm in everything if alarm.is_annunciated]
@@ -72,7 +72,7 @@ def summary(alarms: Iterable[Alarm]) -> AlarmSummary:
     )
 
 
-def in_order(alarms: Iterable[Alarm]) -> tuple[Alarm, ...]:
+def sorted_alarms(alarms: Iterable[Alarm]) -> tuple[Alarm, ...]:
     """Return alarms as they are listed: those that nobody has taken note of, trips first, of these the newest first.
 
     Then come others that stand, then what is shelved, out of service, and normal.
@@ -88,7 +88,7 @@ def _rank(alarm: Alarm) -> tuple[int, bool, float, str]:
     return place, alarm.severity is not Severity.TRIP, time, alarm.name
 
 
-def worst_of(alarms: Iterable[Alarm], actuator: str) -> tuple[Alarm | None, int]:
+def most_severe(alarms: Iterable[Alarm], actuator: str) -> tuple[Alarm | None, int]:
     """Return the gravest alarm of an actuator that stands, and how many more of it do; trips come before all else."""
     standing = [alarm for alarm in alarms if alarm.actuator == actuator and alarm.is_annunciated]
     if not standing:
@@ -99,7 +99,7 @@ def worst_of(alarms: Iterable[Alarm], actuator: str) -> tuple[Alarm | None, int]
 
 
 @dataclass(frozen=True, slots=True)
-class LimitLine:
+class DisplayLimit:
     """Where a deviation begins to warn, and where it is too large, up or down.
 
     Parameters
@@ -123,22 +123,22 @@ class LimitLine:
             raise ValueError(f"{self.quantity}: trip at {self.trip:g}: must not come before warn at {self.warn:g}")
 
 
-Limits = Mapping[str, LimitLine]
+DisplayLimits = Mapping[str, DisplayLimit]
 """By quantity."""
 
-DEFAULT: Limits = {
+DEFAULT_LIMITS: DisplayLimits = {
     line.quantity: line
     for line in (
-        LimitLine("delay", warn=1e3 * DELAY_TOLERANCE),
-        LimitLine("phase", trip=math.degrees(LARGE_PHASE_LAG)),
-        LimitLine("ratio", warn=1e2 * RATIO_TOLERANCE),
+        DisplayLimit("delay", warn=1e3 * DELAY_TOLERANCE),
+        DisplayLimit("phase", trip=math.degrees(LARGE_PHASE_LAG)),
+        DisplayLimit("ratio", warn=1e2 * RATIO_TOLERANCE),
     )
 }
 """What the words of a verdict change at."""
 
 
 @dataclass(frozen=True, slots=True)
-class WatchedLimit:
+class AlarmLimit:
     """One alarm's limits, in the unit of its value; None: open to that side."""
 
     value: str
@@ -158,29 +158,29 @@ class WatchedLimit:
         return (limit for limit in (self.high, self.low) if limit is not None and math.isfinite(limit))
 
 
-WatchedLimits = tuple[WatchedLimit, ...]
+AlarmLimits = tuple[AlarmLimit, ...]
 
 
-def watched_limits(alarms: Iterable[Alarm]) -> WatchedLimits:
+def alarm_limits(alarms: Iterable[Alarm]) -> AlarmLimits:
     """Return the limits of all alarms that can occur."""
     return tuple(
-        WatchedLimit(alarm.value, alarm.actuator, alarm.severity, alarm.low, alarm.high)
+        AlarmLimit(alarm.value, alarm.actuator, alarm.severity, alarm.low, alarm.high)
         for alarm in alarms
         if alarm.state is not AlarmState.OUT_OF_SERVICE and (alarm.low is not None or alarm.high is not None)
     )
 
 
-def own_limits_hold(watched: Iterable[WatchedLimit]) -> bool:
+def display_limits_apply(watched: Iterable[AlarmLimit]) -> bool:
     """Whether the window's own limits are to be seen: beside a laboratory's they would look like these."""
     return not any(limit.actuator for limit in watched)
 
 
-def limits_of(watched: Iterable[WatchedLimit], owners: Collection[str], names: Collection[str]) -> WatchedLimits:
+def select_limits(watched: Iterable[AlarmLimit], owners: Collection[str], names: Collection[str]) -> AlarmLimits:
     """Return the limits of some values of some actuators or sites."""
     return tuple(limit for limit in watched if limit.actuator in owners and limit.value in names)
 
 
-def level_of(limits: Iterable[WatchedLimit], value: float) -> Level:
+def severity_of(limits: Iterable[AlarmLimit], value: float) -> Level:
     """Return how grave a value is by these limits."""
     broken = [limit.severity for limit in limits if limit.broken(value)]
     return severity_level(min(broken, key=lambda severity: severity is not Severity.TRIP)) if broken else Level.NONE

@@ -98,8 +98,8 @@ def _state(state: ServiceState, health: Health) -> HealthItem:
 
 
 def _alarms(found: AlarmSummary) -> HealthItem:
-    tip = f"{found.watched} alarms configured, {found.unacknowledged} unacknowledged, {found.shelved} shelved"
-    if not found.stands:
+    tip = f"{found.configured} alarms configured, {found.unacknowledged} unacknowledged, {found.shelved} shelved"
+    if not found.any_active:
         return HealthItem("alarms", "no active alarms", tip, rank=6)
     return HealthItem("alarms", found.words, tip, found.level, 0)
 

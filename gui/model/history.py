@@ -10,55 +10,54 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from gui.model.alarms import AlarmSummary, WatchedLimits, summary, watched_limits
+from gui.model.alarms import AlarmLimits, AlarmSummary, alarm_limits, summarize
 from gui.model.receiver import ReceivedMessages
 from gui.model.series import ResultHistory, SignalHistory
 from gui.model.service_state import ServiceState, service_state
-from gui.model.timeline import Timeline
+from gui.model.timeline import DisplayTimeline
 from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples, SignalBlock, Stream, TransferBlock
 from monitor.messages.health import Health
 
-# s by which the time of a block may be off where it still goes on from the one before
-_LATE = 0.1
+_MAX_TIME_ERROR = 0.1  # s by which the time of a contiguous block may differ from the expected one
 
 Block = TypeVar("Block", SignalBlock, ResultBlock)
 
 
 class _ContiguousRun(Generic[Block]):
-    """Rows from one x on, without a hole."""
+    """Rows of consecutive blocks without a gap, collected until they are stored."""
 
     def __init__(self) -> None:
         self._stream: Stream | ResultStream | None = None
         self._rows: list[Samples] = []
-        self._x = self._step = self._time = self._late = 0.0
+        self._x = self._step = self._time = self._max_error = 0.0
         self._epoch: int | None = None
         self._every = 1
         self._index = self._n_rows = 0
 
     def is_contiguous_with(self, block: Block) -> bool:
-        """Whether `block` follows without a gap, a jump of the clock or a change."""
+        """Whether `block` follows without a gap, a clock jump or a change of the stream."""
         return (
             block.stream is self._stream
             and block.index == self._index
-            and -self._late <= block.time - self._time <= self._late
+            and -self._max_error <= block.time - self._time <= self._max_error
         )
 
     def precedes(self, block: Block) -> bool:
-        """Whether `block` lies before what has come: a service says nothing twice without a restart."""
+        """Whether `block` has an earlier index in the same epoch, which means that the rig was restarted."""
         return block.stream.epoch == self._epoch and block.index < self._index
 
     def begin(self, block: Block, x: float) -> None:
-        """Let rows go on from those of `block`, the first of which stands at `x`; all before it were taken."""
+        """Start a run at `block`, whose first row is at `x`; the rows before must have been popped."""
         stream = self._stream = block.stream
         self._every = stream.every if isinstance(stream, ResultStream) else 1
         self._step = self._every / stream.sample_rate
-        self._late = max(_LATE, 2.5 / stream.sample_rate)
+        self._max_error = max(_MAX_TIME_ERROR, 2.5 / stream.sample_rate)
         self._epoch = stream.epoch
         self._x, self._index, self._n_rows = x, block.index, 0
 
-    def add(self, block: Block) -> None:
-        """Take a block that goes on, or the one that `begin` was told."""
+    def append(self, block: Block) -> None:
+        """Append a contiguous block, or the one that the run begins with."""
         rows = block.samples if isinstance(block, SignalBlock) else block.values
         self._rows.append(rows)
         self._n_rows += len(rows)
@@ -66,14 +65,14 @@ class _ContiguousRun(Generic[Block]):
         self._time = block.time + len(rows) * self._step
 
     @property
-    def newest(self) -> int:
+    def newest_index(self) -> int:
         """Index of the newest sample."""
         return self._index - self._every
 
-    def take_rows(self) -> tuple[float, Samples] | None:
-        """Return x of the first row and the rows, (n_rows, n_columns), and forget them; None where there are none.
+    def pop_rows(self) -> tuple[float, Samples] | None:
+        """Return x of the first row and the rows, (n_rows, n_columns), and remove them; None where there are none.
 
-        What is added next may go on from them.
+        The run continues with the next block.
         """
         if not self._rows:
             return None
@@ -82,86 +81,86 @@ class _ContiguousRun(Generic[Block]):
         self._rows, self._n_rows = [], 0
         return x, rows
 
-    def pause(self) -> None:
-        """Let the next block begin a run of its own, though it may follow."""
+    def end(self) -> None:
+        """Let the next block begin a new run, even if it is contiguous."""
         self._stream = None
 
-    def forget(self) -> None:
-        """Let nothing that comes next lie before what was."""
+    def reset(self) -> None:
+        """Forget the newest index: no block that comes next precedes it."""
         self._stream = self._epoch = None
 
 
-_MOST_EVENTS = 10_000
-_FOR_RESULTS = 4
+_MAX_EVENTS = 10_000
+_RESULTS_SHARE = 4  # one part in this many of the memory is for results
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedEvent:
-    """An event, and where it stands on the axis [s]."""
+    """An event and its position x [s] on the display's time axis."""
 
     x: float
     event: Event
 
 
 class History:
-    """Signals, results, transfer functions, events and health of one rig, on one axis.
+    """Signals, results, transfer functions, events and health of one rig, on one time axis.
 
-    A restart of the rig continues on the same time axis; other channels, columns or another rate begin a new history.
-    The axis is that of the samples or, where a service publishes results alone, of these.
+    A restart of the rig continues on the same time axis; other channels, other columns or another rate begin a new
+    history. x counts the samples of the signals or, where a service publishes results only, those of the results.
 
     Parameters
     ----------
-    memory : bytes at most; a quarter of it is for results. It is taken at once, when the first block tells the width.
-    minutes : how far back everything is kept as it came, where memory allows.
+    memory : maximum in bytes, a quarter of it for results; allocated when the first block defines the columns.
+    minutes : for which every row is stored, where the memory suffices.
 
     Attributes
     ----------
-    halted : it is a replay that its user has halted.
-    alarms : of the service, as it told them last; None where it has never told any.
-    summary : what stands of them.
-    limits : what they watch; another object only where that is something else.
+    halted : the stream is a replay that was paused by its user.
+    alarms : newest alarms of the service; None before the first report.
+    summary : counts of these alarms.
+    limits : limits of these alarms; the object is replaced only when a limit changes.
     """
 
     def __init__(self, memory: int = 512 << 20, minutes: float = 10.0) -> None:
         self._memory, self._minutes = memory, minutes
-        self.timeline = Timeline()
+        self.timeline = DisplayTimeline()
         self.signals: SignalHistory | None = None
         self.results: ResultHistory | None = None
         self.health: Health | None = None
         self.alarms: tuple[Alarm, ...] | None = None
-        self.summary, self.limits = AlarmSummary(), WatchedLimits()
+        self.summary, self.limits = AlarmSummary(), AlarmLimits()
         self.silence, self.age = 0.0, math.inf
         self.halted = False
         self.generation = 0
         self.version = 0
-        self._events: deque[PlacedEvent] = deque(maxlen=_MOST_EVENTS)
+        self._events: deque[PlacedEvent] = deque(maxlen=_MAX_EVENTS)
         self._transfer: TransferBlock | None = None
         self._epoch: int | None = None
-        self._signals, self._results = _ContiguousRun[SignalBlock](), _ContiguousRun[ResultBlock]()
+        self._signal_run, self._result_run = _ContiguousRun[SignalBlock](), _ContiguousRun[ResultBlock]()
 
     @property
     def state(self) -> ServiceState:
-        """How the service is, and whether the newest values are those of now."""
+        """State of the service, and whether the newest values are current."""
         results = self.results
         interval = 0.0 if results is None else results.stream.every / results.stream.sample_rate
         return service_state(self.health, self.silence, self.age, interval, halted=self.halted)
 
     @property
     def events(self) -> Sequence[PlacedEvent]:
-        """What happened, the newest last; the oldest of very many are forgotten."""
+        """Events, the newest last; at most 10 000."""
         return self._events
 
     @property
     def transfer(self) -> TransferBlock | None:
-        """The newest transfer functions of the run that goes on; what was told of the run before is no longer so."""
+        """The newest transfer functions of the current epoch; None after a restart."""
         if self._transfer is None or self._epoch not in (None, self._transfer.stream.epoch):
             return None
         return self._transfer
 
     @property
     def begin_x(self) -> float:
-        """Where the oldest that is known begins, s; 0 before the first."""
-        begins = [kept.begin_x for kept in (self.signals, self.results) if kept is not None]
+        """x of the oldest stored row, s; 0 before the first."""
+        begins = [stored.begin_x for stored in (self.signals, self.results) if stored is not None]
         return min((x for x in begins if not math.isnan(x)), default=0.0)
 
     @property
@@ -171,97 +170,98 @@ class History:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the rings hold."""
-        return sum(kept.nbytes for kept in (self.signals, self.results) if kept is not None)
+        """Bytes that the ring buffers hold."""
+        return sum(stored.nbytes for stored in (self.signals, self.results) if stored is not None)
 
-    def update(self, arrivals: ReceivedMessages, *, silence: float = 0.0, age: float = math.inf) -> None:
-        """Keep what has come.
+    def update(self, received: ReceivedMessages, *, silence: float = 0.0, age: float = math.inf) -> None:
+        """Store received messages.
 
         Parameters
         ----------
-        silence : s since the service last said how it is.
-        age : s since results last came.
+        silence : s since the last health message.
+        age : s since the last results.
         """
         self.silence, self.age = silence, age
-        self.health = arrivals.health or self.health
-        if arrivals.alarms is not None:
-            self._take_alarms(arrivals.alarms.alarms)
-        for item in arrivals.in_order:
-            if isinstance(item, Event):
-                self._keep()
-                self._events.append(PlacedEvent(self.timeline.x_of(item.time, self._epoch), item))
-            elif isinstance(item, SignalBlock):
-                self._take(item, self._signals)
+        self.health = received.health or self.health
+        if received.alarms is not None:
+            self._update_alarms(received.alarms.alarms)
+        for message in received.in_order:
+            if isinstance(message, Event):
+                self._store()
+                self._events.append(PlacedEvent(self.timeline.x_of(message.time, self._epoch), message))
+            elif isinstance(message, SignalBlock):
+                self._collect(message, self._signal_run)
             else:
-                self._take(item, self._results)
-        self._keep()
-        # the next look asks the timeline again whether the rig's clock runs away
-        self._signals.pause()
-        self._results.pause()
-        self._transfer = arrivals.transfer or self._transfer
-        self.version += bool(arrivals)
+                self._collect(message, self._result_run)
+        self._store()
+        # the next update compares the rig's clock with the timeline again, in case it drifts
+        self._signal_run.end()
+        self._result_run.end()
+        self._transfer = received.transfer or self._transfer
+        self.version += bool(received)
 
-    def _take_alarms(self, alarms: tuple[Alarm, ...]) -> None:
-        self.alarms, self.summary = alarms, summary(alarms)
-        limits = watched_limits(alarms)
+    def _update_alarms(self, alarms: tuple[Alarm, ...]) -> None:
+        self.alarms, self.summary = alarms, summarize(alarms)
+        limits = alarm_limits(alarms)
         if limits != self.limits:
             self.limits = limits
 
-    def _take(self, block: Block, stretch: _ContiguousRun[Block]) -> None:
-        if not stretch.is_contiguous_with(block):
-            self._keep()
-            self._follow(block)
-            if stretch.precedes(block):
+    def _collect(self, block: Block, run: _ContiguousRun[Block]) -> None:
+        """Append a block to its run; where it is not contiguous, store what was collected and begin a new run."""
+        if not run.is_contiguous_with(block):
+            self._store()
+            self._check_stream(block)
+            if run.precedes(block):
                 self.timeline.interrupt()
-                self._signals.forget()
-                self._results.forget()
+                self._signal_run.reset()
+                self._result_run.reset()
             if not len(block):
                 return
             x = self.timeline.place(block.stream.epoch, block.index, block.time, block.stream.sample_rate)
-            stretch.begin(block, x)
-        stretch.add(block)
+            run.begin(block, x)
+        run.append(block)
 
-    def _keep(self) -> None:
-        """Put what is gathered where it stays."""
-        signals, results = self._signals.take_rows(), self._results.take_rows()
+    def _store(self) -> None:
+        """Move the collected rows into the ring buffers."""
+        signals, results = self._signal_run.pop_rows(), self._result_run.pop_rows()
         if signals is not None and self.signals is not None:
-            self.timeline.reach(self._signals.newest)
+            self.timeline.reach(self._signal_run.newest_index)
             self.signals.append(*signals)
         if results is not None and self.results is not None:
-            self.timeline.reach(self._results.newest)
+            self.timeline.reach(self._result_run.newest_index)
             self.results.append(*results)
 
-    def _follow(self, block: SignalBlock | ResultBlock) -> None:
-        """Detect a restart of the rig, other channels and other columns."""
+    def _check_stream(self, block: SignalBlock | ResultBlock) -> None:
+        """Handle a restart of the rig, other channels and other columns."""
         epoch = block.stream.epoch
         if epoch != self._epoch:
             self._epoch = epoch
             if self.results is not None:
                 self.results.restart()
         if isinstance(block, SignalBlock):
-            self._follow_signals(block.stream)
+            self._check_signal_stream(block.stream)
         else:
-            self._follow_results(block.stream)
+            self._check_result_stream(block.stream)
 
-    def _follow_signals(self, stream: Stream) -> None:
+    def _check_signal_stream(self, stream: Stream) -> None:
         if self.signals is not None and _same(self.signals.stream, stream):
             self.signals.stream = stream
             return
         if self.signals is not None:
-            # of another rig; what it holds is given back before as much is taken again
+            # of another rig; its memory is freed before as much is allocated again
             self.signals = self.results = None
-        self.signals = SignalHistory(stream, self._minutes, self._memory - self._memory // _FOR_RESULTS)
+        self.signals = SignalHistory(stream, self._minutes, self._memory - self._memory // _RESULTS_SHARE)
         self.generation += 1
 
-    def _follow_results(self, stream: ResultStream) -> None:
+    def _check_result_stream(self, stream: ResultStream) -> None:
         if self.results is not None and _same(self.results.stream, stream):
             self.results.stream = stream
             return
         self.results = None
         if self.signals is not None and self.signals.sample_rate != stream.sample_rate:
-            # of a rig whose signals the service keeps to itself
+            # of another rig, whose service does not publish its signals
             self.signals = None
-        self.results = ResultHistory(stream, self._minutes, self._memory // _FOR_RESULTS)
+        self.results = ResultHistory(stream, self._minutes, self._memory // _RESULTS_SHARE)
         self.generation += 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,48 +12,48 @@ from monitor.messages.blocks import Samples
 
 _FACTOR = 16
 _HOUR, _DAY = 3600.0, 86_400.0
-_LEAST_ROWS = 1 << 14
-_FOR_COARSE = 8
-_NUMBER = 8
+_MIN_ROWS = 1 << 14
+_COARSE_SHARE = 8  # one part in this many of the memory is for the coarse levels where it is short
+_FLOAT_BYTES = 8
 
 
 def signal_levels(sample_rate: float, width: int, minutes: float, memory: int) -> tuple[int, ...]:
-    """Return the rows or buckets of each level: as they came, for an hour by 16, for a day by 256 and by 4096.
+    """Return the lengths of the levels: single rows, an hour in buckets of 16, a day in buckets of 256 and of 4096.
 
-    The last makes a view of hours as quick as one of minutes, for a sixteenth of the memory of the one before.
+    The last makes a view of hours as fast as one of minutes, for a sixteenth of the memory of the level before.
     """
     return _levels(sample_rate, width, minutes, memory, (_HOUR, _DAY, _DAY))
 
 
 def result_levels(rate: float, width: int, minutes: float, memory: int) -> tuple[int, ...]:
-    """Return the instants or buckets of each level: as they came, for two hours by 16, for a day by 256."""
+    """Return the lengths of the levels: single rows, two hours in buckets of 16, a day in buckets of 256."""
     return _levels(rate, width, minutes, memory, (2.0 * _HOUR, _DAY))
 
 
 def _levels(rate: float, width: int, minutes: float, memory: int, spans: tuple[float, ...]) -> tuple[int, ...]:
     """Return the lengths of the levels.
 
-    Where memory is short the coarse ones shrink, all by the same share, until an eighth of it is left for them; then
-    the finest. A slow stream, of which `minutes` are few rows, is kept as it came for some thousand rows.
+    Where memory is short the coarse levels shrink by a common factor down to an eighth of the memory, then the finest
+    level does. Of a slow stream, for which `minutes` are few rows, some thousand single rows are stored.
     """
-    row = _NUMBER * max(1, width)
-    wanted = max(round(60.0 * minutes * rate), min(_LEAST_ROWS, round(spans[-1] * rate)))
-    finest = max(_FACTOR, min(wanted, (memory - memory // _FOR_COARSE) // row))
+    row = _FLOAT_BYTES * max(1, width)
+    wanted = max(round(60.0 * minutes * rate), min(_MIN_ROWS, round(spans[-1] * rate)))
+    finest = max(_FACTOR, min(wanted, (memory - memory // _COARSE_SHARE) // row))
     coarse = [span * rate / _FACTOR ** (k + 1) for k, span in enumerate(spans)]
-    # each bucket has a least and a greatest value
+    # each bucket has a minimum and a maximum
     share = min(1.0, max(0, memory - finest * row) / (2.0 * row * sum(coarse)))
     return finest, *(max(_FACTOR, int(share * length)) for length in coarse)
 
 
 class _Ring:
-    """Buckets of `rows` rows each, the newest `length` of them, with the least and greatest value of every column.
+    """Ring buffer of the newest `length` buckets of `rows` rows each: minimum and maximum of every column.
 
-    Buckets are numbered: bucket b has the rows from ``b * rows`` on. With one row a bucket both are one array.
+    Bucket b begins at row ``b * rows``. With one row a bucket, `low` and `high` are one array.
 
     Parameters
     ----------
-    width : columns.
-    length : buckets that are kept.
+    width : number of columns.
+    length : number of buckets that are stored.
     rows : rows a bucket.
     """
 
@@ -64,18 +65,18 @@ class _Ring:
 
     @property
     def begin(self) -> int:
-        """Number of the oldest bucket that is kept."""
+        """Number of the oldest stored bucket."""
         return max(0, self.end - self.length)
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it holds, from the start on."""
+        """Allocated bytes; constant."""
         return self.low.nbytes * (1 if self.rows == 1 else 2)
 
     def append(self, first: int, low: Samples, high: Samples) -> None:
-        """Take the buckets from `first` on, at least one; the first may go on with the newest that is there.
+        """Append the buckets from number `first` on, at least one; the first is merged into the newest if equal.
 
-        Buckets that are left out before `first` are without a number.
+        Skipped buckets before `first` are NaN.
         """
         if first < self.end:
             place = first % self.length
@@ -95,7 +96,7 @@ class _Ring:
         self.low[place], self.high[place] = low, high
 
     def read(self, start: int, stop: int, columns: Sequence[int] | None = None) -> tuple[Samples, Samples]:
-        """Return copies of low and high of buckets that are kept, up to `stop` - 1; one array where high is low."""
+        """Return copies of low and high of stored buckets, up to `stop` - 1; one array where high is low."""
         low = self._read(self.low, start, stop, columns)
         return low, low if self.high is self.low else self._read(self.high, start, stop, columns)
 
@@ -109,13 +110,13 @@ class _Ring:
             ring[part] = values[source]
 
     def _read(self, ring: Samples, start: int, stop: int, columns: Sequence[int] | None) -> Samples:
-        # take, unlike an index, leaves the rows in one piece, which all that follows wants
+        # take, unlike an index, returns C-contiguous rows
         chosen = np.arange(ring.shape[1]) if columns is None else np.array(columns, dtype=np.intp)
         parts = [ring[part].take(chosen, axis=1) for part, _ in self._parts(start, stop)]
         return parts[0] if len(parts) == 1 else np.concatenate([ring[:0].take(chosen, axis=1), *parts])
 
     def _parts(self, start: int, stop: int) -> list[tuple[slice, slice]]:
-        """Return where the buckets ``start .. stop - 1`` are: slices of the ring, and of the buckets themselves."""
+        """Return the slices of the ring that hold the buckets ``start .. stop - 1``, and those of the buckets."""
         n = stop - start
         if n <= 0:
             return []
@@ -126,27 +127,29 @@ class _Ring:
 
 
 class Pyramid:
-    """Rows of numbers in a ring, and beside it coarser rings of the min and max of 16 rows, 256 rows, ...
+    """Ring buffer of rows of numbers, with coarser rings of the min and max of 16 rows, 256 rows, ...
 
-    All memory is taken at once and never grows.
+    Row r is at x = r / rate. Infinite values are stored as NaN: they cannot be drawn. All memory is allocated at once
+    and never grows.
 
     Parameters
     ----------
     width : numbers in a row.
     levels : rows (buckets) that each level's ring holds, finest first; at least `factor` in all but the last.
     factor : buckets of a level that make one of the next; a power of two.
+    rate : rows per unit of x, Hz.
 
     Raises
     ------
     ValueError : the factor is no power of two, there is no level, or a ring is too short.
     """
 
-    def __init__(self, width: int, levels: Sequence[int], factor: int = 16) -> None:
+    def __init__(self, width: int, levels: Sequence[int], factor: int = 16, rate: float = 1.0) -> None:
         if factor < 2 or factor & (factor - 1):
             raise ValueError(f"factor {factor}: must be a power of two")
         if not levels or min(levels) < 1 or any(length < factor for length in levels[:-1]):
             raise ValueError(f"levels {tuple(levels)}: one is needed, and {factor} buckets in all but the last")
-        self.width = width
+        self.width, self.rate = width, rate
         self._factor = factor
         self._rings = tuple(_Ring(width, length, factor**k) for k, length in enumerate(levels))
         self._first = 0
@@ -158,29 +161,36 @@ class Pyramid:
 
     @property
     def begin(self) -> int:
-        """Number of the oldest row that any level still knows."""
+        """Number of the oldest row that any level has."""
         return max(self._first, min(ring.begin * ring.rows for ring in self._rings))
 
     @property
-    def kept(self) -> int:
-        """Number of the oldest row that is kept as it came."""
+    def exact_begin(self) -> int:
+        """Number of the oldest row that is stored as received."""
         return max(self._first, self._rings[0].begin)
+
+    @property
+    def begin_x(self) -> float:
+        """x of the oldest row that any level has; NaN before the first row."""
+        return self.begin / self.rate if self.end else math.nan
 
     @property
     def nbytes(self) -> int:
         """Bytes that all rings hold."""
         return sum(ring.nbytes for ring in self._rings)
 
-    def append(self, first: int, rows: Samples) -> None:
-        """Take the rows numbered `first`, `first` + 1 ...
+    def append(self, x: float, rows: Samples) -> None:
+        """Append consecutive rows, (n_rows, width), the first of them at `x`.
 
-        Numbers left out before `first` become NaN, and those below what is there change nothing.
+        Skipped rows before the first become NaN; rows before the newest stored one are ignored.
         """
-        end = self.end
+        first, end = round(x * self.rate), self.end
         if first < end:
             first, rows = end, rows[end - first :]
         if not len(rows):
             return
+        if not np.isfinite(rows).all():
+            rows = np.where(np.isfinite(rows), rows, np.nan)
         if first - end >= max(ring.length * ring.rows for ring in self._rings) or not end:
             self._first = first
         low = high = rows
@@ -191,7 +201,8 @@ class Pyramid:
             ring.append(first, low, high)
 
     def replace_last(self, row: Samples) -> None:
-        """Replace the newest row, (width,), as if it had never been another."""
+        """Replace the newest row, (width,), on all levels."""
+        row = np.where(np.isinf(row), np.nan, row)
         finer = self._rings[0]
         finer.replace_last(row, row)
         for ring in self._rings[1:]:
@@ -200,22 +211,23 @@ class Pyramid:
             finer = ring
 
     def rows(self, start: int, stop: int, columns: Sequence[int] | None = None) -> Samples:
-        """Return (stop - start, n_columns), a copy of the rows as they came; NaN where they are not kept."""
+        """Return (stop - start, n_columns), a copy of the rows as received; NaN where they are not stored."""
         width = self.width if columns is None else len(columns)
         found = np.full((max(0, stop - start), width), np.nan)
-        low, high = max(start, self.kept), min(stop, self.end)
+        low, high = max(start, self.exact_begin), min(stop, self.end)
         if low < high:
             found[low - start : high - start], _ = self._rings[0].read(low, high, columns)
         return found
 
-    def envelope(self, start: float, stop: float, n_columns: int, columns: Sequence[int]) -> Envelope:
-        """Return what a curve from row `start` to row `stop` is drawn from: at most about `n_columns` buckets.
+    def envelope(self, x0: float, x1: float, n_columns: int, columns: Sequence[int]) -> Envelope:
+        """Return the min/max buckets of a curve from `x0` to `x1`, about `n_columns` of them at most.
 
-        A bucket has w rows, a power of two that depends on ``(stop - start) / n_columns`` alone, and begins at a
-        multiple of w: while a picture scrolls, nothing changes but the bucket at its live edge. One bucket more on
-        either side lets a line run to the edges. Where the finest level that suffices has overwritten, a coarser one
-        stands in, its buckets repeated. Edges are numbers of rows.
+        A bucket has w rows, a power of two that depends on ``(x1 - x0) / n_columns`` alone, and begins at a multiple
+        of w: while a picture scrolls, nothing changes but the bucket at its live edge. One more bucket on either side
+        lets a line reach the edges. Where the finest sufficient level is overwritten, buckets of a coarser one are
+        repeated.
         """
+        start, stop = x0 * self.rate, x1 * self.rate
         w = bucket_rows(stop - start, n_columns)
         first = max(int(start // w) - 1, self.begin // w)
         last = min(int(stop // w) + 2, -(-self.end // w)) if stop >= start else first
@@ -226,7 +238,7 @@ class Pyramid:
                 pieces.append(_buckets(ring, oldest, edge, w, columns))
                 edge = oldest
         pieces.reverse()
-        edges = w * np.arange(edge, max(edge, last) + 1, dtype=float)
+        edges = (1.0 / self.rate) * (w * np.arange(edge, max(edge, last) + 1, dtype=float))
         if not pieces:
             nothing = np.empty((0, len(columns)))
             return Envelope(edges, nothing, nothing, w)
@@ -234,13 +246,13 @@ class Pyramid:
         return Envelope(edges, low, high, w)
 
     def _preferred(self, w: int) -> list[_Ring]:
-        """Return the coarsest level that suffices for buckets of `w` rows, then finer ones, then coarser ones."""
+        """Return the levels by preference: the coarsest for buckets of `w` rows, then finer, then coarser ones."""
         enough = [ring for ring in self._rings if ring.rows <= w]
         return [*reversed(enough), *self._rings[len(enough) :]]
 
 
 def _joined(first: int, low: Samples, high: Samples, factor: int) -> tuple[Samples, Samples]:
-    """Return the buckets of the next level that the buckets from `first` on fall into."""
+    """Join the buckets from number `first` on into those of the next level."""
     inside = -first % factor
     starts = np.arange(inside - factor if inside else 0, len(low), factor)
     starts[0] = 0

@@ -1,4 +1,4 @@
-"""The GUI's ZeroMQ subscription: messages sorted by kind, and the thread that receives them."""
+"""ZeroMQ subscription of the window: messages sorted by kind, and the thread that receives them."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ from monitor.messages.blocks import Event, ResultBlock, SignalBlock, TransferBlo
 from monitor.messages.health import Health
 
 Streamed = SignalBlock | ResultBlock | Event
-_Published = ResultBlock | TransferBlock | SignalBlock | AlarmReport | Health | Event
+"""Messages whose order matters."""
+Message = Streamed | TransferBlock | AlarmReport | Health
 
 
 class _Subscription(Protocol):
-    """What a link needs of `ResultSubscriber`."""
+    """The part of `ResultSubscriber` that is used."""
 
-    def receive(self, timeout: float) -> Sequence[_Published]:
-        """Return what has arrived; wait up to `timeout` s for the first."""
+    def receive(self, timeout: float) -> Sequence[Message]:
+        """Return the messages that have arrived; wait up to `timeout` s for the first."""
         ...
 
     def close(self) -> None:
-        """Release what is held."""
+        """Close the socket."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedMessages:
-    """What came with one look: the newest health, alarms and transfer functions (None: none came), the rest in order.
+    """Messages by kind: the newest health, alarms and transfer functions (None: none received), all others.
 
-    `order` has events, results and signals as they came among each other: what is told of a restart comes after the
-    block that began it. Where it is not given, signals come first and events last.
+    `order` has events, results and signals in the order of arrival: the event of a restart follows the block that
+    started the new epoch. Where it is empty, signals come first and events last.
     """
 
     health: Health | None = None
@@ -48,15 +49,22 @@ class ReceivedMessages:
     order: tuple[Streamed, ...] = field(default=(), compare=False, repr=False)
 
     @classmethod
-    def of(
-        cls,
-        came: Iterable[Streamed],
-        health: Health | None = None,
-        transfer: TransferBlock | None = None,
-        alarms: AlarmReport | None = None,
-    ) -> Self:
-        """Sort what came, in this order."""
-        order = tuple(came)
+    def sort(cls, messages: Iterable[Message]) -> Self:
+        """Sort messages by kind; `messages` are in the order of arrival."""
+        health: Health | None = None
+        transfer: TransferBlock | None = None
+        alarms: AlarmReport | None = None
+        order: list[Streamed] = []
+        for message in messages:
+            match message:
+                case Health():
+                    health = message
+                case TransferBlock():
+                    transfer = message
+                case AlarmReport():
+                    alarms = message
+                case _:
+                    order.append(message)
         return cls(
             health,
             tuple(item for item in order if isinstance(item, Event)),
@@ -64,12 +72,12 @@ class ReceivedMessages:
             transfer,
             tuple(item for item in order if isinstance(item, SignalBlock)),
             alarms,
-            order,
+            tuple(order),
         )
 
     @property
     def in_order(self) -> tuple[Streamed, ...]:
-        """Signals, results and events in the order in which they are to be taken."""
+        """Signals, results and events in the order in which they are processed."""
         return self.order or (*self.signals, *self.results, *self.events)
 
     def __bool__(self) -> bool:
@@ -77,25 +85,25 @@ class ReceivedMessages:
         return any(item is not None for item in newest) or bool(self.in_order)
 
 
-class ResultLink:
-    """Ask a subscription for what is new.
+class ServiceSubscription:
+    """A subscription that measures how long ago health and results were received.
 
     Parameters
     ----------
-    subscription : where things come from; closed with the link.
+    subscription : source of the messages; closed with the connection.
     clock : s, monotonic.
     """
 
     def __init__(self, subscription: _Subscription, clock: Callable[[], float] = time.monotonic) -> None:
         self._subscription = subscription
         self._clock = clock
-        self._heard = self._served = clock()
+        self._health_time = self._results_time = clock()
 
     @classmethod
     def connect(cls, url: str, rig: str = "", signals: bool = False, keys: str = "") -> Self:
-        """Subscribe to the service at `url`, and to the signals that it sends on where these are wanted.
+        """Subscribe to the service at `url`, and with `signals` to the signals that it forwards.
 
-        With `keys`, the folder that was handed over, the connection is encrypted.
+        With `keys`, a folder of keys, the connection is encrypted.
 
         Raises
         ------
@@ -110,70 +118,53 @@ class ResultLink:
 
     @property
     def silence(self) -> float:
-        """Seconds since the service last said how it is, or since the link was made."""
-        return self._clock() - self._heard
+        """Seconds since the last health message, or since the connection was made."""
+        return self._clock() - self._health_time
 
     @property
     def age(self) -> float:
-        """Seconds since results last came, or since the link was made."""
-        return self._clock() - self._served
+        """Seconds since the last results, or since the connection was made."""
+        return self._clock() - self._results_time
 
-    def look(self, timeout: float) -> ReceivedMessages:
-        """Return everything that has come; wait up to `timeout` s for the first of it."""
-        health: Health | None = None
-        transfer: TransferBlock | None = None
-        alarms: AlarmReport | None = None
-        order: list[Streamed] = []
-        served = False
-        for item in self._subscription.receive(timeout):
-            match item:
-                case Health():
-                    health = item
-                case TransferBlock():
-                    transfer = item
-                case AlarmReport():
-                    alarms = item
-                case _:
-                    served |= isinstance(item, ResultBlock)
-                    order.append(item)
-        if health is not None:
-            self._heard = self._clock()
-        if served:
-            self._served = self._clock()
-        return ReceivedMessages.of(order, health, transfer, alarms)
+    def receive(self, timeout: float) -> Sequence[Message]:
+        """Return the messages that have arrived; wait up to `timeout` s for the first."""
+        messages = self._subscription.receive(timeout)
+        if any(isinstance(message, Health) for message in messages):
+            self._health_time = self._clock()
+        if any(isinstance(message, ResultBlock) for message in messages):
+            self._results_time = self._clock()
+        return messages
 
     def close(self) -> None:
-        """Leave; a second call does nothing."""
+        """Close the subscription; a second call does nothing."""
         self._subscription.close()
 
 
 _POLL_INTERVAL = 0.05  # s
-_MOST_EVENTS = 10_000
-_BLOCK_OVERHEAD_BYTES = 512  # of a block, beside its numbers
+_MAX_EVENTS = 10_000
+_BLOCK_OVERHEAD_BYTES = 512
 
 
 class ReceiverThread:
-    """Look at a link in a thread of its own, and keep what has come until it is taken.
+    """Receive in a thread, and queue the messages until they are drained.
 
-    Where it is not taken for long the oldest signals and results are dropped, and their rows counted; of events the
-    newest 10 000 stay. A failure ends the thread and is told in `failed`, in one line.
+    The queue is bounded: the oldest signals and results are dropped and their rows counted; of events the newest
+    10 000 remain. An exception ends the thread; its message is in `failed`, one line.
 
     Parameters
     ----------
-    connect : makes the link; called in the thread, which closes the link too.
-    most_bytes : of signals and results that wait.
+    connect : makes the connection; called in the thread, which also closes it.
+    max_bytes : of queued signals and results.
     """
 
-    def __init__(self, connect: Callable[[], ResultLink], most_bytes: int = 256 << 20) -> None:
+    def __init__(self, connect: Callable[[], ServiceSubscription], max_bytes: int = 256 << 20) -> None:
         self._connect = connect
-        self._most = most_bytes
+        self._max_bytes = max_bytes
         self._lock = Lock()
         self._stop = Signal()
-        self._link: ResultLink | None = None
-        self._health: Health | None = None
-        self._transfer: TransferBlock | None = None
-        self._alarms: AlarmReport | None = None
-        self._waiting: deque[Streamed] = deque()
+        self._connection: ServiceSubscription | None = None
+        self._newest: dict[type, Message] = {}
+        self._queue: deque[Streamed] = deque()
         self._bytes = self._n_events = 0
         self.dropped = 0
         self.failed = ""
@@ -182,65 +173,63 @@ class ReceiverThread:
 
     @property
     def silence(self) -> float:
-        """Seconds since the service last said how it is, or since the link was made; 0 before that."""
-        return 0.0 if self._link is None else self._link.silence
+        """Seconds since the last health message, or since the connection was made; 0 before that."""
+        return 0.0 if self._connection is None else self._connection.silence
 
     @property
     def age(self) -> float:
-        """Seconds since results last came, or since the link was made; infinite before that."""
-        return math.inf if self._link is None else self._link.age
+        """Seconds since the last results, or since the connection was made; infinite before that."""
+        return math.inf if self._connection is None else self._connection.age
 
     def drain(self) -> ReceivedMessages:
-        """Return what has come since the last call; does not wait."""
+        """Return the messages received since the last call, without waiting."""
         with self._lock:
-            waiting, self._waiting = self._waiting, deque()
-            health, self._health = self._health, None
-            transfer, self._transfer = self._transfer, None
-            alarms, self._alarms = self._alarms, None
+            queue, self._queue = self._queue, deque()
+            newest, self._newest = self._newest, {}
             self._bytes = self._n_events = 0
-        return ReceivedMessages.of(waiting, health, transfer, alarms)
+        return ReceivedMessages.sort((*newest.values(), *queue))
 
     def close(self) -> None:
-        """End the thread and the link; a second call does nothing."""
+        """End the thread and close the connection; a second call does nothing."""
         self._stop.set()
         self._thread.join()
 
     def _run(self) -> None:
         try:
-            link = self._link = self._connect()
+            connection = self._connection = self._connect()
             try:
                 while not self._stop.is_set():
-                    self._put(link.look(_POLL_INTERVAL))
+                    self._enqueue(connection.receive(_POLL_INTERVAL))
             finally:
-                link.close()
-        except Exception as problem:  # noqa: BLE001  whatever it was, the window has to hear of it
+                connection.close()
+        except Exception as problem:  # noqa: BLE001  any failure must reach the window
             self.failed = " ".join(f"{problem}".split()) or type(problem).__name__
 
-    def _put(self, arrivals: ReceivedMessages) -> None:
+    def _enqueue(self, messages: Sequence[Message]) -> None:
         with self._lock:
-            self._health = arrivals.health or self._health
-            self._transfer = arrivals.transfer or self._transfer
-            self._alarms = arrivals.alarms or self._alarms
-            for item in arrivals.in_order:
-                self._waiting.append(item)
-                self._bytes += _size(item)
-                self._n_events += isinstance(item, Event)
-            if self._bytes > self._most or self._n_events > _MOST_EVENTS:
+            for message in messages:
+                if isinstance(message, Streamed):
+                    self._queue.append(message)
+                    self._bytes += _size(message)
+                    self._n_events += isinstance(message, Event)
+                else:
+                    self._newest[type(message)] = message
+            if self._bytes > self._max_bytes or self._n_events > _MAX_EVENTS:
                 self._drop()
 
     def _drop(self) -> None:
-        """Leave out the oldest: blocks until those that wait are few enough, and events likewise."""
+        """Drop the oldest blocks until the bytes fit, and the oldest events until their number does."""
         kept: list[Streamed] = []
-        while self._waiting and (self._bytes > self._most or self._n_events > _MOST_EVENTS):
-            item = self._waiting.popleft()
+        while self._queue and (self._bytes > self._max_bytes or self._n_events > _MAX_EVENTS):
+            item = self._queue.popleft()
             event = isinstance(item, Event)
-            if (self._n_events <= _MOST_EVENTS) if event else (self._bytes <= self._most):
+            if (self._n_events <= _MAX_EVENTS) if event else (self._bytes <= self._max_bytes):
                 kept.append(item)
                 continue
             self._n_events -= event
             self._bytes -= _size(item)
             self.dropped += 0 if isinstance(item, Event) else len(item)
-        self._waiting.extendleft(reversed(kept))
+        self._queue.extendleft(reversed(kept))
 
 
 def _size(item: Streamed) -> int:

@@ -1,4 +1,4 @@
-"""Full-rate detail of what memory has decimated, read from the run file in a thread of its own."""
+"""Full detail of samples that are no longer in memory, read from the run file that the service records."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gui.model.pyramid import Pyramid
 from monitor.recording.layout import RunFileError
 from monitor.recording.reader import SignalSpan, read_signals
 
-_MOST_BYTES = 1 << 25
+_MAX_BYTES = 1 << 25
 
 
 class RunDetail:
-    """Look into a run file, which may be written at the same time.
+    """Read a run file, which may be written at the same time.
 
-    Each call opens the file again and takes some milliseconds, and more where much is read.
+    Each call opens the file again and takes some milliseconds, longer where much is read.
 
     Parameters
     ----------
@@ -33,18 +33,18 @@ class RunDetail:
     def envelope(
         self, epoch: int, first: float, stop: float, n_columns: int, columns: Sequence[int]
     ) -> Envelope | None:
-        """Return what curves of the channels `columns` are drawn from, from sample `first` of an epoch to `stop`.
+        """Return the min/max buckets of the channels `columns` from sample `first` of an epoch to `stop`.
 
-        Its edges are sample numbers too: memory places samples by these, whatever the rig's clock says. Its buckets
-        are whole, as those of `Pyramid.envelope`, and reach beyond what was asked for. It is None where more than
-        32 MB would have to be read, where the file does not have it, and where it is damaged or gone.
+        Edges are sample numbers, independent of the rig's clock, as in memory. Buckets are whole, as those of
+        `Pyramid.envelope`, and extend beyond the requested span. None where more than 32 MB would have to be read,
+        where the file does not have the span, and where the file is damaged or missing.
         """
         if not (first < stop and math.isfinite(stop - first)):
             return None
         w = bucket_rows(stop - first, n_columns)
         begin, end = (math.floor(first / w) - 1) * w, (math.floor(stop / w) + 2) * w
         try:
-            span = read_signals(self.path, epoch, begin, end, _MOST_BYTES)
+            span = read_signals(self.path, epoch, begin, end, _MAX_BYTES)
         except (RunFileError, OSError):
             return None
         if span is None or any(not 0 <= column < span.samples.shape[1] for column in columns):
@@ -57,11 +57,10 @@ def _envelope(span: SignalSpan, first: float, stop: float, n_columns: int, colum
         return None
     begin = int(span.index.min())
     n_rows = int(span.index.max()) - begin + 1
-    if 8 * n_rows * max(1, len(columns)) > _MOST_BYTES:
+    if 8 * n_rows * max(1, len(columns)) > _MAX_BYTES:
         return None
     rows = np.full((n_rows, len(columns)), np.nan)
     rows[span.index - begin] = span.samples[:, columns]
-    rows[np.isinf(rows)] = np.nan
     pyramid = Pyramid(len(columns), (n_rows,))
     pyramid.append(begin, rows)
     return pyramid.envelope(first, stop, n_columns, range(len(columns)))

@@ -12,29 +12,27 @@ from gui.model.envelope import Envelope
 from gui.model.pyramid import Pyramid, result_levels, signal_levels
 from monitor.messages.blocks import Channel, Column, Pair, ResultStream, Samples, Stream
 
-_MOST = 1 << 20
+_MAX_SAMPLES = 1 << 20
 
 
-class SignalHistory:
-    """Every sample of the last minutes, and the least and greatest of buckets for a day.
-
-    Row r stands at x = r / sample_rate. What is infinite is kept as NaN: a picture has no place for it.
+class SignalHistory(Pyramid):
+    """Samples of all channels: each of the last minutes, and minima and maxima of buckets for a day.
 
     Parameters
     ----------
-    stream : what the columns are.
-    minutes : how far back every sample is kept, where memory allows.
-    memory : bytes at most; taken at once.
+    stream : channels and sample rate.
+    minutes : for which every sample is stored, where the memory suffices.
+    memory : maximum in bytes; allocated at once.
     """
 
     def __init__(self, stream: Stream, minutes: float, memory: int) -> None:
         self.stream = stream
-        width = len(stream.channels)
-        self._rows = Pyramid(width, signal_levels(stream.sample_rate, width, minutes, memory))
+        width, rate = len(stream.channels), stream.sample_rate
+        super().__init__(width, signal_levels(rate, width, minutes, memory), rate=rate)
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """One a column."""
+        """The channel of each column."""
         return self.stream.channels
 
     @property
@@ -48,42 +46,21 @@ class SignalHistory:
         return self.stream.sample_rate
 
     @property
-    def begin_x(self) -> float:
-        """Where the oldest that is known begins, s; NaN before the first sample."""
-        return self._rows.begin / self.sample_rate if self._rows.end else math.nan
-
-    @property
-    def kept_x(self) -> float:
-        """Of the oldest sample that is kept as it came, s; NaN before the first."""
-        return self._rows.kept / self.sample_rate if self._rows.end else math.nan
+    def exact_begin_x(self) -> float:
+        """x of the oldest sample that is stored as received, s; NaN before the first."""
+        return self.exact_begin / self.sample_rate if self.end else math.nan
 
     @property
     def end_x(self) -> float:
-        """Of the newest sample, s; NaN before the first."""
-        return (self._rows.end - 1) / self.sample_rate if self._rows.end else math.nan
+        """x of the newest sample, s; NaN before the first."""
+        return (self.end - 1) / self.sample_rate if self.end else math.nan
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return self._rows.nbytes
-
-    def append(self, x: float, samples: Samples) -> None:
-        """Take consecutive samples, (n_samples, n_channels), the first of them at `x`."""
-        if not np.isfinite(samples).all():
-            samples = np.where(np.isfinite(samples), samples, np.nan)
-        self._rows.append(round(x * self.sample_rate), samples)
-
-    def envelope(self, x0: float, x1: float, n_columns: int, columns: Sequence[int]) -> Envelope:
-        """Return what curves of `columns` from `x0` to `x1` are drawn from; its edges are x."""
+    def samples(self, x0: float, x1: float, most: int = _MAX_SAMPLES) -> tuple[Samples, Samples]:
+        """Return x, (n,), and the newest `most` samples, (n, n_channels), from `x0` to `x1` inclusive."""
         rate = self.sample_rate
-        return self._rows.envelope(x0 * rate, x1 * rate, n_columns, columns).scaled(1.0 / rate)
-
-    def samples(self, x0: float, x1: float, most: int = _MOST) -> tuple[Samples, Samples]:
-        """Return x, (n,), and samples, (n, n_channels), from `x0` to `x1` inclusive: of these the newest `most`."""
-        rate = self.sample_rate
-        stop = min(self._rows.end, math.floor(x1 * rate + 1e-6) + 1)
-        start = max(self._rows.kept, math.ceil(x0 * rate - 1e-6), stop - most)
-        found = self._rows.rows(start, stop)
+        stop = min(self.end, math.floor(x1 * rate + 1e-6) + 1)
+        start = max(self.exact_begin, math.ceil(x0 * rate - 1e-6), stop - most)
+        found = self.rows(start, stop)
         return np.arange(start, start + len(found)) / rate, found
 
     def at(self, x: float, columns: Sequence[int] | None = None) -> Samples:
@@ -92,13 +69,14 @@ class SignalHistory:
         if not math.isfinite(x):
             return np.full(width, np.nan)
         row = round(x * self.sample_rate)
-        found: Samples = self._rows.rows(row, row + 1, columns)[0]
+        found: Samples = self.rows(row, row + 1, columns)[0]
         return found
 
     def between(self, x: float, columns: Sequence[int]) -> tuple[Samples, Samples]:
-        """Return what is known of the sample nearest to `x`: the least and the greatest it can be, (n_columns,) each.
+        """Return the bounds of the sample nearest to `x`, (n_columns,) each.
 
-        The two are one where it is kept as it came; else they are those of its bucket, NaN where nothing is known.
+        They are equal where the sample is stored as received; else they are the minimum and maximum of its bucket,
+        NaN where there is none.
         """
         if not math.isfinite(x):
             nothing = np.full(len(columns), np.nan)
@@ -108,27 +86,27 @@ class SignalHistory:
 
 
 RATE = 25.0
-"""Display instants a second."""
+"""Rows of the display a second."""
 TRACE = 60.0
-"""s of a trace, where nothing else is said."""
-# what is told of a model and not of an actuator
+"""Default length of a trace, s."""
+# columns of a model, not of an actuator
 _MODEL_PREFIXES = ("reliability_", "model_")
-# of an instant: x is a quotient, and may lie on either side of where an instant begins
+# in instants: x is a quotient, and may be on either side of the beginning of an instant
 _ROUNDING = 1e-6
 
 
 class ResultHistory:
-    """A row for every display instant, `rate` a second: the last row of results that falls into it.
+    """Results of the indicators: of every display instant, `rate` a second, the last row.
 
-    A restart of the rig goes on on the same axis. What was said of a model is not true of it after a restart. What is
-    infinite is the newest value all the same, but no part of a curve.
+    A restart of the rig continues on the same axis; results of a model are not valid after it. An infinite value is
+    returned as the newest one, but is not part of a curve.
 
     Parameters
     ----------
-    stream : what the columns are.
-    minutes : how far back every instant is kept, where memory allows; a day in less detail.
-    memory : bytes at most; taken at once.
-    rate : instants a second, or those of the rows where these are fewer.
+    stream : columns and rate.
+    minutes : for which every instant is stored, where the memory suffices; a day is stored in less detail.
+    memory : maximum in bytes; allocated at once.
+    rate : instants a second; no more than rows a second.
     """
 
     def __init__(self, stream: ResultStream, minutes: float, memory: int, rate: float = RATE) -> None:
@@ -142,22 +120,22 @@ class ResultHistory:
             tuple(dict.fromkeys(columns[i].actuator for i in np.flatnonzero(chosen)))
             for chosen in (self._of_models, ~self._of_models)
         )
-        # beside the values stands x of the row
+        # the last column is x of the row
         width = len(columns) + 1
-        self._instants = Pyramid(width, result_levels(self.rate, width, minutes, memory))
+        self._instants = Pyramid(width, result_levels(self.rate, width, minutes, memory), rate=self.rate)
         self._newest: Samples = np.full(len(columns), np.nan)
         self._valid: Samples = np.full(len(columns), np.nan)
         self.end_x = math.nan
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What each value is."""
+        """Actuator or site, name and unit of each value."""
         return self.stream.columns
 
     @property
     def begin_x(self) -> float:
-        """Where the oldest that is known begins, s; NaN before the first row."""
-        return self._instants.begin / self.rate if self._instants.end else math.nan
+        """x of the oldest stored row, s; NaN before the first row."""
+        return self._instants.begin_x
 
     @property
     def nbytes(self) -> int:
@@ -165,22 +143,21 @@ class ResultHistory:
         return self._instants.nbytes
 
     def restart(self) -> None:
-        """Take it that the rig has started again: nothing is newest, and no model has been evaluated."""
+        """Invalidate the newest values, and all of the models: the rig was restarted."""
         self._newest[:] = np.nan
         self._valid[self._of_models] = np.nan
 
     def append(self, x: float, values: Samples) -> None:
-        """Take consecutive rows, (n_rows, n_columns), at least one, the first of them at `x`."""
+        """Append consecutive rows, (n_rows, n_columns), at least one, the first of them at `x`."""
         places = x + np.arange(len(values)) * (self.stream.every / self.stream.sample_rate)
         instants = np.floor(places * self.rate + _ROUNDING).astype(np.int64)
         self.end_x = float(places[-1])
-        # where an instant stands twice, the later row wins
+        # the last row of every instant
         last = np.flatnonzero(np.diff(instants, append=instants[-1] + 1))
         first, rows = int(instants[0]), np.column_stack((values[last], places[last]))
-        rows[np.isinf(rows)] = np.nan
         if first == self._instants.end - 1:
             self._instants.replace_last(rows[0])
-        self._instants.append(first, rows)
+        self._instants.append(first / self.rate, rows)
         self._newest = values[-1].copy()
         valid = ~np.isnan(values)
         held = valid.any(axis=0)
@@ -188,17 +165,17 @@ class ResultHistory:
         self._valid[held] = values[newest[held], np.flatnonzero(held)]
 
     def column(self, actuator: str, name: str) -> int | None:
-        """Return the column of a result; None where there is no such one."""
+        """Return the column of a result; None where there is no such result."""
         return self._columns.get((actuator, name))
 
     def envelope(self, x0: float, x1: float, n_columns: int, names: Sequence[tuple[str, str]]) -> Envelope:
-        """Return what the curves of `names`, (actuator, name) each, are drawn from; edges are x.
+        """Return the min/max buckets of the curves of `names`, (actuator, name) each; see `Pyramid.envelope`.
 
-        Of what there is no such result, the column is NaN.
+        The column of an unknown name is NaN.
         """
         columns = [self.column(*name) for name in names]
         known = [column for column in columns if column is not None]
-        found = self._instants.envelope(x0 * self.rate, x1 * self.rate, n_columns, known).scaled(1.0 / self.rate)
+        found = self._instants.envelope(x0, x1, n_columns, known)
         if len(known) == len(columns):
             return found
         places = [i for i, column in enumerate(columns) if column is not None]
@@ -211,9 +188,9 @@ class ResultHistory:
         return Envelope(found.edges, low, high, found.rows)
 
     def value(self, actuator: str, name: str, x: float | None = None) -> float:
-        """Return the newest value, or that of the newest instant whose row does not lie after `x`.
+        """Return the newest value, or that of the newest instant whose row is not after `x`.
 
-        NaN where it means nothing, is not kept, or there is no such result.
+        NaN where it is invalid or not stored, or there is no such result.
         """
         column = self.column(actuator, name)
         if column is None or (x is not None and not math.isfinite(x)):
@@ -224,9 +201,10 @@ class ResultHistory:
         return float(self._instants.rows(instant, instant + 1, (column,))[0, 0])
 
     def between(self, x: float, names: Sequence[tuple[str, str]]) -> tuple[Samples, Samples]:
-        """Return the least and the greatest that results can be at `x`, (n_names,) each, as `value` reads them.
+        """Return the bounds of results at `x`, (n_names,) each, at the instant that `value` reads.
 
-        The two are one where that instant is kept; else they are those of its bucket, NaN where nothing is known.
+        They are equal where that instant is stored; else they are the minimum and maximum of its bucket, NaN where
+        there is none.
         """
         if not math.isfinite(x):
             nothing = np.full(len(names), np.nan)
@@ -235,26 +213,26 @@ class ResultHistory:
         return self.envelope(place, place, 1, names).at(place)
 
     def rows(self, x0: float, x1: float) -> tuple[Samples, Samples]:
-        """Return x, (n,), and the values, (n, n_columns), of the rows from `x0` to `x1` that are kept one by one."""
-        first = max(math.floor(x0 * self.rate + _ROUNDING), self._instants.kept)
+        """Return x, (n,), and the values, (n, n_columns), of the stored rows from `x0` to `x1`."""
+        first = max(math.floor(x0 * self.rate + _ROUNDING), self._instants.exact_begin)
         found = self._instants.rows(first, min(math.floor(x1 * self.rate + _ROUNDING) + 1, self._instants.end))
         x, slack = found[:, -1], _ROUNDING / self.rate
         inside = (x >= x0 - slack) & (x <= x1 + slack)
         return x[inside], found[inside, :-1]
 
     def _instant(self, x: float) -> int:
-        """Return the number of the instant at `x`; of the one before where its row came only after `x`."""
+        """Return the number of the instant at `x`; of the one before where its row is after `x`."""
         instant = math.floor(x * self.rate + _ROUNDING)
         of_row = self._instants.rows(instant, instant + 1, (len(self.columns),))[0, 0]
         return instant - bool(of_row > x + _ROUNDING / self.rate)
 
     def last_valid(self, actuator: str, name: str) -> float:
-        """Return the newest value that meant something; NaN where there was none yet."""
+        """Return the newest valid value; NaN where there was none yet."""
         column = self.column(actuator, name)
         return math.nan if column is None else float(self._valid[column])
 
     def trace(self, actuator: str, name: str, seconds: float = TRACE) -> Samples:
-        """Return (n_instants,) of the last `seconds`, oldest first; NaN where there is nothing."""
+        """Return (n_instants,) of the last `seconds`, oldest first; NaN where there is no value."""
         n, column = max(1, round(seconds * self.rate)), self.column(actuator, name)
         if column is None:
             return np.full(n, np.nan)

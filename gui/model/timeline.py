@@ -16,7 +16,7 @@ _SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class ClockSegment:
     """A stretch of the axis in which the rig's clock goes on evenly.
 
     Parameters
@@ -56,7 +56,7 @@ class Segment:
         return self.x_begin - half <= time - self.offset <= self.x_end + half
 
 
-class Timeline:
+class DisplayTimeline:
     """Place samples on an axis of seconds that begins near 0.
 
     A start of the rig, a jump of its clock or another rate begins a new segment, `pause` s after the newest sample
@@ -71,17 +71,17 @@ class Timeline:
 
     def __init__(self, pause: float = _PAUSE) -> None:
         self._pause = pause
-        self._segments: deque[Segment] = deque(maxlen=_MOST_SEGMENTS)
+        self._segments: deque[ClockSegment] = deque(maxlen=_MOST_SEGMENTS)
         self._last = (0, 0.0)
         self._end = -math.inf
         self._interrupted = False
 
     @property
-    def segments(self) -> tuple[Segment, ...]:
+    def segments(self) -> tuple[ClockSegment, ...]:
         """Oldest first; the oldest of very many are forgotten."""
         return tuple(self._segments)
 
-    def numbered_once(self, segment: Segment) -> bool:
+    def numbered_once(self, segment: ClockSegment) -> bool:
         """Whether no other segment of its epoch has samples with the numbers of `segment`."""
         mine = segment.numbers
         return not any(
@@ -135,7 +135,7 @@ class Timeline:
         span = (index - before) / sample_rate
         return not abs(time - then - span) <= max(_JUMP, 2.5 / sample_rate, _SHARE * span)
 
-    def _begin(self, epoch: int, index: int, time: float, rate: float) -> Segment:
+    def _begin(self, epoch: int, index: int, time: float, rate: float) -> ClockSegment:
         least = max(0.0, self._end + self._pause)
         time = time if math.isfinite(time) else least
         row = round((least + (time - least) % 1.0) * rate)
@@ -143,15 +143,15 @@ class Timeline:
             # where steps are long, the rounding could take back what has gone by
             row = max(row, math.floor(self._end * rate) + 1)
         x = row / rate
-        self._segments.append(Segment(x, x, float(round(time - x)), epoch, index, rate))
+        self._segments.append(ClockSegment(x, x, float(round(time - x)), epoch, index, rate))
         self._end = max(self._end, x)
         self._interrupted = False
         return self._segments[-1]
 
-    def _follow(self, segment: Segment, index: int, time: float) -> Segment:
+    def _follow(self, segment: ClockSegment, index: int, time: float) -> ClockSegment:
         x = segment.x_at(index)
         offset = round((time - x) / _DRIFT) * _DRIFT
-        self._segments.append(Segment(x, x, offset, segment.epoch, index, segment.sample_rate, True))
+        self._segments.append(ClockSegment(x, x, offset, segment.epoch, index, segment.sample_rate, True))
         self._end = max(self._end, x)
         return self._segments[-1]
 

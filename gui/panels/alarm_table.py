@@ -1,11 +1,11 @@
-"""Table of the alarms: its model, and its view, whose selection survives sorting."""
+"""Alarm table: its model, and its view, whose selection survives sorting."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
     QColor,
@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QHeaderView, QTableView
 
-from gui.model.alarms import in_order
+from gui.model.alarms import sorted_alarms
 from gui.panels.controls import Index, ListModel, set_list_style
 from gui.widgets.labels import plain_tip
 from gui.widgets.theme import Theme, level_colour
@@ -38,13 +38,13 @@ from gui.wording.event_text import (
 from gui.wording.numbers import DASH
 from monitor.messages.alarms import Alarm, AlarmState
 
-_HEADINGS = ("alarm", "of", "value", "normal", "state", "since")
+_HEADINGS = ("Priority", "Source", "Value", "Normal range", "State", "Since")
 _NUMBERS = (2, 3, 5)
-_LISTED = (AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE)
+_ALWAYS_LISTED = (AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE)
 
 
 class AlarmTable(ListModel):
-    """The alarms that are active or shelved; on demand those that are normal too."""
+    """Model of the alarms that are active, shelved or out of service, and optionally of normal ones."""
 
     headings = _HEADINGS
 
@@ -54,53 +54,53 @@ class AlarmTable(ListModel):
         self._alarms: Sequence[Alarm] = ()
         self._rows: tuple[Alarm, ...] = ()
         self._with_normal = False
-        self._old = False
+        self._stale = False
         self._bold = QFont()
         self._bold.setBold(True)
 
     @property
     def rows(self) -> tuple[Alarm, ...]:
-        """What is listed."""
+        """The listed alarms."""
         return self._rows
 
-    def set_alarms(self, alarms: Sequence[Alarm], *, old: bool = False) -> None:
-        """List these; `old`: nobody knows whether they are still so."""
-        if alarms is not self._alarms or old != self._old:
-            self._alarms, self._old = alarms, old
-            self._list()
+    def set_alarms(self, alarms: Sequence[Alarm], *, stale: bool = False) -> None:
+        """Set the alarms; `stale`: they may have changed since."""
+        if alarms is not self._alarms or stale != self._stale:
+            self._alarms, self._stale = alarms, stale
+            self._update_rows()
 
     def show_normal(self, shown: bool) -> None:
-        """List those that are normal too, or no longer."""
+        """List normal alarms too, or not."""
         self._with_normal = shown
-        self._list()
+        self._update_rows()
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply the colours of a theme."""
         self._theme = theme
-        self._tell_changed(0, len(self._rows) - 1)
+        self._emit_changed(0, len(self._rows) - 1)
 
     def row_of(self, name: str) -> int:
         """Return the row of an alarm; -1 where it is not listed."""
         return next((row for row, alarm in enumerate(self._rows) if alarm.name == name), -1)
 
-    def _list(self) -> None:
-        wanted = [a for a in self._alarms if self._with_normal or a.is_annunciated or a.state in _LISTED]
-        before, rows = self._rows, in_order(wanted)
+    def _update_rows(self) -> None:
+        wanted = [a for a in self._alarms if self._with_normal or a.is_annunciated or a.state in _ALWAYS_LISTED]
+        before, rows = self._rows, sorted_alarms(wanted)
         if [alarm.name for alarm in before] != [alarm.name for alarm in rows]:
             self.beginResetModel()
             self._rows = rows
             self.endResetModel()
             return
-        # most often only values have changed: what is chosen and where the list stands is left as it is
+        # usually only values change: selection and scroll position are preserved
         self._rows = rows
-        self._tell_changed(0, len(rows) - 1)
+        self._emit_changed(0, len(rows) - 1)
 
-    def _tell_changed(self, first: int, last: int) -> None:
+    def _emit_changed(self, first: int, last: int) -> None:
         if last >= first:
             self.dataChanged.emit(self.index(first, 0), self.index(last, len(_HEADINGS) - 1))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return a cell; what nobody has taken note of is bold, and how grave it is has its colour and a shape."""
+        """Return a cell; unacknowledged alarms are bold, severity has a colour and a shape."""
         alarm, column = self._rows[index.row()], index.column()
         match role:
             case Qt.ItemDataRole.DisplayRole:
@@ -119,14 +119,14 @@ class AlarmTable(ListModel):
         if column == 0 and alarm.is_annunciated:
             return QBrush(QColor(level_colour(self._theme, severity_level(alarm.severity))))
         quiet = not alarm.is_annunciated or column == len(_HEADINGS) - 1
-        gone = column in (2, 3) and not alarm.active
-        return QBrush(QColor(self._theme.muted)) if quiet or gone or self._old else None
+        cleared = column in (2, 3) and not alarm.active
+        return QBrush(QColor(self._theme.muted)) if quiet or cleared or self._stale else None
 
 
 def _text(alarm: Alarm, column: int) -> str:
     match column:
         case 0:
-            # an empty shape: it is watched, and nothing is wrong
+            # an empty shape: configured and normal
             shape = severity_shape(alarm.severity) if alarm.is_annunciated else "○"
             return f"{shape} {severity_word(alarm.severity)}"
         case 1:
@@ -142,7 +142,7 @@ def _text(alarm: Alarm, column: int) -> str:
 
 
 _WIDEST = ("▲ WARN", "north delay (F", "−88.88 ms", "± 88.8 ms", "returned, unacknowledged", "00:00:00")
-_GIVE_WAY = ("since", "normal", "value")  # where there is little room, in this order
+_HIDE_ORDER = ("Since", "Normal range", "Value")  # where the table is narrow
 _KEYS = {
     (Qt.Key.Key_A, False): "acknowledge",
     (Qt.Key.Key_Return, False): "acknowledge",
@@ -154,94 +154,91 @@ _MARGIN = 8
 
 
 class AlarmView(QTableView):
-    """A table where keys ask something of the alarm that is chosen.
+    """Table view with keys for the selected alarm.
 
     Signals
     -------
-    asked : acknowledge, shelve or reset.
-    chosen : another alarm is the chosen one, or none is, or it has changed.
+    action_requested : acknowledge, shelve or reset.
+    selection_changed : another alarm or none is selected, or the selected one has changed.
     """
 
-    asked = Signal(str)
-    chosen = Signal()
+    action_requested = Signal(str)
+    selection_changed = Signal()
 
     def __init__(self, table: AlarmTable) -> None:
         super().__init__()
-        self.nothing = ""
+        self.empty_text = ""
         self._widths: list[int] = []
         self._table = table
         self._name, self._scrolled = "", 0
         self.setModel(table)
-        set_list_style(self, "alarms; Enter acknowledges, Shift+S shelves, R resets the one that is chosen")
+        set_list_style(self, "alarms; Enter acknowledges, Shift+S shelves, R resets the selected one")
         self._lay_out()
-        table.modelAboutToBeReset.connect(self._remember)
-        table.modelReset.connect(self._find_again)
-        table.dataChanged.connect(self._tell)
-        self.selectionModel().currentRowChanged.connect(self._choose)
+        table.modelAboutToBeReset.connect(self._save_selection)
+        table.modelReset.connect(self._restore_selection)
+        table.dataChanged.connect(self._on_changed)
+        self.selectionModel().currentRowChanged.connect(self._on_changed)
 
     @property
     def alarm(self) -> Alarm | None:
-        """The one that is chosen."""
+        """The selected alarm."""
         row = self.currentIndex().row()
         return self._table.rows[row] if 0 <= row < len(self._table.rows) else None
 
-    def choose_first(self) -> None:
-        """Choose the one that matters most, where none is chosen."""
+    def select_first(self) -> None:
+        """Select the first alarm where none is selected."""
         if self.alarm is None and self._table.rows:
             self.selectRow(0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Ask what a key asks; the arrows go through the list."""
+        """Emit the action of a key; the arrows move through the list."""
         modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         shifted = modifiers == Qt.KeyboardModifier.ShiftModifier
         plain = shifted or modifiers == Qt.KeyboardModifier.NoModifier
         action = _KEYS.get((Qt.Key(event.key()), shifted)) if plain else None
         if action is not None:
-            self.asked.emit(action)
+            self.action_requested.emit(action)
         else:
             super().keyPressEvent(event)
 
     def keyboardSearch(self, search: str) -> None:  # noqa: N802 - Qt's name
-        """Do not jump to what begins with a letter: letters ask for something here."""
+        """Disable the search by letter: letters are actions."""
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Leave out what has no room; the tool tip of a row has it."""
+        """Hide columns that do not fit; the tool tip of a row has their text."""
         super().resizeEvent(event)
         needed = sum(self._widths)
-        for heading in _GIVE_WAY:
+        for heading in _HIDE_ORDER:
             column = _HEADINGS.index(heading)
             hidden = needed > self.viewport().width()
             self.setColumnHidden(column, hidden)
             needed -= self._widths[column] * hidden
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Say in an empty table why it is empty."""
+        """Show why the table is empty."""
         super().paintEvent(event)
-        if not self._table.rows and self.nothing:
+        if not self._table.rows and self.empty_text:
             painter = QPainter(self.viewport())
             painter.setPen(self.palette().color(QPalette.ColorRole.PlaceholderText))
             area = self.viewport().rect().adjusted(8, 4, -8, -4)
-            painter.drawText(area, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.nothing)
+            painter.drawText(area, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.empty_text)
             painter.end()
 
-    def _remember(self) -> None:
+    def _save_selection(self) -> None:
         alarm = self.alarm
         self._name = "" if alarm is None else alarm.name
         self._scrolled = self.verticalScrollBar().value()
 
-    def _find_again(self) -> None:
-        """Choose the same alarm; where it is no longer listed none is, or a key would be meant for another."""
+    def _restore_selection(self) -> None:
+        """Select the same alarm, or none where it is no longer listed: a key must not act on another one."""
         row = self._table.row_of(self._name) if self._name else -1
         if row >= 0:
             self.selectRow(row)
         self.verticalScrollBar().setValue(self._scrolled)
-        self.chosen.emit()
+        self.selection_changed.emit()
 
-    def _choose(self, _now: QModelIndex, _before: QModelIndex) -> None:
-        self.chosen.emit()
-
-    def _tell(self) -> None:
-        self.chosen.emit()
+    def _on_changed(self) -> None:
+        self.selection_changed.emit()
 
     def _lay_out(self) -> None:
         font = QFont(self.font())
@@ -253,11 +250,11 @@ class AlarmView(QTableView):
         self._widths = [metrics.horizontalAdvance(text) + _MARGIN for text in _WIDEST]
         rows, columns = self.verticalHeader(), self.horizontalHeader()
         rows.hide()
-        # one height for all: nothing is measured as rows come
+        # fixed height: rows are not measured
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         rows.setDefaultSectionSize(metrics.height() + 6)
         columns.setHighlightSections(False)
         columns.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         for section, width in enumerate(self._widths):
             columns.resizeSection(section, width)
-        columns.setSectionResizeMode(_HEADINGS.index("of"), QHeaderView.ResizeMode.Stretch)
+        columns.setSectionResizeMode(_HEADINGS.index("Source"), QHeaderView.ResizeMode.Stretch)

@@ -1,4 +1,4 @@
-"""Base class of the panels, and the instant that a panel shows: now, paused, stale, in a break."""
+"""Base class of the panels, and the instant that a panel shows: live, paused, stale, in a break."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from gui.model.history import History
-from gui.model.verdict import Verdict
+from gui.model.tracking_status import Status
 from gui.plots.view import View
 from gui.widgets.theme import Theme
 from gui.wording.numbers import DASH, instant_text
@@ -18,12 +18,12 @@ from monitor.config import IndicatorSettings
 
 
 class Panel(QWidget):
-    """A picture of a history. `configure` makes what depends on the channels, `refresh` draws; nothing else does.
+    """Base of all panels: `configure` adapts a panel to the channels, `refresh` draws; no other method draws.
 
     Parameters
     ----------
-    view : what is looked at; shared by all panels.
-    theme : colours to begin with.
+    view : visible time range, cursors and actuator; shared by all panels.
+    theme : initial colours.
     """
 
     key: ClassVar[str]
@@ -34,106 +34,106 @@ class Panel(QWidget):
         self.view = view
         self.theme = theme
         self.window_seconds = IndicatorSettings().window
-        """s, of the indicators' windows; set from what the service says."""
+        """Window of the indicators, s; set from the health of the service."""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def configure(self, history: History) -> None:
-        """Make what depends on channels and columns, which are new or other ones; there may be none."""
+        """Adapt to the channels and columns of a history, which may have none yet."""
         raise NotImplementedError
 
     def refresh(self, history: History) -> None:
-        """Draw the history as `view` looks at it."""
+        """Draw the history at the time range or instant of `view`."""
         raise NotImplementedError
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours; `refresh` follows."""
+        """Apply the colours of a theme; `refresh` is called next."""
         self.theme = theme
 
 
 _DECIMALS = 2
-_STANDING = {"ended": "ended", "halted": "paused"}
-_LATE = 2.0  # instants that results may come after their signals
+_STOPPED = {"ended": "ended", "halted": "paused"}
+_MAX_LAG = 2.0  # display instants by which results may be later than their signals
 
 
 @dataclass(frozen=True, slots=True)
-class TileMoment:
-    """Where to read values.
+class PanelInstant:
+    """The instant at which values are read.
 
     Parameters
     ----------
     x : s on the display's axis; None for the newest.
-    said : ``at 12.34 s`` where that is not now; empty where it is.
-    instead : what stands in place of values that are out of date; None where they are not.
-    why : the same in a sentence.
-    running : s since samples have come without a break.
+    label : ``at 12.34 s``; empty for now.
+    replacement : status shown instead of stale values; None where values are current.
+    reason : its full text.
+    running : s since the last break of the samples.
     """
 
     x: float | None
-    said: str = ""
-    instead: Verdict | None = None
-    why: str = ""
+    label: str = ""
+    replacement: Status | None = None
+    reason: str = ""
     running: float = math.inf
 
     def value(self, history: History, owner: str, name: str) -> float:
-        """Return what the result `name` of an actuator or site is; NaN where there is none."""
-        if history.results is None or self.instead is not None:
+        """Return the result `name` of an actuator or site; NaN where there is none."""
+        if history.results is None or self.replacement is not None:
             return math.nan
         return history.results.value(owner, name, self.x)
 
 
-def tile_moment(history: History, x: float | None) -> TileMoment:
-    """Return the moment of `x`, or of now for None: the newest values are shown only while they are current."""
+def panel_instant(history: History, x: float | None) -> PanelInstant:
+    """Return the instant `x`, or now for None: the newest values are shown only while they are current."""
     running = _running(history, history.end_x if x is None else x)
     if x is not None:
-        said = instant_text(history.timeline.time_at(x), _DECIMALS)
-        return TileMoment(_reached(history, x), "in a break" if said == DASH else f"at {said}", running=running)
+        time = instant_text(history.timeline.time_at(x), _DECIMALS)
+        return PanelInstant(_reached(history, x), "in a break" if time == DASH else f"at {time}", running=running)
     state = history.state
-    if state.key in _STANDING:
-        said = instant_text(history.timeline.time_at(history.end_x), _DECIMALS)
-        return TileMoment(None, f"{_STANDING[state.key]} at {said}", running=running)
+    if state.key in _STOPPED:
+        time = instant_text(history.timeline.time_at(history.end_x), _DECIMALS)
+        return PanelInstant(None, f"{_STOPPED[state.key]} at {time}", running=running)
     if state.current:
-        return TileMoment(None, running=running)
-    instead = Verdict(state.brief or state.words, state.shape, state.level)
-    return TileMoment(None, "", instead, state.words if state.brief else "", running)
+        return PanelInstant(None, running=running)
+    replacement = Status(state.brief or state.words, state.shape, state.level)
+    return PanelInstant(None, "", replacement, state.words if state.brief else "", running)
 
 
 def _reached(history: History, x: float) -> float:
-    """Return `x`, or the newest result where it is on its way to `x`: signals come a little earlier."""
+    """Return `x`, or the newest result where it is about to reach `x`: signals arrive slightly earlier."""
     results = history.results
     if results is None:
         return x
     behind = x - results.end_x
-    return results.end_x if 0.0 < behind <= _LATE / results.rate else x
+    return results.end_x if 0.0 < behind <= _MAX_LAG / results.rate else x
 
 
 def _running(history: History, x: float) -> float:
-    """Return how long samples had come without a break at `x`, s."""
+    """Return the time since the last break of the samples at `x`, s."""
     begin = history.timeline.run_of(x)
     return math.inf if math.isnan(begin) else x - begin
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """What stands above the picture of one instant.
+class InstantHeading:
+    """Heading of a panel that shows one instant.
 
     Parameters
     ----------
     text : a shape and words.
-    x : where results are to be read, s on the display's axis; None: the newest.
-    old : the newest is shown, and nothing comes any more: no number may be taken for the present one.
+    x : where results are read, s on the display's axis; None: the newest.
+    stale : the newest values are shown, but are not current.
     """
 
     text: str
     x: float | None = None
-    old: bool = False
+    stale: bool = False
 
 
-def moment(history: History, view: View) -> Moment:
-    """Return what is shown of `history`."""
+def instant_heading(history: History, view: View) -> InstantHeading:
+    """Return the heading of a panel for the instant of `view`."""
     now = view.following and view.pinned is None
-    when = tile_moment(history, None if now else view.instant)
+    when = panel_instant(history, None if now else view.instant)
     if not now:
-        return Moment(f"◆ {when.said}", when.x)
-    if when.instead is not None:
-        return Moment(f"{when.instead.shape} {when.why or when.instead.words}", old=True)
-    return Moment(f"■ {when.said}" if when.said else "● live")
+        return InstantHeading(f"◆ {when.label}", when.x)
+    if when.replacement is not None:
+        return InstantHeading(f"{when.replacement.shape} {when.reason or when.replacement.words}", stale=True)
+    return InstantHeading(f"■ {when.label}" if when.label else "● live")

@@ -12,24 +12,24 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyleOptionToolButton, 
 
 
 class MenuButton(QToolButton):
-    """A tool button whose text says that there is a menu, ``Rows ▾``."""
+    """Tool button that shows its menu indicator as text, ``Rows ▾``."""
 
     def initStyleOption(self, option: QStyleOptionToolButton) -> None:  # noqa: N802 - Qt's name
-        """Take Qt's mark away."""
+        """Remove Qt's menu indicator."""
         super().initStyleOption(option)
         # the stubs of PySide 6.9 do not know the attribute
         option.features &= ~QStyleOptionToolButton.ToolButtonFeature.HasMenu  # type: ignore[attr-defined,unused-ignore]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """A row that can be shown.
+class RowChoice:
+    """A row in the menu.
 
     Parameters
     ----------
     key : of the row.
-    text : as the menu says it.
-    group : heading in the menu.
+    text : of the menu item.
+    group : section of the menu.
     """
 
     key: str
@@ -37,18 +37,18 @@ class Choice:
     group: str = ""
 
 
-class _StayingMenu(QMenu):
-    """A menu that stays open while items are ticked; Enter ticks and closes, Esc closes."""
+class _CheckMenu(QMenu):
+    """Menu that stays open while items are checked; Enter checks and closes, Esc closes."""
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        if not self._tick(self.activeAction()):
+        if not self._toggle(self.activeAction()):
             super().mouseReleaseEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        if event.key() != Qt.Key.Key_Space or not self._tick(self.activeAction()):
+        if event.key() != Qt.Key.Key_Space or not self._toggle(self.activeAction()):
             super().keyPressEvent(event)
 
-    def _tick(self, action: QAction | None) -> bool:
+    def _toggle(self, action: QAction | None) -> bool:
         if action is None or not action.isCheckable() or not action.isEnabled():
             return False
         action.trigger()
@@ -56,11 +56,11 @@ class _StayingMenu(QMenu):
 
 
 class RowMenu(MenuButton):
-    """Offer choices in a menu.
+    """Menu button to choose the rows of a panel.
 
     Signals
     -------
-    chosen : the keys that are ticked, in the order of the choices.
+    chosen : keys of the checked items, in menu order.
     """
 
     chosen = Signal(tuple)
@@ -72,11 +72,11 @@ class RowMenu(MenuButton):
         self.setAccessibleName("rows that are shown")
         self.setAutoRaise(True)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.setMenu(_StayingMenu(self))
+        self.setMenu(_CheckMenu(self))
         self._actions: dict[str, QAction] = {}
 
-    def offer(self, choices: Sequence[Choice], shown: Sequence[str]) -> None:
-        """Put other choices into the menu, those of `shown` ticked."""
+    def set_choices(self, choices: Sequence[RowChoice], shown: Sequence[str]) -> None:
+        """Set the items of the menu; those of `shown` are checked."""
         menu = self.menu()
         menu.clear()
         self._actions = {}
@@ -92,8 +92,8 @@ class RowMenu(MenuButton):
             self._actions[choice.key] = action
         self.setEnabled(bool(choices))
 
-    def tick(self, shown: Sequence[str]) -> None:
-        """Tick those of `shown`, and no others."""
+    def set_checked(self, shown: Sequence[str]) -> None:
+        """Check the items of `shown` only."""
         for key, action in self._actions.items():
             action.setChecked(key in shown)
 
@@ -106,30 +106,30 @@ _ROOT = QModelIndex()
 
 
 class ListModel(QAbstractTableModel):
-    """A table that shows what is in `_rows`, a column for each of `headings`."""
+    """Table model with `_rows` and `headings`."""
 
     headings: ClassVar[tuple[str, ...]] = ()
     _rows: Sized = ()
 
     def rowCount(self, parent: Index = _ROOT) -> int:  # noqa: N802 - Qt's name
-        """Return how many are listed."""
+        """Return the number of rows."""
         return 0 if parent.isValid() else len(self._rows)
 
     def columnCount(self, parent: Index = _ROOT) -> int:  # noqa: N802 - Qt's name
-        """Return how many headings there are."""
+        """Return the number of columns."""
         return 0 if parent.isValid() else len(self.headings)
 
     def headerData(  # noqa: N802 - Qt's name
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
-        """Return the headings of the columns."""
+        """Return the heading of a column."""
         if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
             return self.headings[section]
         return None
 
 
 def set_list_style(view: QTableView, name: str) -> None:
-    """Let a table be read and moved through row by row; `name` is what screen readers call it."""
+    """Configure a table as a list that is selected row by row; `name` is its accessible name."""
     view.setAccessibleName(name)
     view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)

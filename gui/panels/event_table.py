@@ -1,4 +1,4 @@
-"""The events as rows of a table, and which of them are wanted."""
+"""Event table: model of the newest events, and the filter of those that are shown."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from gui.wording.level import Level
 from gui.wording.numbers import instant_text
 from monitor.messages.blocks import Event, EventKind
 
-_HEADINGS = ("time", "kind", "what")
-_MOST = 10_000
+_HEADINGS = ("Time", "Kind", "Description")
+_MAX_EVENTS = 10_000
 _DECIMALS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events are shown.
+    """Filter of the shown events.
 
     Parameters
     ----------
-    hidden : kinds that are not.
-    text : that an event's words contain, in capitals or not; empty for any.
+    hidden : kinds that are not shown.
+    text : contained in the description, case-insensitive; empty for any.
     """
 
     hidden: frozenset[EventKind] = frozenset()
     text: str = ""
 
-    def holds(self, placed: PlacedEvent) -> bool:
-        """Whether an event is wanted."""
+    def matches(self, placed: PlacedEvent) -> bool:
+        """Whether an event is shown."""
         event = placed.event
         if event.kind in self.hidden:
             return False
@@ -47,48 +47,48 @@ class EventFilter:
 
 
 class EventTable(ListModel):
-    """The last events, oldest first; grows by what is new, and forgets the oldest beyond `most`."""
+    """Model of the newest `most` events, oldest first."""
 
     headings = _HEADINGS
 
-    def __init__(self, theme: Theme, most: int = _MOST, parent: QObject | None = None) -> None:
+    def __init__(self, theme: Theme, most: int = _MAX_EVENTS, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._wanted = EventFilter()
+        self._filter = EventFilter()
         self._all: deque[PlacedEvent] = deque(maxlen=most)
-        # of `_all`, what is wanted
+        # those of `_all` that match the filter
         self._rows: deque[PlacedEvent] = deque()
         self._italic = QFont()
         self._italic.setItalic(True)
 
     @property
     def known(self) -> int:
-        """How many events there are, wanted or not."""
+        """Number of stored events, shown or not."""
         return len(self._all)
 
     def set_events(self, events: Sequence[PlacedEvent]) -> None:
-        """Take over what `events`, oldest first, has beyond those taken before; other events replace all."""
-        fresh = self._fresh(events)
-        if fresh is None:
+        """Append the new ones of `events`, oldest first; an unrelated sequence replaces all."""
+        new = self._new_events(events)
+        if new is None:
             self.beginResetModel()
             self._all = deque(events, self._all.maxlen)
-            self._choose()
+            self._apply_filter()
             self.endResetModel()
             return
-        if fresh:
-            self._forget(len(self._all) + len(fresh) - (self._all.maxlen or 0))
-            self._append(fresh)
+        if new:
+            self._remove_oldest(len(self._all) + len(new) - (self._all.maxlen or 0))
+            self._append(new)
 
-    def show_only(self, wanted: EventFilter) -> None:
-        """Show these and no others."""
-        if wanted != self._wanted:
+    def show_only(self, event_filter: EventFilter) -> None:
+        """Set the filter."""
+        if event_filter != self._filter:
             self.beginResetModel()
-            self._wanted = wanted
-            self._choose()
+            self._filter = event_filter
+            self._apply_filter()
             self.endResetModel()
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply the colours of a theme."""
         self._theme = theme
         if self._rows:
             last = self.index(len(self._rows) - 1, len(_HEADINGS) - 1)
@@ -98,39 +98,39 @@ class EventTable(ListModel):
         """Return the event of a row."""
         return self._rows[row]
 
-    def _fresh(self, events: Sequence[PlacedEvent]) -> list[PlacedEvent] | None:
-        """Return the events after the newest one that is known; None where that one is not among them."""
+    def _new_events(self, events: Sequence[PlacedEvent]) -> list[PlacedEvent] | None:
+        """Return the events after the newest stored one; None where that one is not among them."""
         if not self._all:
             return None if events else []
         newest = self._all[-1]
-        fresh: list[PlacedEvent] = []
+        new: list[PlacedEvent] = []
         for placed in islice(reversed(events), self._all.maxlen):
             if placed is newest:
-                return fresh[::-1]
-            fresh.append(placed)
+                return new[::-1]
+            new.append(placed)
         return None
 
-    def _forget(self, n: int) -> None:
-        gone = sum(self._wanted.holds(self._all.popleft()) for _ in range(min(n, len(self._all))))
-        if gone:
-            self.beginRemoveRows(QModelIndex(), 0, gone - 1)
-            for _ in range(gone):
+    def _remove_oldest(self, n: int) -> None:
+        removed = sum(self._filter.matches(self._all.popleft()) for _ in range(min(n, len(self._all))))
+        if removed:
+            self.beginRemoveRows(QModelIndex(), 0, removed - 1)
+            for _ in range(removed):
                 self._rows.popleft()
             self.endRemoveRows()
 
-    def _append(self, fresh: Iterable[PlacedEvent]) -> None:
-        self._all.extend(fresh)
-        wanted = [placed for placed in fresh if self._wanted.holds(placed)]
-        if wanted:
-            self.beginInsertRows(QModelIndex(), len(self._rows), len(self._rows) + len(wanted) - 1)
-            self._rows.extend(wanted)
+    def _append(self, new: Iterable[PlacedEvent]) -> None:
+        self._all.extend(new)
+        shown = [placed for placed in new if self._filter.matches(placed)]
+        if shown:
+            self.beginInsertRows(QModelIndex(), len(self._rows), len(self._rows) + len(shown) - 1)
+            self._rows.extend(shown)
             self.endInsertRows()
 
-    def _choose(self) -> None:
-        self._rows = deque(placed for placed in self._all if self._wanted.holds(placed))
+    def _apply_filter(self) -> None:
+        self._rows = deque(placed for placed in self._all if self._filter.matches(placed))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return a cell; notes are in italics, what costs samples has its colour and a shape."""
+        """Return a cell; notes are in italics, warnings have a colour and a shape."""
         event, column = self._rows[index.row()].event, index.column()
         match role:
             case Qt.ItemDataRole.DisplayRole:
@@ -151,8 +151,8 @@ class EventTable(ListModel):
         level = event_level(event)
         if column == 0:
             return QBrush(QColor(self._theme.muted))
-        grave = level in (Level.WARN, Level.BAD)
-        return QBrush(QColor(level_colour(self._theme, level))) if grave and column == 1 else None
+        severe = level in (Level.WARN, Level.BAD)
+        return QBrush(QColor(level_colour(self._theme, level))) if severe and column == 1 else None
 
 
 def _text(event: Event, column: int) -> str:

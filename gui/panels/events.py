@@ -1,4 +1,4 @@
-"""Panel of events and alarms: a filtered table that follows the newest event, below the alarm list."""
+"""Events panel: a filtered event table that follows the newest event, below the alarm list."""
 
 from __future__ import annotations
 
@@ -33,39 +33,39 @@ from gui.wording.numbers import count
 from monitor.messages.blocks import EventKind
 
 _ALL_KINDS = "Kinds ▾"
-_TIME, _KIND = "00:00:00.000", "✎ clock jump"  # as wide as these columns get
+_TIME, _KIND = "00:00:00.000", "✎ clock jump"  # widest texts of these columns
 
 
 class _EventList(QWidget):
-    """A table that grows and keeps its place: it follows the newest as long as that is in sight.
+    """Event table with its filter; it scrolls with the newest event while that is visible.
 
     Signals
     -------
-    chosen : x [s] of the event that was clicked, or where Enter was pressed.
-    note_wanted : somebody wants to write a note.
+    activated : x [s] of the event that was clicked, or selected with Enter.
+    note_requested : the note button was clicked.
     """
 
-    chosen = Signal(float)
-    note_wanted = Signal()
+    activated = Signal(float)
+    note_requested = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.table = EventTable(theme, parent=self)
         self.view = _table_view(self.table)
-        self.view.chosen.connect(self._choose)
+        self.view.row_activated.connect(self._on_activated)
         self._text = QLineEdit(placeholderText="filter", clearButtonEnabled=True)
-        self._text.setAccessibleName("show events with this text only")
+        self._text.setAccessibleName("show only events with this text")
         self._text.textChanged.connect(self._filter)
         self._kinds = MenuButton()
         self._kinds.setText(_ALL_KINDS)
         self._kinds.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._kinds.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self._kinds.setToolTip("which kinds of events are shown")
+        self._kinds.setToolTip("Filter by kind of event")
         self._kinds.setMenu(self._kind_menu())
         self._count = PlainLabel()
         note = QPushButton("Note…")
-        note.setToolTip("store a line of text with the run, at the instant that is shown (N)")
-        note.clicked.connect(self.note_wanted)
+        note.setToolTip("Record a note at the displayed instant (N)")
+        note.clicked.connect(self.note_requested)
         bar = QHBoxLayout()
         bar.setContentsMargins(4, 4, 4, 0)
         for widget in (self._kinds, self._text, self._count, note):
@@ -77,10 +77,10 @@ class _EventList(QWidget):
         layout.addLayout(bar)
         layout.addWidget(self.view)
         self.setFocusProxy(self.view)
-        self._tell()
+        self._update_count()
 
     def set_events(self, events: Sequence[PlacedEvent]) -> None:
-        """Add what is new, and stay where it is unless the newest was in sight."""
+        """Add new events; keep the scroll position unless the newest event was visible."""
         bar = self.view.verticalScrollBar()
         following = bar.value() >= bar.maximum()
         top = QPersistentModelIndex(self.view.indexAt(self.view.viewport().rect().topLeft()))
@@ -91,10 +91,10 @@ class _EventList(QWidget):
         elif top.isValid():
             self.view.scrollTo(self.table.index(top.row(), 0), QAbstractItemView.ScrollHint.PositionAtTop)
         if before != (self.table.rowCount(), self.table.known):
-            self._tell()
+            self._update_count()
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply the colours of a theme."""
         self.table.apply_theme(theme)
 
     def _kind_menu(self) -> QMenu:
@@ -111,31 +111,31 @@ class _EventList(QWidget):
         self._kinds.setText(f"Kinds ({len(EventKind) - len(hidden)} of {len(EventKind)}) ▾" if hidden else _ALL_KINDS)
         self.table.show_only(EventFilter(hidden, self._text.text().strip()))
         self.view.scrollToBottom()
-        self._tell()
+        self._update_count()
 
-    def _tell(self) -> None:
+    def _update_count(self) -> None:
         shown, known = self.table.rowCount(), self.table.known
         self._count.setText(f"{count(shown)} of {count(known)}" if shown != known else count(known))
         self._count.setToolTip(f"events shown: {count(shown)}, stored: {count(known)}")
 
-    def _choose(self, index: QModelIndex) -> None:
-        self.chosen.emit(self.table.placed(index.row()).x)
+    def _on_activated(self, index: QModelIndex) -> None:
+        self.activated.emit(self.table.placed(index.row()).x)
 
 
 class _TableView(QTableView):
-    """A table where Enter does what a click does.
+    """Table view where Enter acts like a click.
 
     Signals
     -------
-    chosen : the index that was clicked, or where Enter was pressed.
+    row_activated : the index that was clicked, or selected with Enter.
     """
 
-    chosen = Signal(QModelIndex)
+    row_activated = Signal(QModelIndex)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Choose the current row at Enter."""
+        """Activate the current row at Enter."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
-            self.chosen.emit(self.currentIndex())
+            self.row_activated.emit(self.currentIndex())
         else:
             super().keyPressEvent(event)
 
@@ -143,15 +143,15 @@ class _TableView(QTableView):
 def _table_view(table: EventTable) -> _TableView:
     view = _TableView()
     view.setModel(table)
-    view.clicked.connect(view.chosen)
-    set_list_style(view, "events; Enter looks at the instant of one")
+    view.clicked.connect(view.row_activated)
+    set_list_style(view, "events; Enter shows the instant of an event")
     font = QFont(view.font())
     font.setFeature(QFont.Tag("tnum"), 1)
     view.setFont(font)
     metrics = QFontMetrics(font)
     rows, columns = view.verticalHeader(), view.horizontalHeader()
     rows.hide()
-    # one height for all: nothing is measured as rows come
+    # fixed height: rows are not measured
     rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
     rows.setDefaultSectionSize(metrics.height() + 4)
     columns.setHighlightSections(False)
@@ -163,24 +163,24 @@ def _table_view(table: EventTable) -> _TableView:
 
 
 class EventsPanel(Panel):
-    """The list of the alarms, where the service has any, over that of the events.
+    """Alarm list, where the service has alarms, over the event list.
 
     Signals
     -------
-    note_wanted : somebody wants to write a note.
+    note_requested : the note button was clicked.
     """
 
     key = "events"
     title = "Events"
-    note_wanted = Signal()
+    note_requested = Signal()
 
     def __init__(self, view: View, theme: Theme) -> None:
         super().__init__(view, theme)
         self.alarms = AlarmList(theme)
-        self.alarms.looked.connect(self._look_at_time)
+        self.alarms.instant_requested.connect(self._show_time)
         self.events = _EventList(theme)
-        self.events.chosen.connect(self._look_at)
-        self.events.note_wanted.connect(self.note_wanted)
+        self.events.activated.connect(self._show_instant)
+        self.events.note_requested.connect(self.note_requested)
         parts = QSplitter(Qt.Orientation.Vertical)
         parts.setChildrenCollapsible(False)
         for part in (self.alarms, self.events):
@@ -194,28 +194,28 @@ class EventsPanel(Panel):
         self.alarms.hide()
 
     def configure(self, history: History) -> None:
-        """Take the events of another history; they do not depend on channels."""
+        """Show another history; events do not depend on channels."""
         self.refresh(history)
 
     def refresh(self, history: History) -> None:
-        """Add what is new."""
+        """Add new events and update the alarms."""
         self._history = history
         self.alarms.refresh(history)
         self.events.set_events(history.events)
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply the colours of a theme."""
         super().apply_theme(theme)
         self.alarms.apply_theme(theme)
         self.events.apply_theme(theme)
 
-    def _look_at_time(self, time: float) -> None:
-        """Look at what happened at an instant of the rig."""
+    def _show_time(self, time: float) -> None:
+        """Show an instant of the rig's time."""
         if self._history is not None:
-            self._look_at(self._history.timeline.x_of(time))
+            self._show_instant(self._history.timeline.x_of(time))
 
-    def _look_at(self, x: float) -> None:
-        """Put `x` in the middle and stand still; near the newest sample it is right of the middle."""
-        self.view.look_at(x + 0.5 * self.view.span)
+    def _show_instant(self, x: float) -> None:
+        """Pause the view with `x` in its centre; near the newest sample it is right of the centre."""
+        self.view.set_right(x + 0.5 * self.view.span)
         if self.view.following:
             self.view.pause()

@@ -12,13 +12,13 @@ from gui.model.history import History
 from gui.model.series import SignalHistory
 from gui.panels.over_time import TimePanel
 from gui.plots.time.axis import visible
-from gui.plots.time.rows import Curve, Interval, Reader, Row, RowData, intervals, trace
+from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, intervals, trace
 from gui.plots.view import View
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Channel, Pair, Role, Samples, units_differ
 
 _FORCE_WEIGHT = 0.6
-_MANY = 8  # curves, whose colours are used again, dashed
+_MAX_SOLID = 8  # curves; further ones repeat the colours and are dashed
 _QUANTITIES = {
     "m": "displacement", "mm": "displacement", "cm": "displacement", "in": "displacement", "ft": "displacement",
     "N": "force", "kN": "force", "MN": "force", "lb": "force", "lbf": "force", "kip": "force",
@@ -29,8 +29,8 @@ _QUANTITIES = {
 }  # fmt: skip
 
 
-def _history_rows(signals: SignalHistory) -> Iterator[tuple[Row, tuple[int, ...], str]]:
-    """Give every row, its columns and its group in the menu."""
+def _history_rows(signals: SignalHistory) -> Iterator[tuple[PlotRow, tuple[int, ...], str]]:
+    """Yield every row, its columns and its section in the menu."""
     for pair in signals.pairs:
         yield from _actuator_rows(signals.channels, pair)
     kinds: dict[tuple[str, str], list[int]] = {}
@@ -40,20 +40,20 @@ def _history_rows(signals: SignalHistory) -> Iterator[tuple[Row, tuple[int, ...]
     for (kind, unit), columns in kinds.items():
         owners = [signals.channels[i].name.rpartition(".")[0] for i in columns]
         curves = tuple(
-            Curve(owner or kind, "auxiliary" if len(owners) == 1 else i, dashed=i >= _MANY)
+            CurveStyle(owner or kind, "auxiliary" if len(owners) == 1 else i, dashed=i >= _MAX_SOLID)
             for i, owner in enumerate(owners)
         )
         name = owners[0] if len(owners) == 1 else ""
-        row = Row(f"auxiliary:{kind}:{unit}", name, kind.replace("_", " "), unit, curves, prefixed=True)
+        row = PlotRow(f"auxiliary:{kind}:{unit}", name, kind.replace("_", " "), unit, curves, prefixed=True)
         yield row, tuple(columns), "other channels"
 
 
-def _actuator_rows(channels: Sequence[Channel], pair: Pair) -> Iterator[tuple[Row, tuple[int, ...], str]]:
-    command, measured = Curve("command", "command"), Curve("measured", "measured")
+def _actuator_rows(channels: Sequence[Channel], pair: Pair) -> Iterator[tuple[PlotRow, tuple[int, ...], str]]:
+    command, measured = CurveStyle("command", "command"), CurveStyle("measured", "measured")
     units = channels[pair.command].unit, channels[pair.measured].unit
     name = pair.actuator
     if units_differ(channels[pair.command], channels[pair.measured]):
-        # volts over millimetres would be two curves on one wrong scale
+        # signals in different units do not share a scale
         for key, unit, curve, column in zip(
             ("command", "measured"), units, (command, measured), (pair.command, pair.measured), strict=True
         ):
@@ -66,15 +66,15 @@ def _actuator_rows(channels: Sequence[Channel], pair: Pair) -> Iterator[tuple[Ro
             name,
         )
     if pair.force is not None:
-        force = Row(
-            f"force:{name}", name, "force", channels[pair.force].unit, (Curve("force", "force"),), prefixed=True,
+        force = PlotRow(
+            f"force:{name}", name, "force", channels[pair.force].unit, (CurveStyle("force", "force"),), prefixed=True,
             weight=_FORCE_WEIGHT,
         )  # fmt: skip
         yield force, (pair.force,), name
 
 
-def _row(key: str, name: str, unit: str, otherwise: str, *curves: Curve) -> Row:
-    return Row(key, name, _QUANTITIES.get(unit, otherwise), unit, curves, prefixed=True)
+def _row(key: str, name: str, unit: str, otherwise: str, *curves: CurveStyle) -> PlotRow:
+    return PlotRow(key, name, _QUANTITIES.get(unit, otherwise), unit, curves, prefixed=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,35 +105,35 @@ class _SampleReader:
         low, high = self.signals.between(at, wanted)
         if self.detail is not None:
             finer_low, finer_high = self._finer(self.detail, at + 0.5 / self.signals.sample_rate, wanted)
-            # a comparison with NaN is False: what memory has forgotten is taken too
+            # a comparison with NaN is False: samples that memory no longer has are taken from the detail
             closer = ~np.isnan(finer_low) & ~(high - low <= finer_high - finer_low)
             low, high = np.where(closer, finer_low, low), np.where(closer, finer_high, high)
         found = iter(intervals(low, high))
         return [[next(found) for _ in row] for row in self.rows]
 
     def _finer(self, detail: Envelope, place: float, wanted: Sequence[int]) -> tuple[Samples, Samples]:
-        """Return what the detail says of channels, NaN of those that are not in it."""
+        """Return the bounds of channels from the detail, NaN for those that are not in it."""
         low, high = detail.at(place)
         nothing = np.array([np.nan])
         columns = [self.detailed.index(column) if column in self.detailed else -1 for column in wanted]
         return np.concatenate([low, nothing])[columns], np.concatenate([high, nothing])[columns]
 
 
-_MOST_SHOWN = 8
-_WIDE = 256  # samples a bucket
+_MAX_DEFAULT_ROWS = 8
+_MAX_DETAIL_BUCKET = 256  # samples; wider buckets are drawn from memory
 _NOTHING = (
-    "No signals yet. They come when a rig publishes, or a recording is replayed;\n"
-    "a service that publishes results alone (signals = false) has none to show."
+    "No signals yet. They appear when a rig publishes or a recording is replayed;\n"
+    "a service that publishes results only (signals = false) has none to show."
 )
 
 Detail = Callable[[int, float, float, int, Sequence[int]], Envelope | None]
-"""Takes an epoch, sample numbers from and to, how many buckets at most, and columns; None: not there (yet)."""
+"""Takes epoch, first and last sample number, maximum number of buckets, and columns; None: not available (yet)."""
 
 
 class HistoriesPanel(TimePanel):
-    """Command and measured of every actuator, its force below, and auxiliary channels by their kind.
+    """Command and measured signal of every actuator, its force below, and auxiliary channels by kind.
 
-    `detail`, where it is set, is asked for what memory no longer has as finely as the picture could show it.
+    `detail`, where it is set, provides spans that are in memory only in less detail than the picture can show.
     """
 
     key = "histories"
@@ -146,23 +146,25 @@ class HistoriesPanel(TimePanel):
         self._finer: Envelope | None = None
         self._detailed: tuple[int, ...] = ()
 
-    def offer(self, history: History) -> tuple[tuple[Row, str], ...]:
-        """Return a row for each actuator, one for its force, and one for each kind of auxiliary channel."""
+    def available_rows(self, history: History) -> tuple[tuple[PlotRow, str], ...]:
+        """Return a row for each actuator, its force, and each kind of auxiliary channel."""
         found = () if history.signals is None else tuple(_history_rows(history.signals))
         self._columns = {row.key: columns for row, columns, _ in found}
         return tuple((row, group) for row, _, group in found)
 
-    def usual(self, history: History) -> Sequence[str]:
-        """Return the first actuators and their forces; where there are none, the first other channels."""
+    def default_rows(self, history: History) -> Sequence[str]:
+        """Return the first actuators with their forces, or without actuators the first other channels."""
         if history.signals is None:
             return ()
-        first = {pair.actuator for pair in history.signals.pairs[:_MOST_SHOWN]}
+        first = {pair.actuator for pair in history.signals.pairs[:_MAX_DEFAULT_ROWS]}
         if first:
-            return [row.key for row, _ in self._offered if row.name in first and not row.key.startswith("auxiliary")]
-        return [row.key for row, _ in self._offered][:_MOST_SHOWN]
+            return [
+                row.key for row, _ in self._available if row.name in first and not row.key.startswith("auxiliary")
+            ]
+        return [row.key for row, _ in self._available][:_MAX_DEFAULT_ROWS]
 
     def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:
-        """Return the least and greatest of every bucket, of the rows in sight."""
+        """Return the min/max buckets of the visible rows."""
         rows, seen = self.stack.rows, self.stack.seen
         if history.signals is None:
             return (None,) * len(rows)
@@ -175,7 +177,7 @@ class HistoriesPanel(TimePanel):
         )
 
     def reader(self, history: History) -> Reader:
-        """Return what reads samples, with the detail that is on the screen."""
+        """Return a reader of samples that uses the displayed detail."""
         columns = [self._columns[row.key] for row in self.stack.rows]
         return _SampleReader(history.signals, columns, self._finer, self._detailed)
 
@@ -185,9 +187,9 @@ class HistoriesPanel(TimePanel):
         n_columns = self.stack.columns
         self._finer = None
         found = signals.envelope(left, right, n_columns, columns)
-        stop = min(right, signals.kept_x)
-        # before `kept_x` memory has buckets alone; a wide picture needs no narrower ones
-        if self.detail is None or not left < stop or found.rows >= _WIDE:
+        stop = min(right, signals.exact_begin_x)
+        # memory has single samples from `exact_begin_x` on; wide buckets need no detail
+        if self.detail is None or not left < stop or found.rows >= _MAX_DETAIL_BUCKET:
             return found
         parts = [
             (end - begin, begin, end, segment)
@@ -197,17 +199,17 @@ class HistoriesPanel(TimePanel):
             return found
         length, begin, end, segment = max(parts, key=lambda part: part[0])
         if not history.timeline.numbered_once(segment):
-            # an older epoch was taken up again: which of its samples the file would give is not known
+            # sample numbers of this epoch occur twice: the file cannot tell which are meant
             return found
         share = max(1, round(n_columns * length / (right - left)))
-        # by the numbers of the samples, as memory has them: the rig's clock may drift against these
+        # by sample number, as in memory: the rig's clock may drift
         rate, zero = segment.sample_rate, segment.row_of(0)
         finer = self.detail(segment.epoch, begin * rate - zero, end * rate - zero, share, tuple(columns))
         if finer is None:
-            # it may come later, without anything else being new
+            # it may become available later, while nothing else changes
             self._drawn = None
             return found
-        # where the clock has jumped, the next number stands elsewhere
+        # clipped to the segment: beyond it sample numbers have another x
         rows = finer.scaled(1.0, zero).within(segment.row_of(segment.index), round(segment.x_end * rate) + 1)
         finer = self._finer = rows.scaled(1.0 / rate)
         self._detailed = tuple(columns)

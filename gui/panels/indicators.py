@@ -1,4 +1,4 @@
-"""The indicators over time, each with its uncertainty and its limits."""
+"""Indicators panel: tracking indicators over time, with uncertainty and limits."""
 
 from __future__ import annotations
 
@@ -10,26 +10,37 @@ from functools import partial
 import numpy as np
 from PySide6.QtWidgets import QToolButton
 
-from gui.model.alarms import DEFAULT, Limits, WatchedLimits, own_limits_hold
+from gui.model.alarms import DEFAULT_LIMITS, AlarmLimits, DisplayLimits, display_limits_apply
 from gui.model.history import History
 from gui.model.series import ResultHistory
 from gui.panels.over_time import TimePanel, alarm_lines
-from gui.plots.time.rows import Curve, Interval, Limit, Reader, Row, RowData, Trace, intervals, spread, trace
+from gui.plots.time.rows import (
+    CurveStyle,
+    Interval,
+    LimitLine,
+    PlotRow,
+    Reader,
+    RowData,
+    Trace,
+    intervals,
+    spread,
+    trace,
+)
 from gui.plots.view import View
 from gui.widgets.theme import Theme
 from gui.wording.quantity_names import QUANTITIES, Quantity
 from monitor.messages.headline import HEADLINE
 
 _NOTHING = (
-    "No indicators yet. The first values come when a window is full;\n"
-    "a service that computes none, or whose measures are switched off, has nothing to show here."
+    "No indicators yet. The first values appear when a window is full;\n"
+    "a service without indicators has nothing to show here."
 )
 _BANDS = "bands ± 1 sd"
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
-    """A curve: a result and the factor of what is shown; `deviation` is there where its uncertainty is."""
+class _CurveSource:
+    """Source of a curve: a result, its display factor, and the result of its standard deviation or empty."""
 
     actuator: str
     name: str
@@ -38,40 +49,40 @@ class _Source:
 
 
 class IndicatorsPanel(TimePanel):
-    """A row a quantity, of one actuator or of all over each other."""
+    """One row a quantity, of one actuator or of all actuators overlaid."""
 
     key = "indicators"
     title = "Tracking indicators"
 
     def __init__(self, view: View, theme: Theme) -> None:
         super().__init__(view, theme, _NOTHING)
-        self.limits: Limits = DEFAULT
-        self._watched: WatchedLimits = ()
-        self._sources: dict[str, tuple[_Source, ...]] = {}
+        self.limits: DisplayLimits = DEFAULT_LIMITS
+        self._alarm_limits: AlarmLimits = ()
+        self._sources: dict[str, tuple[_CurveSource, ...]] = {}
         self.together = QToolButton(self)
         self.together.setText("All actuators")
         self.together.setCheckable(True)
         self.together.setAutoRaise(True)
-        self.together.setToolTip("Show all actuators over each other, by one measure, or the chosen one by several")
+        self.together.setToolTip("Overlay all actuators with one indicator, or show one actuator with all indicators")
         self.controls.insertWidget(1, self.together)
         self.together.toggled.connect(self._changed)
-        view.chosen.connect(self._changed)
+        view.actuator_changed.connect(self._changed)
 
-    def set_limits(self, limits: Limits) -> None:
-        """Draw other limit lines."""
+    def set_limits(self, limits: DisplayLimits) -> None:
+        """Set the limits of the window."""
         self.limits = limits
         self._changed()
 
     def refresh(self, history: History) -> None:
-        """Draw; where the service watches other limits, with other lines."""
-        if history.limits is not self._watched and self._history is history:
-            self._reoffer()
+        """Draw; update the limit lines where the alarm limits have changed."""
+        if history.limits is not self._alarm_limits and self._history is history:
+            self._update_rows()
         super().refresh(history)
 
-    def offer(self, history: History) -> tuple[tuple[Row, str], ...]:
-        """Return a row for each quantity of which there is a result."""
+    def available_rows(self, history: History) -> tuple[tuple[PlotRow, str], ...]:
+        """Return a row for each quantity with a result."""
         results = history.results
-        self._sources, self._watched = {}, history.limits
+        self._sources, self._alarm_limits = {}, history.limits
         if results is None or not results.actuators:
             self.heading.setText("")
             self.together.setEnabled(False)
@@ -83,12 +94,12 @@ class IndicatorsPanel(TimePanel):
         made = (self._row(quantity, results, "" if several else chosen) for quantity in QUANTITIES)
         return tuple((row, "") for row in made if row is not None)
 
-    def usual(self, history: History) -> Sequence[str]:  # noqa: ARG002 - the same of every history
-        """Return the quantities of the papers."""
+    def default_rows(self, history: History) -> Sequence[str]:  # noqa: ARG002 - the same for every history
+        """Return the quantities that are shown by default."""
         return [quantity.key for quantity in QUANTITIES if quantity.default]
 
     def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:
-        """Return values and uncertainties of the rows in sight."""
+        """Return values and uncertainties of the visible rows."""
         rows, seen, results = self.stack.rows, self.stack.seen, history.results
         if results is None:
             return (None,) * len(rows)
@@ -102,13 +113,13 @@ class IndicatorsPanel(TimePanel):
         envelope = results.envelope(left, right, self.stack.columns, names)
         place = {name: i for i, name in enumerate(names)}
 
-        # of every instant the last row is kept
+        # the last row of every instant is stored
         late = max(0.0, 1.0 / results.rate - results.stream.every / results.stream.sample_rate)
 
-        def one(source: _Source, name: str) -> Trace:
+        def one(source: _CurveSource, name: str) -> Trace:
             return trace(envelope, place[source.actuator, name], source.factor, late)
 
-        def data(row: Row) -> RowData:
+        def data(row: PlotRow) -> RowData:
             sources = self._sources[row.key]
             curves = tuple(one(source, source.name) for source in sources)
             bands = tuple(
@@ -121,17 +132,17 @@ class IndicatorsPanel(TimePanel):
         return tuple(data(row) if i in seen else None for i, row in enumerate(rows))
 
     def reader(self, history: History) -> Reader:
-        """Return what reads results."""
+        """Return a reader of results."""
         return partial(_read, history.results, [self._sources[row.key] for row in self.stack.rows])
 
-    def _row(self, quantity: Quantity, results: ResultHistory, actuator: str) -> Row | None:
-        """Return the row of a quantity: of one actuator, or, where none is named, of all."""
+    def _row(self, quantity: Quantity, results: ResultHistory, actuator: str) -> PlotRow | None:
+        """Return the row of a quantity, for one actuator or, with an empty name, for all."""
         actuators = (actuator,) if actuator else results.actuators
         computed = [m for m in quantity.curves if any(results.column(a, m.name) is not None for a in actuators)]
         measures = computed if actuator else computed[:1]
         unit = quantity.unit
-        curves: list[Curve] = []
-        sources: list[_Source] = []
+        curves: list[CurveStyle] = []
+        sources: list[_CurveSource] = []
         bands: list[str | int] = []
         for owner in actuators:
             for measure in measures:
@@ -146,53 +157,53 @@ class IndicatorsPanel(TimePanel):
                 else:
                     bands.append(colour)
                 unit = quantity.unit or results.columns[column].unit
-                curves.append(Curve(measure.label if actuator else owner, colour, faint))
-                sources.append(_Source(owner, measure.name, quantity.factor, deviation))
+                curves.append(CurveStyle(measure.label if actuator else owner, colour, faint))
+                sources.append(_CurveSource(owner, measure.name, quantity.factor, deviation))
         if not curves:
             return None
         self._sources[quantity.key] = tuple(sources)
         by = f"by {measures[0].label}" if not actuator and len(quantity.curves) > 1 else ""
         legend = ", ".join(filter(None, (quantity.note, by, _BANDS if bands else "")))
-        return Row(
+        return PlotRow(
             quantity.key, quantity.title, "", unit, tuple(curves), tuple(bands),
             self._lines(quantity, unit),
             least_span=quantity.least_span, prefixed=not quantity.unit and unit != "1", legend=legend,
         )  # fmt: skip
 
-    def _lines(self, quantity: Quantity, unit: str) -> tuple[Limit, ...]:
-        """Return the limits that the service watches; where it watches none of any actuator, those of the window."""
+    def _lines(self, quantity: Quantity, unit: str) -> tuple[LimitLine, ...]:
+        """Return the alarm limits of the service; where it has none for any actuator, those of the window."""
         sources = self._sources[quantity.key]
-        # a line without a word is the headline's
+        # the headline has an unlabelled line
         names = {m.name: "" if m.name.startswith(f"{HEADLINE}_") else m.label for m in quantity.curves}
         of_all = len({source.actuator for source in sources}) > 1
         labels = {(s.actuator, s.name): s.actuator if of_all else names[s.name] for s in sources}
-        if own_limits_hold(self._watched):
+        if display_limits_apply(self._alarm_limits):
             return _lines(self.limits, quantity.key, unit)
-        return alarm_lines(self._watched, labels, quantity.factor)
+        return alarm_lines(self._alarm_limits, labels, quantity.factor)
 
     def _changed(self) -> None:
-        """Show another actuator, or all, or other limits."""
+        """Rebuild the rows for another actuator, all actuators, or other limits."""
         self.stack.reset_scales()
-        self._reoffer()
-        self._again()
+        self._update_rows()
+        self._redraw()
 
 
-def _lines(limits: Limits, quantity: str, unit: str) -> tuple[Limit, ...]:
-    """Return the lines of a quantity's limits, on both sides of what would be perfect."""
+def _lines(limits: DisplayLimits, quantity: str, unit: str) -> tuple[LimitLine, ...]:
+    """Return the limit lines of a quantity, on both sides of its ideal value."""
     limit = limits.get(quantity)
     if limit is None or (quantity == "ratio" and unit != "1"):
         return ()
-    perfect, scale = (1.0, 0.01) if quantity == "ratio" else (0.0, 1.0)
+    ideal, scale = (1.0, 0.01) if quantity == "ratio" else (0.0, 1.0)
     return tuple(
-        Limit(perfect + sign * scale * value, word, colour)
+        LimitLine(ideal + sign * scale * value, word, colour)
         for value, word, colour in ((limit.warn, "warn", "warn"), (limit.trip, "trip", "bad"))
         if math.isfinite(value)
         for sign in (1.0, -1.0)
     )
 
 
-def _read(results: ResultHistory | None, rows: Sequence[tuple[_Source, ...]], x: float) -> list[list[Interval]]:
-    """Return what is known of the instant at `x`, or of the newest one before."""
+def _read(results: ResultHistory | None, rows: Sequence[tuple[_CurveSource, ...]], x: float) -> list[list[Interval]]:
+    """Return the values at `x`, or of the newest instant before."""
     if results is None:
         return []
     sources = [source for row in rows for source in row]

@@ -1,4 +1,4 @@
-"""Model reliability over time: instantaneous, first-passage and accumulated, the model's band, the decision."""
+"""Reliability panel: instantaneous, first-passage and accumulated reliability, the model's band, the decision."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from functools import partial
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QComboBox
 
-from gui.model.alarms import WatchedLimits
+from gui.model.alarms import AlarmLimits
 from gui.model.history import History
 from gui.model.series import ResultHistory
 from gui.panels.over_time import TimePanel, alarm_lines
-from gui.plots.time.rows import Curve, Interval, Reader, Row, RowData, Trace, band, intervals, spread, trace
+from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, Trace, band, intervals, spread, trace
 from gui.plots.view import View
 from gui.widgets.labels import plain_tip
 from gui.widgets.theme import Theme, level_colour
@@ -28,8 +28,8 @@ _WORDS = {
 _UNKNOWN = "◆", Level.NONE
 
 
-def decided(history: History, site: str, x: float) -> tuple[str, Level]:
-    """Return the newest decision by `x` in the same run, a shape and words, and how grave it is."""
+def latest_decision(history: History, site: str, x: float) -> tuple[str, Level]:
+    """Return the newest decision before `x` since the last restart: a shape and words, and its level."""
     results = history.results
     if results is None or not site:
         return "", Level.NONE
@@ -43,24 +43,24 @@ def decided(history: History, site: str, x: float) -> tuple[str, Level]:
             shape, level = _WORDS.get(word, _UNKNOWN)
             return f"{shape} {word}" + (f": {reason}" if reason else ""), level
     if results.column(site, _COLUMN) is None:
-        return "no decision of this site alone: one falls for all sites together", Level.NONE
-    return "○ no decision (yet): one falls where the service has limits, after its first instants", Level.NONE
+        return "no decision for this site: there is one for all sites together", Level.NONE
+    return "○ no decision (yet): it requires limits in the service, and some instants", Level.NONE
 
 
 _CURVES = (
-    ("reliability_instantaneous", Curve("instantaneous", "muted", faint=True)),
-    ("reliability_first_passage", Curve("first-passage", 1)),
-    ("reliability_accumulated", Curve("accumulated", 0)),
-    ("reliability_windowed", Curve("windowed", 2, dashed=True)),
+    ("reliability_instantaneous", CurveStyle("instantaneous", "muted", faint=True)),
+    ("reliability_first_passage", CurveStyle("first-passage", 1)),
+    ("reliability_accumulated", CurveStyle("accumulated", 0)),
+    ("reliability_windowed", CurveStyle("windowed", 2, dashed=True)),
 )
-_WITH_ERROR = _CURVES[1:]  # the instantaneous one is background
+_WITH_ERROR = _CURVES[1:]  # the instantaneous one is drawn faint
 _FROM_0_TO_1 = -0.04, 1.04
 _MEDIAN, _BAND = "model_median", ("model_low", "model_high")
 _MODEL_WEIGHT = 0.9
 
 
-def _reliability_rows(history: History, results: ResultHistory, site: str) -> Iterator[Row]:
-    """Give the rows of a site: what is told of all sites together is followed by each of them."""
+def _reliability_rows(history: History, results: ResultHistory, site: str) -> Iterator[PlotRow]:
+    """Yield the rows of a site; those of all sites together are followed by the rows of each site."""
     if results.column(site, _MEDIAN) is not None:
         yield _reliability_row(site, site, history.limits)
         yield _model_row(history, results, site)
@@ -72,9 +72,9 @@ def _reliability_rows(history: History, results: ResultHistory, site: str) -> It
 
 
 def _row_data(
-    history: History, results: ResultHistory, row: Row, left: float, right: float, n_columns: int
+    history: History, results: ResultHistory, row: PlotRow, left: float, right: float, n_columns: int
 ) -> RowData:
-    """Return the numbers of a row from `left` to `right`, s, in about `n_columns` buckets."""
+    """Return the data of a row from `left` to `right`, s, in about `n_columns` buckets."""
     kind, _, owner = row.key.partition(":")
     model = kind == "model"
     names = [_MEDIAN, *_BAND] if model else [*_names(), *(f"{name}_se" for name, _ in _WITH_ERROR)]
@@ -90,8 +90,8 @@ def _row_data(
     return RowData(tuple(curves[: len(row.curves)]), (band(one(1), one(2)),))
 
 
-def _row_values(history: History, row: Row, x: float) -> list[Interval]:
-    """Return what is known of a row's curves at `x`, s, or at the newest instant before."""
+def _row_values(history: History, row: PlotRow, x: float) -> list[Interval]:
+    """Return the values of a row's curves at `x`, s, or at the newest instant before."""
     results = history.results
     if results is None:
         return []
@@ -108,29 +108,29 @@ def _names() -> list[str]:
     return [name for name, _ in _CURVES]
 
 
-def _reliability_row(owner: str, name: str, watched: WatchedLimits) -> Row:
+def _reliability_row(owner: str, name: str, limits: AlarmLimits) -> PlotRow:
     curves = tuple(curve for _, curve in _CURVES)
-    lines = alarm_lines(watched, {(owner, name): curve.label for name, curve in _CURVES})
-    return Row(
+    lines = alarm_lines(limits, {(owner, name): curve.label for name, curve in _CURVES})
+    return PlotRow(
         f"reliability:{owner}", name, "reliability", "1", curves, tuple(curve.colour for _, curve in _WITH_ERROR),
         lines, fixed=_FROM_0_TO_1, legend="bands ± 1 se",
     )  # fmt: skip
 
 
-def _model_row(history: History, results: ResultHistory, owner: str) -> Row:
+def _model_row(history: History, results: ResultHistory, owner: str) -> PlotRow:
     median = results.column(owner, _MEDIAN)
     unit = "" if median is None else results.columns[median].unit
-    curves = [Curve("model median", "command")]
+    curves = [CurveStyle("model median", "command")]
     if _channel(history, owner) is not None:
-        curves.append(Curve("measured", "measured"))
-    return Row(
+        curves.append(CurveStyle("measured", "measured"))
+    return PlotRow(
         f"model:{owner}", owner, "model and measurement", unit, tuple(curves), ("command",), prefixed=True,
         weight=_MODEL_WEIGHT, legend="band: 5 to 95 % of the model",
     )  # fmt: skip
 
 
 def _channel(history: History, name: str) -> int | None:
-    """Return the column of the channel of a site; None where signals are not published."""
+    """Return the column of the channel of a site; None where it is not published."""
     channels = () if history.signals is None else history.signals.channels
     return next((i for i, channel in enumerate(channels) if channel.name == name), None)
 
@@ -143,7 +143,7 @@ _NOTHING = (
 
 
 class ReliabilityPanel(TimePanel):
-    """The reliabilities of one site, and its measurement over the model's band; or the reliabilities of all sites."""
+    """Reliability of one site with its measurement over the model's band, or reliability of all sites."""
 
     key = "reliability"
     title = "Reliability"
@@ -155,17 +155,17 @@ class ReliabilityPanel(TimePanel):
         self.sites.setToolTip("Validation site of the model")
         self.controls.insertWidget(0, self.sites)
         self.sites.setVisible(False)
-        self.sites.currentTextChanged.connect(self._other_site)
+        self.sites.currentTextChanged.connect(self._on_site_changed)
         self._level = Level.NONE
-        self._watched: WatchedLimits = ()
+        self._limits: AlarmLimits = ()
 
     @property
     def site(self) -> str:
-        """The validation site that is shown; empty where there is no model."""
+        """The selected validation site; empty without a model."""
         return self.sites.currentText()
 
-    def choose(self, site: str) -> None:
-        """Show another site."""
+    def select_site(self, site: str) -> None:
+        """Select a site."""
         self.sites.setCurrentText(site)
 
     def configure(self, history: History) -> None:
@@ -180,33 +180,33 @@ class ReliabilityPanel(TimePanel):
         self.sites.blockSignals(blocked)
         self.sites.setVisible(len(names) > 1)
         super().configure(history)
-        self._tell(history)
+        self._show_decision(history)
 
     def refresh(self, history: History) -> None:
-        """Draw, and say what was decided by then."""
-        if history.limits is not self._watched and self._history is history:
-            self._reoffer()
+        """Draw, and show the decision in the heading."""
+        if history.limits is not self._alarm_limits and self._history is history:
+            self._update_rows()
         super().refresh(history)
-        self._tell(history)
+        self._show_decision(history)
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply the colours of a theme."""
         super().apply_theme(theme)
-        self._colour()
+        self._apply_level_colour()
 
-    def offer(self, history: History) -> tuple[tuple[Row, str], ...]:
-        """Return the rows of the chosen site; of all sites together, those of each below."""
-        results, self._watched = history.results, history.limits
+    def available_rows(self, history: History) -> tuple[tuple[PlotRow, str], ...]:
+        """Return the rows of the selected site, followed by those of each site for all sites together."""
+        results, self._alarm_limits = history.results, history.limits
         if results is None or not self.site:
             return ()
         return tuple((row, "") for row in _reliability_rows(history, results, self.site))
 
-    def usual(self, history: History) -> Sequence[str]:  # noqa: ARG002 - the same of every history
+    def default_rows(self, history: History) -> Sequence[str]:  # noqa: ARG002 - the same for every history
         """Return all rows."""
-        return [row.key for row, _ in self._offered]
+        return [row.key for row, _ in self._available]
 
     def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:
-        """Return the reliabilities with their errors, and the model with its measurement."""
+        """Return reliabilities with standard errors, and the model with the measurement."""
         results = history.results
         if results is None:
             return (None,) * len(self.stack.rows)
@@ -217,28 +217,28 @@ class ReliabilityPanel(TimePanel):
         )
 
     def reader(self, history: History) -> Reader:
-        """Return what reads the values of all rows."""
+        """Return a reader of all rows."""
         rows = self.stack.rows
         return lambda x: [_row_values(history, row, x) for row in rows]
 
-    def _other_site(self) -> None:
-        self._reoffer()
-        self._again()
+    def _on_site_changed(self) -> None:
+        self._update_rows()
+        self._redraw()
         if self._history is not None:
-            self._tell(self._history)
+            self._show_decision(self._history)
 
-    def _tell(self, history: History) -> None:
-        """Say in the heading what was decided last, as of the instant that is looked at."""
-        said, level = decided(history, self.site, self.view.instant)
-        if said != self.heading.text():
-            self.heading.setText(said)
-            self.heading.setToolTip(plain_tip(said))
+    def _show_decision(self, history: History) -> None:
+        """Show the latest decision at the instant of the view in the heading."""
+        text, level = latest_decision(history, self.site, self.view.instant)
+        if text != self.heading.text():
+            self.heading.setText(text)
+            self.heading.setToolTip(plain_tip(text))
         if level is not self._level:
             self._level = level
-            self._colour()
+            self._apply_level_colour()
 
-    def _colour(self) -> None:
+    def _apply_level_colour(self) -> None:
         palette = QPalette(self.heading.palette())
-        text = self.theme.text if self._level is Level.NONE else level_colour(self.theme, self._level)
-        palette.setColor(QPalette.ColorRole.WindowText, QColor(text))
+        colour = self.theme.text if self._level is Level.NONE else level_colour(self.theme, self._level)
+        palette.setColor(QPalette.ColorRole.WindowText, QColor(colour))
         self.heading.setPalette(palette)

@@ -1,4 +1,4 @@
-"""Synchronization subspace plot: measured against command, with the ellipse that PAEI fits."""
+"""Synchronization subspace panel: measured against command, with the ellipse fitted by PAEI."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from PySide6.QtCore import Qt
 
 from gui.model.history import History
 from gui.model.series import ResultHistory
-from gui.model.verdict import DELAY_TOLERANCE, amplitude_word
-from gui.panels.xy_panel import XYPanel, forgotten
+from gui.model.tracking_status import DELAY_TOLERANCE, amplitude_word
+from gui.panels.xy_panel import XYPanel, incomplete_note
 from gui.plots.value_axis import deviation_text, value_text
 from gui.plots.view import View
 from gui.plots.xy.axes import pen
@@ -24,12 +24,12 @@ from gui.widgets.theme import Theme
 from gui.wording.numbers import DASH
 from monitor.messages.blocks import Samples, units_differ
 
-_MIN_TONE_SAMPLES = 8  # samples that a tone is fitted to
+_MIN_TONE_SAMPLES = 8  # for fitting a tone
 
 
 @dataclass(frozen=True, slots=True)
-class Ellipse:
-    """Measured against command of one tone: ``A cos(t)`` against ``A / ratio cos(t + phase)`` about a centre.
+class ToneEllipse:
+    """Ellipse of a tone: command ``A cos(t)``, measured ``A / ratio cos(t + phase)``, about a centre.
 
     Parameters
     ----------
@@ -46,35 +46,35 @@ class Ellipse:
     phase: float
 
     def points(self, n_points: int = 181) -> tuple[Samples, Samples]:
-        """Return command and measured, (n_points,) each, once around; the last point is the first."""
+        """Return command and measured, (n_points,) each, of one cycle; the last point equals the first."""
         turn = np.linspace(0.0, 2.0 * math.pi, n_points)
         command = self.command_centre + self.amplitude * np.cos(turn)
         return command, self.measured_centre + self.amplitude / self.ratio * np.cos(turn + self.phase)
 
 
 def frequency_of(phase: float, delay: float, otherwise: float = math.nan) -> float:
-    """Return the frequency [Hz] that turns a phase [rad] into a delay [s]; `otherwise` where both are nothing."""
+    """Return the frequency [Hz] from phase [rad] and delay [s]; `otherwise` where the delay is zero or NaN."""
     return -phase / (2.0 * math.pi * delay) if math.isfinite(delay) and delay != 0.0 else otherwise
 
 
 def ellipse_of(
     time: Samples, command: Samples, measured: Samples, frequency: float, ratio: float, phase: float
-) -> Ellipse | None:
-    """Return the ellipse of a window's tone.
+) -> ToneEllipse | None:
+    """Return the ellipse of the tone in a window.
 
-    Centres and amplitude are those of the sine and the offset that are closest to the samples (least squares), so
-    that the window need not hold whole cycles.
+    Centre and amplitude are from a least-squares fit of a sine with offset, so that the window need not contain whole
+    cycles.
 
     Parameters
     ----------
     time : (n_samples,), s.
-    command, measured : (n_samples,); samples with a NaN in either are left out.
+    command, measured : (n_samples,); samples with a NaN in either are ignored.
     frequency : of the tone, Hz.
-    ratio, phase : as in `Ellipse`.
+    ratio, phase : as in `ToneEllipse`.
 
     Returns
     -------
-    ellipse : None where the tone is none, or there are too few samples to tell.
+    ellipse : None where the parameters are not finite and positive, or there are too few samples.
     """
     if not (0.0 < frequency < math.inf and 0.0 < ratio < math.inf and math.isfinite(phase)):
         return None
@@ -82,22 +82,22 @@ def ellipse_of(
     if np.count_nonzero(good) < _MIN_TONE_SAMPLES:
         return None
     x, both = time[good], np.stack([command[good], measured[good]], axis=1)
-    # about the window's own origin: large times and large offsets cost no digits
+    # relative to the window's own origin: large times and offsets cost no digits
     turn = 2.0 * math.pi * frequency * (x - x[0])
     origin = both.mean(axis=0)
     waves = np.stack([np.ones_like(turn), np.cos(turn), np.sin(turn)], axis=1)
     fitted = np.linalg.lstsq(waves, both - origin)[0]
     centre = origin + fitted[0]
     amplitude = float(np.hypot(fitted[1, 0], fitted[2, 0]))
-    return Ellipse(float(centre[0]), float(centre[1]), amplitude, ratio, phase)
+    return ToneEllipse(float(centre[0]), float(centre[1]), amplitude, ratio, phase)
 
 
-_STILL = 0.02  # a command that moves by less than this part of what it has done stands still
+_MIN_MOTION = 0.02  # of the largest range so far; a command with less does not move
 
 
 @dataclass(frozen=True, slots=True)
-class _Tracking:
-    """PAEI of one instant, NaN where it means nothing: rad, s, command over measured, Hz."""
+class _PaeiValues:
+    """PAEI at one instant, NaN where invalid: phase [rad], delay [s], ratio command/measured, frequency [Hz]."""
 
     phase: float
     phase_sd: float
@@ -110,12 +110,12 @@ class _Tracking:
 
     @property
     def valid(self) -> bool:
-        """There is an ellipse."""
+        """Whether there is an ellipse."""
         return math.isfinite(self.ratio) and math.isfinite(self.phase)
 
 
-def _tracking_at(results: ResultHistory, actuator: str, x: float | None) -> _Tracking | None:
-    """Return what PAEI says at `x`, by default the newest; None where it is not computed."""
+def _tracking_at(results: ResultHistory, actuator: str, x: float | None) -> _PaeiValues | None:
+    """Return PAEI at `x`, by default the newest; None where it is not computed."""
     column = results.column(actuator, "paei_ratio")
     if column is None:
         return None
@@ -123,42 +123,42 @@ def _tracking_at(results: ResultHistory, actuator: str, x: float | None) -> _Tra
         results.value(actuator, f"paei_{name}", x)
         for name in ("phase", "phase_sd", "delay", "delay_sd", "ratio", "ratio_sd")
     )
-    # without any lag, its phase and delay do not tell the frequency
+    # at zero delay the frequency does not follow from phase and delay
     frequency = frequency_of(phase, delay, results.value(actuator, "fdb_frequency", x))
     unit = results.columns[column].unit
-    return _Tracking(phase, phase_sd, delay, delay_sd, ratio, ratio_sd, "" if unit == "1" else unit, frequency)
+    return _PaeiValues(phase, phase_sd, delay, delay_sd, ratio, ratio_sd, "" if unit == "1" else unit, frequency)
 
 
-def _tracking_lines(tracking: _Tracking) -> str:
-    """Return phase, delay and ratio, a line each, and which way the loop is walked; lines are short."""
-    in_step = abs(tracking.delay) <= DELAY_TOLERANCE
+def _tracking_lines(tracking: _PaeiValues) -> str:
+    """Return phase, delay and ratio, a line each, and the direction of the loop."""
+    within_tolerance = abs(tracking.delay) <= DELAY_TOLERANCE
     lags = tracking.phase < 0.0
-    # seen with the command to the right and the measured signal upward
-    way = "measured lags\n↺ counter-clockwise" if lags else "measured leads\n↻ clockwise"
-    # a ratio of two units is neither large nor small
+    # with the command to the right and the measured signal upward
+    direction = "measured lags\n↺ counter-clockwise" if lags else "measured leads\n↻ clockwise"
+    # a ratio of different units is neither large nor small
     size = "" if tracking.ratio_unit else amplitude_word(tracking.ratio)
     lines = (
         _line("phase", math.degrees(tracking.phase), math.degrees(tracking.phase_sd), 2, "°"),
         _line("delay", 1e3 * tracking.delay, 1e3 * tracking.delay_sd, 2, "ms"),
         _line("ratio", tracking.ratio, tracking.ratio_sd, 3, tracking.ratio_unit),
-        "within limits" if in_step else way,
+        "within limits" if within_tolerance else direction,
         size,
     )
     return "\n".join(line for line in lines if line)
 
 
 def _why_no_ellipse(
-    tracking: _Tracking | None, good: NDArray[np.bool_], sample_rate: float, window: float, moves: float
+    tracking: _PaeiValues | None, good: NDArray[np.bool_], sample_rate: float, window: float, moves: float
 ) -> str:
-    """Return why PAEI has no ellipse at an instant, as far as the samples tell.
+    """Return why PAEI has no ellipse at an instant.
 
     Parameters
     ----------
     tracking : at the instant; None where PAEI is not computed.
-    good : (n_samples,), which samples of the window that ends there are numbers.
+    good : (n_samples,), which samples of the window that ends there are finite.
     sample_rate : Hz.
     window : s.
-    moves : how far the command moves in the window, over the most that it did in any.
+    moves : range of the command in the window, over the largest range in any window.
     """
     if tracking is None:
         return "no ellipse:\nPAEI is not computed"
@@ -166,9 +166,9 @@ def _why_no_ellipse(
     if not good.all() or len(good) < n_window:
         since = int(np.argmin(good[::-1])) if not good.all() else len(good)
         return f"no ellipse:\nwindow not full, {since / sample_rate:.2f} of {window:g} s without a gap"
-    if not moves > _STILL:
-        return "no ellipse:\nthe command stands still"
-    return "no ellipse:\nno value, the command is too small or the motion no tone"
+    if not moves > _MIN_MOTION:
+        return "no ellipse:\nthe command does not move"
+    return "no ellipse:\nno value, the command is too small or not a tone"
 
 
 def _line(name: str, value: float, deviation: float, decimals: int, unit: str) -> str:
@@ -179,7 +179,7 @@ def _line(name: str, value: float, deviation: float, decimals: int, unit: str) -
 
 
 class SubspacePanel(XYPanel):
-    """Show `view.actuator` over the window that ends at `view.instant`."""
+    """Measured against command of `view.actuator` in the window that ends at `view.instant`."""
 
     key: ClassVar[str] = "subspace"
     title: ClassVar[str] = "Synchronization subspace"
@@ -192,32 +192,32 @@ class SubspacePanel(XYPanel):
         self.plot.view_box.addItem(self.diagonal, ignoreBounds=True)
         self.trail = Trail(self.plot)
         self.plot.view_box.addItem(self.ellipse, ignoreBounds=True)
-        # the farthest that the command has moved within a window
-        self._farthest = 0.0
+        # largest range of the command in any window
+        self._max_range = 0.0
         self.apply_theme(theme)
 
-    def colour(self) -> None:
-        """Give the curves the colours of the theme."""
+    def apply_colours(self) -> None:
+        """Set the colours of the curves."""
         self.diagonal.setPen(pen(self.theme.muted, style=Qt.PenStyle.DotLine))
-        self.ellipse.setPen(pen(self.theme.muted if self.old else self.theme.text, style=Qt.PenStyle.DashLine))
-        self.trail.set_colours(self.theme.muted if self.old else self.theme.measured, self.theme.base)
+        self.ellipse.setPen(pen(self.theme.muted if self.stale else self.theme.text, style=Qt.PenStyle.DashLine))
+        self.trail.set_colours(self.theme.muted if self.stale else self.theme.measured, self.theme.base)
 
     def configure(self, history: History) -> None:
-        """Forget the scales: other channels are shown."""
-        self._farthest = 0.0
+        """Reset the scales for other channels."""
+        self._max_range = 0.0
         self.plot.reset_scales()
         self.refresh(history)
 
     def refresh(self, history: History) -> None:
-        """Draw the window that ends at the instant that is looked at."""
+        """Draw the window that ends at the instant of the view."""
         signals = history.signals
         pair = None if signals is None else next((p for p in signals.pairs if p.actuator == self.view.actuator), None)
         if signals is None or pair is None:
-            self._draw_nothing(
-                history, "the service sends no signals" if signals is None else "no actuator is chosen"
+            self._draw_message(
+                history, "the service publishes no signals" if signals is None else "no actuator is selected"
             )
             return
-        when = self.tell(history, pair.actuator)
+        when = self.set_heading(history, pair.actuator)
         of_command, of_measured = signals.channels[pair.command], signals.channels[pair.measured]
         alike = not units_differ(of_command, of_measured)
         self.plot.square = alike
@@ -225,13 +225,13 @@ class SubspacePanel(XYPanel):
         self.plot.name_axes(("command", of_command.unit), ("measured", of_measured.unit or of_command.unit))
 
         instant, rate = self.view.instant, signals.sample_rate
-        # the window's own samples: the one before it belongs to the window before
+        # without the sample at the beginning of the window, which belongs to the previous one
         x, samples = signals.samples(instant - self.window_seconds + 0.5 / rate, instant)
         command, measured = samples[:, pair.command], samples[:, pair.measured]
         first = round(float(x[0]) * rate) if len(x) else 0
         shown = decimate_loop(first, command, measured)
         low, high = extent(command)
-        self._farthest = max(self._farthest, high - low)
+        self._max_range = max(self._max_range, high - low)
         self.plot.fit((low, high), extent(measured), immediate=when.x is not None)
         self.trail.draw(command[shown], measured[shown])
 
@@ -241,22 +241,22 @@ class SubspacePanel(XYPanel):
             ellipse = ellipse_of(x, command, measured, tracking.frequency, tracking.ratio, tracking.phase)
         self.ellipse.setData(*(ellipse.points() if ellipse else (np.empty(0), np.empty(0))))
         if tracking is not None and tracking.valid:
-            self.plot.set_annotation(_tracking_lines(tracking), self.theme.muted if self.old else self.theme.text)
+            self.plot.set_annotation(_tracking_lines(tracking), self.theme.muted if self.stale else self.theme.text)
         else:
             good = np.isfinite(command) & np.isfinite(measured)
-            moves = (high - low) / self._farthest if self._farthest > 0.0 else 0.0
+            moves = (high - low) / self._max_range if self._max_range > 0.0 else 0.0
             self.plot.set_annotation(
                 _why_no_ellipse(tracking, good, rate, self.window_seconds, moves), self.theme.muted
             )
-        self.caption = forgotten(history, instant - self.window_seconds)
+        self.caption = incomplete_note(history, instant - self.window_seconds)
         self._read_out()
 
     def under_mouse(self, plot: XYPlot, x: float, y: float) -> str:
-        """Return command and measured at a place."""
+        """Return command and measured at a position."""
         return f"command {plot.text_of('bottom', x)}, measured {plot.text_of('left', y)}"
 
-    def _draw_nothing(self, history: History, why: str) -> None:
-        self.tell(history, self.view.actuator or DASH)
+    def _draw_message(self, history: History, why: str) -> None:
+        self.set_heading(history, self.view.actuator or DASH)
         self.trail.clear()
         self.ellipse.setData(np.empty(0), np.empty(0))
         self.plot.set_annotation(why, self.theme.muted)

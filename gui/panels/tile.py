@@ -1,4 +1,4 @@
-"""Tile: a widget that draws a tile's content as large as there is room, portrait or landscape."""
+"""Tile: widget that draws a tile's content as large as it fits, portrait or landscape."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from gui.model.verdict import NO_VALUE, SIGN, contradiction_reason
-from gui.panels.tile_faces import Reading, TileFace
+from gui.model.tracking_status import CONTRADICTION_SIGN, NO_VALUE, contradiction_reason
+from gui.panels.tile_content import TileContent, TileValue
 from gui.plots.value_axis import MINUS
 from gui.widgets.painting import painting
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.level import Level
 
-_SMALLEST = 6
-"""Pixels of a letter that can still be read."""
+_MIN_FONT = 6
+"""Minimum font size, px."""
 _TABULAR = QFont.Tag("tnum")
 _FIGURES = str.maketrans("012345679", "888888888")
 
 
 def fitted(text: str, font: QFont, pixels: float, width: float, *, bold: bool = False) -> tuple[QFont, bool]:
-    """Return `font` with figures of one width, in at most `pixels` and so that `text` has room in `width`.
+    """Return `font` with tabular figures in the largest size up to `pixels` in which `text` fits into `width`.
 
-    It is never smaller than can be read; whether the text has room then is told beside it.
+    The second value is False where it does not fit even in the minimum size.
     """
-    # figures are of one width: what fits once fits with other figures
+    # tabular figures: the result does not depend on the digits
     size, fits = _fitting(text.translate(_FIGURES), font.family(), pixels, width, bold)
     return _font(font.family(), size, bold), fits
 
@@ -34,9 +34,9 @@ def fitted(text: str, font: QFont, pixels: float, width: float, *, bold: bool = 
 @lru_cache(4096)
 def _fitting(text: str, family: str, pixels: float, width: float, bold: bool) -> tuple[int, bool]:
     for _ in range(3):
-        size = int(max(_SMALLEST, pixels))
+        size = int(max(_MIN_FONT, pixels))
         needed = QFontMetricsF(_font(family, size, bold)).horizontalAdvance(text)
-        if needed <= width or size <= _SMALLEST:
+        if needed <= width or size <= _MIN_FONT:
             break
         pixels = size * width / needed
     return size, needed <= width
@@ -51,109 +51,109 @@ def _font(family: str, size: int, bold: bool) -> QFont:
 
 
 MIN_WIDTH, MIN_HEIGHT = 160, 120
-"""Pixels, down to which all of a tile can be read."""
+"""Minimum size of a tile, px."""
 LANDSCAPE_MIN_WIDTH, LANDSCAPE_MIN_HEIGHT = 310, 70
-"""The same for one whose numbers stand beside its words instead of below them."""
-_PORTRAIT, _LANDSCAPE = (10.0, 8.6), (22.0, 4.8)  # width and height, in the size of plain numbers
-_WORDS, _APART = 0.5, 0.54  # shares of the width of a landscape tile: where the words end, where the numbers begin
-_LABEL, _NUMBER, _UNIT, _SPACE = 0.18, 0.44, 0.12, 0.012  # shares of the width; the rest is the spread
-_USUAL = f"{MINUS}88.8"  # has the size of numbers that are as long or shorter
-_USUAL_LABEL = "phases"  # so do labels: those of a tile have one size
+"""Minimum size of a landscape tile, px: values are beside the words instead of below them."""
+_PORTRAIT, _LANDSCAPE = (10.0, 8.6), (22.0, 4.8)  # width and height, in units of the font size
+_WORDS_END, _VALUES_BEGIN = 0.5, 0.54  # of the width of a landscape tile
+_LABEL, _NUMBER, _UNIT, _SPACE = 0.18, 0.44, 0.12, 0.012  # shares of the width; the rest is the standard deviation
+_USUAL = f"{MINUS}88.8"  # longest usual number: shorter ones have its font size
+_USUAL_LABEL = "phases"  # longest label: all labels of a tile have one font size
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _MIDDLE, Qt.AlignmentFlag.AlignRight | _MIDDLE
-_FOOT, _MARK, _GAP = 0.7, 0.62, 0.3  # sizes of the lowest line, of the mark in it, and between them
-_FRAME = 3.0  # pixels, of one whose alarm stands
-_HELP = "ratio = command / measured amplitude: over 100 % it undershoots; delay > 0 lags; ± one standard deviation"
+_FOOT, _MARK, _GAP = 0.7, 0.62, 0.3  # font sizes of the bottom line and of the mark in it; gap between them
+_FRAME = 3.0  # px, of a tile with an active alarm
+_HELP = "ratio = command / measured amplitude: above 100 % it undershoots; delay > 0 lags; ± one standard deviation"
 
 
-def letter_size(width: float, height: float) -> tuple[float, bool]:
-    """Return how large the plain numbers of a tile are, in pixels, and whether it is a landscape one."""
+def font_size(width: float, height: float) -> tuple[float, bool]:
+    """Return the font size of the values of a tile, px, and whether its layout is landscape."""
     portrait, landscape = (min(width / wide, height / high) for wide, high in (_PORTRAIT, _LANDSCAPE))
     return (landscape, True) if landscape > portrait and width >= LANDSCAPE_MIN_WIDTH else (portrait, False)
 
 
 class Tile(QWidget):
-    """Draw a face; a colour at the left edge and words say the same.
+    """Widget that draws a tile; the colour at the left edge repeats the words.
 
     Signals
     -------
-    picked : the name on the tile that was clicked.
+    clicked : name on the tile.
     """
 
-    picked = Signal(str)
+    clicked = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget, *, pickable: bool = True) -> None:
+    def __init__(self, theme: Theme, parent: QWidget, *, selectable: bool = True) -> None:
         super().__init__(parent)
         self.theme = theme
-        self.face = TileFace("", "", NO_VALUE, ())
-        self.pickable = pickable
-        self.chosen = self.focused = False
-        if pickable:
+        self.content = TileContent("", "", NO_VALUE, ())
+        self.selectable = selectable
+        self.selected = self.focused = False
+        if selectable:
             self.setCursor(Qt.CursorShape.PointingHandCursor)
             self.setToolTip(_HELP)
 
-    def show_face(self, face: TileFace) -> None:
-        """Draw this one from now on; the same again costs nothing."""
-        if face != self.face:
-            self.face = face
-            self.setAccessibleName(face.name)
-            self.setAccessibleDescription(face.text)
-            if self.pickable:
-                self.setToolTip("\n\n".join(filter(None, (_HELP, contradiction_reason(face.contradicting)))))
+    def set_content(self, content: TileContent) -> None:
+        """Show this content; equal content is not redrawn."""
+        if content != self.content:
+            self.content = content
+            self.setAccessibleName(content.name)
+            self.setAccessibleDescription(content.text)
+            if self.selectable:
+                self.setToolTip("\n\n".join(filter(None, (_HELP, contradiction_reason(content.contradicting)))))
             self.update()
 
-    def mark(self, *, chosen: bool, focused: bool) -> None:
-        """Draw an outline round the chosen one, a heavier one while the keys move it."""
-        if (chosen, focused) != (self.chosen, self.focused):
-            self.chosen, self.focused = chosen, focused
+    def set_outline(self, *, selected: bool, focused: bool) -> None:
+        """Set the outline: selected, and heavier with the keyboard focus."""
+        if (selected, focused) != (self.selected, self.focused):
+            self.selected, self.focused = selected, focused
             self.update()
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply the colours of a theme."""
         self.theme = theme
         self.update()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Say that it was clicked."""
-        if event.button() is Qt.MouseButton.LeftButton and self.pickable:
-            self.picked.emit(self.face.name)
+        """Emit `clicked`."""
+        if event.button() is Qt.MouseButton.LeftButton and self.selectable:
+            self.clicked.emit(self.content.name)
         else:
             super().mousePressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002, N802 - Qt's name
-        """Draw the frame, then line by line."""
+        """Draw the frame, then the lines of text."""
         with painting(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            size, landscape = letter_size(self.width(), self.height())
+            size, landscape = font_size(self.width(), self.height())
             self._frame(painter, size)
             area = QRectF(self.rect()).adjusted(0.65 * size, 0.3 * size, -0.35 * size, -0.3 * size)
             if landscape:
-                beside = area.adjusted(_APART * area.width(), 0.0, 0.0, 0.0)
-                area.setWidth(_WORDS * area.width())
+                beside = area.adjusted(_VALUES_BEGIN * area.width(), 0.0, 0.0, 0.0)
+                area.setWidth(_WORDS_END * area.width())
                 words = _Lines(painter, self.theme, area, size, _LANDSCAPE[1])
                 numbers = _Lines(painter, self.theme, beside, size, _LANDSCAPE[1])
             else:
                 words = numbers = _Lines(painter, self.theme, area, size, _PORTRAIT[1])
-            words.head(self.face)
-            numbers.readings(self.face)
-            words.foot(self.face)
+            words.head(self.content)
+            numbers.values(self.content)
+            words.foot(self.content)
 
     def _frame(self, painter: QPainter, size: float) -> None:
-        theme, face = self.theme, self.face
+        theme, content = self.theme, self.content
         area = QRectF(self.rect()).adjusted(1.5, 1.5, -1.5, -1.5)
-        dated = bool(face.said)
+        dated = bool(content.time_label)
         painter.setPen(QPen(QColor(theme.muted if dated else theme.grid), 1.0, _dash(dated)))
-        painter.setBrush(QColor(theme.base if face.known and not dated else theme.invalid))
+        painter.setBrush(QColor(theme.base if content.known and not dated else theme.invalid))
         painter.drawRect(area)
-        level = max(face.verdict.level, face.alarm_level, key=list(Level).index)
+        level = max(content.status.level, content.alarm_level, key=list(Level).index)
         painter.fillRect(QRectF(area.left(), area.top(), 0.3 * size, area.height()), level_colour(theme, level))
-        if face.standing:
-            # within the outline of the chosen one
+        if content.alarm_active:
+            # within the outline of a selected tile
             half = 0.5 * _FRAME
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(QColor(level_colour(theme, face.alarm_level)), _FRAME))
+            painter.setPen(QPen(QColor(level_colour(theme, content.alarm_level)), _FRAME))
             painter.drawRect(area.adjusted(2.0 + half, 2.0 + half, -2.0 - half, -2.0 - half))
-        if self.chosen:
+        if self.selected:
             width = 4.0 if self.focused else 2.0
             inset = width / 2.0
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -162,84 +162,84 @@ class Tile(QWidget):
 
 
 class _Lines:
-    """The text of a tile from top to bottom; `size` is that of plain numbers, in pixels."""
+    """Writes the text of a tile from top to bottom; `size` is the font size of the values, px."""
 
     def __init__(self, painter: QPainter, theme: Theme, area: QRectF, size: float, high: float) -> None:
         self._painter = painter
         self._theme = theme
         self._size = size
         self._area = area
-        # what is higher than it need be is shared out between the lines
+        # spare height is distributed over the lines
         self._stretch = max(1.0, area.height() / ((high - 0.6) * size))
         self._top = area.top()
 
-    def head(self, face: TileFace) -> None:
-        """Write what is shown, and how it is."""
+    def head(self, content: TileContent) -> None:
+        """Write name, origin and status."""
         theme = self._theme
         row = self._row(1.3)
-        # when it is of matters more than how it was found
-        size, colour, start = (0.7, theme.text, 0.52) if face.said else (0.58, theme.muted, 0.68)
-        self._text(row, face.name, 1.0, theme.text, share=start - 0.02, bold=True)
-        upper, lower = face.origin
+        # the instant matters more than the indicator
+        size, colour, start = (0.7, theme.text, 0.52) if content.time_label else (0.58, theme.muted, 0.68)
+        self._text(row, content.name, 1.0, theme.text, share=start - 0.02, bold=True)
+        upper, lower = content.origin
         beside = theme.muted
-        if face.mark and not self._marked(face):
-            # there is no room for more than the sign
-            if face.said:
-                lower, beside = f"{SIGN} {lower}", theme.info
+        if content.mark and not self._marked(content):
+            # there is room for the sign only
+            if content.time_label:
+                lower, beside = f"{CONTRADICTION_SIGN} {lower}", theme.info
             else:
-                upper, colour = f"{SIGN} {upper}", theme.info
+                upper, colour = f"{CONTRADICTION_SIGN} {upper}", theme.info
         lines = _halves(row) if lower else (row, row)
         self._text(lines[0], upper, size, colour, _RIGHT, start=start)
         self._text(lines[1], lower, 0.5, beside, _RIGHT, start=start)
-        colour = level_colour(theme, face.verdict.level)
-        self._text(self._row(1.5), f"{face.verdict.shape} {face.verdict.words}", 1.15, colour, bold=True)
+        colour = level_colour(theme, content.status.level)
+        self._text(self._row(1.5), f"{content.status.shape} {content.status.words}", 1.15, colour, bold=True)
 
-    def readings(self, face: TileFace) -> None:
-        """Write the numbers."""
-        for rank, reading in enumerate(face.readings):
-            self._reading(reading, 1.35 if rank == 0 else 1.0)
+    def values(self, content: TileContent) -> None:
+        """Write the values."""
+        for rank, value in enumerate(content.values):
+            self._value(value, 1.35 if rank == 0 else 1.0)
 
-    def foot(self, face: TileFace) -> None:
-        """Write what is over a limit, or a remark, at the bottom."""
+    def foot(self, content: TileContent) -> None:
+        """Write the alarm or the remark at the bottom."""
         high = 0.95 * self._size
         row = QRectF(self._area.left(), self._area.bottom() - high, self._area.width(), high)
-        if marked := self._marked(face):
+        if marked := self._marked(content):
             font, width = marked
             self._painter.setFont(font)
             self._painter.setPen(QColor(self._theme.info))
-            self._painter.drawText(row, _RIGHT, face.mark)
+            self._painter.drawText(row, _RIGHT, content.mark)
             row.setRight(row.right() - width - _GAP * self._size)
-        if face.alarm:
-            self._painter.fillRect(row, level_colour(self._theme, face.alarm_level))
-            self._text(row, f" {face.alarm}", _FOOT, self._theme.base, bold=True)
+        if content.alarm:
+            self._painter.fillRect(row, level_colour(self._theme, content.alarm_level))
+            self._text(row, f" {content.alarm}", _FOOT, self._theme.base, bold=True)
         else:
-            self._text(row, face.remark, _FOOT, self._theme.muted)
+            self._text(row, content.remark, _FOOT, self._theme.muted)
 
-    def _marked(self, face: TileFace) -> tuple[QFont, float] | None:
-        """Return how the mark is written beside the words of the lowest line, and its width; None without room."""
-        if not face.mark:
+    def _marked(self, content: TileContent) -> tuple[QFont, float] | None:
+        """Return font and width of the mark beside the text of the bottom line; None without room."""
+        if not content.mark:
             return None
         plain, room = self._painter.font(), self._area.width()
-        if words := face.alarm or face.remark:
-            written, _ = fitted(words, plain, _FOOT * self._size, room, bold=bool(face.alarm))
+        if words := content.alarm or content.remark:
+            written, _ = fitted(words, plain, _FOOT * self._size, room, bold=bool(content.alarm))
             room -= QFontMetricsF(written).horizontalAdvance(f" {words}") + _GAP * self._size
-        font, fits = fitted(face.mark, plain, _MARK * self._size, room, bold=True)
-        return (font, QFontMetricsF(font).horizontalAdvance(face.mark)) if fits else None
+        font, fits = fitted(content.mark, plain, _MARK * self._size, room, bold=True)
+        return (font, QFontMetricsF(font).horizontalAdvance(content.mark)) if fits else None
 
-    def _reading(self, reading: Reading, size: float) -> None:
+    def _value(self, value: TileValue, size: float) -> None:
         theme, row = self._theme, self._row(1.25 * size)
-        plain = reading.level is Level.NONE
-        colour = theme.text if plain else level_colour(theme, reading.level)
-        # what has no unit has room for a longer label
-        unit = _UNIT + _SPACE if reading.unit else 0.0
+        plain = value.level is Level.NONE
+        colour = theme.text if plain else level_colour(theme, value.level)
+        # without a unit there is room for a longer label
+        unit = _UNIT + _SPACE if value.unit else 0.0
         start = _LABEL + _UNIT + _SPACE - unit
-        self._text(row, reading.label, 0.6, theme.muted, share=start - _SPACE, usual=_USUAL_LABEL)
+        self._text(row, value.label, 0.6, theme.muted, share=start - _SPACE, usual=_USUAL_LABEL)
         strong = size > 1.0 or not plain
-        shown = reading.text.replace("-", MINUS)
+        shown = value.text.replace("-", MINUS)
         self._text(row, shown, size, colour, _RIGHT, start=start, share=_NUMBER, bold=strong, usual=_USUAL)
         start += _NUMBER + _SPACE
-        self._text(row, reading.unit, 0.62, theme.muted, start=start, share=_UNIT)
-        self._text(row, reading.spread, 0.58, theme.muted, start=start + unit)
+        self._text(row, value.unit, 0.62, theme.muted, start=start, share=_UNIT)
+        self._text(row, value.spread, 0.58, theme.muted, start=start + unit)
 
     def _row(self, height: float) -> QRectF:
         height *= self._size * self._stretch
@@ -260,7 +260,7 @@ class _Lines:
         bold: bool = False,
         usual: str = "",
     ) -> None:
-        """Write in a share of the row: smaller where there is no room (for `usual`), only then with an ellipsis."""
+        """Write into a share of the row: in a smaller font where it (or `usual`) does not fit, then elided."""
         if not text:
             return
         share = 1.0 - start if share is None else share

@@ -1,4 +1,4 @@
-"""Panel of tiles: big numbers of every actuator and site, laid out to fill it."""
+"""Tiles panel: large values of every actuator and site, laid out to fill it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from PySide6.QtCore import QRect, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedLayout, QWidget
 
-from gui.model.alarms import Limits
+from gui.model.alarms import DisplayLimits
 from gui.model.history import History
-from gui.panels.base import Panel, tile_moment
-from gui.panels.tile import LANDSCAPE_MIN_HEIGHT, LANDSCAPE_MIN_WIDTH, MIN_HEIGHT, MIN_WIDTH, Tile, letter_size
-from gui.panels.tile_faces import actuator_face, site_face
+from gui.panels.base import Panel, panel_instant
+from gui.panels.tile import LANDSCAPE_MIN_HEIGHT, LANDSCAPE_MIN_WIDTH, MIN_HEIGHT, MIN_WIDTH, Tile, font_size
+from gui.panels.tile_content import actuator_content, site_content
 from gui.plots.view import View
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
@@ -22,55 +22,55 @@ _GAP = 4
 
 
 def columns_for(n_tiles: int, width: int, height: int) -> int:
-    """Return in how many columns `n_tiles` are largest; where they would be too small they are as small as can be."""
+    """Return the number of columns for which `n_tiles` are largest."""
     most = max(1, (width + _GAP) // (MIN_WIDTH + _GAP))
 
     def size(columns: int) -> float:
-        return letter_size(*tile_size(n_tiles, columns, width, height))[0]
+        return font_size(*tile_size(n_tiles, columns, width, height))[0]
 
-    # of two that are as large, the one with fewer columns
+    # max returns the first: fewer columns where sizes are equal
     return max(range(1, min(most, max(1, n_tiles)) + 1), key=size)
 
 
 def tile_size(n_tiles: int, columns: int, width: int, height: int) -> tuple[float, float]:
-    """Return width and height of a tile; below the least height the board is scrolled."""
+    """Return width and height of a tile; at the minimum height the grid is scrolled."""
     rows = max(1, ceil(n_tiles / columns))
     wide = (width - (columns - 1) * _GAP) / columns
     least = LANDSCAPE_MIN_HEIGHT if wide >= LANDSCAPE_MIN_WIDTH else MIN_HEIGHT
     return wide, max(float(least), (height - (rows - 1) * _GAP) / rows)
 
 
-class TileBoard(QWidget):
-    """A grid of tiles.
+class TileGrid(QWidget):
+    """Grid of tiles.
 
     Signals
     -------
-    picked : the name on a tile that was chosen by click or key.
+    selected : name on a tile that was selected by click or key.
     """
 
-    picked = Signal(str)
+    selected = Signal(str)
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
         self._columns = 1
-        self._chosen = ""
+        self._selected = ""
         self.tiles: list[Tile] = []
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("tiles of the actuators; the arrow keys choose one")
+        self.setAccessibleName("tiles of the actuators; the arrow keys select one")
 
-    def make(self, actuators: int, sites: int) -> None:
-        """Have this many tiles, those of actuators first; only these can be chosen."""
+    def set_counts(self, actuators: int, sites: int) -> None:
+        """Create this many tiles, those of actuators first; only these can be selected."""
         for tile in self.tiles:
             tile.hide()
             tile.deleteLater()
-        self.tiles = [Tile(self._theme, self, pickable=i < actuators) for i in range(actuators + sites)]
+        self.tiles = [Tile(self._theme, self, selectable=i < actuators) for i in range(actuators + sites)]
         for tile in self.tiles:
-            tile.picked.connect(self.picked)
+            tile.clicked.connect(self.selected)
             tile.show()
 
     def arrange(self, width: int, height: int) -> None:
-        """Lay the tiles out in a viewport; the board is higher than it where they need more."""
+        """Lay the tiles out in a viewport; the grid may be higher than it."""
         n = len(self.tiles)
         self._columns = columns_for(n, width, height)
         wide, high = tile_size(n, self._columns, width, height)
@@ -82,24 +82,24 @@ class TileBoard(QWidget):
         rows = max(1, ceil(n / self._columns))
         self.resize(width, max(height, round(rows * (high + _GAP) - _GAP)))
 
-    def choose(self, name: str) -> None:
+    def select(self, name: str) -> None:
         """Outline the tile of `name`."""
-        self._chosen = name
-        self._mark()
+        self._selected = name
+        self._update_outlines()
 
     def tile(self, name: str) -> Tile | None:
-        """Return the tile of an actuator; None if it has none."""
-        return next((tile for tile in self.tiles if tile.pickable and tile.face.name == name), None)
+        """Return the tile of an actuator; None where there is none."""
+        return next((tile for tile in self.tiles if tile.selectable and tile.content.name == name), None)
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply the colours of a theme."""
         self._theme = theme
         for tile in self.tiles:
             tile.apply_theme(theme)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Move the choice by a tile or a row, or to an end."""
-        names = [tile.face.name for tile in self.tiles if tile.pickable]
+        """Move the selection by a tile or a row, or to an end."""
+        names = [tile.content.name for tile in self.tiles if tile.selectable]
         steps = {
             Qt.Key.Key_Left: -1,
             Qt.Key.Key_Right: 1,
@@ -112,119 +112,121 @@ class TileBoard(QWidget):
         if step is None or not names:
             super().keyPressEvent(event)
             return
-        at = names.index(self._chosen) if self._chosen in names else None
+        at = names.index(self._selected) if self._selected in names else None
         place = 0 if at is None else at + step
         whole = abs(step) == len(names)
         if not 0 <= place < len(names):
-            # a row further there may be none; the ends are the last one of their side
+            # at an edge, single steps and Home/End stop at the end; a row step is ignored
             place = min(max(place, 0), len(names) - 1) if whole or abs(step) == 1 or at is None else at
-        self.picked.emit(names[place])
+        self.selected.emit(names[place])
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
-        """Show that the keys work."""
+        """Show the keyboard focus."""
         super().focusInEvent(event)
-        self._mark()
+        self._update_outlines()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
-        """Show that they no longer do."""
+        """Hide the keyboard focus."""
         super().focusOutEvent(event)
-        self._mark()
+        self._update_outlines()
 
-    def _mark(self) -> None:
+    def _update_outlines(self) -> None:
         for tile in self.tiles:
-            tile.mark(chosen=tile.pickable and tile.face.name == self._chosen, focused=self.hasFocus())
+            tile.set_outline(
+                selected=tile.selectable and tile.content.name == self._selected, focused=self.hasFocus()
+            )
 
 
-_READOUT_INTERVAL = 0.2  # s between two numbers: nobody reads faster
+_READOUT_INTERVAL = 0.2  # s between two values
 _NOTHING = "Waiting for results."
 
 
 class TilesPanel(Panel):
-    """Big numbers and words of one instant: of now, while the view follows and they are current."""
+    """Large values and status of one instant: of now, while the view follows and values are current."""
 
     key = "tiles"
     title = "Tiles"
 
     def __init__(self, view: View, theme: Theme) -> None:
         super().__init__(view, theme)
-        self._limits: Limits = {}
-        self._shown = self._asked = math.nan
-        self._before: object = None
-        self._board = TileBoard(theme)
-        self._board.picked.connect(self._pick)
+        self._limits: DisplayLimits = {}
+        self._shown = self._newest = math.nan
+        self._previous: object = None
+        self._grid = TileGrid(theme)
+        self._grid.selected.connect(self._on_selected)
         self._scroll = QScrollArea()
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setWidget(self._board)
+        self._scroll.setWidget(self._grid)
         self._nothing = PlainLabel(_NOTHING, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._nothing)
         self._stack.addWidget(self._scroll)
-        self.setFocusProxy(self._board)
-        view.chosen.connect(self._choose)
+        self.setFocusProxy(self._grid)
+        view.actuator_changed.connect(self._choose)
 
-    def set_limits(self, limits: Limits) -> None:
-        """Say from where values are over a limit: delay in ms, phase in deg, ratio in % away from 100 %."""
+    def set_limits(self, limits: DisplayLimits) -> None:
+        """Set the limits of the window: delay in ms, phase in deg, ratio in % off 100 %."""
         self._limits = limits
-        self._before = None
+        self._previous = None
 
     def configure(self, history: History) -> None:
-        """Have a tile for each actuator and site."""
+        """Create a tile for each actuator and site."""
         results = history.results
         actuators, sites = ((), ()) if results is None else (results.actuators, results.sites)
-        self._board.make(len(actuators), len(sites))
-        self._stack.setCurrentIndex(1 if self._board.tiles else 0)
-        self._before = None
+        self._grid.set_counts(len(actuators), len(sites))
+        self._stack.setCurrentIndex(1 if self._grid.tiles else 0)
+        self._previous = None
         self.refresh(history)
         self._arrange()
         self._choose()
 
     def refresh(self, history: History) -> None:
-        """Show the values of the view's instant."""
+        """Show the values at the instant of the view."""
         view, results = self.view, history.results
         live = view.following and view.pinned is None
-        at = tile_moment(history, None if live else view.instant)
+        at = panel_instant(history, None if live else view.instant)
         newest = history.end_x if live else view.instant
-        told = (live, at.said, at.instead, history.generation, history.alarms, history.limits)
-        # numbers that change faster than they can be read are skipped, as long as more are on their way
-        changing = newest != self._asked and abs(newest - self._shown) < _READOUT_INTERVAL
-        self._asked = newest
-        if results is None or (live and changing and told == self._before):
+        state = (live, at.label, at.replacement, history.generation, history.alarms, history.limits)
+        # values are updated at a readable rate while new ones keep arriving
+        changing = newest != self._newest and abs(newest - self._shown) < _READOUT_INTERVAL
+        self._newest = newest
+        if results is None or (live and changing and state == self._previous):
             return
-        self._shown, self._before = newest, told
-        faces = [
-            *(actuator_face(history, name, at, self._limits, self.window_seconds) for name in results.actuators),
-            *(site_face(history, name, at) for name in results.sites),
+        self._shown, self._previous = newest, state
+        contents = [
+            *(actuator_content(history, name, at, self._limits, self.window_seconds) for name in results.actuators),
+            *(site_content(history, name, at) for name in results.sites),
         ]
-        for tile, face in zip(self._board.tiles, faces, strict=False):
-            tile.show_face(face)
+        for tile, content in zip(self._grid.tiles, contents, strict=False):
+            tile.set_content(content)
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply the colours of a theme."""
         super().apply_theme(theme)
-        self._board.apply_theme(theme)
+        self._grid.apply_theme(theme)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Lay the tiles out again."""
+        """Lay out the tiles again."""
         super().resizeEvent(event)
         self._arrange()
 
     def _arrange(self) -> None:
         room = self.contentsRect().adjusted(4, 4, -4, -4)
         self._scroll.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._board.arrange(room.width(), room.height())
-        if self._board.height() > room.height():
+        self._grid.arrange(room.width(), room.height())
+        if self._grid.height() > room.height():
             bar = self._scroll.verticalScrollBar()
             self._scroll.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
-            self._board.arrange(room.width() - bar.sizeHint().width(), room.height())
+            self._grid.arrange(room.width() - bar.sizeHint().width(), room.height())
 
-    def _pick(self, name: str) -> None:
-        self._board.setFocus()
-        self.view.choose(name)
+    def _on_selected(self, name: str) -> None:
+        self._grid.setFocus()
+        self.view.select_actuator(name)
 
     def _choose(self) -> None:
-        self._board.choose(self.view.actuator)
-        chosen = self._board.tile(self.view.actuator)
+        self._grid.select(self.view.actuator)
+        chosen = self._grid.tile(self.view.actuator)
         if chosen is not None:
             self._scroll.ensureWidgetVisible(chosen, 0, 0)

@@ -1,4 +1,4 @@
-"""Transfer functions of the actuators: ratio, delay or phase, and coherence over frequency."""
+"""Transfer function panel: ratio, delay or phase, and coherence of the actuators over frequency."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QToolButton
 
 from gui.model.history import History
-from gui.model.verdict import COHERENT
+from gui.model.tracking_status import MIN_COHERENCE
 from gui.panels.xy_panel import XYPanel
 from gui.plots.value_axis import deviation_text, value_text
 from gui.plots.view import View
@@ -27,8 +27,8 @@ from monitor.messages.blocks import Samples, TransferBlock
 
 
 @dataclass(frozen=True, slots=True)
-class _Quantity:
-    """A column of the transfer function, times `factor` in `unit`; the column's own unit where that is empty."""
+class _TransferQuantity:
+    """Column of the transfer function, multiplied by `factor` in `unit`; an empty `unit` is the column's own."""
 
     column: str
     unit: str = ""
@@ -37,41 +37,41 @@ class _Quantity:
     uncertain: bool = True
 
     def values(self, block: TransferBlock, actuator: str) -> Samples:
-        """Return (n_frequencies,), NaN where there is nothing."""
+        """Return (n_frequencies,), NaN where there is no value."""
         return self.factor * block.curve(actuator, self.column)
 
     def deviations(self, block: TransferBlock, actuator: str) -> Samples | None:
-        """Return the standard deviations, (n_frequencies,); None where a quantity has none."""
+        """Return the standard deviations, (n_frequencies,); None for a quantity without."""
         return self.factor * block.curve(actuator, f"{self.column}_sd") if self.uncertain else None
 
     def unit_of(self, block: TransferBlock, actuator: str) -> str:
-        """Return the unit of the values; empty where they have none."""
+        """Return the unit of the values; empty for dimensionless ones."""
         unit = self.unit or block.stream.columns[block.stream.positions[actuator, self.column]].unit
         return "" if unit == "1" else unit
 
 
-_RATIO = _Quantity("ratio")
-_DELAY = _Quantity("delay", "ms", 1e3, 1)
-_PHASE = _Quantity("phase", "°", 180.0 / math.pi, 1)
-_COHERENCE = _Quantity("coherence", uncertain=False)
+_RATIO = _TransferQuantity("ratio")
+_DELAY = _TransferQuantity("delay", "ms", 1e3, 1)
+_PHASE = _TransferQuantity("phase", "°", 180.0 / math.pi, 1)
+_COHERENCE = _TransferQuantity("coherence", uncertain=False)
 
 
-def _value_text(block: TransferBlock, actuator: str, quantity: _Quantity, at: int) -> str:
-    """Return a quantity at a frequency's position, with its standard deviation and its unit."""
+def _value_text(block: TransferBlock, actuator: str, quantity: _TransferQuantity, at: int) -> str:
+    """Return a quantity at the frequency of index `at`, with its standard deviation and unit."""
     value = float(quantity.values(block, actuator)[at])
     if not math.isfinite(value):
         return f"{quantity.column} {DASH}"
     deviations = quantity.deviations(block, actuator)
     deviation = math.nan if deviations is None else float(deviations[at])
-    doubt = deviation_text(deviation, quantity.decimals)
-    low = " (low)" if quantity is _COHERENCE and value < COHERENT else ""
-    told = f"{quantity.column} {value_text(value, quantity.decimals)}{doubt}"
-    return f"{told} {quantity.unit_of(block, actuator)}".rstrip() + low
+    spread = deviation_text(deviation, quantity.decimals)
+    low = " (low)" if quantity is _COHERENCE and value < MIN_COHERENCE else ""
+    text = f"{quantity.column} {value_text(value, quantity.decimals)}{spread}"
+    return f"{text} {quantity.unit_of(block, actuator)}".rstrip() + low
 
 
-_LEAST_HEIGHT = 200  # px: three rows whose labels do not meet
-_ROOMY = 310  # px of the panel, from where the frequency axis has a label of its own
-# a stroke in the legend looks like the curve
+_MIN_HEIGHT = 200  # px: the labels of three rows do not overlap
+_MIN_LABEL_HEIGHT = 310  # px of the panel, from which the frequency axis has a label
+# line style, and its sample in the legend
 _STYLES = (
     (Qt.PenStyle.SolidLine, "──"),
     (Qt.PenStyle.DashLine, "╌╌"),
@@ -81,17 +81,17 @@ _STYLES = (
 
 
 class TransferPanel(XYPanel):
-    """Show the newest transfer function of `view.actuator` or of all."""
+    """Newest transfer function of `view.actuator` or of all actuators."""
 
     key: ClassVar[str] = "transfer"
     title: ClassVar[str] = "Transfer function"
 
     def __init__(self, view: View, theme: Theme) -> None:
-        self.phase = _toggle("Phase", "the second row: the phase instead of the delay")
-        self.logarithmic = _toggle("Log", "a logarithmic frequency axis")
-        self.everyone = _toggle("All", "all actuators, not only the chosen one")
+        self.phase = _toggle("Phase", "show the phase instead of the delay in the second row")
+        self.logarithmic = _toggle("Log", "logarithmic frequency axis")
+        self.everyone = _toggle("All", "show all actuators, not only the selected one")
         super().__init__(view, theme, self.phase, self.logarithmic, self.everyone)
-        self.pane.setMinimumHeight(_LEAST_HEIGHT)
+        self.pane.setMinimumHeight(_MIN_HEIGHT)
         self.rows = tuple(
             XYPlot(theme, left=left, axes={"bottom": FrequencyAxis()}) for left in (None, None, (0.0, 1.05))
         )
@@ -99,52 +99,52 @@ class TransferPanel(XYPanel):
         self.curves: dict[str, tuple[CoherentCurve, ...]] = {}
         self._block: TransferBlock | None = None
         self._drawn: TransferBlock | None = None
-        self._chosen: tuple[object, ...] = ()
-        self._roomy = True
+        self._options: tuple[object, ...] = ()
+        self._with_label = True
         lowest = self.rows[-1]
         for number, (row, mark) in enumerate(zip(self.rows, self.dominant, strict=True)):
             self.pane.addItem(row, row=number, col=0)
             row.view_box.addItem(mark, ignoreBounds=True)
-            row.view_box.sigRangeChangedManually.connect(self._take_in_hand)
+            row.view_box.sigRangeChangedManually.connect(self._disable_auto_range)
             row.view_box.auto_range_requested.connect(self.enable_auto_range)
             if row is not lowest:
                 row.view_box.setXLink(lowest.view_box)
                 row.getAxis("bottom").setStyle(showValues=False)
                 row.getAxis("bottom").setHeight(6)
         for chosen in (self.phase, self.logarithmic, self.everyone):
-            chosen.toggled.connect(self._choose)
+            chosen.toggled.connect(self._on_option_changed)
         self.apply_theme(theme)
 
     @property
-    def quantities(self) -> tuple[_Quantity, ...]:
-        """What the rows show."""
+    def quantities(self) -> tuple[_TransferQuantity, ...]:
+        """The quantities of the rows."""
         return _RATIO, _PHASE if self.phase.isChecked() else _DELAY, _COHERENCE
 
-    def colour(self) -> None:
-        """Give the curves the colours of the theme."""
+    def apply_colours(self) -> None:
+        """Set the colours of the curves."""
         for mark in self.dominant:
             mark.setPen(pen(self.theme.muted, style=Qt.PenStyle.DashLine))
         for number, curves in enumerate(self.curves.values()):
-            colour = self.theme.muted if self.old else self.theme.series[number % len(self.theme.series)]
+            colour = self.theme.muted if self.stale else self.theme.series[number % len(self.theme.series)]
             for curve in curves:
                 curve.set_style(colour, self.theme.muted, _STYLES[number % len(_STYLES)][0])
         self._drawn = None
 
     def configure(self, history: History) -> None:
-        """Forget curves and scales: other actuators are shown."""
-        self._chosen = ()
+        """Reset curves and scales for other actuators."""
+        self._options = ()
         self.refresh(history)
 
     def refresh(self, history: History) -> None:
-        """Draw the newest transfer functions, where they are not drawn already."""
+        """Draw the newest transfer functions, unless they are drawn already."""
         self._block = block = history.transfer
         names = () if block is None else block.stream.actuators
         shown = tuple(name for name in names if self.everyone.isChecked() or name == self.view.actuator)
-        when = self.tell(history, self._subject(history))
-        chosen = shown, self.quantities, self.logarithmic.isChecked()
-        if chosen != self._chosen:
-            self._begin(shown)
-            self._chosen, self._drawn = chosen, None
+        when = self.set_heading(history, self._subject(history))
+        options = shown, self.quantities, self.logarithmic.isChecked()
+        if options != self._options:
+            self._create_curves(shown)
+            self._options, self._drawn = options, None
         if block is None or block is not self._drawn:
             self._drawn = block
             self._draw(shown)
@@ -152,45 +152,45 @@ class TransferPanel(XYPanel):
         self._read_out()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Give up the label of the frequency axis where the rows need its room."""
+        """Hide the label of the frequency axis where the rows need its space."""
         super().resizeEvent(event)
-        if (self.height() >= _ROOMY) is not self._roomy:
-            self._roomy = not self._roomy
+        if (self.height() >= _MIN_LABEL_HEIGHT) is not self._with_label:
+            self._with_label = not self._with_label
             axis = self.rows[-1].getAxis("bottom")
-            axis.unit_at_ticks("" if self._roomy else "Hz")
+            axis.unit_at_ticks("" if self._with_label else "Hz")
             self._draw(tuple(self.curves))
 
-    def under_mouse(self, plot: XYPlot, x: float, y: float) -> str:  # noqa: ARG002 - a frequency is pointed at
-        """Return the values at the frequency nearest to the mouse: all of one actuator, or the row's of each."""
+    def under_mouse(self, plot: XYPlot, x: float, y: float) -> str:  # noqa: ARG002 - depends on the frequency only
+        """Return the values at the frequency nearest to the mouse: all quantities of one actuator, or one of each."""
         block, shown = self._block, tuple(self.curves)
         if block is None or not shown:
             return ""
         frequency = 10.0**x if self.logarithmic.isChecked() else x
         at = int(np.argmin(np.abs(block.frequency - frequency)))
         if len(shown) == 1:
-            told = [_value_text(block, shown[0], quantity, at) for quantity in self.quantities]
+            texts = [_value_text(block, shown[0], quantity, at) for quantity in self.quantities]
         else:
             quantity = self.quantities[self.rows.index(plot)]
-            told = [f"{name} {_value_text(block, name, quantity, at)}" for name in shown]
-        return f"{block.frequency[at]:.4g} Hz: " + ", ".join(told)
+            texts = [f"{name} {_value_text(block, name, quantity, at)}" for name in shown]
+        return f"{block.frequency[at]:.4g} Hz: " + ", ".join(texts)
 
     def _subject(self, history: History) -> str:
         name = "all actuators" if self.everyone.isChecked() else self.view.actuator
         block = history.transfer
         if block is None:
             return name
-        # older ones are not kept: what is shown need not be of the instant that is looked at
-        told = f"{name} · newest, up to {instant_text(block.time, 2)}"
+        # only the newest one is stored, which need not be that of the displayed instant
+        text = f"{name} · newest, up to {instant_text(block.time, 2)}"
         memory = 0.0 if history.health is None else history.health.transfer_memory
-        return told + (f", averaged over {memory:g} s" if memory else "")
+        return text + (f", averaged over {memory:g} s" if memory else "")
 
-    def _begin(self, shown: tuple[str, ...]) -> None:
-        """Make curves for the actuators that are shown, and choose scales afresh."""
+    def _create_curves(self, shown: tuple[str, ...]) -> None:
+        """Create the curves of the shown actuators, and reset the scales."""
         for curves in self.curves.values():
             for curve in curves:
                 curve.remove()
         self.curves = {name: tuple(CoherentCurve(row) for row in self.rows) for name in shown}
-        self.colour()
+        self.apply_colours()
         for row in self.rows:
             row.getAxis("bottom").setLogMode(self.logarithmic.isChecked())
             row.reset_scales()
@@ -199,7 +199,7 @@ class TransferPanel(XYPanel):
         block = self._block
         if block is None or not shown:
             self.rows[0].set_annotation(
-                "no transfer function yet" if block is None else "no actuator is chosen", self.theme.muted
+                "no transfer function yet" if block is None else "no actuator is selected", self.theme.muted
             )
             return
         self.rows[0].set_annotation("", self.theme.text)
@@ -211,19 +211,19 @@ class TransferPanel(XYPanel):
             reach = []
             for name in shown:
                 coherence = block.curve(name, "coherence")[good]
-                coherent = np.nan_to_num(coherence) >= COHERENT
+                coherent = np.nan_to_num(coherence) >= MIN_COHERENCE
                 values, deviations = quantity.values(block, name)[good], quantity.deviations(block, name)
                 deviations = None if deviations is None else deviations[good]
                 self.curves[name][number].draw(x, values, deviations, coherent)
                 known |= np.isfinite(coherence)
                 reach.append(_reach(values, deviations, coherent))
             unit = quantity.unit_of(block, shown[0])
-            labelled = self._roomy and row is self.rows[-1]
+            labelled = self._with_label and row is self.rows[-1]
             row.name_axes(("frequency", "Hz") if labelled else ("", ""), (quantity.column, unit))
             row.fit(extent(x[known]), extent(np.concatenate(reach)), immediate=True)
 
     def _mark(self, history: History, x: float | None) -> None:
-        """Mark the dominant frequency of the chosen actuator at the instant that is looked at."""
+        """Mark the dominant frequency of the selected actuator at the instant of the view."""
         results = history.results
         frequency = math.nan if results is None else results.value(self.view.actuator, "fdb_frequency", x)
         seen = frequency > 0.0 and self._block is not None and self.view.actuator in self.curves
@@ -233,24 +233,24 @@ class TransferPanel(XYPanel):
                 mark.setValue(math.log10(frequency) if self.logarithmic.isChecked() else frequency)
         legend = [f"{_STYLES[number % len(_STYLES)][1]} {name}" for number, name in enumerate(self.curves)]
         mark = [f"╎ dominant {frequency:.3g} Hz"] if seen else []
-        told = [*(legend if len(legend) > 1 else ()), *mark, "band ± 1 sd", f"grey: coherence < {COHERENT:g}"]
-        self.caption = " · ".join(told) if legend else ""
+        parts = [*(legend if len(legend) > 1 else ()), *mark, "band ± 1 sd", f"grey: coherence < {MIN_COHERENCE:g}"]
+        self.caption = " · ".join(parts) if legend else ""
 
-    def _take_in_hand(self) -> None:
+    def _disable_auto_range(self) -> None:
         for row in self.rows:
             row.auto_range_on = False
 
-    def _choose(self) -> None:
-        # the window draws again when the view says that it has moved
-        self.view.moved.emit()
+    def _on_option_changed(self) -> None:
+        # the window redraws when the range of the view changes
+        self.view.range_changed.emit()
 
 
 def _reach(values: Samples, deviations: Samples | None, coherent: NDArray[np.bool_]) -> Samples:
-    """Return what a scale must hold: the coherent values with their bands; all where none is coherent."""
+    """Return the values that set the scale: coherent ones with their bands; all where none is coherent."""
     if not np.isfinite(values[coherent]).any():
         return values
-    doubt = np.zeros_like(values) if deviations is None else np.nan_to_num(deviations)
-    return np.concatenate([(values - doubt)[coherent], (values + doubt)[coherent]])
+    spread = np.zeros_like(values) if deviations is None else np.nan_to_num(deviations)
+    return np.concatenate([(values - spread)[coherent], (values + spread)[coherent]])
 
 
 def _toggle(text: str, tip: str) -> QToolButton:

@@ -1,4 +1,4 @@
-"""What panels of one quantity against another have in common: a heading, plots, and the values under the mouse."""
+"""Base class of panels of one quantity against another: a heading, plots, and the values under the mouse."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gui.model.history import History
-from gui.panels.base import Moment, Panel, moment
+from gui.panels.base import InstantHeading, Panel, instant_heading
 from gui.plots.view import View
 from gui.plots.xy.axes import tabular
 from gui.plots.xy.plot import XYCanvas, XYPlot
@@ -16,27 +16,27 @@ from gui.widgets.painting import painting
 from gui.widgets.theme import Theme
 from gui.wording.numbers import instant_text
 
-_HOW = "wheel: zoom · drag: pan · double click: automatic scales"
+_MOUSE_HELP = "wheel: zoom · drag: pan · double click: automatic scales"
 
 
 class XYPanel(Panel):
-    """A heading with what chooses beside it, plots, and a line for what is under the mouse, else for a `caption`."""
+    """Panel with a heading, controls beside it, plots, and a line with the values under the mouse or a `caption`."""
 
-    def __init__(self, view: View, theme: Theme, *choosers: QWidget) -> None:
+    def __init__(self, view: View, theme: Theme, *controls: QWidget) -> None:
         super().__init__(view, theme)
-        self.old = False
+        self.stale = False
         self.caption = ""
-        self.heading, self.readout = _Line(), _Line()
+        self.heading, self.readout = _ElidedLine(), _ElidedLine()
         self.readout.setFont(tabular())
         self.pane = XYCanvas(theme)
         self.pane.setAccessibleName(self.title)
-        self.pane.setToolTip(_HOW)
-        self.pane.pointed.connect(self._read_out)
+        self.pane.setToolTip(_MOUSE_HELP)
+        self.pane.mouse_moved.connect(self._read_out)
         top = QHBoxLayout()
         top.setSpacing(4)
         top.addWidget(self.heading, 1)
-        for chooser in choosers:
-            top.addWidget(chooser)
+        for control in controls:
+            top.addWidget(control)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(6, 4, 6, 4)
         layout.setSpacing(2)
@@ -46,58 +46,58 @@ class XYPanel(Panel):
 
     @property
     def plots(self) -> tuple[XYPlot, ...]:
-        """Those there are, from above."""
+        """The plots from the top down."""
         return tuple(self.pane.ci.items)
 
     def enable_auto_range(self) -> None:
-        """Let all plots choose their scales again."""
+        """Enable auto-range of all plots."""
         for plot in self.plots:
             plot.enable_auto_range()
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply the colours of a theme."""
         super().apply_theme(theme)
         self.pane.apply_theme(theme)
         for plot in self.plots:
             plot.apply_theme(theme)
-        self.colour()
+        self.apply_colours()
 
-    def colour(self) -> None:
-        """Give the curves the colours of the theme, or one that says that they are `old`."""
+    def apply_colours(self) -> None:
+        """Set the colours of the curves from the theme, muted where they are `stale`."""
         raise NotImplementedError
 
     def under_mouse(self, plot: XYPlot, x: float, y: float) -> str:
-        """Return the values at a place of a plot."""
+        """Return the text of a position in a plot."""
         raise NotImplementedError
 
-    def tell(self, history: History, subject: str) -> Moment:
-        """Say above what is shown and of when; return when."""
-        when = moment(history, self.view)
-        said = " · ".join(part for part in (when.text, subject) if part)
-        self.heading.setText(said)
-        self.heading.setToolTip(plain_tip(said))
-        if when.old is not self.old:
-            self.old = when.old
-            self.colour()
+    def set_heading(self, history: History, subject: str) -> InstantHeading:
+        """Show the instant and the subject in the heading; return the instant."""
+        when = instant_heading(history, self.view)
+        text = " · ".join(part for part in (when.text, subject) if part)
+        self.heading.setText(text)
+        self.heading.setToolTip(plain_tip(text))
+        if when.stale is not self.stale:
+            self.stale = when.stale
+            self.apply_colours()
         return when
 
     def _read_out(self) -> None:
         place = self.pane.under_mouse()
-        # a blank keeps the line's height
+        # a blank preserves the height of the line
         self.readout.setText((place and self.under_mouse(*place)) or self.caption or " ")
 
 
-def forgotten(history: History, begin: float) -> str:
-    """Return that samples from x = `begin` on are not all kept any more; empty where they are."""
+def incomplete_note(history: History, begin: float) -> str:
+    """Return a note where single samples from x = `begin` on are no longer in memory; else empty."""
     signals = history.signals
-    if signals is None or not signals.begin_x < signals.kept_x or begin >= signals.kept_x:
+    if signals is None or not signals.begin_x < signals.exact_begin_x or begin >= signals.exact_begin_x:
         return ""
-    since = instant_text(history.timeline.time_at(signals.kept_x), 2)
-    return f"drawn from {since} on: of what was before, not every sample is kept"
+    since = instant_text(history.timeline.time_at(signals.exact_begin_x), 2)
+    return f"drawn from {since} on: earlier samples are no longer in memory one by one"
 
 
-class _Line(PlainLabel):
-    """A line of text that never makes the panel wider: what has no room ends in an ellipsis."""
+class _ElidedLine(PlainLabel):
+    """Label that is elided instead of widening the panel."""
 
     def __init__(self) -> None:
         super().__init__(" ")

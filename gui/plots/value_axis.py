@@ -41,15 +41,15 @@ def ticks(low: float, high: float, most: int) -> tuple[Samples, float]:
 
 
 def value_text(value: float, decimals: int) -> str:
-    """Return a value with a true minus; a dash where it means nothing."""
+    """Return a value with a typographic minus; a dash where it is not finite."""
     if not math.isfinite(value):
         return DASH
-    # plus zero: nothing is ever "-0.0"
+    # plus zero, so that "-0.0" is not shown
     return f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", MINUS)
 
 
 def duration_text(seconds: float) -> str:
-    """Return a length of time with its unit and four digits or so: ``12.3 ms``, ``−1.234 s``, ``2 min 03.1 s``."""
+    """Return a duration with its unit and about four digits: ``12.3 ms``, ``−1.234 s``, ``2 min 03.1 s``."""
     size = abs(seconds)
     if size < 0.9995:
         return f"{value_text(1e3 * seconds, 1 if size >= 0.01 else 2)} ms"
@@ -59,59 +59,59 @@ def duration_text(seconds: float) -> str:
     return f"{MINUS if seconds < 0.0 else ''}{minutes:.0f} min {rest:04.1f} s"
 
 
-Limits = tuple[float, float]
+Bounds = tuple[float, float]
 
-# units that take prefixes as they are; of others (in, kip, mm, °) a number is written out
+# units that take prefixes; numbers in others (in, kip, mm, °) are written out
 _PLAIN = frozenset({"m", "N", "V", "A", "Pa", "J", "W", "Nm", "N·m", "m/s", "m/s2", "m/s^2", "m/s²"})
 
 _PREFIXES = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
 
 
-def prefixed_unit(unit: str, limits: Limits) -> tuple[float, str]:
+def prefixed_unit(unit: str, limits: Bounds) -> tuple[float, str]:
     """Return the factor and the unit in which numbers within `limits` have few digits: (1000, "mm") for 0.05 m."""
     largest = max(abs(limits[0]), abs(limits[1]))
     if unit not in _PLAIN or not 0.0 < largest < inf:
         return 1.0, unit
-    # 0.9 m is 900 mm, 1.1 m is that
+    # 0.9 m is 900 mm, 1.1 m remains 1.1 m
     power = min(9, max(-9, 3 * floor(log10(largest) / 3.0)))
     return 10.0**-power, _PREFIXES[power] + unit
 
 
 def deviation_text(deviation: float, decimals: int) -> str:
-    """Return a standard deviation as it stands behind its value; nothing where there is none."""
+    """Return a standard deviation as it is appended to its value; empty where there is none."""
     if not isfinite(deviation):
         return ""
     least = 10.0**-decimals
-    # what is not known to be without doubt is never shown so
+    # a deviation is not rounded to zero
     small = 0.0 < deviation < 0.5 * least
     return f" ± <{value_text(least, decimals)}" if small else f" ± {value_text(deviation, decimals)}"
 
 
 def unit_text(unit: str) -> str:
-    """Return a unit as it is written by hand: m² for m^2; nothing for a plain number."""
+    """Return a unit in typographic form: m² for m^2; empty for a dimensionless number."""
     return "" if unit == "1" else unit.replace("^2", "²").replace("^3", "³").replace("*", "·")
 
 
 SHRINK_DELAY = 50
-"""Looks for which the values must have been small before the scale follows: two seconds of a live picture."""
+"""Updates for which the values must have been small before the scale shrinks: two seconds of a live picture."""
 _ROOM = 0.03
 _STEPS = 20
 _SMALL = 0.5
 _SHORTEST, _LONGEST = 1e-30, 1e30
-_FARTHEST = 1e100  # of the values that a scale has room for: squares of it are numbers yet
-_NOTHING = 1e-290  # a span whose steps floats no longer tell apart
+_MAX_VALUE = 1e100  # of a scale: its square is still finite
+_MIN_SPAN = 1e-290  # below it, steps cannot be represented
 
 
 def round_limits(low: float, high: float, least_span: float = 0.0) -> tuple[float, float]:
-    """Return limits at multiples of a round step with some room around [low, high].
+    """Return limits at multiples of a round step with a margin around [low, high].
 
     Parameters
     ----------
-    least_span : of the limits; what moves less than this is shown as still.
+    least_span : of the limits, so that smaller motion does not fill the axis.
     """
     low, high = _within(low), _within(high)
     span = max(high - low, least_span, 1e-9 * max(abs(low), abs(high)))
-    if span < _NOTHING:
+    if span < _MIN_SPAN:
         span = 1.0
     short = max(0.0, span - (high - low)) / 2.0
     low, high = low - short - _ROOM * span, high + short + _ROOM * span
@@ -120,16 +120,16 @@ def round_limits(low: float, high: float, least_span: float = 0.0) -> tuple[floa
 
 
 def _within(value: float) -> float:
-    return min(max(value, -_FARTHEST), _FARTHEST)
+    return min(max(value, -_MAX_VALUE), _MAX_VALUE)
 
 
 @dataclass(slots=True)
 class ValueRange:
-    """The limits of one row.
+    """Limits of one value axis.
 
     Parameters
     ----------
-    fixed : limits that never change by themselves.
+    fixed : limits that do not follow the values.
     least_span : see `round_limits`.
     """
 
@@ -138,7 +138,7 @@ class ValueRange:
     low: float = 0.0
     high: float = 1.0
     _known: bool = False
-    _by_hand: bool = False
+    _manual: bool = False
     _small: int = 0
     _needed: tuple[float, float] = (math.inf, -math.inf)
 
@@ -146,55 +146,55 @@ class ValueRange:
         if self.fixed is not None:
             self.low, self.high = self.fixed
 
-    def follow(self, low: float, high: float, *, immediate: bool = False) -> None:
-        """Make room for values in [low, high]; NaN where there are none.
+    def update(self, low: float, high: float, *, immediate: bool = False) -> None:
+        """Adapt the limits to values in [low, high]; NaN where there are none.
 
         Parameters
         ----------
-        immediate : the span of time is another one, so that the scale may be as well.
+        immediate : adapt at once, for another time span.
         """
-        if self.fixed is not None or self._by_hand or not (math.isfinite(low) and math.isfinite(high)):
+        if self.fixed is not None or self._manual or not (math.isfinite(low) and math.isfinite(high)):
             return
         low, high = _within(low), _within(high)
         wanted = round_limits(low, high, self.least_span)
         if not self._known:
-            self._take(wanted)
+            self._set(wanted)
         elif low < self.low or high > self.high:
-            self._take(wanted if immediate else self._grown(low, high))
+            self._set(wanted if immediate else self._grown(low, high))
         elif wanted[1] - wanted[0] > _SMALL * (self.high - self.low):
-            self._rest()
+            self._reset_shrinking()
         else:
-            # all that is seen while waiting must find room afterwards
+            # all values seen during the delay must fit afterwards
             self._needed = min(self._needed[0], low), max(self._needed[1], high)
             self._small += 1
             if immediate or self._small >= SHRINK_DELAY:
-                self._take(wanted if immediate else round_limits(*self._needed, self.least_span))
+                self._set(wanted if immediate else round_limits(*self._needed, self.least_span))
 
     def zoom(self, factor: float, at: float) -> None:
-        """Make the scale `factor` times as long around the value `at`, and let it stay so."""
+        """Zoom by `factor` about the value `at`, and disable auto-range."""
         low, high = at + (self.low - at) * factor, at + (self.high - at) * factor
-        # beyond, floats no longer tell one place from another
+        # beyond, positions cannot be represented
         if max(1e-12 * max(abs(low), abs(high)), _SHORTEST) < high - low < _LONGEST:
             self.low, self.high = low, high
-            self._by_hand = True
+            self._manual = True
 
-    def release(self) -> None:
-        """Follow the values again, from the next look on."""
-        self._known = self._by_hand = False
-        self._rest()
+    def enable_auto_range(self) -> None:
+        """Follow the values again, from the next update on."""
+        self._known = self._manual = False
+        self._reset_shrinking()
         if self.fixed is not None:
             self.low, self.high = self.fixed
 
     def _grown(self, low: float, high: float) -> tuple[float, float]:
-        # room is made only where there was none: the other end would go farther and farther with every look
+        # only the end that is exceeded: the other end would move further with every update
         grown = round_limits(min(low, self.low), max(high, self.high))
         return grown[0] if low < self.low else self.low, grown[1] if high > self.high else self.high
 
-    def _take(self, limits: tuple[float, float]) -> None:
+    def _set(self, limits: tuple[float, float]) -> None:
         self.low, self.high = limits
         self._known = True
-        self._rest()
+        self._reset_shrinking()
 
-    def _rest(self) -> None:
+    def _reset_shrinking(self) -> None:
         self._small = 0
         self._needed = math.inf, -math.inf

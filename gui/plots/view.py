@@ -1,29 +1,29 @@
-"""Visible time range of all panels over time: it follows the newest sample or is paused; and their cursors."""
+"""Visible time range and cursors of all panels over time; it follows the newest sample or is paused."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
 _SHORTEST, _LONGEST = 0.02, 90_000.0
-"""s: of a span that can be looked at; the longest is a day and a bit."""
+"""Limits of the span, s: the longest is a little over a day."""
 _DEFAULT = 30.0
 
 
 class View(QObject):
-    """The span [left, right] of x in s that all time panels show.
+    """The span [left, right] of x in s that all panels over time show.
 
-    Where the cursor is pinned, panels of one instant show that one; else the right edge.
+    Panels of one instant show the pinned cursor, or else the right edge.
 
     Signals
     -------
-    moved : the span is another one, or it is followed or not.
-    pointed : the cursor is elsewhere, pinned or gone.
-    chosen : panels of one actuator show another one.
+    range_changed : the span has changed, or whether it follows the newest sample.
+    cursor_changed : the cursor has moved, or was pinned, unpinned or removed.
+    actuator_changed : another actuator was selected.
     """
 
-    moved = Signal()
-    pointed = Signal()
-    chosen = Signal()
+    range_changed = Signal()
+    cursor_changed = Signal()
+    actuator_changed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -37,12 +37,12 @@ class View(QObject):
 
     @property
     def left(self) -> float:
-        """Where the span begins."""
+        """Left edge of the span."""
         return self.right - self.span
 
     @property
     def instant(self) -> float:
-        """What panels of one instant show."""
+        """The x that panels of one instant show."""
         return min(self.right, self._end) if self.pinned is None else self.pinned
 
     @property
@@ -56,93 +56,93 @@ class View(QObject):
         return max(0.0, self._end - self.right)
 
     def extend(self, begin: float, end: float) -> None:
-        """Say what there is to look at; while following, the right edge goes with `end`."""
+        """Set the range of available data; while following, the right edge moves with `end`."""
         self._begin, self._end = begin, end
         if self.following and self.newest != self.right:
             self.right = self.newest
-            self.moved.emit()
+            self.range_changed.emit()
 
     def restart(self) -> None:
-        """Forget where it stood: other signals are looked at."""
+        """Return to the initial state, for other signals."""
         self.right = self._begin = self._end = 0.0
         self.cursor = self.pinned = None
         self.follow()
-        self.pointed.emit()
+        self.cursor_changed.emit()
 
     def follow(self) -> None:
-        """Go back to the newest sample, and stay with it."""
+        """Go to the newest sample, and follow it."""
         self.following = True
         self.right = self.newest
-        self.moved.emit()
+        self.range_changed.emit()
 
     def live(self) -> None:
-        """Let go of a pinned cursor, and follow."""
+        """Unpin the cursor, and follow."""
         self.pin(None)
         self.follow()
 
     def pause(self) -> None:
         """Freeze the display; acquisition continues."""
         if self.following:
-            # room for what is still to come would fill while the view stands
+            # the empty space at the right would fill while the view is paused
             self.following, self.right = False, min(self.right, self._end)
-            self.moved.emit()
+            self.range_changed.emit()
 
     def toggle(self) -> None:
         """Freeze the display, or follow again."""
         self.pause() if self.following else self.live()
 
     def shift(self, seconds: float) -> None:
-        """Look `seconds` later, or earlier if negative; at the newest sample, following begins again."""
-        self.look_at(self.right + seconds)
+        """Pan by `seconds`; at the newest sample, following is resumed."""
+        self.set_right(self.right + seconds)
 
-    def look_at(self, right: float) -> None:
-        """Put the right edge somewhere; at the newest sample or beyond, follow."""
+    def set_right(self, right: float) -> None:
+        """Move the right edge; at the newest sample or beyond, follow."""
         earliest = min(self._end, self._begin + self.span)
         self.following = right >= self._end
         self.right = self.newest if self.following else max(right, earliest)
-        self.moved.emit()
+        self.range_changed.emit()
 
     def zoom(self, factor: float, at: float | None = None) -> None:
-        """Make the span `factor` times as long, around `at` or, following, with the right edge where it is."""
+        """Scale the span by `factor` about `at`; while following, the right edge is fixed."""
         span = min(max(self.span * factor, _SHORTEST), _LONGEST)
         if not self.following and at is not None:
-            # the point under the mouse stays where it is
+            # the point under the mouse does not move
             self.right = at + (self.right - at) * span / self.span
         self.span = span
         if self.following:
             self.follow()
         else:
-            self.look_at(self.right)
+            self.set_right(self.right)
 
     def set_span(self, seconds: float) -> None:
-        """Look at so many seconds, with the right edge where it is."""
+        """Set the length of the span; the right edge is fixed."""
         self.zoom(seconds / self.span)
 
     def show_all(self) -> None:
-        """Look at all there is."""
+        """Show all available data."""
         self.show(self._begin, self._end)
 
     def show(self, left: float, right: float) -> None:
-        """Look at a span that was chosen."""
+        """Show a span."""
         self.span = min(max(right - left, _SHORTEST), _LONGEST)
-        # while following, the right edge is the newest sample: looking there goes on following
-        self.look_at(right)
+        # a right edge at the newest sample keeps following
+        self.set_right(right)
 
-    def point(self, x: float | None) -> None:
-        """Put the cursor at `x`, or take it away."""
+    def set_cursor(self, x: float | None) -> None:
+        """Move the cursor to `x`, or remove it."""
         if x != self.cursor:
             self.cursor = x
-            self.pointed.emit()
+            self.cursor_changed.emit()
 
     def pin(self, x: float | None) -> None:
-        """Let the cursor stay at `x`, or unpin it; the view is paused while one is pinned."""
+        """Pin the cursor at `x`, or unpin it with None; pinning pauses the view."""
         self.pinned = x
         if x is not None:
             self.pause()
-        self.pointed.emit()
+        self.cursor_changed.emit()
 
-    def choose(self, actuator: str) -> None:
-        """Let the panels of one actuator show this one."""
+    def select_actuator(self, actuator: str) -> None:
+        """Select the actuator that panels of one actuator show."""
         if actuator != self.actuator:
             self.actuator = actuator
-            self.chosen.emit()
+            self.actuator_changed.emit()

@@ -11,7 +11,7 @@ import tomli_w
 from pydantic import Field, ValidationError, model_validator
 from PySide6.QtCore import QSettings
 
-from gui.model.alarms import DEFAULT, LimitLine, Limits
+from gui.model.alarms import DEFAULT_LIMITS, DisplayLimit, DisplayLimits
 from monitor.config import Section, Settings, SettingsError, load_settings, setting
 from monitor.system.files import atomic_write
 
@@ -24,7 +24,7 @@ _DEVIATIONS = {"delay": "delay", "phase": "phase error", "ratio": "deviation of 
 
 def _limit(quantity: str, *, trip: bool) -> Any:
     name, unit = _QUANTITIES[quantity]
-    value = DEFAULT[quantity].trip if trip else DEFAULT[quantity].warn
+    value = DEFAULT_LIMITS[quantity].trip if trip else DEFAULT_LIMITS[quantity].warn
     return setting(
         value if math.isfinite(value) else None,
         f"{name}, {'too large' if trip else 'warning'}",
@@ -35,7 +35,7 @@ def _limit(quantity: str, *, trip: bool) -> Any:
 
 
 class DisplayLimitSettings(Section):
-    """Limits shown in plots and on tiles: delay in ms, phase in degrees, ratio as deviation from 1 in %."""
+    """DisplayLimits shown in plots and on tiles: delay in ms, phase in degrees, ratio as deviation from 1 in %."""
 
     delay_warn: _Limit = _limit("delay", trip=False)
     delay_trip: _Limit = _limit("delay", trip=True)
@@ -46,7 +46,7 @@ class DisplayLimitSettings(Section):
 
     @model_validator(mode="after")
     def _warn_first(self) -> Self:
-        for quantity in DEFAULT:
+        for quantity in DEFAULT_LIMITS:
             warn, trip = getattr(self, f"{quantity}_warn"), getattr(self, f"{quantity}_trip")
             if warn is not None and trip is not None and trip < warn:
                 raise ValueError(
@@ -55,11 +55,13 @@ class DisplayLimitSettings(Section):
         return self
 
     @property
-    def lines(self) -> Limits:
+    def lines(self) -> DisplayLimits:
         """The limits by quantity."""
         return {
-            quantity: LimitLine(quantity, *(_or_none(getattr(self, f"{quantity}_{at}")) for at in ("warn", "trip")))
-            for quantity in DEFAULT
+            quantity: DisplayLimit(
+                quantity, *(_or_none(getattr(self, f"{quantity}_{at}")) for at in ("warn", "trip"))
+            )
+            for quantity in DEFAULT_LIMITS
         }
 
 

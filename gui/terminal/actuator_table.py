@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gui.model.series import TRACE, ResultHistory
-from gui.model.verdict import SIGN, verdict
+from gui.model.tracking_status import CONTRADICTION_SIGN, tracking_status
 from gui.terminal.sections import sparkline
 from gui.wording.level import Level
 from gui.wording.numbers import DASH, number
@@ -155,7 +155,7 @@ def _cells(results: ResultHistory, actuator: str, indicator: str, layout: _Layou
     cells = [Text(actuator)]
     for column in layout.columns:
         differs = _differs(column, indicator, value) if column.beside else not column.result and found_any
-        text = SIGN if differs else ""
+        text = CONTRADICTION_SIGN if differs else ""
         style = "cyan" if differs else ""
         if column.result:
             shown = column.factor * value(column.result)
@@ -165,7 +165,7 @@ def _cells(results: ResultHistory, actuator: str, indicator: str, layout: _Layou
     if layout.curve:
         curve = sparkline(1e3 * results.trace(actuator, f"{indicator}_delay"), layout.curve, _LEAST_SPAN)
         cells += [Text(curve.text, style="blue"), Text(_scale(curve.low, curve.high))]
-    found = verdict(headline.delay, headline.ratio, value("fdb_phase"))
+    found = tracking_status(headline.delay, headline.ratio, value("fdb_phase"))
     return [*cells, Text(silent or found.words, style=VERDICT_STYLES[found.level])]
 
 

@@ -10,11 +10,11 @@ from itertools import islice
 from rich.console import Console
 from rich.live import Live
 
-from gui.model.alarms import summary
+from gui.model.alarms import summarize
 from gui.model.history import History
-from gui.model.receiver import ResultLink
+from gui.model.receiver import ReceivedMessages, ServiceSubscription
 from gui.model.series import ResultHistory
-from gui.model.verdict import contradiction_mark, verdict
+from gui.model.tracking_status import contradiction_mark, tracking_status
 from gui.terminal.screen import Screen
 from gui.terminal.sections import decision
 from gui.wording.numbers import count, number
@@ -42,7 +42,7 @@ class Dashboard:
 
     def __init__(
         self,
-        link: ResultLink,
+        link: ServiceSubscription,
         console: Console,
         history: History | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -54,7 +54,7 @@ class Dashboard:
 
     def update(self, timeout: float) -> bool:
         """Take what has come; wait up to `timeout` s for it; tell whether anything has."""
-        arrivals = self._link.look(timeout)
+        arrivals = ReceivedMessages.sort(self._link.receive(timeout))
         self.history.update(arrivals, silence=self._link.silence, age=self._link.age)
         return bool(arrivals)
 
@@ -81,8 +81,8 @@ class Dashboard:
         """This moment in one line."""
         health = self.health or Health()
         parts = [f"{self.screen.state}: {count(health.counts.received)} samples, {count(health.counts.lost)} lost"]
-        found = summary(self.history.alarms or ())
-        if found.stands:
+        found = summarize(self.history.alarms or ())
+        if found.any_active:
             parts.append(f"alarms: {found.plain_words}")
         if (results := self.history.results) is not None:
             parts += [_followed(results, actuator) for actuator in results.actuators]
@@ -133,7 +133,7 @@ class Dashboard:
 def _followed(results: ResultHistory, actuator: str) -> str:
     indicator = first_indicator(lambda name: results.column(actuator, name) is not None)
     found = read_headline(indicator, partial(results.value, actuator))
-    words = verdict(found.delay, found.ratio, results.value(actuator, "fdb_phase")).words
+    words = tracking_status(found.delay, found.ratio, results.value(actuator, "fdb_phase")).words
     mark = contradiction_mark(found.contradicting)
     said = f"{words}, {mark}" if mark else words
     return f"{actuator} {number(1e3 * found.delay, 7, 1)} ms, ratio {number(found.ratio, 7, 3)} ({said})"

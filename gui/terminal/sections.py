@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from gui.model.alarms import in_order, summary
+from gui.model.alarms import sorted_alarms, summarize
 from gui.model.series import ResultHistory
-from gui.model.verdict import COHERENT, contradiction_mark
+from gui.model.tracking_status import MIN_COHERENCE, contradiction_mark
 from gui.wording.event_text import counted_before, severity_shape, severity_word
 from gui.wording.numbers import DASH, instant_text, number, shortened
 from monitor.alarms.text import format_value
@@ -69,8 +69,8 @@ def alarm_lines(alarms: Sequence[Alarm], width: int, room: int, *, silent: str =
     room : lines at the most.
     silent : a word that says that the alarms are old; empty when they are not.
     """
-    found = summary(alarms)
-    if not found.stands or room < 1:
+    found = summarize(alarms)
+    if not found.any_active or room < 1:
         return
     heading = f"─ alarms: {found.words}"
     if found.unacknowledged:
@@ -79,7 +79,7 @@ def alarm_lines(alarms: Sequence[Alarm], width: int, room: int, *, silent: str =
         heading += f" ({silent})"
     style = _ALARM_STYLES[Severity.TRIP if found.trips else Severity.WARN]
     yield _cut(Text(f"{heading} ".ljust(width, "─"), style=style), width)
-    for alarm in in_order(alarm for alarm in alarms if alarm.is_annunciated)[: room - 1]:
+    for alarm in sorted_alarms(alarm for alarm in alarms if alarm.is_annunciated)[: room - 1]:
         line = Text(f"{instant_text(alarm.time):>10}  ", style="dim")
         line.append(
             f"{severity_shape(alarm.severity)} {severity_word(alarm.severity)}  ",
@@ -146,7 +146,7 @@ def transfer_lines(transfer: TransferBlock, width: int) -> Iterator[Text]:
 
 def _spread_out(coherence: Samples, count: int) -> NDArray[np.intp]:
     """Return the positions of at most `count` coherent frequencies, evenly spread over those there are."""
-    good = np.flatnonzero(np.nan_to_num(coherence) > COHERENT)
+    good = np.flatnonzero(np.nan_to_num(coherence) > MIN_COHERENCE)
     if len(good) <= count:
         return good
     return good[np.linspace(0, len(good) - 1, count).round().astype(np.intp)]

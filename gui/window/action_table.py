@@ -8,7 +8,7 @@ from functools import partial
 
 from gui.panels.base import Panel
 from gui.panels.catalogue import PANELS
-from gui.sources.processes.catalogue import SimulationOffer
+from gui.sources.processes.catalogue import SimulationEntry
 
 N_LAYOUTS = 9
 """Layouts that have a shortcut."""
@@ -54,7 +54,7 @@ def plain_text(text: str) -> str:
     return text.replace("&&", "\0").replace("&", "").replace("\0", "&").rstrip("…")
 
 
-def simulation_actions(simulations: Iterable[SimulationOffer]) -> tuple[ActionSpec, ...]:
+def simulation_actions(simulations: Iterable[SimulationEntry]) -> tuple[ActionSpec, ...]:
     """Return an action for every simulation: ``source.simulate.NAME``."""
     return tuple(
         ActionSpec(

@@ -57,7 +57,7 @@ class AlarmBanner(QWidget):
     @property
     def filled(self) -> bool:
         """Whether the background has the colour of the alarm, and not the text."""
-        return self.summary.stands and not self._inverted
+        return self.summary.any_active and not self._inverted
 
     def show_alarms(self, history: History, now: float) -> None:
         """Show the alarms; `now` [s] is the phase of the blinking."""
@@ -105,18 +105,18 @@ class AlarmBanner(QWidget):
             if self._stale:
                 background, colour = theme.invalid, theme.text
             painter.fillRect(self.rect(), QColor(background))
-            if self.summary.stands:
+            if self.summary.any_active:
                 pen = QPen(QColor(level), 4.0, Qt.PenStyle.DashLine if self._stale else Qt.PenStyle.SolidLine)
                 painter.setPen(pen)
                 painter.drawRect(QRectF(self.rect()).adjusted(2.0, 2.0, -2.0, -2.0))
             area = QRectF(self.rect()).adjusted(_MARGIN, 0.0, -_MARGIN, 0.0)
-            used = self._write(painter, area, self._counts, colour, bold=self.summary.stands)
+            used = self._write(painter, area, self._counts, colour, bold=self.summary.any_active)
             area.setLeft(area.left() + used + 2.0 * _MARGIN)
             self._write(painter, area, self._details, colour, bold=False)
 
     @property
     def _counts(self) -> str:
-        if self.summary.stands:
+        if self.summary.any_active:
             return self.summary.words
         if not self._has_alarms:
             return "○ this service has no alarms"
@@ -129,7 +129,7 @@ class AlarmBanner(QWidget):
         if first is not None:
             parts += [alarm_line(first), state_text(first)]
         elif self._has_alarms and not self._stale:
-            parts.append(f"{summary.watched} configured")
+            parts.append(f"{summary.configured} configured")
         if summary.shelved:
             parts.append(f"{summary.shelved} shelved")
         return ", ".join(filter(None, parts)).replace("known:,", "known:")

@@ -22,7 +22,7 @@ from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View
 from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.playback import PlaySimulation
-from gui.sources.processes.session import Source
+from gui.sources.processes.session import SourceSpec
 from gui.window.action_table import ACTIONS, simulation_actions
 from gui.window.actions import Actions
 from gui.window.bindings import bind_panels, bind_replay, bind_view, seek
@@ -123,7 +123,7 @@ class Program(QObject):
         )
         sessions.ready.connect(self._connect)
         sessions.progress.connect(self._show_progress)
-        self.sources.told.connect(self.notify)
+        self.sources.notified.connect(self.notify)
         self.sources.opened.connect(self._show_model)
         sessions.changed.connect(self._show_session)
         self.sources.opener.progress.connect(self._show_progress)
@@ -162,9 +162,9 @@ class Program(QObject):
             actions.enable(key, session is not None)
         self.exports.set_enabled(session is not None)
 
-    def _show_model(self, source: Source) -> None:
+    def _show_model(self, source: SourceSpec) -> None:
         """Show the reliability panel where a simulation has a model under test."""
-        if isinstance(source, PlaySimulation) and source.judged is not None:
+        if isinstance(source, PlaySimulation) and source.model_under_test is not None:
             self.layouts.show_panel("reliability", "Reliability")
 
     def _save(self) -> None:
@@ -193,7 +193,7 @@ class Program(QObject):
 
     def _look_at(self, time: float) -> None:
         """Show an instant of the rig's clock in the middle of the view."""
-        self.view.look_at(self.connection.history.timeline.x_of(time) + 0.5 * self.view.span)
+        self.view.set_right(self.connection.history.timeline.x_of(time) + 0.5 * self.view.span)
 
     def _show_progress(self, text: str) -> None:
         self.window.waiting_for = text
@@ -204,7 +204,7 @@ class Program(QObject):
         session, player, history = self.sessions.current, self.sessions.player, self.connection.history
         history.halted = player is not None and not player.playing
         if session is not None and self.connection.is_open and history.health is not None:
-            session.watched()
+            session.on_client_connected()
         if self.connection.failed:
             self.notify("error", self.connection.failed)
             # a service that was connected keeps running

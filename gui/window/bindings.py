@@ -34,7 +34,7 @@ def bind_view(actions: Actions, view: View) -> None:
             "view.span_all": view.show_all,
         },
     )
-    view.moved.connect(lambda: actions["view.pause"].setChecked(not view.following))
+    view.range_changed.connect(lambda: actions["view.pause"].setChecked(not view.following))
 
 
 def bind_replay(actions: Actions, sessions: SessionManager, bar: ReplayBar) -> None:
@@ -86,7 +86,7 @@ def bind_panels(actions: Actions, window: MainWindow, view: View) -> None:
         known = actuators_of(window.connection.history)
         if known:
             at = known.index(view.actuator) if view.actuator in known else -by
-            view.choose(known[(at + by) % len(known)])
+            view.select_actuator(known[(at + by) % len(known)])
 
     actions.connect(
         {

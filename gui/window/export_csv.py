@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from gui.model.history import History
-from gui.model.timeline import Segment, Timeline
+from gui.model.timeline import ClockSegment, DisplayTimeline
 from gui.wording.numbers import instant_text
 from monitor.messages.blocks import Samples
 from monitor.system.files import WriteError, atomic_write
@@ -78,9 +78,9 @@ def tables_in_view(history: History, left: float, right: float) -> tuple[CsvTabl
 def decimated_note(history: History, left: float) -> str:
     """Return which samples after `left` [s of the display] are decimated and not exported; empty if none."""
     signals = history.signals
-    if signals is None or not signals.kept_x > max(left, signals.begin_x):
+    if signals is None or not signals.exact_begin_x > max(left, signals.begin_x):
         return ""
-    since = instant_text(history.timeline.time_at(signals.kept_x))
+    since = instant_text(history.timeline.time_at(signals.exact_begin_x))
     return f"samples before {since} are no longer held at full rate and are not exported"
 
 
@@ -111,7 +111,7 @@ def _free_path(path: Path) -> Path:
     return next(name for name in chain((path,), names) if not os.path.lexists(name))
 
 
-def _runs(timeline: Timeline, left: float, right: float) -> Iterator[list[Segment]]:
+def _runs(timeline: DisplayTimeline, left: float, right: float) -> Iterator[list[ClockSegment]]:
     """Yield the segments in view in groups without a restart between them."""
     in_view = [
         segment

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from PySide6.QtCore import QObject
 
 from gui.model.history import History
-from gui.model.receiver import ReceiverThread, ResultLink
+from gui.model.receiver import ReceiverThread, ServiceSubscription
 from gui.plots.view import View
 from monitor.messages.requests import Request
 from monitor.transport.zeromq.key_files import keys_of
@@ -61,7 +61,7 @@ class ServiceConnection(QObject):
         """Subscribe to the service at `url`, with the keys in that folder, and begin a new history."""
         self.reset()
         self.url, self.keys = url, keys
-        self._receiver = ReceiverThread(partial(ResultLink.connect, url, signals=True, keys=keys))
+        self._receiver = ReceiverThread(partial(ServiceSubscription.connect, url, signals=True, keys=keys))
 
     def poll(self) -> bool:
         """Add the messages received since the last call to the history; return whether there were any."""

@@ -9,7 +9,7 @@ from itertools import takewhile
 import msgspec
 from PySide6.QtCore import QObject, Qt
 
-from gui.model.timeline import Timeline
+from gui.model.timeline import DisplayTimeline
 from gui.panels.alarm_list import AlarmList
 from gui.panels.events import EventsPanel
 from gui.window.actions import Actions
@@ -41,7 +41,7 @@ class AlarmController(QObject):
         super().__init__(window)
         self._window, self._notify, self._show_list = window, notify, show_list
         self._requests = RequestSender[AlarmRequest](window.connection)
-        self._list.asked.connect(self._send)
+        self._list.requested.connect(self._send)
         window.alarm_banner.clicked.connect(self.present)
         actions["alarm.list"].triggered.connect(self.present)
         actions["alarm.acknowledge_all"].triggered.connect(self._acknowledge_all)
@@ -61,7 +61,7 @@ class AlarmController(QObject):
         dock.show()
         # it may be behind another tab
         dock.raise_()
-        self._list.view.choose_first()
+        self._list.view.select_first()
         self._list.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def close(self) -> None:
@@ -69,7 +69,7 @@ class AlarmController(QObject):
         self._requests.close(_LINGER)
 
     def _acknowledge_all(self) -> None:
-        self._list.ask_all()
+        self._list.acknowledge_all_alarms()
 
     def _send(self, request: AlarmRequest) -> None:
         request = msgspec.structs.replace(request, by=self._list.operator or user_name())
@@ -118,7 +118,7 @@ class NoteController(QObject):
         self._requests = RequestSender[str](window.connection)
         self._unsaved: deque[str] = deque(maxlen=_MAX_UNSAVED)
         actions["note.add"].triggered.connect(self.ask)
-        window.dock_area.panel(EventsPanel).note_wanted.connect(self.ask)
+        window.dock_area.panel(EventsPanel).note_requested.connect(self.ask)
         window.note_bar.written.connect(self._send)
         window.ticked.connect(self._read_answers)
 
@@ -167,7 +167,7 @@ class NoteController(QObject):
         self._notify("error", f"note not saved: {why}; the next note begins with its text")
 
 
-def _require_newest_epoch(timeline: Timeline, instant: float) -> None:
+def _require_newest_epoch(timeline: DisplayTimeline, instant: float) -> None:
     """Raise ValueError where the rig has restarted since `instant`: a note belongs to the current epoch."""
     segments = timeline.segments
     newest = [*takewhile(lambda segment: segment.epoch == timeline.epoch, reversed(segments))]

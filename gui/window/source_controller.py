@@ -14,9 +14,9 @@ from gui.sources.opening.connect_dialog import ConnectDialog
 from gui.sources.opening.first_page import recent_files
 from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue
-from gui.sources.processes.child_process import finish
+from gui.sources.processes.child_process import finish_all
 from gui.sources.processes.playback import PlayFile, PlaySimulation
-from gui.sources.processes.session import ConnectToService, ServeRig, SessionManager, Source
+from gui.sources.processes.session import ConnectToService, ServeRig, SessionManager, SourceSpec
 from gui.window.actions import Actions
 from gui.window.launch import LaunchOptions
 from gui.window.window import MainWindow
@@ -38,11 +38,11 @@ class SourceController(QObject):
     Signals
     -------
     opened : the source.
-    told : level and text of a message.
+    notified : level and text of a message.
     """
 
     opened = Signal(object)
-    told = Signal(str, str)
+    notified = Signal(str, str)
 
     def __init__(
         self, window: MainWindow, actions: Actions, offers: Catalogue, store: QSettings, service_file: Path
@@ -51,15 +51,15 @@ class SourceController(QObject):
         self._window, self._actions, self._offers, self._store = window, actions, offers, store
         self._service_file = service_file
         self.sessions = SessionManager(self)
-        self.sessions.told.connect(self.told)
-        self.source: Source | None = None
+        self.sessions.notified.connect(self.notified)
+        self.source: SourceSpec | None = None
         # they are for the first source that is opened
         self._options: LaunchOptions | None = None
         self._question: QMessageBox | None = None
         self._pending: Callable[[], None] | None = None
         self.opener = Opener(window, store, offers, window.theme)
         self.opener.opened.connect(self.open)
-        self.opener.told.connect(self.told)
+        self.opener.notified.connect(self.notified)
         self.opener.failed.connect(self._fail)
         window.start_page.chosen.connect(self.open)
         window.start_page.browse.connect(self.opener.ask)
@@ -108,11 +108,11 @@ class SourceController(QObject):
         elif options.simulation:
             self.simulate(options.simulation, options.replay_options)
 
-    def open(self, source: Source) -> None:
+    def open(self, source: SourceSpec) -> None:
         """Open a source; where that ends the recording of a rig, the user is asked first."""
         self._confirm(lambda: self._open(source))
 
-    def _open(self, source: Source) -> None:
+    def _open(self, source: SourceSpec) -> None:
         options = self._options_of(source)
         if isinstance(source, ServeRig | PlayFile | PlaySimulation):
             config = Path(options.config) if options.config else self._service_file
@@ -129,7 +129,7 @@ class SourceController(QObject):
         """Play a simulation, and validate its model if it has one; `words` are options of `synchroscope replay`."""
         offer = self._offers.simulation(name)
         if offer is not None:
-            self.open(PlaySimulation(offer.name, offer.judged, words))
+            self.open(PlaySimulation(offer.name, offer.model_under_test, words))
 
     def disconnect_source(self) -> None:
         """Close the source; where that ends the recording of a rig, the user is asked first."""
@@ -141,11 +141,11 @@ class SourceController(QObject):
 
     def finish(self) -> None:
         """Stop reading files, at the end of the program."""
-        reading = self.opener.workers
+        reading = self.opener.processes
         self.opener.stop()
-        finish(reading, _DESCRIBE_TIMEOUT)
+        finish_all(reading, _DESCRIBE_TIMEOUT)
 
-    def _options_of(self, source: Source) -> LaunchOptions:
+    def _options_of(self, source: SourceSpec) -> LaunchOptions:
         """Return the options of the command line if they are for `source`, and else none."""
         options, self._options = self._options, None
         if options is None:
@@ -213,7 +213,7 @@ class SourceController(QObject):
         dialog.open()
 
     def _fail(self, why: str) -> None:
-        self.told.emit("error", why)
+        self.notified.emit("error", why)
 
     def _open_dropped(self, path: str) -> None:
         if self._actions["file.open"].isEnabled():

@@ -47,14 +47,14 @@ class ViewBar(QToolBar):
         self._actuators.setAccessibleName("actuator")
         self._actuators.setToolTip("Actuator of the panels that show a single one (Ctrl+Up, Ctrl+Down)")
         self._actuators.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self._actuators.textActivated.connect(view.choose)
+        self._actuators.textActivated.connect(view.select_actuator)
         for box in (self._spans, self._actuators):
             # a click does not move the focus: Space and Left are shortcuts of the view
             box.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._actuator_widgets: list[QAction] = []
         self._title = PlainLabel()
-        view.moved.connect(self.refresh)
-        view.chosen.connect(self._choose)
+        view.range_changed.connect(self.refresh)
+        view.actuator_changed.connect(self._choose)
         self.refresh()
 
     def fill(self, actions: Actions) -> None:
@@ -87,7 +87,7 @@ class ViewBar(QToolBar):
         self._actuators.addItems(list(names))
         self._actuators.setEnabled(len(names) > 1)
         if names and self._view.actuator not in names:
-            self._view.choose(names[0])
+            self._view.select_actuator(names[0])
         self._choose()
 
     def apply_theme(self, theme: Theme) -> None:

@@ -83,7 +83,7 @@ class MainWindow(QMainWindow):
         self._generation: int | None = None
         self._stale = True
         self._last_drawn = -_IDLE_REFRESH_INTERVAL
-        for changed in (view.moved, view.pointed, view.chosen, self.dock_area.uncovered):
+        for changed in (view.range_changed, view.cursor_changed, view.actuator_changed, self.dock_area.uncovered):
             changed.connect(self.redraw)
         self.dock_area.failed.connect(self._report_failure)
         self._timer = QTimer(self)

@@ -141,11 +141,13 @@ def begin(qtbot, store):
 @pytest.fixture
 def fed(monkeypatch, begin):
     """Start the program on a service that is played by the test, with a clock of the test's own."""
-    from gui.model.receiver import ResultLink
+    from gui.model.receiver import ServiceSubscription
     from tests.gui.hands import Played
 
     played = Played()
-    monkeypatch.setattr(ResultLink, "connect", lambda url, signals, keys: ResultLink(played, played.clock))
+    monkeypatch.setattr(
+        ServiceSubscription, "connect", lambda url, signals, keys: ServiceSubscription(played, played.clock)
+    )
 
     def start(**opening):
         hands = begin(connect="tcp://127.0.0.1:1", **opening)

@@ -76,9 +76,9 @@ class Hands:
         return [notice.line for notice in self.window.notification_bar.log.entries]
 
     @property
-    def faces(self) -> dict[str, str]:
+    def tile_texts(self) -> dict[str, str]:
         """What the tiles say."""
-        return {tile.face.name: tile.face.text for tile in self.window.dock_area.panel(TilesPanel)._board.tiles}
+        return {tile.content.name: tile.content.text for tile in self.window.dock_area.panel(TilesPanel)._grid.tiles}
 
     @property
     def strip(self) -> str:

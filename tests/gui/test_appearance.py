@@ -59,14 +59,14 @@ def test_settings_are_taken_checked_and_remembered(begin, store):
 def test_limits_are_on_the_tiles(fed, hybrid_arrivals):
     hands = fed()
     hands.played.say(*hybrid_arrivals[:100])
-    hands.until(lambda: "north" in hands.faces and "delay —" not in hands.faces["north"])
+    hands.until(lambda: "north" in hands.tile_texts and "delay —" not in hands.tile_texts["north"])
     dialog = settings(hands)
-    assert "over limit (trip)" not in hands.faces["north"]
+    assert "over limit (trip)" not in hands.tile_texts["north"]
     enter(hands, dialog, "limits", "delay_warn", "")
     enter(hands, dialog, "limits", "delay_trip", "0.001")
     hands.click(dialog.ok)
     hands.key("Space")
-    hands.until(lambda: "over limit (trip): delay" in hands.faces["north"])
+    hands.until(lambda: "over limit (trip): delay" in hands.tile_texts["north"])
 
 
 def test_the_service_s_settings_are_written_for_its_next_start(begin):
@@ -175,7 +175,7 @@ def test_the_operator_changes_nothing(fed, hybrid_arrivals, tmp_path):
 
     hands = fed()
     hands.played.say(*hybrid_arrivals[:20])
-    hands.until(lambda: len(hands.faces) == 3)
+    hands.until(lambda: len(hands.tile_texts) == 3)
     actions = hands.program.actions
     hands.key("N")
     hands.type("half a no")
@@ -188,12 +188,12 @@ def test_the_operator_changes_nothing(fed, hybrid_arrivals, tmp_path):
     hands.key("N")
     assert not hands.window.note_bar.isVisible()
     # nor by the button of a panel, nor by a file that is let fall on it
-    hands.window.dock_area.panels["events"].note_wanted.emit()
+    hands.window.dock_area.panels["events"].note_requested.emit()
     assert not hands.window.note_bar.isVisible()
     drop(hands.window, tmp_path)
     hands.ticks(3)
     assert hands.notices == []
-    assert hands.program.sources.opener.workers == ()
+    assert hands.program.sources.opener.processes == ()
     hands.key("Space")
     assert not hands.view.following
     assert not hands.window.view_bar.isVisible()

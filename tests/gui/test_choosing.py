@@ -9,12 +9,12 @@ import pytest
 from PySide6.QtWidgets import QMessageBox
 
 from gui.sources.processes.playback import PlayFile, PlaySimulation
-from gui.sources.processes.session import ServeRig, Session
+from gui.sources.processes.session import ServeRig, SourceSession
 
 RIG = ServeRig(connect="tcp://rig:5555", record="runs/")
 
 
-class PlayedSession(Session):
+class PlayedSession(SourceSession):
     """Ready at once, without a process."""
 
     def start(self):

@@ -51,7 +51,7 @@ def test_a_panel_is_exported_as_svg_with_its_text(shown, tmp_path):
     export(shown, "Ctrl+Shift+V", "Tiles", path)
     root = ElementTree.parse(path).getroot()
     text = "".join(root.itertext())
-    for name in shown.faces:
+    for name in shown.tile_texts:
         assert name in text
     assert "delay" in text
     assert "ms" in text

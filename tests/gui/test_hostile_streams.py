@@ -228,7 +228,7 @@ def test_a_window_tells_what_cannot_be_drawn_and_how_the_service_is(fed, hybrid_
     panel = hands.window.dock_area.panel(HistoriesPanel)
     monkeypatch.setattr(panel, "refresh", fail)
     hands.played.say(*hybrid_arrivals[:50])
-    hands.until(lambda: "receiving" in hands.strip and "ms" in hands.faces.get("north", ""))
+    hands.until(lambda: "receiving" in hands.strip and "ms" in hands.tile_texts.get("north", ""))
     told = f"{panel.title}: cannot be drawn (OverflowError: too large)"
     assert [line for line in hands.notices if told in line] == [f"■ error: {told}"]
 

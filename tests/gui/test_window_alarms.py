@@ -68,7 +68,7 @@ def test_an_alarm_is_seen_acknowledged_by_a_key_and_returns(live, rig):
     live.ticks()
     assert live.window.windowTitle().startswith("(WARN 1) ")
     assert "▲ WARN 1" in live.strip
-    live.until(lambda: "▲ WARN: delay (FDB) 30 ms" in live.faces["south"])
+    live.until(lambda: "▲ WARN: delay (FDB) 30 ms" in live.tile_texts["south"])
     assert any("▲ WARN south delay (FDB)" in text and text.endswith("unacknowledged") for text in live.events)
     # nothing has moved to make room for it
     assert live.window.dock_area.mapTo(live.window, live.window.dock_area.rect().topLeft()) == top
@@ -137,7 +137,7 @@ def test_nothing_is_asked_in_operator_mode(live, rig):
     assert live.window.alarm_banner.height() > 1.5 * height
     asked = []
     alarms = live.window.dock_area.panel(EventsPanel).alarms
-    alarms.asked.connect(asked.append)
+    alarms.requested.connect(asked.append)
     live.key("Ctrl+Shift+A")
     for keys in ("A", "Return", "Shift+A", "Shift+S", "R"):
         live.key(keys)

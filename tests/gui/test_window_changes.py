@@ -17,45 +17,47 @@ def watched(begin, service, rig):
     hands = begin(connect=service.url)
     hands.until(lambda: hands.history.health is not None)
     rig.move(3.0)
-    hands.until(lambda: "delay 25.0 ms" in hands.faces.get("south", ""))
+    hands.until(lambda: "delay 25.0 ms" in hands.tile_texts.get("south", ""))
     return hands
 
 
 def test_a_service_that_falls_silent_leaves_no_number_on_the_tiles(fed, hybrid_arrivals):
     hands = fed()
     hands.played.say(*hybrid_arrivals[:100])
-    hands.until(lambda: hands.faces and "ms" in hands.faces["north"] and DASHES not in hands.faces["north"])
+    hands.until(
+        lambda: hands.tile_texts and "ms" in hands.tile_texts["north"] and DASHES not in hands.tile_texts["north"]
+    )
     end = hands.history.end_x
     hands.played.now += 10.0
-    hands.until(lambda: all(DASHES in face for face in hands.faces.values()))
-    assert all("no data" in face for face in hands.faces.values())
+    hands.until(lambda: all(DASHES in content for content in hands.tile_texts.values()))
+    assert all("no data" in content for content in hands.tile_texts.values())
     assert "▲ no data from the service" in hands.strip
     # what has been stays to be looked at
     hands.key("Space")
-    hands.until(lambda: all(DASHES not in face for face in hands.faces.values()))
-    assert all("at " in face for face in hands.faces.values())
+    hands.until(lambda: all(DASHES not in content for content in hands.tile_texts.values()))
+    assert all("at " in content for content in hands.tile_texts.values())
     hands.key("Home")
-    hands.until(lambda: all(DASHES in face for face in hands.faces.values()))
+    hands.until(lambda: all(DASHES in content for content in hands.tile_texts.values()))
     hands.played.say(*hybrid_arrivals[100:200])
     hands.until(lambda: hands.history.end_x > end + 1.0)
-    hands.until(lambda: all(DASHES not in face for face in hands.faces.values()))
+    hands.until(lambda: all(DASHES not in content for content in hands.tile_texts.values()))
 
 
 def test_results_that_stop_while_the_service_speaks_are_stale(fed, hybrid_arrivals):
     hands = fed()
     hands.played.say(*hybrid_arrivals[:100])
-    hands.until(lambda: hands.faces and DASHES not in hands.faces["north"])
+    hands.until(lambda: hands.tile_texts and DASHES not in hands.tile_texts["north"])
     hands.played.now += 10.0
     alone = replace(hybrid_arrivals[99], signals=(), results=(), events=(), transfer=None, order=())
     hands.played.say(alone)
-    hands.until(lambda: all(DASHES in face and "stale" in face for face in hands.faces.values()))
+    hands.until(lambda: all(DASHES in content and "stale" in content for content in hands.tile_texts.values()))
     hands.until(lambda: "▲ stale" in hands.strip)
 
 
 def test_dead_transducers_show_no_number_and_a_gap_in_the_curve(watched, rig):
     rig.move(1.5, invalid=True)
-    watched.until(lambda: DASHES in watched.faces["north"])
-    assert "delay 25.0 ms" in watched.faces["south"]
+    watched.until(lambda: DASHES in watched.tile_texts["north"])
+    assert "delay 25.0 ms" in watched.tile_texts["south"]
     signals = watched.history.signals
     index = np.arange(rig.sent)
     expected = samples_of(("north", "south"), index)
@@ -63,7 +65,7 @@ def test_dead_transducers_show_no_number_and_a_gap_in_the_curve(watched, rig):
     watched.until(lambda: signals.end_x > rig.sent / RATE - 1.5 / RATE)
     np.testing.assert_array_equal(signals.samples(0.0, 10.0)[1], expected)
     rig.move(1.5)
-    watched.until(lambda: "delay 10.0 ms" in watched.faces["north"])
+    watched.until(lambda: "delay 10.0 ms" in watched.tile_texts["north"])
 
 
 def test_a_service_that_dies_and_comes_back_with_other_channels(watched, service, rig):
@@ -81,7 +83,7 @@ def test_a_service_that_dies_and_comes_back_with_other_channels(watched, service
     def known() -> bool:
         # a rig moves on: what comes before the window has subscribed again is not for it
         rig.move(0.1)
-        return list(watched.faces) == ["south"] and "delay 25.0 ms" in watched.faces["south"]
+        return list(watched.tile_texts) == ["south"] and "delay 25.0 ms" in watched.tile_texts["south"]
 
     watched.until(known)
     watched.until(lambda: [row.name for row in watched.stack.rows] == ["south"])
@@ -98,14 +100,14 @@ def test_a_rig_that_starts_again_goes_on_on_the_same_axis(watched, rig):
     watched.until(lambda: watched.history.end_x > end + 2.9)
     watched.until(lambda: any("restart" in text for text in watched.events))
     assert watched.history.generation == generation
-    watched.until(lambda: "delay 10.0 ms" in watched.faces["north"])
+    watched.until(lambda: "delay 10.0 ms" in watched.tile_texts["north"])
     assert [segment.epoch for segment in watched.history.timeline.segments] == [1, 2]
     # in the break there is nothing to read
     first, second = watched.history.timeline.segments
     assert second.x_begin > first.x_end
     watched.view.pin(0.5 * (first.x_end + second.x_begin))
-    watched.until(lambda: "in a break" in watched.faces["north"])
-    assert DASHES in watched.faces["north"]
+    watched.until(lambda: "in a break" in watched.tile_texts["north"])
+    assert DASHES in watched.tile_texts["north"]
 
 
 def test_no_tick_waits(fed, hybrid_arrivals, monkeypatch):

@@ -21,14 +21,14 @@ def live(begin, service, rig):
     hands = begin(connect=service.url)
     hands.until(lambda: hands.history.health is not None)
     rig.move(8.0)
-    hands.until(lambda: hands.history.end_x > 7.9 and "phase" in hands.faces.get("south", ""))
+    hands.until(lambda: hands.history.end_x > 7.9 and "phase" in hands.tile_texts.get("south", ""))
     hands.key("1")
     return hands
 
 
 def test_values_appear(live):
     for name, delay in DELAY.items():
-        live.until(lambda name=name, delay=delay: f"delay {1e3 * delay:.1f} ms" in live.faces[name])
+        live.until(lambda name=name, delay=delay: f"delay {1e3 * delay:.1f} ms" in live.tile_texts[name])
     assert not live.first_page
     assert "● receiving" in live.strip
     assert live.window.view_bar._state.text() == "● live"
@@ -81,9 +81,9 @@ def test_the_mouse_scrubs_zooms_and_pins(live):
     place = viewport.rect().center() + QPoint(50, 0)
     live.click(viewport, place)
     assert live.view.pinned == pytest.approx(live.stack.scale().x(place.x()))
-    live.until(lambda: "at " in live.faces["north"])
+    live.until(lambda: "at " in live.tile_texts["north"])
     # what stands there is of that instant, and the rig was as late then
-    assert "delay 10.0 ms" in live.faces["north"]
+    assert "delay 10.0 ms" in live.tile_texts["north"]
     live.key("Home")
     assert live.view.pinned is None
     assert live.view.following

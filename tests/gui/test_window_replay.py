@@ -78,7 +78,7 @@ def test_a_table_is_opened_steered_and_left_by_keys(begin, warm_kernels, table):
     hands.window.activateWindow()
     hands.until(hands.window.isActiveWindow)
     # what the windows need has come before it: there are values at that instant
-    hands.until(lambda: any("delay 20.0 ms" in face for face in hands.faces.values()))
+    hands.until(lambda: any("delay 20.0 ms" in text for text in hands.tile_texts.values()))
     timeline = hands.window.replay_bar.timeline
     place = timeline.picture.x_of(45.0)
     hands.click(timeline, QPoint(round(place), timeline.height() // 2))
@@ -101,7 +101,7 @@ def test_the_demonstration_is_a_click_away(begin, warm_kernels):
     hands = begin()
     hands.click(hands.window.start_page.demonstration)
     assert not hands.first_page
-    hands.until(lambda: "waiting" not in hands.strip and len(hands.faces) == 3)
+    hands.until(lambda: "waiting" not in hands.strip and len(hands.tile_texts) == 3)
     hands.until(lambda: hands.history.end_x > 0.3)
     hands.until(lambda: hands.program.sessions.player is not None)
     assert hands.window.replay_bar.isVisible()

@@ -10,16 +10,16 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPaintEngine, QPainter, 
 
 from gui.widgets.painting import painting_on
 
-_MOST = 4096
-_known: dict[tuple[str, str], float] = {}
+_MAX_TEXTS = 4096
+_widths: dict[tuple[str, str], float] = {}
 
 
 class TextMetrics:
-    """Widths and the height of what is written in one font.
+    """Widths and line height of texts in one font.
 
     Parameters
     ----------
-    font : with its features and its size.
+    font : with its features and size.
     """
 
     def __init__(self, font: QFont) -> None:
@@ -28,55 +28,55 @@ class TextMetrics:
 
     @property
     def height(self) -> float:
-        """Pixels of a line."""
+        """Line height, px."""
         return self._metrics.height()
 
     def width(self, text: str) -> float:
-        """Return how many pixels a text takes."""
+        """Return the width of a text, px."""
         key = self._key, text
-        found = _known.get(key)
+        found = _widths.get(key)
         if found is None:
-            if len(_known) >= _MOST:
-                _known.clear()
-            found = _known[key] = self._metrics.horizontalAdvance(text)
+            if len(_widths) >= _MAX_TEXTS:
+                _widths.clear()
+            found = _widths[key] = self._metrics.horizontalAdvance(text)
         return found
 
 
-_ALIKE = 1e-3  # pixels of the device
+_PIXEL_TOLERANCE = 1e-3  # px of the device
 
 DrawFunction = Callable[[QPainter, QRectF], None]
-"""Draws a piece with a painter into a box."""
+"""Draws with a painter into a box."""
 
 
 class PixmapCache:
-    """Pieces by the places they have in a picture, each kept until it shows something else."""
+    """Cached pixmaps of parts of a picture, each valid until its content changes."""
 
     def __init__(self) -> None:
         self._pixmaps: dict[Hashable, tuple[object, QPixmap]] = {}
 
     def clear(self) -> None:
-        """Redraw all next time."""
+        """Drop all pixmaps."""
         self._pixmaps.clear()
 
     def draw(
         self, painter: QPainter, place: Hashable, shows: object, box: QRectF, background: QColor, draw: DrawFunction
     ) -> None:
-        """Draw a piece into a box, from memory where it is the same.
+        """Draw a part into a box, from its pixmap where the content is unchanged.
 
         Parameters
         ----------
-        place : one that no other piece has.
-        shows : of two that are equal, and in boxes of one size, the pictures are the same.
-        background : what the piece is drawn on.
+        place : key of the part.
+        shows : its content; equal content in boxes of equal size gives equal pixmaps.
+        background : filled before drawing.
         """
         if painter.paintEngine().type() is not QPaintEngine.Type.Raster:
-            # what is written to a file is drawn, not copied
+            # vector output is drawn, not copied
             draw(painter, box)
             return
         ratio = painter.device().devicePixelRatioF()
         at = painter.deviceTransform().map(box.topLeft())
-        # on a screen with one and a half pixels a pixel, a box may begin within one; copies begin with one
-        off = QPointF(*((place - math.floor(place + _ALIKE)) / ratio for place in (at.x(), at.y())))
+        # with a fractional device pixel ratio a box may begin within a device pixel; a pixmap cannot
+        off = QPointF(*((place - math.floor(place + _PIXEL_TOLERANCE)) / ratio for place in (at.x(), at.y())))
         font = painter.font()
         wanted = shows, background.rgba(), font, ratio, box.size(), round(off.x(), 3), round(off.y(), 3)
         known = self._pixmaps.get(place)
@@ -93,24 +93,24 @@ class PixmapCache:
 
 
 class BackgroundCache:
-    """The picture under the cursors, redrawn only when something in it changes or the screen's resolution does."""
+    """Cached picture under the cursors, redrawn when it is invalidated or the device pixel ratio changes."""
 
     def __init__(self) -> None:
         self._pixmap: QPixmap | None = None
 
     def invalidate(self) -> None:
-        """Draw it again next time."""
+        """Redraw the picture next time."""
         self._pixmap = None
 
     def draw(self, painter: QPainter, size: QSize, ratio: float, draw: Callable[[QPainter], None]) -> None:
-        """Copy the picture, or draw it with `draw` first.
+        """Copy the picture; where it is invalid, draw it with `draw` first.
 
         Parameters
         ----------
-        ratio : pixels of the device to those of the widget.
+        ratio : device pixel ratio.
         """
         if painter.paintEngine().type() is not QPaintEngine.Type.Raster:
-            # what is written to a file is drawn, not copied
+            # vector output is drawn, not copied
             draw(painter)
             return
         if self._pixmap is None or self._pixmap.devicePixelRatio() != ratio:
@@ -119,6 +119,6 @@ class BackgroundCache:
             with painting_on(picture) as inner:
                 inner.setFont(painter.font())
                 draw(inner)
-            # only what was finished is kept
+            # only a finished picture is stored
             self._pixmap = picture
         painter.drawPixmap(0, 0, self._pixmap)

@@ -1,4 +1,4 @@
-"""Draw curves and bands: polylines where there is room, a raster image of min/max columns where there is none."""
+"""Draw curves and bands: polylines, or a raster image of min/max columns where samples share pixels."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from gui.plots.time.axis import TimeScale
 from gui.plots.time.rows import Trace
 from monitor.messages.blocks import Samples
 
-# pixels beyond which nothing is seen, near enough to zero for every painter
+# px; larger coordinates are clipped, which painters cannot handle
 _FAR = 1e5
 _DASH = 5.0
-_AT_EDGE = 1e-3  # pixels by which a point at the edge may be off
+_EDGE_TOLERANCE = 1e-3  # px
 
 
 @dataclass(frozen=True, slots=True)
 class ValueScale:
-    """The values [low, high] on `height` pixels below the pixel `top`."""
+    """Linear scale from values [low, high] to `height` px below the pixel `top`."""
 
     low: float
     high: float
@@ -31,12 +31,12 @@ class ValueScale:
     height: float
 
     def pixels(self, values: Samples) -> Samples:
-        """Return where values stand, NaN for NaN."""
+        """Return the pixels of values, NaN for NaN."""
         scaled = (self.high - values) * (self.height / (self.high - self.low)) + self.top
         return np.clip(scaled, -_FAR, _FAR)
 
     def pixel(self, value: float) -> float:
-        """Return where a value stands."""
+        """Return the pixel of a value."""
         return self.top + (self.high - value) * self.height / (self.high - self.low)
 
     def value(self, pixel: float) -> float:
@@ -45,13 +45,13 @@ class ValueScale:
 
 
 def runs(known: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return where consecutive True begin and end."""
+    """Return begin and end of each run of True."""
     steps = np.flatnonzero(np.diff(known, prepend=False, append=False))
     return list(zip(steps[::2].tolist(), steps[1::2].tolist(), strict=True))
 
 
 class PixelColumns:
-    """Which buckets share a column of pixels.
+    """Assignment of buckets to columns of pixels.
 
     Parameters
     ----------
@@ -71,16 +71,16 @@ class PixelColumns:
         self.width[-1] = max(1.0, pixels[-1] - self.left[-1])
 
     def heights(self, trace: Trace, values: ValueScale) -> tuple[Samples, Samples]:
-        """Return where a curve begins and ends, (n_columns,) whole pixels each; NaN where it is not.
+        """Return top and bottom of a curve in each column, (n_columns,) whole pixels; NaN where there is no value.
 
-        A column that does not meet the one before is made longer until it does, so that a steep curve has no holes.
+        A column that does not touch the previous one is extended, so that a steep curve has no gaps.
         """
         low, high = trace.low, trace.high
         if len(self._first) < len(low):
             low, high = np.fmin.reduceat(low, self._first), np.fmax.reduceat(high, self._first)
         top = np.floor(values.pixels(high))
         bottom = np.floor(values.pixels(low)) + 1.0
-        # fmin and fmax leave out neighbours that are not there, and what is not there stays so
+        # fmin and fmax ignore a NaN neighbour; NaN columns remain NaN
         reached_top, reached_bottom = np.fmin(top[1:], bottom[:-1]), np.fmax(bottom[1:], top[:-1])
         unknown = np.isnan(top[1:])
         reached_top[unknown] = reached_bottom[unknown] = np.nan
@@ -89,25 +89,25 @@ class PixelColumns:
 
 
 class CurvePainter:
-    """Draw traces with a painter; keeps what a drawing needs from one to the next.
+    """Draw traces with a painter.
 
     Parameters
     ----------
-    painter : clipped to where curves may be.
+    painter : clipped to the plot.
     time, values : the scales.
-    smooth : lines are antialiased, which takes longer; columns of pixels never are.
+    smooth : lines are antialiased, which is slower; min/max columns never are.
     """
 
     def __init__(self, painter: QPainter, time: TimeScale, values: ValueScale, *, smooth: bool = False) -> None:
         self._painter, self._time, self._values, self._smooth = painter, time, values, smooth
 
     def curve(self, trace: Trace, colour: QColor, *, dashed: bool = False, width: float = 1.0) -> None:
-        """Draw a line through rows, or columns where rows share pixels."""
+        """Draw a line through exact rows, or else min/max columns."""
         if not len(trace.low):
             return
         if trace.exact:
             pen = QPen(colour, width)
-            # thin lines only: wide or round ones cost three times as much
+            # thin lines only: wide ones cost three times as much
             pen.setCosmetic(True)
             if dashed:
                 pen.setDashPattern([4.0, 3.0])
@@ -123,7 +123,7 @@ class CurvePainter:
         top, bottom = pixels.heights(trace, self._values)
         found = np.column_stack([pixels.left, top, pixels.width, bottom - top])[~np.isnan(top)]
         if dashed:
-            # by absolute position, so that the dashes move along with the curve
+            # by absolute position, so that the dashes scroll with the curve
             start = self._time.pixel(0.0)
             found = found[np.floor((found[:, 0] - start) / _DASH) % 2.0 == 0.0]
         rectangles = internals.PrimitiveArray(QRectF, 4)
@@ -132,7 +132,7 @@ class CurvePainter:
         self._painter.drawRects(*rectangles.drawargs())
 
     def band(self, trace: Trace, colour: QColor) -> None:
-        """Fill what lies between low and high."""
+        """Fill the area between low and high."""
         self._painter.setPen(Qt.PenStyle.NoPen)
         self._painter.setBrush(colour)
         x = self._time.pixels(trace.centers)
@@ -153,16 +153,16 @@ class CurvePainter:
             if end - begin > 1:
                 self._painter.drawPolyline(_polygon(x[begin:end], y[begin:end]))
             else:
-                # a value alone is a dot, not nothing
+                # a single value is drawn as a dot
                 self._painter.drawPolyline(_polygon(x[begin] + np.array([-1.0, 1.0]), np.repeat(y[begin], 2)))
 
     def _reaching(self, x: Samples) -> slice:
         """Return the points from the last one left of the picture to the first one right of it.
 
-        What comes beyond later must not change a picture that stands, not even where a smooth line ends.
+        Later points must not change a paused picture, not even where an antialiased line ends.
         """
         left, right = self._time.begin, self._time.begin + self._time.width
-        first, last = np.searchsorted(x, (left + _AT_EDGE, right - _AT_EDGE))
+        first, last = np.searchsorted(x, (left + _EDGE_TOLERANCE, right - _EDGE_TOLERANCE))
         return slice(max(0, int(first) - 1), int(last) + 1)
 
 
@@ -174,27 +174,27 @@ def _polygon(x: Samples, y: Samples) -> QPolygonF:
     return polygon
 
 
-_TALLEST = 32_000
+_MAX_HEIGHT = 32_000
 
 
 class ColumnsImage:
-    """A picture of curves on nothing, the later over the earlier.
+    """Indexed image of curves on a transparent background, later ones over earlier ones.
 
     Parameters
     ----------
-    width, height : pixels of the device.
-    ratio : of these to those that a painter counts in.
+    width, height : px of the device.
+    ratio : device pixel ratio.
     """
 
     def __init__(self, width: int, height: int, ratio: float = 1.0) -> None:
-        self._width, self._height, self._ratio = width, min(height, _TALLEST), ratio
-        # lines of a picture begin at multiples of four bytes
+        self._width, self._height, self._ratio = width, min(height, _MAX_HEIGHT), ratio
+        # scan lines of an image are aligned to four bytes
         self._numbers = np.zeros((self._height, -(-width // 4) * 4), dtype=np.uint8)
         self._rows = np.arange(self._height, dtype=np.int16)[:, np.newaxis]
         self._colours: list[int] = [0]
 
     def add(self, pixels: PixelColumns, heights: tuple[Samples, Samples], colour: QColor) -> None:
-        """Put a curve over those that are there."""
+        """Add a curve over the previous ones."""
         number = np.uint8(len(self._colours))
         self._colours.append(colour.rgba())
         top, bottom = self._spread(pixels, *heights)
@@ -202,7 +202,7 @@ class ColumnsImage:
         np.maximum(self._numbers, inside.view(np.uint8) * number, out=self._numbers)
 
     def image(self) -> QImage:
-        """Return it; it lives no longer than this object."""
+        """Return the image, which refers to memory of this object."""
         stride = self._numbers.shape[1]
         made = QImage(self._numbers.data, self._width, self._height, stride, QImage.Format.Format_Indexed8)
         made.setColorTable(self._colours)
@@ -212,10 +212,10 @@ class ColumnsImage:
     def _spread(
         self, pixels: PixelColumns, top: Samples, bottom: Samples
     ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-        """Return (width,) where the curve begins and ends in each column of pixels; nowhere where it is not."""
+        """Return top and bottom, (width,), of the curve in each column of pixels; an empty range where it is NaN."""
         n = self._numbers.shape[1]
         begin, end = np.full(n, self._height, dtype=np.int16), np.full(n, -1, dtype=np.int16)
-        # on a fine screen a line is as thick as on another one
+        # on a high-resolution screen a line has the same thickness
         thicker = max(0, round(self._ratio) - 1)
         known = ~np.isnan(top)
         top = np.where(known, np.clip(top, -1, self._height), self._height).astype(np.int16)

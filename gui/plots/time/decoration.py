@@ -1,4 +1,4 @@
-"""Draw what curves stand on: ground, grid, value and time axis, limit lines and event markers."""
+"""Draw background, grid, value and time axis, limit lines and event markers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from gui.plots.time.axis import ShownUnit, TimeScale, axis_unit, breaks, most_ticks, time_ticks
 from gui.plots.time.cache import PixmapCache, TextMetrics
 from gui.plots.time.curves import ValueScale, runs
-from gui.plots.time.rows import Frame, Row, RowData, Trace
+from gui.plots.time.rows import Frame, PlotRow, RowData, Trace
 from gui.plots.time.scene import MARGIN, Scene
 from gui.plots.value_axis import ValueRange, decimals_of, ticks, unit_text, value_text
 from gui.widgets.theme import Theme, level_colour
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 
 
 def colour_of(theme: Theme, colour: str | int) -> str:
-    """Return ``#rrggbb``: a series by its number, else the colour of that name."""
+    """Return ``#rrggbb`` of a series, or of the colour of that name."""
     return theme.series[colour % len(theme.series)] if isinstance(colour, int) else str(getattr(theme, colour))
 
 
 def translucent(colour: str, alpha: int) -> QColor:
-    """Return a colour that what lies below is seen through; 255 is none of it."""
+    """Return a colour with the opacity `alpha`, 0 to 255."""
     made = QColor(colour)
     made.setAlpha(alpha)
     return made
 
 
-_NARROWEST = 0.5  # pixels of grey that are seen
+_MIN_UNKNOWN = 0.5  # px of an unknown span that is drawn
 _HATCHED = 0.35
 
 
 def draw_background(
     painter: QPainter, plot: QRectF, time: TimeScale, frame: Frame, data: RowData | None, theme: Theme
 ) -> None:
-    """Draw it where the curves of one row will be."""
+    """Draw the background of one row: unknown spans in grey, breaks hatched."""
     painter.fillRect(plot, QColor(theme.base))
     _draw_unknown(painter, plot, time, frame, data, QColor(theme.invalid))
     painter.save()
@@ -62,16 +62,16 @@ def _draw_unknown(
     if data is None or not data.curves:
         painter.fillRect(plot, grey)
         return
-    # what is to come is not missing
+    # the future is not unknown
     newest = min(frame.right, frame.segments[-1].x_end) if frame.segments else frame.right
     for begin, end in unknown_spans(data.curves, frame.left, newest):
         left, right = time.pixel(begin), time.pixel(end)
-        if right - left >= _NARROWEST:
+        if right - left >= _MIN_UNKNOWN:
             painter.fillRect(QRectF(left, plot.top(), right - left, plot.height()), grey)
 
 
 def unknown_spans(curves: Sequence[Trace], left: float, right: float) -> list[tuple[float, float]]:
-    """Return where, within [left, right], no curve has a value."""
+    """Return the spans of [left, right] in which no curve has a value."""
     found, reached = [], left
     for begin, end in sorted(_known_spans(curves)):
         if begin > reached:
@@ -83,12 +83,12 @@ def unknown_spans(curves: Sequence[Trace], left: float, right: float) -> list[tu
 
 
 def _known_spans(curves: Sequence[Trace]) -> list[tuple[float, float]]:
-    """Return where any curve has a value; spans may overlap."""
+    """Return the spans in which any curve has a value; they may overlap."""
     found: list[tuple[float, float]] = []
     for edges in {id(trace.edges): trace.edges for trace in curves}.values():
         known: NDArray[np.bool_] = np.zeros(len(edges) - 1, dtype=bool)
         for trace in curves:
-            # the first that is known everywhere answers for all
+            # one complete curve is enough
             if trace.edges is edges and not known.all():
                 known |= trace.known
         if len(known) and known.all():
@@ -98,13 +98,13 @@ def _known_spans(curves: Sequence[Trace]) -> list[tuple[float, float]]:
     return found
 
 
-_MOST_DASHED = 20  # lines; more of them take too long
-_MOST_DIGITS = 6
+_MAX_DASHED = 20  # more dashed lines are too slow
+_MAX_DECIMALS = 6
 _CENTRE = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter
 
 
-def draw_limits(painter: QPainter, plot: QRectF, row: Row, values: ValueScale, theme: Theme) -> None:
-    """Draw the limits of a row; of those beyond its scale, the word and where they are."""
+def draw_limits(painter: QPainter, plot: QRectF, row: PlotRow, values: ValueScale, theme: Theme) -> None:
+    """Draw the limit lines of a row; of those outside its scale, the label with an arrow."""
     metrics = TextMetrics(painter.font())
     height = metrics.height
     taken: list[QRectF] = []
@@ -130,12 +130,12 @@ def draw_limits(painter: QPainter, plot: QRectF, row: Row, values: ValueScale, t
 
 
 def draw_marks(painter: QPainter, plot: QRectF, time: TimeScale, marks: Sequence[PlacedEvent], theme: Theme) -> None:
-    """Draw events through a row."""
-    # many marks of one kind in one place are one line
+    """Draw event markers through a row."""
+    # markers at one pixel are one line
     lines = {round(time.pixel(mark.x)): level_colour(theme, event_level(mark.event)) for mark in marks}
     for x, colour in lines.items():
         pen = QPen(QColor(colour), 1)
-        if len(lines) <= _MOST_DASHED:
+        if len(lines) <= _MAX_DASHED:
             pen.setDashPattern([2.0, 2.0])
         painter.setPen(pen)
         painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))
@@ -144,7 +144,7 @@ def draw_marks(painter: QPainter, plot: QRectF, time: TimeScale, marks: Sequence
 def draw_mark_words(
     painter: QPainter, plot: QRectF, time: TimeScale, marks: Sequence[PlacedEvent], theme: Theme
 ) -> None:
-    """Write beside the events what they are, where there is room: in the last row that is seen."""
+    """Label the event markers with their kind in the last visible row, where there is room."""
     metrics = TextMetrics(painter.font())
     height, taken = metrics.height, plot.left()
     if plot.height() <= height:
@@ -156,37 +156,37 @@ def draw_mark_words(
         if x < taken or x + width > plot.right():
             continue
         box = QRectF(x, plot.bottom() - height - 1.0, width + 1.0, height)
-        # on no ground: a curve goes on behind it
+        # without background, so that curves remain visible
         painter.setPen(QColor(level_colour(theme, event_level(mark.event))))
         painter.drawText(box, _CENTRE, text)
         taken = x + width + 8.0
 
 
 def _draw_word(painter: QPainter, box: QRectF, text: str, colour: str, theme: Theme) -> None:
-    """Write on a ground that lets curves through but little."""
+    """Write on a nearly opaque background."""
     painter.fillRect(box.adjusted(-1.0, 0.0, 1.0, 0.0), translucent(theme.base, 200))
     painter.setPen(QColor(colour))
     painter.drawText(box, _CENTRE, text)
 
 
 def _digits(value: float) -> int:
-    return next(n for n in range(_MOST_DIGITS + 1) if round(value, n) == value or n == _MOST_DIGITS)
+    return next(n for n in range(_MAX_DECIMALS + 1) if round(value, n) == value or n == _MAX_DECIMALS)
 
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _LONGEST_LABEL = "00:00:00.000"
 _LABEL_GAP = 10.0
-_OUTSIDE = 2.0  # pixels by which a number may stand above or below its row
+_OVERHANG = 2.0  # px by which a number may extend above or below its row
 
 
 class TimeAxis:
-    """The axis that all rows share.
+    """Time axis that all rows share.
 
     Parameters
     ----------
-    painter : draws it.
-    scene : whose axis it is.
+    painter : draws the axis.
+    scene : with the time scale.
     """
 
     def __init__(self, painter: QPainter, scene: Scene) -> None:
@@ -197,13 +197,13 @@ class TimeAxis:
         self._ticks = time_ticks(self._scale, scene.frame.segments, width)
 
     def draw_grid(self, plot: QRectF) -> None:
-        """Draw its lines through a row."""
+        """Draw the grid lines of a row."""
         self._painter.setPen(QPen(QColor(self._scene.theme.grid), 1))
         places = [round(self._scale.pixel(tick.x)) for tick in self._ticks]
         self._painter.drawLines([QLineF(x, plot.top(), x, plot.bottom()) for x in places])
 
     def draw(self, top: float) -> None:
-        """Draw, below `top`, what the labels are, on the left, and the labels."""
+        """Draw the unit and the tick labels below `top`."""
         painter, places = self._painter, self._scene.places
         painter.setPen(QColor(self._scene.theme.muted))
         height = places.axis_height - 3.0
@@ -224,7 +224,7 @@ class TimeAxis:
 def draw_value_axis(
     painter: QPainter, plot: QRectF, row: str, limits: ValueRange, unit: ShownUnit, theme: Theme, pixmaps: PixmapCache
 ) -> None:
-    """Draw the lines of one row, and its numbers on the left, where curves are clipped."""
+    """Draw the horizontal grid lines of one row, and its tick labels on the left."""
     marks = _value_marks(limits.low, limits.high, unit.factor, plot.height())
     painter.setPen(QPen(QColor(theme.grid), 1))
     lines = (plot.top() + below for below, _ in marks)
@@ -234,19 +234,19 @@ def draw_value_axis(
         painter.setPen(QColor(theme.muted))
         height = TextMetrics(painter.font()).height
         for below, text in marks:
-            # the outermost labels stay within their row
-            top = min(max(box.top() + _OUTSIDE + below - height / 2.0, box.top()), box.bottom() - height)
+            # the outermost labels are kept within their row
+            top = min(max(box.top() + _OVERHANG + below - height / 2.0, box.top()), box.bottom() - height)
             painter.drawText(QRectF(box.left(), top, box.width(), height), _RIGHT, text)
 
     painter.setClipping(False)
-    box = QRectF(0.0, plot.top() - _OUTSIDE, plot.left() - 5.0, plot.height() + 2.0 * _OUTSIDE)
+    box = QRectF(0.0, plot.top() - _OVERHANG, plot.left() - 5.0, plot.height() + 2.0 * _OVERHANG)
     pixmaps.draw(painter, ("numbers", row), (marks, theme.muted), box, QColor(theme.window), write)
     painter.setClipping(True)
 
 
 @lru_cache(maxsize=256)
 def _value_marks(low: float, high: float, factor: float, height: float) -> tuple[tuple[int, str], ...]:
-    """Return the lines of an axis: pixels below its top, and what is written there."""
+    """Return the ticks of an axis: px below its top, and label."""
     marks, step = ticks(low * factor, high * factor, most_ticks(height))
     decimals = decimals_of(step)
     pixels = (high - marks / factor) * (height / (high - low))

@@ -21,8 +21,8 @@ from gui.plots.time.decoration import (
     draw_value_axis,
     translucent,
 )
-from gui.plots.time.readings import Reading, draw_heading, heading
-from gui.plots.time.rows import Curve, Row, RowData, Trace
+from gui.plots.time.readouts import Readout, draw_row_header, row_header
+from gui.plots.time.rows import CurveStyle, Trace
 from gui.plots.time.scene import MARGIN, Scene
 from gui.plots.value_axis import ValueRange, duration_text
 from gui.wording.event_text import event_sentence, kind_name
@@ -33,19 +33,14 @@ _BAND_ALPHA = 56
 _FAINT_ALPHA = 110
 
 
-def draw_scene(painter: QPainter, scene: Scene, pixmaps: PixmapCache) -> None:
-    """Draw all but what moves with a cursor, with the labels of the picture before."""
-    ScenePainter(painter, scene, pixmaps).draw()
-
-
 class ScenePainter:
-    """Draw a scene, all but what moves with a cursor.
+    """Draw a scene without its cursors.
 
     Parameters
     ----------
-    painter : begins where the widget begins.
+    painter : with its origin at that of the widget.
     scene : what is drawn.
-    pixmaps : pieces of the picture before.
+    pixmaps : cache of axis labels.
     """
 
     def __init__(self, painter: QPainter, scene: Scene, pixmaps: PixmapCache) -> None:
@@ -55,7 +50,7 @@ class ScenePainter:
         self._pixels: tuple[Samples, PixelColumns] | None = None
 
     def draw(self) -> None:
-        """Draw the rows that are in sight, and the axis below them."""
+        """Draw the visible rows and the time axis below them."""
         painter, scene, window = self._painter, self._scene, QColor(self._theme.window)
         painter.fillRect(scene.area, window)
         painter.save()
@@ -68,7 +63,7 @@ class ScenePainter:
             plot.setBottom(min(plot.bottom(), scene.scrolled + scene.axis_top))
             draw_mark_words(painter, plot, scene.scale, scene.frame.marks, self._theme)
         painter.restore()
-        # the lowest row may go on behind the axis
+        # the lowest row may extend behind the axis
         painter.fillRect(QRect(0, scene.axis_top, scene.area.width(), scene.places.axis_height), window)
         self._axis.draw(scene.bottom)
 
@@ -87,7 +82,17 @@ class ScenePainter:
         self._axis.draw_grid(plot)
         draw_value_axis(painter, plot, row.key, limits, scene.unit(i), theme, self._pixmaps)
         if data is not None:
-            self._bands_and_curves(row, data, plot, limits, CurvePainter(painter, time, values, smooth=scene.smooth))
+            curves = CurvePainter(painter, time, values, smooth=scene.smooth)
+            for colour, trace in zip(row.bands, data.bands, strict=True):
+                curves.band(trace, translucent(colour_of(theme, colour), _BAND_ALPHA))
+            # faint curves first, below the others
+            pairs = sorted(zip(row.curves, data.curves, strict=True), key=lambda pair: not pair[0].faint)
+            dense = [pair for pair in pairs if self._raster and not pair[1].exact and not pair[0].dashed]
+            if dense:
+                self._dense(plot, limits, dense)
+            for curve, trace in pairs:
+                if (curve, trace) not in dense:
+                    curves.curve(trace, self._colour(curve), dashed=curve.dashed)
         draw_marks(painter, plot, time, scene.frame.marks, theme)
         draw_limits(painter, plot, row, values, theme)
         painter.restore()
@@ -95,22 +100,8 @@ class ScenePainter:
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(plot.adjusted(-0.5, -0.5, 0.5, 0.5).toRect())
 
-    def _bands_and_curves(
-        self, row: Row, data: RowData, plot: QRectF, limits: ValueRange, curves: CurvePainter
-    ) -> None:
-        for colour, trace in zip(row.bands, data.bands, strict=True):
-            curves.band(trace, translucent(colour_of(self._theme, colour), _BAND_ALPHA))
-        # what is faint lies below
-        pairs = sorted(zip(row.curves, data.curves, strict=True), key=lambda pair: not pair[0].faint)
-        dense = [pair for pair in pairs if self._raster and not pair[1].exact and not pair[0].dashed]
-        if dense:
-            self._dense(plot, limits, dense)
-        for curve, trace in pairs:
-            if (curve, trace) not in dense:
-                curves.curve(trace, self._colour(curve), dashed=curve.dashed)
-
-    def _dense(self, plot: QRectF, limits: ValueRange, curves: Sequence[tuple[Curve, Trace]]) -> None:
-        """Draw curves of which several rows share a pixel, in pixels of the device."""
+    def _dense(self, plot: QRectF, limits: ValueRange, curves: Sequence[tuple[CurveStyle, Trace]]) -> None:
+        """Draw curves with several samples a pixel as one image, in pixels of the device."""
         ratio = self._painter.device().devicePixelRatioF()
         width, height = round(plot.width() * ratio), round(plot.height() * ratio)
         time = TimeScale(self._scene.frame.left, self._scene.frame.right, 0.0, width)
@@ -118,20 +109,20 @@ class ScenePainter:
         made = ColumnsImage(width, height, ratio)
         for curve, trace in curves:
             if len(trace.low):
-                # curves of one envelope have one array of edges
+                # curves of one envelope share one array of edges
                 if self._pixels is None or self._pixels[0] is not trace.edges:
                     self._pixels = trace.edges, PixelColumns(trace.edges, time)
                 pixels = self._pixels[1]
                 made.add(pixels, pixels.heights(trace, values), self._colour(curve))
         self._painter.drawImage(plot.topLeft(), made.image())
 
-    def _colour(self, curve: Curve) -> QColor:
+    def _colour(self, curve: CurveStyle) -> QColor:
         colour = colour_of(self._theme, curve.colour)
         return translucent(colour, _FAINT_ALPHA) if curve.faint else QColor(colour)
 
 
-def draw_headings(painter: QPainter, scene: Scene, readings: Sequence[Reading], pixmaps: PixmapCache) -> None:
-    """Draw the headings of the rows in sight, with what is read in each."""
+def draw_row_headers(painter: QPainter, scene: Scene, readings: Sequence[Readout], pixmaps: PixmapCache) -> None:
+    """Draw the headers of the visible rows, with their readouts."""
     places, theme = scene.places, scene.theme
     right = places.plot_left + places.plot_width
     painter.save()
@@ -139,14 +130,14 @@ def draw_headings(painter: QPainter, scene: Scene, readings: Sequence[Reading], 
     for i in scene.seen:
         row, place = scene.rows[i], places.rows[i]
         box = QRectF(MARGIN, place.top - scene.scrolled, right - MARGIN, place.plot_top - place.top)
-        shown = heading(row, readings[i], scene.unit(i), scene.ranges[row.key])
-        draw = partial(draw_heading, heading=shown, theme=theme)
+        shown = row_header(row, readings[i], scene.unit(i), scene.ranges[row.key])
+        draw = partial(draw_row_header, header=shown, theme=theme)
         pixmaps.draw(painter, ("heading", row.key), (shown, theme), box, QColor(theme.window), draw)
     painter.restore()
 
 
 def draw_cursors(painter: QPainter, scene: Scene, cursor: float | None, pinned: float | None) -> None:
-    """Draw both cursors with their time, that which moves over the pinned one, with the time between them."""
+    """Draw the pinned cursor and the moving one over it, with their times and the difference."""
     if pinned is not None:
         _draw_cursor(painter, scene, pinned, QPen(QColor(scene.theme.accent), 1, Qt.PenStyle.DashLine), "")
     if cursor is not None:
@@ -155,7 +146,7 @@ def draw_cursors(painter: QPainter, scene: Scene, cursor: float | None, pinned: 
 
 
 def draw_focus(painter: QPainter, scene: Scene) -> None:
-    """Show that the keys go here."""
+    """Draw the frame of the widget that has the keyboard focus."""
     painter.setPen(QPen(QColor(scene.theme.accent), 1))
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawRect(scene.area.adjusted(0, 0, -1, -1))
@@ -167,7 +158,7 @@ def _draw_cursor(painter: QPainter, scene: Scene, x: float, pen: QPen, more: str
         return
     painter.setPen(pen)
     for i in scene.seen:
-        # not through the headings, which are read
+        # not through the headers
         place = places.rows[i]
         top, end = place.plot_top - scene.scrolled, min(place.bottom - scene.scrolled, scene.bottom)
         if top < end:
@@ -183,17 +174,17 @@ def _draw_cursor(painter: QPainter, scene: Scene, x: float, pen: QPen, more: str
 
 
 POINTER_TOLERANCE = 5.0
-"""Pixels that a hand is off."""
+"""px by which a pointer may miss."""
 
 
-def heading_tip(scene: Scene, row: int, legend: Sequence[str]) -> str:
-    """Return all that the heading of a row says where it has room."""
+def row_header_tip(scene: Scene, row: int, legend: Sequence[str]) -> str:
+    """Return the tool tip of a row header: its full text."""
     shown = scene.rows[row]
     return "\n".join(filter(None, (f"{shown.name} {shown.quantity}".strip(), *legend, shown.legend)))
 
 
 def event_tip(scene: Scene, at: QPoint) -> str:
-    """Return the events at a place, a line each."""
+    """Return the events at a point, a line each."""
     return "\n".join(
         f"{instant_text(mark.event.time)}  {kind_name(mark.event.kind)}  {event_sentence(mark.event)}".strip()
         for mark in scene.frame.marks

@@ -1,4 +1,4 @@
-"""Rows of a plot over time, their curves and limits, and the numbers of one frame."""
+"""Rows of a plot over time with their curves and limit lines, and the data of one frame."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from monitor.messages.blocks import Samples
 
 if TYPE_CHECKING:
     from gui.model.history import PlacedEvent
-    from gui.model.timeline import Segment
+    from gui.model.timeline import ClockSegment
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
-    """A curve of a row.
+class CurveStyle:
+    """Legend and style of a curve.
 
     Parameters
     ----------
     label : in the legend.
-    colour : the name of a colour in `Theme`, or the number of one of its series.
-    faint : drawn as background to the others.
-    dashed : told from its neighbours by more than its colour.
+    colour : name of a colour in `Theme`, or index into its series.
+    faint : drawn translucent, below the others.
+    dashed : drawn with dashes, where colours repeat.
     """
 
     label: str
@@ -37,7 +37,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class LimitLine:
     """A horizontal line at `value` with a word: ``warn`` or ``trip``; dashed unless it is `solid`."""
 
     value: float
@@ -47,31 +47,31 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PlotRow:
     """One value axis.
 
     Parameters
     ----------
     key : unique in the stack; zooming by hand is remembered for it.
-    name, quantity : of what, and what: ``north``, ``displacement``; one of them may be empty.
-    unit : of the values; empty where it is not known.
-    curves : the numbers of a picture come in this order.
+    name, quantity : of the signal: ``north``, ``displacement``; one of them may be empty.
+    unit : of the values; empty where unknown.
+    curves : their styles, in the order of `RowData.curves`.
     bands : colours of the bands behind the curves.
-    limits : lines.
-    fixed : limits of the axis that never change by themselves.
+    limits : limit lines.
+    fixed : axis limits that do not follow the values.
     least_span : of the axis, in `unit`.
-    prefixed : the unit may be shown with a prefix, as mm for m.
-    weight : height beside other rows.
-    legend : what else there is to know: what the bands are, or where the sign turns.
+    prefixed : the unit may take a prefix, as mm for m.
+    weight : relative height.
+    legend : further text of the header: meaning of the bands or of the sign.
     """
 
     key: str
     name: str
     quantity: str
     unit: str
-    curves: tuple[Curve, ...]
+    curves: tuple[CurveStyle, ...]
     bands: tuple[str | int, ...] = ()
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[LimitLine, ...] = ()
     fixed: tuple[float, float] | None = None
     least_span: float = 0.0
     prefixed: bool = False
@@ -81,14 +81,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """Least and greatest value of one curve in consecutive stretches of time.
+    """Minimum and maximum of one curve in consecutive time buckets.
 
     Parameters
     ----------
     edges : (n + 1,), s on the axis.
     centers : (n,), s.
-    low, high : (n,), NaN where there is nothing.
-    exact : every stretch is one row, and low and high are the same.
+    low, high : (n,), NaN where there is no value.
+    exact : every bucket is one row; low and high are the same.
     """
 
     edges: Samples
@@ -109,7 +109,7 @@ def trace(envelope: Envelope, column: int, factor: float = 1.0, late: float = 0.
     Parameters
     ----------
     factor : of the values; positive.
-    late : s by which a row was made after its place began.
+    late : s from the beginning of a bucket to its row.
     """
     low = factor * envelope.low[:, column]
     high = low if envelope.exact else factor * envelope.high[:, column]
@@ -117,27 +117,27 @@ def trace(envelope: Envelope, column: int, factor: float = 1.0, late: float = 0.
 
 
 def band(low: Trace, high: Trace) -> Trace:
-    """Return what lies between two curves."""
+    """Return the band between two curves."""
     return Trace(low.edges, low.centers, low.low, high.high, exact=False)
 
 
 def spread(value: Trace, deviation: Trace) -> Trace:
-    """Return what lies within one standard deviation of a curve; nothing where that is not known."""
+    """Return the band of one standard deviation around a curve; NaN where it is unknown."""
     return Trace(value.edges, value.centers, value.low - deviation.high, value.high + deviation.high, exact=False)
 
 
 @dataclass(frozen=True, slots=True)
 class RowData:
-    """The numbers of one row, in the order of its curves and bands."""
+    """Data of one row, in the order of its curves and bands."""
 
     curves: tuple[Trace, ...]
     bands: tuple[Trace, ...] = ()
 
     @property
     def extent(self) -> tuple[float, float]:
-        """The least and the greatest value of the curves; NaN where there is none.
+        """Minimum and maximum of the curves; NaN where there is none.
 
-        Bands may reach beyond: an uncertain value does not make a certain one small.
+        Bands may exceed them: a large uncertainty does not shrink the curve.
         """
         known = [trace for trace in self.curves if trace.known.any()]
         if not known:
@@ -149,48 +149,48 @@ class RowData:
 
 
 class Interval(NamedTuple):
-    """What is known of a value: no less than `low`, no more than `high`; both are NaN where nothing is known."""
+    """Bounds of a value; both NaN where it is unknown, equal where it is exact."""
 
     low: float
     high: float
 
     def minus(self, other: Interval) -> Interval:
-        """Return what is known of the difference."""
+        """Return the bounds of the difference."""
         return Interval(self.low - other.high, self.high - other.low)
 
 
 def intervals(low: Samples, high: Samples) -> list[Interval]:
-    """Return what is known of each of several values, (n,) each."""
+    """Return intervals from lower and upper bounds, (n,) each."""
     return [Interval(*pair) for pair in zip(low.tolist(), high.tolist(), strict=True)]
 
 
 Reader = Callable[[float], Sequence[Sequence[Interval]]]
-"""Takes an x, s; gives what is known there of the curves of every row."""
+"""Takes x, s; returns the values of the curves of every row there."""
 
 
-def no_values(x: float) -> Sequence[Sequence[Interval]]:  # noqa: ARG001 - there is nothing at any x
-    """Return no value for any row."""
+def no_values(x: float) -> Sequence[Sequence[Interval]]:  # noqa: ARG001 - the signature of a Reader
+    """Return no values."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One picture.
+    """Data of one picture.
 
     Parameters
     ----------
     left, right : the span of the axis, s.
-    rows : None for a row that is out of sight.
+    rows : None for a row that is not visible.
     segments : of the timeline, oldest first.
     marks : events in the span.
-    read : gives what is known of every row's curves at an x.
-    stale : a word where the newest values are old.
+    read : reads the values of every row's curves at an x.
+    stale : state of the service where the newest values are old; else empty.
     """
 
     left: float = 0.0
     right: float = 1.0
     rows: tuple[RowData | None, ...] = ()
-    segments: Sequence[Segment] = ()
+    segments: Sequence[ClockSegment] = ()
     marks: Sequence[PlacedEvent] = field(default_factory=tuple)
     read: Reader = no_values
     stale: str = ""

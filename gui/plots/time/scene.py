@@ -11,19 +11,19 @@ from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from gui.plots.time.axis import ShownUnit, TimeScale, segment_at, shown_unit
-from gui.plots.time.rows import Frame, Row, RowData
+from gui.plots.time.rows import Frame, PlotRow, RowData
 from gui.plots.value_axis import ValueRange
 from gui.widgets.theme import Theme
 from gui.wording.numbers import instant_text
 
 MARGIN = 6
-_LEAST_PLOT = 44  # pixels of a row's height that curves have at least
+_MIN_PLOT = 44  # px of height that the curves of a row have at least
 _GAP = 5
 
 
 @dataclass(frozen=True, slots=True)
 class RowPlace:
-    """Pixels of a row: its heading begins at `top`, its curves at `plot_top`."""
+    """Position of a row in px: its header begins at `top`, its curves at `plot_top`."""
 
     top: int
     plot_top: int
@@ -31,13 +31,13 @@ class RowPlace:
 
     @property
     def bottom(self) -> int:
-        """Below the curves."""
+        """Lower end of the curves."""
         return self.plot_top + self.plot_height
 
 
 @dataclass(frozen=True, slots=True)
 class StackLayout:
-    """Pixels of a stack that is as high as it must be; what is higher than the widget is scrolled.
+    """Positions of all rows, px; where they are higher than the widget, they are scrolled.
 
     Parameters
     ----------
@@ -54,21 +54,21 @@ class StackLayout:
     rows: tuple[RowPlace, ...]
 
     def row_at(self, y: float) -> int | None:
-        """Return the number of the row at `y`, heading included."""
+        """Return the number of the row at `y`, its header included."""
         return next((i for i, place in enumerate(self.rows) if place.top <= y < place.bottom + _GAP), None)
 
     def seen(self, first: float, last: float) -> range:
-        """Return the rows of which something is between two pixels."""
+        """Return the rows that are at least partly between two pixels."""
         found = [i for i, place in enumerate(self.rows) if place.top < last and place.bottom > first]
         return range(found[0], found[-1] + 1) if found else range(0)
 
 
-def layout(rows: Sequence[Row], width: int, height: int, line: int, digit: int) -> StackLayout:
-    """Share `height` pixels among rows by their weight, none lower than can be read.
+def layout(rows: Sequence[PlotRow], width: int, height: int, line: int, digit: int) -> StackLayout:
+    """Divide `height` px among rows by their weight, none lower than the minimum.
 
     Parameters
     ----------
-    line, digit : pixels of a line of text and of a figure.
+    line, digit : height of a line of text and width of a digit, px.
     """
     gutter = 8 * digit + MARGIN
     axis = line + 8
@@ -77,7 +77,7 @@ def layout(rows: Sequence[Row], width: int, height: int, line: int, digit: int) 
     free = max(0, height - axis - len(rows) * (heading + _GAP))
     places, top = [], 0
     for row in rows:
-        plot = max(_LEAST_PLOT, int(free * row.weight / weights))
+        plot = max(_MIN_PLOT, int(free * row.weight / weights))
         places.append(RowPlace(top, top + heading, plot))
         top += heading + plot + _GAP
     return StackLayout(gutter, max(1, width - gutter - MARGIN), axis, top, tuple(places))
@@ -87,20 +87,20 @@ _SCROLL_STEP = 20
 
 
 class RowArea(QAbstractScrollArea):
-    """Scroll area of rows, which subclasses draw.
+    """Scroll area of rows, drawn by its subclass.
 
-    The room of the scroll bar is left free where there is none: areas above each other are equally wide.
+    The space of the scroll bar is always reserved, so that stacked areas are equally wide.
 
     Signals
     -------
-    rows_revealed : rows have come into sight that have no numbers yet.
+    rows_revealed : rows without data have become visible.
     """
 
     rows_revealed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._rows: tuple[Row, ...] = ()
+        self._rows: tuple[PlotRow, ...] = ()
         self._places: StackLayout | None = None
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -108,13 +108,13 @@ class RowArea(QAbstractScrollArea):
         self.verticalScrollBar().valueChanged.connect(self._reveal)
 
     @property
-    def rows(self) -> tuple[Row, ...]:
-        """What is shown, from the top down."""
+    def rows(self) -> tuple[PlotRow, ...]:
+        """The rows from the top down."""
         return self._rows
 
     @property
     def places(self) -> StackLayout:
-        """Where the rows stand, from the top of the first."""
+        """Positions of the rows, from the top of the first."""
         if self._places is None:
             metrics = QFontMetrics(self.font())
             width = self.maximumViewportSize().width() - self.verticalScrollBar().sizeHint().width()
@@ -124,17 +124,17 @@ class RowArea(QAbstractScrollArea):
 
     @property
     def scrolled(self) -> int:
-        """Pixels of the rows above the area."""
+        """Scroll position, px."""
         return self.verticalScrollBar().value()
 
     @property
     def columns(self) -> int:
-        """How many buckets a curve is worth: two for a pixel, so that none of them is wider than one."""
+        """Number of buckets of a curve: two for a pixel, so that none of them is wider than one."""
         return 2 * self.places.plot_width
 
     @property
     def seen(self) -> range:
-        """Which rows are in sight."""
+        """The visible rows."""
         places = self.places
         return places.seen(self.scrolled, self.scrolled + self.viewport().height() - places.axis_height)
 
@@ -143,11 +143,11 @@ class RowArea(QAbstractScrollArea):
         return self.places.row_at(y + self.scrolled)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size that suits eight rows."""
+        """Return a size for eight rows."""
         return QSize(900, 600)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return what shows one row."""
+        """Return a size for one row."""
         return QSize(240, 110)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
@@ -156,8 +156,7 @@ class RowArea(QAbstractScrollArea):
         self._arrange()
         self._redraw()
 
-    def _take(self, rows: Sequence[Row]) -> None:
-        """Have other rows."""
+    def _set_rows(self, rows: Sequence[PlotRow]) -> None:
         self._rows = tuple(rows)
         self._arrange()
 
@@ -178,11 +177,11 @@ class RowArea(QAbstractScrollArea):
         self.viewport().update()
 
 
-_ALIKE = 1e-9
+_SPAN_TOLERANCE = 1e-9
 
 
 class AxisRanges:
-    """Limits by the keys of rows; a row that stays keeps its own."""
+    """Axis limits by row key; a row that remains keeps its limits."""
 
     def __init__(self) -> None:
         self._ranges: dict[str, ValueRange] = {}
@@ -191,8 +190,8 @@ class AxisRanges:
     def __getitem__(self, key: str) -> ValueRange:
         return self._ranges[key]
 
-    def set_rows(self, rows: Sequence[Row]) -> None:
-        """Have limits for these rows, and for no others."""
+    def set_rows(self, rows: Sequence[PlotRow]) -> None:
+        """Keep limits for these rows only."""
         before = self._ranges
         self._ranges = {row.key: before.get(row.key) or ValueRange(row.fixed, row.least_span) for row in rows}
 
@@ -200,39 +199,39 @@ class AxisRanges:
         """Drop all ranges."""
         self._ranges.clear()
 
-    def follow(self, rows: Sequence[Row], frame: Frame) -> None:
-        """Make room for the values of a picture."""
+    def update(self, rows: Sequence[PlotRow], frame: Frame) -> None:
+        """Adapt the limits to the values of a frame."""
         span = frame.right - frame.left
-        immediate = not math.isclose(span, self._span, rel_tol=_ALIKE)
+        immediate = not math.isclose(span, self._span, rel_tol=_SPAN_TOLERANCE)
         self._span = span
         for row, data in zip(rows, frame.rows, strict=True):
             if data is not None:
-                self._ranges[row.key].follow(*data.extent, immediate=immediate)
+                self._ranges[row.key].update(*data.extent, immediate=immediate)
 
-    def release(self, key: str, data: RowData | None) -> None:
-        """Let the limits of a row follow its values again, from these on."""
-        self._ranges[key].release()
+    def enable_auto_range(self, key: str, data: RowData | None) -> None:
+        """Let the limits of a row follow its values again, starting with `data`."""
+        self._ranges[key].enable_auto_range()
         if data is not None:
-            self._ranges[key].follow(*data.extent)
+            self._ranges[key].update(*data.extent)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """One look at a stack.
+    """What is drawn of a stack.
 
     Parameters
     ----------
     rows : from the top down.
-    ranges : of their value axes.
-    frame : the numbers.
-    places : of the rows, from the top of the first.
+    ranges : limits of their value axes.
+    frame : data of the rows.
+    places : positions of the rows, from the top of the first.
     area : the widget's, px.
-    scrolled : pixels of the rows above the area.
+    scrolled : scroll position, px.
     theme : colours.
     smooth : lines are antialiased.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[PlotRow, ...]
     ranges: AxisRanges
     frame: Frame
     places: StackLayout
@@ -243,31 +242,31 @@ class Scene:
 
     @property
     def axis_top(self) -> int:
-        """Where rows have to end in the area."""
+        """Lowest end of the rows in the area."""
         return self.area.height() - self.places.axis_height
 
     @property
     def bottom(self) -> int:
-        """Where rows end in the area, and the time axis begins."""
+        """End of the rows in the area, where the time axis begins."""
         return min(self.axis_top, self.places.height - self.scrolled)
 
     @property
     def seen(self) -> range:
-        """Rows that are in sight."""
+        """The visible rows."""
         return self.places.seen(self.scrolled, self.scrolled + self.axis_top)
 
     @property
     def scale(self) -> TimeScale:
-        """Where instants stand in the area."""
+        """The time scale in the area."""
         return TimeScale(self.frame.left, self.frame.right, self.places.plot_left, self.places.plot_width)
 
     def unit(self, row: int) -> ShownUnit:
-        """Return how the values of a row are written."""
+        """Return the unit in which the values of a row are shown."""
         shown = self.rows[row]
         return shown_unit(shown, self.ranges[shown.key], self.places.rows[row].plot_height)
 
     def instant(self, x: float) -> str:
-        """Return the rig's time at `x`, as fine as a pixel; a dash in a break."""
+        """Return the rig's time at `x` with the resolution of a pixel; a dash in a break."""
         segment = segment_at(self.frame.segments, x)
         pixel = (self.frame.right - self.frame.left) / self.places.plot_width
         decimals = min(6, max(0, math.ceil(-math.log10(max(1e-6, pixel)))))

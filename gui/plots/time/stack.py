@@ -1,11 +1,10 @@
-"""A stack of rows over one time axis, shared by all panels over time, with its mouse, wheel and keys."""
+"""Stack of rows over one time axis, used by all panels over time, with its mouse, wheel and key handling."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QColor, QFont, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
@@ -14,39 +13,39 @@ from gui.plots.time.cache import BackgroundCache, PixmapCache
 from gui.plots.time.curves import ValueScale
 from gui.plots.time.picture import (
     POINTER_TOLERANCE,
+    ScenePainter,
     draw_cursors,
     draw_focus,
-    draw_headings,
-    draw_scene,
+    draw_row_headers,
     event_tip,
-    heading_tip,
+    row_header_tip,
 )
-from gui.plots.time.readings import Reading, ReadoutThrottle, entries, readings
-from gui.plots.time.rows import Frame, Row
+from gui.plots.time.readouts import Readout, ReadoutThrottle, legend_entries, readouts
+from gui.plots.time.rows import Frame, PlotRow
 from gui.plots.time.scene import MARGIN, AxisRanges, RowArea, Scene
 from gui.plots.view import View
 from gui.widgets.labels import plain_tip
 from gui.widgets.painting import painting
 from gui.widgets.theme import Theme
 
-_NOTCH = 1.25  # times as long a span, a notch of the wheel
-_KEY_STEP = 0.01  # of the span, that a key moves the cursor
+_NOTCH = 1.25  # zoom factor a notch of the wheel
+_KEY_STEP = 0.01  # of the span, by which a key moves the cursor
 
 
 class TimeStack(RowArea):
     """Rows over time: the wheel zooms in time, with Ctrl in value; dragging pans, a click pins a second cursor.
 
-    A double click lets a row's scale follow its values again. Where there is no room for all rows they are scrolled:
-    by the scroll bar, the wheel over the value axes, or PgUp and PgDn. With the focus here, Ctrl+Left and Ctrl+Right
-    move the cursor, Enter pins or unpins it, Shift+Up and Shift+Down zoom all values, Shift+Home resets the scales.
+    A double click enables auto-range of a row. Rows that do not fit are scrolled with the scroll bar, the wheel over
+    the value axes, or PgUp and PgDn. With the keyboard focus, Ctrl+Left and Ctrl+Right move the cursor, Enter pins or
+    unpins it, Shift+Up and Shift+Down zoom all values, Shift+Home enables auto-range of all rows.
 
     Parameters
     ----------
-    view : what is looked at.
-    theme : colours to begin with.
+    view : visible time range and cursors.
+    theme : initial colours.
     """
 
-    yields_to_shortcuts = True  # its own keys are none of the window's
+    yields_to_shortcuts = True  # its keys are not shortcuts of the window
 
     def __init__(self, view: View, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -66,59 +65,59 @@ class TimeStack(RowArea):
         self._pressed: QPointF | None = None
         self._dragged_from: float | None = None
         self._pinned_before: float | None = None
-        view.pointed.connect(self._point)
-        view.moved.connect(self._smoothen)
+        view.cursor_changed.connect(self._move_cursor)
+        view.range_changed.connect(self._update_smooth)
 
     @property
     def frame(self) -> Frame:
-        """What was drawn last."""
+        """The frame that was drawn last."""
         return self._frame
 
     @property
     def scene(self) -> Scene:
-        """What there is to see, but for the cursors."""
+        """What is drawn, without the cursors."""
         smooth, area = self._smooth, self.viewport().rect()
         return Scene(
             self._rows, self._ranges, self._frame, self.places, area, self.scrolled, self._theme, smooth=smooth
         )
 
-    def set_rows(self, rows: Sequence[Row]) -> None:
-        """Show other rows; scales of those that stay are pixmaps."""
+    def set_rows(self, rows: Sequence[PlotRow]) -> None:
+        """Show other rows; those that were shown before keep their scales."""
         self._ranges.set_rows(rows)
         self._frame = Frame(self._frame.left, self._frame.right, (None,) * len(rows), self._frame.segments)
-        self._take(rows)
+        self._set_rows(rows)
         self._pixmaps.clear()
         self._readouts.reset()
         self._redraw()
 
     def reset_scales(self) -> None:
-        """Forget all scales: other signals are shown."""
+        """Drop all scales, for other signals."""
         self._ranges.clear()
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply the colours of a theme."""
         self._theme = theme
         self._redraw()
 
     def set_smooth(self, when_paused: bool) -> None:
-        """Antialias lines while the view is paused, or never; live they are not, which costs frames."""
+        """Antialias lines while the view is paused, or never; live it would cost frames."""
         self._smooth_when_paused = when_paused
-        self._smoothen()
+        self._update_smooth()
 
     def draw(self, frame: Frame, *, more: bool = False) -> None:
-        """Show other numbers, one item for each row.
+        """Draw a frame.
 
         Parameters
         ----------
-        more : others are on their way, so that headings may wait for them; call `flush_readouts` where none came.
+        more : another frame is expected soon, so that readouts may be skipped; call `flush_readouts` if none comes.
         """
         self._frame = frame
         self._readouts.update(frame, more=more)
-        self._ranges.follow(self._rows, frame)
+        self._ranges.update(self._rows, frame)
         self._redraw()
 
     def flush_readouts(self) -> None:
-        """Write the newest values into the headings: no others have come."""
+        """Show the newest values in the headers: no other frame has come."""
         self._readouts.flush()
         if self._readouts.pending:
             self.viewport().update()
@@ -129,26 +128,26 @@ class TimeStack(RowArea):
         return found.low, found.high
 
     def legend(self, row: int) -> list[str]:
-        """Return what a row's legend says: ``command 1.25 mm``, with the difference to the pinned instant."""
-        found = entries(self._rows[row], self._readings()[row], self.scene.unit(row))
+        """Return the legend of a row: ``command 1.25 mm``, with the difference to the pinned cursor."""
+        found = legend_entries(self._rows[row], self._current_readouts()[row], self.scene.unit(row))
         return [" ".join(filter(None, (entry.curve.label, entry.value, entry.difference))) for entry in found]
 
     def zoom_values(self, row: int, factor: float, at: float) -> None:
-        """Make a row's scale `factor` times as long around a value; `release` undoes it."""
+        """Zoom the scale of a row by `factor` about a value; `enable_auto_range` undoes it."""
         self._ranges[self._rows[row].key].zoom(factor, at)
         self._redraw()
 
-    def release(self, row: int) -> None:
-        """Let a row's scale follow its values."""
-        self._ranges.release(self._rows[row].key, self._frame.rows[row])
+    def enable_auto_range(self, row: int) -> None:
+        """Let the scale of a row follow its values."""
+        self._ranges.enable_auto_range(self._rows[row].key, self._frame.rows[row])
         self._redraw()
 
     def scale(self) -> TimeScale:
-        """Return where instants stand in the viewport."""
+        """Return the time scale of the viewport."""
         return self.scene.scale
 
     def instant(self, x: float) -> str:
-        """Return the rig's time at `x`, as fine as a pixel; a dash in a break."""
+        """Return the rig's time at `x` with the resolution of a pixel; a dash in a break."""
         return self.scene.instant(x)
 
     def value_at(self, row: int, y: float) -> float:
@@ -157,26 +156,40 @@ class TimeStack(RowArea):
         return ValueScale(limits.low, limits.high, place.plot_top, place.plot_height).value(y + self.scrolled)
 
     def tip(self, at: QPoint) -> str:
-        """Return what a tool tip says at a place: the event there, or all of a row's legend over its heading."""
+        """Return the tool tip at a point: the events there, or the full text of a row header."""
         row = self.row_at(at.y())
         if row is not None and at.y() + self.scrolled < self.places.rows[row].plot_top:
-            return heading_tip(self.scene, row, self.legend(row))
+            return row_header_tip(self.scene, row, self.legend(row))
         return event_tip(self.scene, at)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802, ARG002 - Qt's name and arguments
-        """Draw the still part, from memory where it is the same, and what moves with the cursor."""
+        """Draw the background from its cache, and over it the headers and cursors."""
         with painting(self.viewport()) as painter:
             painter.setFont(self.font())
-            self._paint(painter, self.scene)
+            scene = self.scene
+            if not self._rows:
+                self._draw_message(painter, scene.area)
+                return
+            ratio = self.viewport().devicePixelRatioF()
+            self._background.draw(
+                painter, scene.area.size(), ratio, lambda inner: ScenePainter(inner, scene, self._pixmaps).draw()
+            )
+            live = self._view.following and self._view.cursor is None and self._view.pinned is None
+            draw_row_headers(
+                painter, scene, self._readouts.choose(self._current_readouts(), live=live), self._pixmaps
+            )
+            draw_cursors(painter, scene, self._view.cursor, self._view.pinned)
+            if self.hasFocus():
+                draw_focus(painter, scene)
 
     def event(self, event: QEvent) -> bool:
-        """Take the keys of a plot; not as `keyPressEvent`: space and arrows stay shortcuts of the window."""
+        """Handle the keys of a plot; not in `keyPressEvent`: space and arrows remain shortcuts of the window."""
         if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress and self._key(event):
             return True
         return super().event(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
-        """Zoom in time, with Ctrl in value; scroll over the value axes."""
+        """Zoom in time, with Ctrl in value; over the value axes, scroll."""
         notches = (event.angleDelta().y() or event.angleDelta().x()) / 120.0
         at, factor = event.position(), _NOTCH**-notches
         if not self._over_plots(at) and self.verticalScrollBar().maximum() > 0:
@@ -191,29 +204,29 @@ class TimeStack(RowArea):
         event.accept()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Begin a click or a drag."""
+        """Start a click or a drag."""
         if event.button() is Qt.MouseButton.LeftButton and self._over_plots(event.position()):
             self._pressed, self._dragged_from = event.position(), None
         else:
             super().mousePressEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Move the cursor, or drag the view."""
+        """Move the cursor, or pan while dragging."""
         at, scale, view = event.position(), self.scale(), self._view
         if self._pressed is None:
-            view.point(scale.x(at.x()) if self._over_plots(at) else None)
+            view.set_cursor(scale.x(at.x()) if self._over_plots(at) else None)
             return
         moved = at.x() - self._pressed.x()
         if self._dragged_from is None:
             if abs(moved) < POINTER_TOLERANCE:
                 return
             self._dragged_from = view.right
-            view.point(None)
+            view.set_cursor(None)
             self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
-        view.look_at(self._dragged_from - moved * view.span / scale.width)
+        view.set_right(self._dragged_from - moved * view.span / scale.width)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Pin the second cursor, or unpin it, unless this was the end of a drag."""
+        """Pin or unpin the second cursor, unless a drag ends."""
         if event.button() is not Qt.MouseButton.LeftButton or self._pressed is None:
             super().mouseReleaseEvent(event)
             return
@@ -224,7 +237,7 @@ class TimeStack(RowArea):
             self._view.pin(self.scale().x(event.position().x()) if self._view.pinned is None else None)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Let a row's scale follow its values; the first of the two clicks did not count."""
+        """Enable auto-range of a row; what the first of the two clicks did is undone."""
         if event.button() is not Qt.MouseButton.LeftButton:
             super().mouseDoubleClickEvent(event)
             return
@@ -233,34 +246,34 @@ class TimeStack(RowArea):
             self._view.pin(self._pinned_before)
         row = self.row_at(event.position().y())
         if row is not None:
-            self.release(row)
+            self.enable_auto_range(row)
 
     def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Show tool tips, and take the cursor away with the mouse."""
+        """Show tool tips; hide the cursor when the mouse leaves."""
         if isinstance(event, QHelpEvent):
             text = self.tip(event.pos())
             QToolTip.showText(event.globalPos(), plain_tip(text), self) if text else QToolTip.hideText()
             return True
         if event.type() is QEvent.Type.Leave:
-            self._view.point(None)
+            self._view.set_cursor(None)
         return super().viewportEvent(event)
 
     def _key(self, event: QKeyEvent) -> bool:
-        """Move or pin the cursor, zoom values; tell whether the key meant something."""
+        """Move or pin the cursor, zoom values; return whether the key was handled."""
         key, modifiers, view = event.key(), event.modifiers(), self._view
         at = view.right if view.cursor is None else view.cursor
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             view.pin(at if view.pinned is None else None)
         elif modifiers == Qt.KeyboardModifier.ControlModifier and key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
             step = _KEY_STEP * view.span * (1.0 if key == Qt.Key.Key_Right else -1.0)
-            view.point(min(max(at + step, view.left), view.right))
+            view.set_cursor(min(max(at + step, view.left), view.right))
         elif modifiers == Qt.KeyboardModifier.ShiftModifier and key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             for i, row in enumerate(self._rows):
                 low, high = self.limits(row.key)
                 self.zoom_values(i, _NOTCH ** (-1 if key == Qt.Key.Key_Up else 1), (low + high) / 2.0)
         elif modifiers == Qt.KeyboardModifier.ShiftModifier and key == Qt.Key.Key_Home:
             for i in range(len(self._rows)):
-                self.release(i)
+                self.enable_auto_range(i)
         else:
             return False
         return True
@@ -269,36 +282,25 @@ class TimeStack(RowArea):
         scale = self.scale()
         return bool(self._rows) and scale.begin <= at.x() <= scale.begin + scale.width
 
-    def _paint(self, painter: QPainter, scene: Scene) -> None:
-        if self._rows:
-            ratio = self.viewport().devicePixelRatioF()
-            self._background.draw(
-                painter, scene.area.size(), ratio, partial(draw_scene, scene=scene, pixmaps=self._pixmaps)
-            )
-            live = self._view.following and self._view.cursor is None and self._view.pinned is None
-            draw_headings(painter, scene, self._readouts.choose(self._readings(), live=live), self._pixmaps)
-            draw_cursors(painter, scene, self._view.cursor, self._view.pinned)
-            if self.hasFocus():
-                draw_focus(painter, scene)
-        else:
-            painter.fillRect(scene.area, QColor(self._theme.window))
-            painter.setPen(QColor(self._theme.muted))
-            inner = scene.area.adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
-            painter.drawText(inner, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.message)
+    def _draw_message(self, painter: QPainter, area: QRect) -> None:
+        painter.fillRect(area, QColor(self._theme.window))
+        painter.setPen(QColor(self._theme.muted))
+        inner = area.adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
+        painter.drawText(inner, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.message)
 
-    def _readings(self) -> list[Reading]:
-        return readings(self._frame, len(self._rows), self._view.cursor, self._view.pinned)
+    def _current_readouts(self) -> list[Readout]:
+        return readouts(self._frame, len(self._rows), self._view.cursor, self._view.pinned)
 
     def _redraw(self) -> None:
         self._background.invalidate()
         super()._redraw()
 
-    def _point(self) -> None:
-        """Draw the cursors elsewhere."""
+    def _move_cursor(self) -> None:
+        """Redraw the cursors."""
         self.viewport().update()
 
-    def _smoothen(self) -> None:
-        """Redraw where the view has just stopped, or goes on."""
+    def _update_smooth(self) -> None:
+        """Redraw with or without antialiasing when the view is paused or continued."""
         smooth = self._smooth_when_paused and not self._view.following
         if smooth != self._smooth:
             self._smooth = smooth

@@ -20,34 +20,34 @@ def pen(colour: str, width: float = 1.0, opacity: float = 1.0, style: Qt.PenStyl
 
 
 def tabular(scale: float = 1.0) -> QFont:
-    """Return the program's font with digits of one width."""
+    """Return the application font with tabular figures."""
     font = QGuiApplication.font()
     font.setPointSizeF(scale * font.pointSizeF())
     font.setFeature(QFont.Tag("tnum"), 1)
     return font
 
 
-def fixed(scale: float = 1.0) -> QFont:
-    """Return the system's font in which all letters have one width."""
+def monospace(scale: float = 1.0) -> QFont:
+    """Return the system's monospace font."""
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     font.setPointSizeF(scale * QGuiApplication.font().pointSizeF())
     return font
 
 
 class NumberAxis(pg.AxisItem):
-    """Numbers with a true minus."""
+    """Axis with a typographic minus."""
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:  # noqa: N802 - pyqtgraph's
-        """Return the numbers at the ticks."""
+        """Return the tick labels."""
         return [text.replace("-", MINUS) for text in super().tickStrings(values, scale, spacing)]
 
 
-_NARROW = 0.6  # decades, below which even steps serve better than 1, 2, 5
+_MIN_DECADES = 0.6  # below it, linear steps are used instead of 1, 2, 5
 _TICKS = 6
 
 
 class FrequencyAxis(pg.AxisItem):
-    """Ticks at 1, 2, 5 of every decade; at even steps where little of a decade is seen."""
+    """Logarithmic or linear frequency axis: ticks at 1, 2, 5 of every decade, or linear steps within a decade."""
 
     def __init__(self) -> None:
         super().__init__("bottom")
@@ -55,27 +55,27 @@ class FrequencyAxis(pg.AxisItem):
         self._suffix = ""
 
     def unit_at_ticks(self, unit: str) -> None:
-        """Write a unit beside every number, for an axis without a label; none where it is empty."""
+        """Append a unit to every tick label, for an axis without a title; none where it is empty."""
         self._suffix = f" {unit}" if unit else ""
         self.picture = None
         self.update()
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:  # noqa: N802
-        """Return the frequencies, each with its unit where it has one."""
+        """Return the tick labels, with the unit of `unit_at_ticks`."""
         return [f"{text}{self._suffix}" for text in super().tickStrings(values, scale, spacing)]
 
     def logTickValues(self, low: float, high: float, *_: object) -> list[tuple[None, list[float]]]:  # noqa: N802
-        """Return the marked places, as log10."""
-        return [(None, [log10(mark) for mark in marks(10.0**low, 10.0**high)])]
+        """Return the ticks, as log10."""
+        return [(None, [log10(mark) for mark in log_ticks(10.0**low, 10.0**high)])]
 
     def logTickStrings(self, values: list[float], *_: object) -> list[str]:  # noqa: N802
-        """Return the frequencies as numbers."""
+        """Return the tick labels of log10 frequencies."""
         return [f"{10.0**value:.4g}" for value in values]
 
 
-def marks(low: float, high: float) -> list[float]:
-    """Return round frequencies within [low, high], both above zero, for a logarithmic axis."""
-    if log10(high / low) >= _NARROW:
+def log_ticks(low: float, high: float) -> list[float]:
+    """Return round frequencies within [low, high], both positive, for a logarithmic axis."""
+    if log10(high / low) >= _MIN_DECADES:
         decades = range(floor(log10(low)), ceil(log10(high)) + 1)
         every = [digit * 10.0**decade for decade in decades for digit in (1.0, 2.0, 5.0)]
         return [mark for mark in every if low <= mark <= high]

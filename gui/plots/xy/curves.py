@@ -19,15 +19,15 @@ from monitor.messages.blocks import Samples
 _PARTS = 8
 _FAINTEST = 0.12  # opacity of the oldest part
 _DOT = 8.0  # px
-_STEP = 6.0  # px that the newest point must have moved to have a direction
+_STEP = 6.0  # px of motion that define a direction
 
 
 class Trail:
-    """Draw a path into a plot.
+    """Path that fades with age, with its newest point and direction.
 
     Parameters
     ----------
-    plot : where; it owns all that is drawn.
+    plot : owns the items that are drawn.
     """
 
     def __init__(self, plot: XYPlot) -> None:
@@ -43,7 +43,7 @@ class Trail:
         self.clear()
 
     def set_colours(self, colour: str, ground: str) -> None:
-        """Take another colour, on a ground."""
+        """Set the colour, and that of the background."""
         for number, part in enumerate(self.parts):
             opacity = _FAINTEST + (1.0 - _FAINTEST) * ((number + 1) / _PARTS) ** 2
             part.setPen(pen(colour, opacity=opacity))
@@ -52,14 +52,14 @@ class Trail:
         self.head.setStyle(pen=pen(ground), brush=pg.mkBrush(colour))
 
     def clear(self) -> None:
-        """Show nothing."""
+        """Remove the path."""
         self.draw(np.empty(0), np.empty(0))
 
     def draw(self, x: Samples, y: Samples) -> None:
-        """Show a path, (n_points,) each, oldest first; it is broken where either is NaN."""
+        """Draw a path, (n_points,) each, oldest first; it is interrupted where either is NaN."""
         edges = np.linspace(0, len(x), _PARTS + 1).astype(int).tolist()
         for part, begin, end in zip(self.parts, edges, edges[1:], strict=False):
-            # one point more than its own: no gap to the next part
+            # one more point: no gap to the next part
             part.setData(x[begin : end + 1], y[begin : end + 1], connect="finite")
         good = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
         self.newest.setVisible(bool(len(good)))
@@ -73,11 +73,11 @@ class Trail:
             self.head.setStyle(angle=direction)
 
     def _direction(self, x: Samples, y: Samples) -> float | None:
-        """Return the angle of an arrow on the screen: 0 points left, 90 up; None where nothing moves."""
+        """Return the angle of the arrow on the screen: 0 points left, 90 up; None without motion."""
         width, height = self._view_box.viewPixelSize()
         if not (width > 0.0 and height > 0.0):
             return None
-        # no more than the newest part: what lies before says nothing of now
+        # no more than the newest part
         recent = slice(-max(2, len(x) // _PARTS), None)
         right, up = (x[-1] - x[recent]) / width, (y[-1] - y[recent]) / height
         far = np.flatnonzero(np.hypot(right, up) >= _STEP)
@@ -88,38 +88,38 @@ class Trail:
 
 
 def decimate_loop(first: int, x: Samples, y: Samples, most: int = 4000) -> NDArray[np.intp]:
-    """Choose at most about `most` points of a long loop so that none of its corners is lost.
+    """Select at most about `most` points of a long loop that preserve its outline.
 
-    Of every stretch of rows the points with the least and largest x and y are taken. Stretches begin at multiples
-    of their length in absolute row numbers, so that a point that was chosen stays so while the window moves on.
+    Of every bucket of rows the points with minimum and maximum x and y are selected. Buckets begin at multiples of
+    their length in absolute row numbers, so that the selection is stable while the window moves.
 
     Parameters
     ----------
     first : row number of the first point.
-    x, y : (n_points,); a point with a NaN is never chosen, but one is kept in its stretch to break the line.
-    most : points; the two ends may have some more.
+    x, y : (n_points,); of the points with a NaN, one a bucket is selected to interrupt the line.
+    most : points, about.
 
     Returns
     -------
-    chosen : positions, rising.
+    chosen : indices, rising.
     """
     n = len(x)
     if n <= most:
         return np.arange(n)
-    # a power of two: a window of about the same length has the same stretches
+    # a power of two: windows of similar length have the same buckets
     width = 1 << ceil(np.log2(4.0 * n / most))
     lead = first % width
-    n_stretches = -(-(lead + n) // width)
+    n_buckets = -(-(lead + n) // width)
     chosen: list[NDArray[np.intp]] = []
     broken = np.isnan(x) | np.isnan(y)
     for values in (x, y):
-        padded = np.full(n_stretches * width, np.nan)
+        padded = np.full(n_buckets * width, np.nan)
         padded[lead : lead + n] = np.where(broken, np.nan, values)
-        stretches = padded.reshape(n_stretches, width)
-        missing, begin = np.isnan(stretches), np.arange(n_stretches) * width
+        buckets = padded.reshape(n_buckets, width)
+        missing, begin = np.isnan(buckets), np.arange(n_buckets) * width
         some = ~missing.all(axis=1)
         for fill, pick in ((np.inf, np.argmin), (-np.inf, np.argmax)):
-            at = pick(np.where(missing, fill, stretches), axis=1)
+            at = pick(np.where(missing, fill, buckets), axis=1)
             chosen.append((begin + at)[some] - lead)
     breaks = np.flatnonzero(broken)
     if len(breaks):
@@ -129,17 +129,17 @@ def decimate_loop(first: int, x: Samples, y: Samples, most: int = 4000) -> NDArr
 
 
 class _Band(QGraphicsPathItem):
-    """A translucent band between two curves, open where either is NaN."""
+    """Translucent band between two curves, interrupted where either is NaN."""
 
     def set_colour(self, colour: str, opacity: float = 0.18) -> None:
-        """Take another colour."""
+        """Set the colour."""
         shade = QColor(colour)
         shade.setAlphaF(opacity)
         self.setPen(pg.mkPen(None))
         self.setBrush(pg.mkBrush(shade))
 
     def draw(self, x: Samples, low: Samples, high: Samples) -> None:
-        """Show [low, high] over rising x, (n_points,) each."""
+        """Draw [low, high] over rising x, (n_points,) each."""
         path = QPainterPath()
         for begin, end in runs(np.isfinite(low) & np.isfinite(high)):
             run = slice(begin, end)
@@ -149,7 +149,12 @@ class _Band(QGraphicsPathItem):
 
 
 class CoherentCurve:
-    """One quantity of one actuator in a plot, which owns all that is drawn."""
+    """Curve over frequency with its uncertainty band; thin and grey where the coherence is low.
+
+    Parameters
+    ----------
+    plot : owns the items that are drawn.
+    """
 
     def __init__(self, plot: XYPlot) -> None:
         self._view_box = plot.view_box
@@ -159,13 +164,13 @@ class CoherentCurve:
             self._view_box.addItem(item, ignoreBounds=True)
 
     def set_style(self, colour: str, grey: str, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> None:
-        """Take other colours."""
+        """Set colours and line style."""
         self.band.set_colour(colour)
         self.weak.setPen(pen(grey, opacity=0.7))
         self.strong.setPen(pen(colour, 2.0, style=style))
 
     def draw(self, x: Samples, values: Samples, deviation: Samples | None, coherent: NDArray[np.bool_]) -> None:
-        """Show values, (n_frequencies,), ± their deviations; NaN where there is nothing."""
+        """Draw values, (n_frequencies,), ± their standard deviations; NaN where unknown."""
         self.weak.setData(x, values, connect="finite")
         strong = np.where(coherent, values, np.nan)
         self.strong.setData(x, strong, connect="finite")
@@ -173,6 +178,6 @@ class CoherentCurve:
         self.band.draw(x, strong - doubt, strong + doubt)
 
     def remove(self) -> None:
-        """Take everything out of the plot."""
+        """Remove the items from the plot."""
         for item in (self.band, self.weak, self.strong):
             self._view_box.removeItem(item)

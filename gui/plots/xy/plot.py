@@ -1,4 +1,4 @@
-"""Plots of one quantity against another: the wheel zooms, dragging pans, a double click resets to auto-range."""
+"""Plots of one quantity against another: the wheel zooms, dragging pans, a double click enables auto-range."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent
 
-from gui.plots.value_axis import Limits, ValueRange, prefixed_unit, value_text
-from gui.plots.xy.axes import NumberAxis, fixed, pen, tabular
+from gui.plots.value_axis import Bounds, ValueRange, prefixed_unit, value_text
+from gui.plots.xy.axes import NumberAxis, monospace, pen, tabular
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Samples
 
 _LABEL_WIDTH = 62
-"""px beside every plot, so that plots above each other align."""
-_ANNOTATION = 26, 6  # letters of a line in the corner, and lines, or fewer
-_ANNOTATION_SHARE = 0.65, 0.6  # of the plot's width and height, that they may take
-_SCALES = 0.9, 0.8, 0.7, 0.6, 0.5  # of the program's letters: the largest that have room are taken
+"""px left of every plot, so that stacked plots align."""
+_ANNOTATION = 26, 6  # characters a line, and lines, of the annotation
+_ANNOTATION_SHARE = 0.65, 0.6  # of the plot's width and height, for the annotation
+_FONT_SCALES = 0.9, 0.8, 0.7, 0.6, 0.5  # of the application font; the largest that fits is used
 _TICK = 4  # px
-_MARGIN = 0.03  # of a square's scale, on either side
+_MARGIN = 0.03  # of the scale of a square plot, on either side
 
 
 class _ViewBox(pg.ViewBox):
-    """Where curves are drawn; `auto_range_requested` is a double click."""
+    """View box that emits `auto_range_requested` at a double click."""
 
     auto_range_requested = Signal()
 
@@ -37,14 +37,14 @@ class _ViewBox(pg.ViewBox):
 
 
 class XYPlot(pg.PlotItem):
-    """A plot that chooses its scales until somebody takes them in hand.
+    """A plot with auto-range until its user zooms or pans.
 
     Parameters
     ----------
     theme : colours.
     square : both axes have the same scale.
-    left : limits of the left axis that never change by themselves.
-    axes : of special kinds, by side, as `pyqtgraph.PlotItem` takes them.
+    left : fixed limits of the left axis.
+    axes : special axis items by side, as for `pyqtgraph.PlotItem`.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class XYPlot(pg.PlotItem):
         theme: Theme,
         *,
         square: bool = False,
-        left: Limits | None = None,
+        left: Bounds | None = None,
         axes: dict[str, Any] | None = None,
     ) -> None:
         self.view_box = _ViewBox(enableMenu=False)
@@ -64,7 +64,7 @@ class XYPlot(pg.PlotItem):
         self._labels: dict[str, tuple[str, dict[str, str]]] = {}
         self._names = {"bottom": ("", ""), "left": ("", "")}
         self._ranges = ValueRange(), ValueRange(fixed=left)
-        self._shown: tuple[Limits, Limits] | None = None
+        self._shown: tuple[Bounds, Bounds] | None = None
         self._square = False
         self.hideButtons()
         self.view_box.disableAutoRange()
@@ -76,7 +76,7 @@ class XYPlot(pg.PlotItem):
             axis.enableAutoSIPrefix(False)
             axis.setStyle(tickFont=tabular(0.9), tickLength=_TICK, maxTickLevel=0)
             axis.setTickDensity(0.8)
-            # the grid is drawn by the axes: behind curves and words
+            # the grid is drawn by the axes: behind curves and annotation
             axis.setZValue(-1.0)
         self.getAxis("left").setWidth(_LABEL_WIDTH)
         self._annotation = pg.TextItem(anchor=(0.0, 0.0))
@@ -91,7 +91,7 @@ class XYPlot(pg.PlotItem):
 
     @property
     def square(self) -> bool:
-        """Both axes have the same scale, and the same unit."""
+        """Both axes have the same scale and unit."""
         return self._square
 
     @square.setter
@@ -102,7 +102,7 @@ class XYPlot(pg.PlotItem):
             self._set_annotation_background()
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply the colours of a theme."""
         for side in ("bottom", "left"):
             axis = self.getAxis(side)
             axis.setPen(pen(theme.muted))
@@ -114,18 +114,18 @@ class XYPlot(pg.PlotItem):
         self._set_annotation_background()
 
     def name_axes(self, bottom: tuple[str, str], left: tuple[str, str]) -> None:
-        """Say what the axes show, each with its unit."""
+        """Set names and units of the axes."""
         if self._names != {"bottom": bottom, "left": left}:
             self._names = {"bottom": bottom, "left": left}
             self._label()
 
     def set_annotation(self, text: str, colour: str) -> None:
-        """Write lines into the upper left corner."""
+        """Show text in the upper left corner."""
         self._annotation.setVisible(bool(text))
         if text != self._annotation.toPlainText():
             self._annotation.setPlainText(text)
         self._annotation.setColor(colour)
-        # what is too long goes on in the next line
+        # long lines are wrapped
         self._annotation.setTextWidth(-1.0)
         room = max(60.0, self.view_box.width() - 12.0)
         if self._annotation.boundingRect().width() > room:
@@ -133,45 +133,45 @@ class XYPlot(pg.PlotItem):
 
     @property
     def annotation(self) -> str:
-        """What stands in the corner."""
+        """Text in the upper left corner; empty where there is none."""
         return str(self._annotation.toPlainText()) if self._annotation.isVisible() else ""
 
-    def fit(self, x: Limits, y: Limits, *, immediate: bool = False) -> None:
-        """Say what there is to show, NaN for nothing; the scales follow unless somebody took them in hand.
+    def fit(self, x: Bounds, y: Bounds, *, immediate: bool = False) -> None:
+        """Set the extent of the data, NaN where there are none; the scales follow while auto-range is on.
 
-        `immediate`: something else is shown than at the look before, so that a scale that is too large need not wait.
+        `immediate`: other data than before are shown, and too large a scale shrinks at once.
         """
         for scale, limits in zip(self._ranges, (x, y), strict=True):
-            scale.follow(*limits, immediate=immediate)
+            scale.update(*limits, immediate=immediate)
         if self.auto_range_on and self._wanted != self._shown:
             self._apply()
 
     def reset_scales(self) -> None:
-        """Choose the scales afresh: something else is shown."""
+        """Enable auto-range and drop the scales, for other data."""
         self.auto_range_on = True
         for scale in self._ranges:
-            scale.release()
+            scale.enable_auto_range()
 
     def text_of(self, side: str, value: float) -> str:
-        """Return a place on the axis of a side as text with its unit."""
+        """Return a position on an axis as text with its unit."""
         low, high = self.view_box.viewRange()[0 if side == "bottom" else 1]
         factor = self.factors[side]
-        # a thousandth of a scale is as much as anybody can point at
+        # a thousandth of the scale is about a pixel
         decimals = min(9, max(0, 3 - floor(log10(max(abs(factor * (high - low)), 1e-9)))))
         return f"{value_text(factor * value, decimals)} {self.units[side]}".rstrip()
 
     def enable_auto_range(self) -> None:
-        """Let the plot choose its scales again."""
+        """Enable auto-range."""
         self.auto_range_on = True
         self._apply()
 
     def zoom(self, factor: float) -> None:
-        """Show `factor` times as much, about the middle."""
+        """Zoom out by `factor` about the centre."""
         self.view_box.scaleBy((factor, factor))
         self._disable_auto_range()
 
     @property
-    def _wanted(self) -> tuple[Limits, Limits]:
+    def _wanted(self) -> tuple[Bounds, Bounds]:
         x, y = self._ranges
         return (x.low, x.high), (y.low, y.high)
 
@@ -187,8 +187,8 @@ class XYPlot(pg.PlotItem):
     def _fit_annotation_font(self) -> None:
         letters, lines = _ANNOTATION
         wide, high = _ANNOTATION_SHARE[0] * self.view_box.width(), _ANNOTATION_SHARE[1] * self.view_box.height()
-        for scale in _SCALES:
-            font = fixed(scale)
+        for scale in _FONT_SCALES:
+            font = monospace(scale)
             metrics = QFontMetricsF(font)
             self._annotation_width = metrics.horizontalAdvance("0" * letters)
             if self._annotation_width <= wide and lines * metrics.lineSpacing() <= high:
@@ -197,7 +197,7 @@ class XYPlot(pg.PlotItem):
 
     def _set_annotation_background(self) -> None:
         ground = QColor(self._base)
-        # the words of a square stand beside what is drawn, others over it
+        # the annotation of a square plot is beside the curves, of others over them
         ground.setAlphaF(0.0 if self._square else 0.8)
         self._annotation.fill = pg.mkBrush(ground)
 
@@ -208,8 +208,8 @@ class XYPlot(pg.PlotItem):
         if self._square and self.auto_range_on and self._shown is not None:
             self._apply()
 
-    def _beside_annotation(self, x: Limits, y: Limits) -> tuple[Limits, Limits]:
-        """Return limits of one scale that hold both, with the room that is left over where the words stand."""
+    def _beside_annotation(self, x: Bounds, y: Bounds) -> tuple[Bounds, Bounds]:
+        """Return limits with one scale for both axes, with the spare room where the annotation is."""
         wide, high = self.view_box.width(), self.view_box.height()
         if not (wide > 0.0 and high > 0.0):
             return x, y
@@ -218,7 +218,7 @@ class XYPlot(pg.PlotItem):
         pixel = (top - low) / min(wide, high)
         spare = max(0.0, wide - high)
         left = min(spare, max(0.5 * spare, self._annotation_width))
-        # where it is higher than wide, the words stand above
+        # where the plot is higher than wide, the annotation is above
         return (low - pixel * left, top + pixel * (spare - left)), (low, low + pixel * high)
 
     def _label(self) -> None:
@@ -235,36 +235,38 @@ class XYPlot(pg.PlotItem):
 
     def _write_label(self, side: str, text: str) -> None:
         axis = self.getAxis(side)
-        # the height of the lower axis depends on its letters: they stay as they are
-        size = tabular(_SCALES[0]).pointSizeF() if side == "bottom" else _label_size(text, self.view_box.height())
+        # the height of the bottom axis depends on its font, which is therefore fixed
+        size = (
+            tabular(_FONT_SCALES[0]).pointSizeF() if side == "bottom" else _label_size(text, self.view_box.height())
+        )
         style = {"color": axis.textPen().color().name(), "font-size": f"{size:.1f}pt"}
         before = self._labels.get(side)
         if (text, style) != before:
             self._labels[side] = text, style
-            # pyqtgraph takes it for HTML
+            # pyqtgraph interprets labels as HTML
             axis.setLabel(escape(text), **style)
             if side == "bottom" and (text or (before and before[0])):
-                # told, because an axis that nobody sees yet finds its label to need no room
-                line = QFontMetricsF(tabular(_SCALES[0])).height()
+                # explicit, because an axis that is not visible yet reserves no room for its label
+                line = QFontMetricsF(tabular(_FONT_SCALES[0])).height()
                 axis.setHeight(_TICK + (2.0 if text else 1.0) * line + 4.0)
 
 
 def _label_size(text: str, room: float) -> float:
-    """Return how large the letters of a label are, in points, so that it has room in so many pixels."""
-    fonts = [tabular(scale) for scale in _SCALES]
+    """Return the font size of a label in points, so that it fits into `room` px."""
+    fonts = [tabular(scale) for scale in _FONT_SCALES]
     fitting = (font for font in fonts if QFontMetricsF(font).horizontalAdvance(text) <= room)
     return next(fitting, fonts[-1]).pointSizeF()
 
 
 class XYCanvas(pg.GraphicsLayoutWidget):
-    """Plots above each other, and what the mouse points at.
+    """Stacked plots, and the position of the mouse.
 
     Signals
     -------
-    pointed : the mouse is elsewhere, or has left.
+    mouse_moved : the mouse has moved or left.
     """
 
-    pointed = Signal()
+    mouse_moved = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -275,11 +277,11 @@ class XYCanvas(pg.GraphicsLayoutWidget):
         self.apply_theme(theme)
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply the colours of a theme."""
         self.setBackground(theme.base)
 
     def under_mouse(self) -> tuple[XYPlot, float, float] | None:
-        """Return the plot that the mouse is over, and the place in what it shows."""
+        """Return the plot under the mouse and the position in its coordinates; None where there is none."""
         if self._mouse is None:
             return None
         for plot in self.ci.items:
@@ -289,19 +291,19 @@ class XYCanvas(pg.GraphicsLayoutWidget):
         return None
 
     def leaveEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Point at nothing."""
+        """Forget the position of the mouse."""
         super().leaveEvent(event)
         self._mouse = None
-        self.pointed.emit()
+        self.mouse_moved.emit()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Point elsewhere; the scene's own signal leaves out moves that follow each other quickly, also the last."""
+        """Track the mouse; the scene's own signal is rate limited and may omit the last move."""
         super().mouseMoveEvent(event)
         self._mouse = self.mapToScene(event.position().toPoint())
-        self.pointed.emit()
+        self.mouse_moved.emit()
 
 
-def extent(values: Samples) -> Limits:
-    """Return the least and the largest number, both NaN where there is none."""
+def extent(values: Samples) -> Bounds:
+    """Return the finite minimum and maximum, both NaN where there is none."""
     good = values[np.isfinite(values)]
     return (float(good.min()), float(good.max())) if len(good) else (nan, nan)

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.sources.opening.fields import EndpointField, KeysField, Recent
+from gui.sources.opening.fields import EndpointField, KeysField, RecentList
 from gui.sources.processes.session import ConnectToService, ServeRig
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
@@ -41,7 +41,7 @@ class WatchForm(QWidget):
 
     def __init__(self, settings: QSettings, theme: Theme, *, with_keys: bool = False) -> None:
         super().__init__()
-        self.endpoint = EndpointField(RESULTS, Recent(settings, "watch/recent"), theme, "endpoint of the service")
+        self.endpoint = EndpointField(RESULTS, RecentList(settings, "watch/recent"), theme, "endpoint of the service")
         self.keys = KeysField(settings, "watch/keys", theme)
         self.keys.setVisible(with_keys or bool(self.keys.place))
         self.go = QPushButton("Watch")
@@ -95,7 +95,7 @@ class ServeForm(QWidget):
         self.direction = QComboBox()
         self.direction.addItems(["the rig publishes at", "the rig connects to"])
         self.direction.setAccessibleName("who listens")
-        self.endpoint = EndpointField(SIGNALS, Recent(settings, "serve/recent"), theme, "endpoint of the rig")
+        self.endpoint = EndpointField(SIGNALS, RecentList(settings, "serve/recent"), theme, "endpoint of the rig")
         self.insecure = QCheckBox("Other machines may connect, without encryption")
         self.insecure.hide()
         self.folder = QLineEdit(str(settings.value(_FOLDER, "")), placeholderText="empty: as in the settings")

@@ -24,7 +24,7 @@ from monitor.transport.zeromq.key_files import KeyFileError, keys_of
 _decoder = msgspec.json.Decoder(list[str])
 
 
-class Recent:
+class RecentList:
     """A short list of texts under one key.
 
     Parameters
@@ -76,7 +76,7 @@ class EndpointField(QWidget):
     changed = Signal()
     entered = Signal()
 
-    def __init__(self, usual: str, recent: Recent | None, theme: Theme, name: str) -> None:
+    def __init__(self, usual: str, recent: RecentList | None, theme: Theme, name: str) -> None:
         super().__init__()
         self.theme = theme
         self._recent = recent

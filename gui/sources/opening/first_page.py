@@ -23,8 +23,8 @@ from PySide6.QtWidgets import (
 )
 
 from gui.sources.opening.connect_dialog import ServeForm, WatchForm
-from gui.sources.opening.fields import Recent
-from gui.sources.processes.catalogue import Catalogue, SimulationOffer
+from gui.sources.opening.fields import RecentList
+from gui.sources.processes.catalogue import Catalogue, SimulationEntry
 from gui.sources.processes.playback import PlaySimulation
 from gui.widgets.labels import PlainLabel, plain_tip
 from gui.widgets.layout import set_row_padding
@@ -38,9 +38,9 @@ _TWO_COLUMNS = 820
 _OFFER = Qt.ItemDataRole.UserRole
 
 
-def recent_files(settings: QSettings) -> Recent:
+def recent_files(settings: QSettings) -> RecentList:
     """Return the recordings that were opened last."""
-    return Recent(settings, "open/recent")
+    return RecentList(settings, "open/recent")
 
 
 class FirstPage(QScrollArea):
@@ -196,9 +196,9 @@ class FirstPage(QScrollArea):
     def _simulate(self, item: QTreeWidgetItem) -> None:
         self._play(self._offers.simulation(str(item.data(0, _OFFER) or "")))
 
-    def _play(self, offer: SimulationOffer | None) -> None:
+    def _play(self, offer: SimulationEntry | None) -> None:
         if offer is not None:
-            self.chosen.emit(PlaySimulation(offer.name, offer.judged))
+            self.chosen.emit(PlaySimulation(offer.name, offer.model_under_test))
 
     def _reopen(self, item: QListWidgetItem) -> None:
         self.path_chosen.emit(str(item.data(_OFFER)))

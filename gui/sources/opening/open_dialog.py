@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gui.sources.opening.column_chooser import ColumnChooser
 from gui.sources.opening.columns import ColumnChoice, choice_of
-from gui.sources.opening.fields import Recent
+from gui.sources.opening.fields import RecentList
 from gui.sources.processes.catalogue import Catalogue, DescribeJob
 from gui.sources.processes.child_process import ChildProcess
 from gui.sources.processes.playback import PlayFile
-from gui.sources.processes.service import Launch
+from gui.sources.processes.service import ProcessFactory
 from gui.widgets.theme import Theme
 from monitor.messages.recordings import Description, FileColumn
 
@@ -34,7 +34,7 @@ class ColumnMemory:
 
     def __init__(self, settings: QSettings) -> None:
         self._settings = settings
-        self._known = Recent(settings, "columns/known", _MOST)
+        self._known = RecentList(settings, "columns/known", _MOST)
 
     def recall(self, columns: Sequence[FileColumn]) -> ColumnChoice | None:
         """Return what was chosen for such columns; None where nothing was, or the settings are damaged."""
@@ -71,23 +71,29 @@ class Opener(QObject):
     settings : where choices are remembered.
     offers : the kinds of files.
     theme : colours of the dialogs; may be changed.
-    launch : makes workers.
+    launch : makes processes.
 
     Signals
     -------
     opened : a `PlayFile`.
     progress : what is waited for; empty when nothing is.
-    told : level and text.
+    notified : level and text.
     failed : why the file cannot be opened.
     """
 
     opened = Signal(object)
     progress = Signal(str)
-    told = Signal(str, str)
+    notified = Signal(str, str)
     failed = Signal(str)
 
     def __init__(
-        self, window: QWidget, settings: QSettings, offers: Catalogue, theme: Theme, *, launch: Launch = ChildProcess
+        self,
+        window: QWidget,
+        settings: QSettings,
+        offers: Catalogue,
+        theme: Theme,
+        *,
+        launch: ProcessFactory = ChildProcess,
     ) -> None:
         super().__init__(window)
         self.theme = theme
@@ -126,9 +132,9 @@ class Opener(QObject):
             self.chooser.reject()
 
     @property
-    def workers(self) -> tuple[ChildProcess, ...]:
+    def processes(self) -> tuple[ChildProcess, ...]:
         """The processes that look at files."""
-        return tuple(each.worker for each in self._asked if each.worker is not None)
+        return tuple(each.process for each in self._asked if each.process is not None)
 
     def _look(self, words: tuple[str, ...], *, quietly: bool = False) -> DescribeJob:
         describing = DescribeJob((str(self._path), *words), self, launch=self._launch)
@@ -219,12 +225,12 @@ class Opener(QObject):
             self.chooser.settle()
             self._memory.remember(description.columns, choice)
         else:
-            self.told.emit("info", f"{self._path.name}: columns as you chose them last time")
+            self.notified.emit("info", f"{self._path.name}: columns as you chose them last time")
         self._open(choice.words, description)
 
     def _open(self, words: tuple[str, ...], description: Description) -> None:
         for note in description.notes:
-            self.told.emit("info", f"{self._path.name}: {note}")
+            self.notified.emit("info", f"{self._path.name}: {note}")
         self.opened.emit(PlayFile(self._path, words, description))
 
     def _forget_chooser(self) -> None:

@@ -11,7 +11,7 @@ from time import monotonic
 from PySide6.QtCore import QObject, QStandardPaths, QTimer, Signal
 
 from gui.sources.processes.child_process import ChildProcess
-from gui.sources.processes.service import Launch, reason
+from gui.sources.processes.service import ProcessFactory, exit_reason
 from monitor.messages.recordings import Description, read_description
 
 
@@ -53,13 +53,13 @@ class ModelUnderTest:
 
 
 @dataclass(frozen=True, slots=True)
-class SimulationOffer:
+class SimulationEntry:
     """One simulation: its name, a line about it, the submenu it belongs to, and the model that it judges."""
 
     name: str
     summary: str
     group: str
-    judged: ModelUnderTest | None = None
+    model_under_test: ModelUnderTest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Catalogue:
     """Everything there is."""
 
     files: tuple[FileKind, ...] = ()
-    simulations: tuple[SimulationOffer, ...] = ()
+    simulations: tuple[SimulationEntry, ...] = ()
 
     @property
     def filters(self) -> str:
@@ -77,12 +77,12 @@ class Catalogue:
         return ";;".join([f"Recordings ({patterns})", *each, "All files (*)"] if patterns else ["All files (*)"])
 
     @property
-    def groups(self) -> dict[str, tuple[SimulationOffer, ...]]:
+    def groups(self) -> dict[str, tuple[SimulationEntry, ...]]:
         """Return the simulations by submenu, in their order."""
         names = dict.fromkeys(offer.group for offer in self.simulations)
         return {name: tuple(offer for offer in self.simulations if offer.group == name) for name in names}
 
-    def simulation(self, name: str) -> SimulationOffer | None:
+    def simulation(self, name: str) -> SimulationEntry | None:
         """Return the simulation of that name, if there is one."""
         return next((offer for offer in self.simulations if offer.name == name), None)
 
@@ -93,7 +93,7 @@ class DescribeJob(QObject):
     Parameters
     ----------
     played : words of `replay` that say what.
-    launch : makes workers.
+    launch : makes processes.
 
     Signals
     -------
@@ -105,30 +105,30 @@ class DescribeJob(QObject):
     failed = Signal(str)
 
     def __init__(
-        self, played: Sequence[str], parent: QObject | None = None, *, launch: Launch = ChildProcess
+        self, played: Sequence[str], parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess
     ) -> None:
         super().__init__(parent)
         self.played = tuple(played)
         self._answered = False
-        self._worker: ChildProcess | None = launch(["replay", *played, "--describe"], self)
-        self._worker.answer.connect(self._take)
-        self._worker.ended.connect(self._end)
+        self._process: ChildProcess | None = launch(["replay", *played, "--describe"], self)
+        self._process.answer.connect(self._take)
+        self._process.ended.connect(self._end)
 
     @property
-    def worker(self) -> ChildProcess | None:
+    def process(self) -> ChildProcess | None:
         """The process, until it has ended."""
-        return self._worker
+        return self._process
 
     def start(self) -> None:
         """Begin; returns at once."""
-        assert self._worker is not None
-        self._worker.start()
+        assert self._process is not None
+        self._process.start()
 
     def stop(self) -> None:
         """Ask no longer; nothing is told any more."""
         self._answered = True
-        if self._worker is not None:
-            self._worker.stop()
+        if self._process is not None:
+            self._process.stop()
 
     def _take(self, answer: Mapping[str, object]) -> None:
         if self._answered:
@@ -142,10 +142,10 @@ class DescribeJob(QObject):
         self.described.emit(description)
 
     def _end(self, code: int, last: str) -> None:
-        self._worker = None
+        self._process = None
         if not self._answered:
             self._answered = True
-            self.failed.emit(reason(code, last))
+            self.failed.emit(exit_reason(code, last))
         self.deleteLater()
 
 
@@ -160,9 +160,9 @@ class EnsembleCache(QObject):
 
     Parameters
     ----------
-    judged : the model.
+    model_under_test : the model.
     folder : where ensembles are kept.
-    launch : makes workers.
+    launch : makes processes.
 
     Signals
     -------
@@ -177,25 +177,25 @@ class EnsembleCache(QObject):
 
     def __init__(
         self,
-        judged: ModelUnderTest,
+        model_under_test: ModelUnderTest,
         parent: QObject | None = None,
         *,
         folder: Path | None = None,
-        launch: Launch = ChildProcess,
+        launch: ProcessFactory = ChildProcess,
     ) -> None:
         super().__init__(parent)
-        self.judged, self._launch = judged, launch
+        self.model_under_test, self._launch = model_under_test, launch
         self._folder = cache_folder() if folder is None else folder
-        self._path = self._folder / f"{judged.model}-{judged.realizations}.h5"
-        self._worker: ChildProcess | None = None
+        self._path = self._folder / f"{model_under_test.model}-{model_under_test.realizations}.h5"
+        self._process: ChildProcess | None = None
         self._begun = 0.0
         self._tick = QTimer(self, interval=1000)
         self._tick.timeout.connect(self._tell)
 
     @property
-    def worker(self) -> ChildProcess | None:
+    def process(self) -> ChildProcess | None:
         """The process that simulates, while there is one."""
-        return self._worker
+        return self._process
 
     def start(self) -> None:
         """Begin; returns at once."""
@@ -208,25 +208,27 @@ class EnsembleCache(QObject):
             self.failed.emit(f"{self._folder} cannot be made: {problem.strerror or problem}")
             return
         # a part that was broken off is gone on with
-        words = ["simulate", self.judged.model, "--realizations", str(self.judged.realizations)]
-        self._worker = self._launch([*words, "--out", str(self._path)], self)
-        self._worker.ended.connect(self._end)
+        words = ["simulate", self.model_under_test.model, "--realizations", str(self.model_under_test.realizations)]
+        self._process = self._launch([*words, "--out", str(self._path)], self)
+        self._process.ended.connect(self._end)
         self._begun = monotonic()
         self._tick.start()
         self._tell()
-        self._worker.start()
+        self._process.start()
 
     def _tell(self) -> None:
-        what = f"{self.judged.realizations:,} realizations of the model {self.judged.model}"
+        what = f"{self.model_under_test.realizations:,} realizations of the model {self.model_under_test.model}"
         self.progress.emit(f"simulating {what}, once; they are kept: {monotonic() - self._begun:.0f} s")
 
     def _end(self, code: int, last: str) -> None:
-        if self._worker is not None:
-            self._worker.deleteLater()
-        self._worker = None
+        if self._process is not None:
+            self._process.deleteLater()
+        self._process = None
         self._tick.stop()
         self.progress.emit("")
         if code:
-            self.failed.emit(f"the model {self.judged.model} could not be simulated: {reason(code, last)}")
+            self.failed.emit(
+                f"the model {self.model_under_test.model} could not be simulated: {exit_reason(code, last)}"
+            )
         else:
             self.ready.emit(str(self._path))

@@ -15,7 +15,7 @@ from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 _LONGEST = 64 << 20  # bytes; what is longer is no line of ours
 
 
-class Lines:
+class LineBuffer:
     """Keep what has no end of line yet; forget a line that never ends."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class ChildProcess(QObject):
     ----------
     words : subcommand and options.
     outlives : it goes on when this process crashes: it is not heard by pipes, which would break, and has no input.
-    heeds_input : it ends by itself, in good order, when its standard input is closed.
+    exits_on_stdin_close : it ends by itself, in good order, when its standard input is closed.
 
     Signals
     -------
@@ -100,12 +100,12 @@ class ChildProcess(QObject):
         parent: QObject | None = None,
         *,
         outlives: bool = False,
-        heeds_input: bool = False,
+        exits_on_stdin_close: bool = False,
     ) -> None:
         super().__init__(parent)
         self.words = tuple(words)
-        self._heeds_input = heeds_input
-        self._said, self._written = Lines(), Lines()
+        self._heeds_input = exits_on_stdin_close
+        self._said, self._written = LineBuffer(), LineBuffer()
         self._last = ""
         self._over = False
         self._log: ProcessLog | None = None
@@ -224,16 +224,16 @@ class ChildProcess(QObject):
             self._finish(_NOT_STARTED, QProcess.ExitStatus.NormalExit)
 
 
-def finish(workers: Sequence[ChildProcess], seconds: float) -> None:
+def finish_all(processes: Sequence[ChildProcess], seconds: float) -> None:
     """Let all of them end at the exit of the program; those that have not within `seconds` are abandoned."""
     asked, told = monotonic() + 0.5 * seconds, monotonic() + seconds
-    for worker in workers:
-        worker.stop()
-    late = [worker for worker in workers if not worker.wait(asked - monotonic())]
-    for worker in late:
-        worker.terminate()
-    late = [worker for worker in late if not worker.wait(told - monotonic())]
-    for worker in late:
-        worker.abandon()
-    for worker in late:
-        worker.wait(_AT_EXIT)
+    for process in processes:
+        process.stop()
+    late = [process for process in processes if not process.wait(asked - monotonic())]
+    for process in late:
+        process.terminate()
+    late = [process for process in late if not process.wait(told - monotonic())]
+    for process in late:
+        process.abandon()
+    for process in late:
+        process.wait(_AT_EXIT)

@@ -11,18 +11,18 @@ from PySide6.QtCore import QObject, QTimer
 
 from gui.sources.processes.catalogue import DescribeJob, EnsembleCache, ModelUnderTest
 from gui.sources.processes.child_process import ChildProcess
-from gui.sources.processes.player import Player
-from gui.sources.processes.service import Launch, Service, reason
-from gui.sources.processes.session import ANY, Session, free_endpoint
+from gui.sources.processes.player import ReplayControl
+from gui.sources.processes.service import ProcessFactory, ServiceProcess, exit_reason
+from gui.sources.processes.session import ANY_PORT, SourceSession, free_endpoint
 from monitor.messages.recordings import Description
 from monitor.transport.zeromq.request_client import RequestClient
 
 _REQUESTS = re.compile(r"; requests at ([^\s;]+)$")
-_NEWS = 5.0  # s; a position further on is sought, not played
-_GRACE = 1500  # ms after which it begins though nobody has said that the results are watched
+_MAX_ADVANCE = 5.0  # s; a position further on is sought, not played
+_START_TIMEOUT = 1500  # ms after which it begins though nobody has said that the results are watched
 
 
-class PlaybackSession(Session):
+class PlaybackSession(SourceSession):
     """First the ensemble of the model that is judged, once; then the player and the service, side by side.
 
     Parameters
@@ -33,7 +33,7 @@ class PlaybackSession(Session):
     ensemble : makes the ensemble of a model that is judged; None where none is.
     description : of what is played, where it is known.
     paused : it waits for `Player.resume`.
-    launch : makes workers.
+    launch : makes processes.
     """
 
     def __init__(
@@ -46,20 +46,20 @@ class PlaybackSession(Session):
         ensemble: EnsembleCache | None = None,
         description: Description | None = None,
         paused: bool = False,
-        launch: Launch = ChildProcess,
+        launch: ProcessFactory = ChildProcess,
     ) -> None:
         super().__init__(title, parent)
         self._played, self._words, self._launch = played, service, launch
         self._ensemble, self._description, self._paused = ensemble, description, paused
         self._signals = ""
-        self._service: Service | None = None
+        self._service: ServiceProcess | None = None
         self._process: ChildProcess | None = None
         self._describing: DescribeJob | None = None
         self._stopping = self._over = False
-        self._watched = self._begun = self._told_doubts = False
+        self._client_connected = self._begun = self._told_doubts = False
         self._passed = 0.0  # s, the position that is told of
-        self._grace = QTimer(self, singleShot=True, interval=_GRACE)
-        self._grace.timeout.connect(self.watched)
+        self._start_timer = QTimer(self, singleShot=True, interval=_START_TIMEOUT)
+        self._start_timer.timeout.connect(self.on_client_connected)
         if ensemble is not None:
             ensemble.setParent(self)
             ensemble.ready.connect(self._play)
@@ -67,11 +67,11 @@ class PlaybackSession(Session):
             ensemble.failed.connect(self._give_up)
 
     @property
-    def workers(self) -> Sequence[ChildProcess]:
+    def processes(self) -> Sequence[ChildProcess]:
         """The processes that run for it."""
-        others = [part.worker for part in (self._service, self._ensemble, self._describing) if part is not None]
+        others = [part.process for part in (self._service, self._ensemble, self._describing) if part is not None]
         # the player first: the service then hears the end of the stream
-        return [worker for worker in (self._process, *others) if worker is not None]
+        return [process for process in (self._process, *others) if process is not None]
 
     def start(self) -> None:
         """Begin; returns at once."""
@@ -85,11 +85,11 @@ class PlaybackSession(Session):
         if self._stopping:
             return
         self._stopping = True
-        self._grace.stop()
+        self._start_timer.stop()
         self._close_player()
-        for worker in self.workers:
-            worker.ended.connect(self._end_when_all_have)
-            worker.stop()
+        for process in self.processes:
+            process.ended.connect(self._end_when_all_have)
+            process.stop()
         if self._service is not None:
             self._service.stop()
         self._end_when_all_have()
@@ -99,10 +99,10 @@ class PlaybackSession(Session):
         self.stop()
         super().finish(seconds)
 
-    def watched(self) -> None:
+    def on_client_connected(self) -> None:
         """Say that the results are listened to: what is played from now on will be seen."""
-        self._watched = True
-        self._grace.stop()
+        self._client_connected = True
+        self._start_timer.stop()
         self._begin()
 
     def _play(self, ensemble: str) -> None:
@@ -115,19 +115,19 @@ class PlaybackSession(Session):
     def _start_service(self, ensemble: str) -> None:
         words = [*self._words, "--connect", self._signals]
         if self._ensemble is not None:
-            words += self._ensemble.judged.words(ensemble)
-        service = Service(words, ANY, self, launch=self._launch)
+            words += self._ensemble.model_under_test.words(ensemble)
+        service = ServiceProcess(words, ANY_PORT, self, launch=self._launch)
         service.ready.connect(self.ready)
-        service.ready.connect(self._grace.start)
+        service.ready.connect(self._start_timer.start)
         service.progress.connect(self.progress)
-        service.told.connect(self.told)
+        service.notified.connect(self.notified)
         service.failed.connect(self._give_up)
         self._service = service
         service.start()
 
     def _start_player(self) -> None:
         words = ["replay", *self._played, "--control", "--paused", "--until-closed", "--bind", self._signals]
-        process = self._launch(words, self, heeds_input=True)
+        process = self._launch(words, self, exits_on_stdin_close=True)
         self._process = process
         process.line.connect(self._find_requests)
         process.ended.connect(self._player_ended)
@@ -138,7 +138,7 @@ class PlaybackSession(Session):
         found = _REQUESTS.search(line)
         if found is None or self.player is not None or self._stopping:
             return
-        self.player = player = Player(RequestClient(found[1]), self, self._description)
+        self.player = player = ReplayControl(RequestClient(found[1]), self, self._description)
         player.changed.connect(self._begin)
         player.refused.connect(self._tell_refusal)
         player.described.connect(self._tell_doubts)
@@ -158,22 +158,22 @@ class PlaybackSession(Session):
             return
         now, before = player.position, self._passed
         self._passed = now
-        if before == 0.0 or 0.0 <= now - before <= _NEWS:
+        if before == 0.0 or 0.0 <= now - before <= _MAX_ADVANCE:
             # the first are there from the beginning
             past = -1.0 if before == 0.0 else before
             for event in player.description.events:
                 if past < event.time <= now:
-                    self.told.emit("info", event.detail)
+                    self.notified.emit("info", event.detail)
 
     def _tell_doubts(self) -> None:
         known = None if self.player is None else self.player.description
         if known is not None and known.doubts and not self._told_doubts:
             self._told_doubts = True
-            self.told.emit("warning", f"the file is damaged: {'; '.join(known.doubts)}")
+            self.notified.emit("warning", f"the file is damaged: {'; '.join(known.doubts)}")
 
     def _begin(self) -> None:
         """Play when the service hears the player and the results are watched: sooner, samples would be lost."""
-        if self._watched and not self._begun and self.player is not None and self.player.subscribed:
+        if self._client_connected and not self._begun and self.player is not None and self.player.subscribed:
             self._begun = True
             if not self._paused:
                 self.player.resume()
@@ -183,19 +183,21 @@ class PlaybackSession(Session):
         if self._stopping:
             return
         if self.player is None:
-            self._give_up(reason(code, last))
+            self._give_up(exit_reason(code, last))
         else:
             self._close_player()
             self.player = None
             self.player_changed.emit()
-            self.told.emit("error", f"the player ended: {reason(code, last)}; what it has sent can be looked at")
+            self.notified.emit(
+                "error", f"the player ended: {exit_reason(code, last)}; what it has sent can be looked at"
+            )
 
     def _close_player(self) -> None:
         if self.player is not None:
             self.player.close()
 
     def _tell_refusal(self, why: str) -> None:
-        self.told.emit("warning", f"the player refuses: {why}")
+        self.notified.emit("warning", f"the player refuses: {why}")
 
     def _give_up(self, why: str) -> None:
         if not self._stopping:
@@ -203,7 +205,7 @@ class PlaybackSession(Session):
             self.stop()
 
     def _end_when_all_have(self) -> None:
-        if not self._over and not any(worker.running for worker in self.workers):
+        if not self._over and not any(process.running for process in self.processes):
             self._over = True
             self.ended.emit()
 
@@ -235,7 +237,7 @@ class PlayFile:
     record: str = ""
     paused: bool = False
 
-    def session(self, parent: QObject | None = None, *, launch: Launch = ChildProcess) -> Session:
+    def session(self, parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess) -> SourceSession:
         """Return the session."""
         return PlaybackSession(
             self.path.name,
@@ -256,21 +258,21 @@ class PlaySimulation:
     """
 
     name: str
-    judged: ModelUnderTest | None = None
+    model_under_test: ModelUnderTest | None = None
     words: tuple[str, ...] = ()
     config: Path | None = None
     service: tuple[str, ...] = ()
     record: str = ""
     paused: bool = False
 
-    def session(self, parent: QObject | None = None, *, launch: Launch = ChildProcess) -> Session:
+    def session(self, parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess) -> SourceSession:
         """Return the session."""
         return PlaybackSession(
             self.name,
             (self.name, *self.words),
             (*_service_words(self), *self._alarms),
             parent,
-            ensemble=None if self.judged is None else EnsembleCache(self.judged, launch=launch),
+            ensemble=None if self.model_under_test is None else EnsembleCache(self.model_under_test, launch=launch),
             paused=self.paused,
             launch=launch,
         )
@@ -279,7 +281,7 @@ class PlaySimulation:
     def _alarms(self) -> tuple[str, ...]:
         if self.config is not None:
             return ()
-        return _ALARMS if self.judged is None else _ALARMS_OF_A_MODEL
+        return _ALARMS if self.model_under_test is None else _ALARMS_OF_A_MODEL
 
 
 def _service_words(source: PlayFile | PlaySimulation) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ _POLL_INTERVAL = 25  # ms between two looks for answers
 _STATE_INTERVAL = 0.1  # s between two requests for the state
 
 
-class Requests(Protocol):
+class RequestSender(Protocol):
     """A `monitor.transport.zeromq.request_client.RequestClient`, or what stands for it."""
 
     def send(self, request: Request) -> int:
@@ -45,7 +45,7 @@ class Requests(Protocol):
         ...
 
 
-class Player(QObject):
+class ReplayControl(QObject):
     """Control a process of ``synchroscope replay --control``.
 
     Parameters
@@ -65,10 +65,10 @@ class Player(QObject):
     refused = Signal(str)
 
     def __init__(
-        self, client: Requests, parent: QObject | None = None, description: Description | None = None
+        self, client: RequestSender, parent: QObject | None = None, description: Description | None = None
     ) -> None:
         super().__init__(parent)
-        self._client: Requests | None = client
+        self._client: RequestSender | None = client
         weakref.finalize(self, client.close)  # where it goes with its parent
         self._state = PlayerState()
         self._description = description

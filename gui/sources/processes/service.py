@@ -10,8 +10,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from gui.sources.processes.child_process import ChildProcess
 
-Launch = Callable[..., ChildProcess]
-"""Makes a worker, as the class itself does."""
+ProcessFactory = Callable[..., ChildProcess]
+"""Makes a process, as the class itself does."""
 
 _READY = re.compile(r"^listening on .*?; results on ([^\s;]+)")
 _PREFIX = re.compile(r"^synchroscope( \w+)?: ")
@@ -21,14 +21,14 @@ _FIRST, _LONGEST = 1.0, 30.0  # s before the next start
 _STEADY = 60.0  # s after which a service that ran is taken for well
 
 
-def reason(code: int, last: str) -> str:
+def exit_reason(code: int, last: str) -> str:
     """Return why a process ended, in its own last words where it has ended itself."""
     if code < 0:
         return f"ended by signal {-code}"
     return _PREFIX.sub("", last) or f"ended with exit code {code}"
 
 
-class Service(QObject):
+class ServiceProcess(QObject):
     """Keep a service running until told to stop.
 
     Parameters
@@ -36,21 +36,21 @@ class Service(QObject):
     words : options of `monitor`, without the endpoint of its results.
     publish : where it publishes; a port that it took itself is kept when it is started again.
     outlives : it goes on recording when this process crashes.
-    launch : makes workers.
+    launch : makes processes.
     clock : s, monotonic.
 
     Signals
     -------
     ready : it listens for the first time; the endpoint of its results.
     progress : what it does until it is ready.
-    told : level and text.
+    notified : level and text.
     failed : it cannot run, and why; `ended` follows.
     ended : there is no process any more, and will be none; once.
     """
 
     ready = Signal(str)
     progress = Signal(str)
-    told = Signal(str, str)
+    notified = Signal(str, str)
     failed = Signal(str)
     ended = Signal()
 
@@ -61,7 +61,7 @@ class Service(QObject):
         parent: QObject | None = None,
         *,
         outlives: bool = False,
-        launch: Launch = ChildProcess,
+        launch: ProcessFactory = ChildProcess,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         super().__init__(parent)
@@ -70,16 +70,16 @@ class Service(QObject):
         self._outlives = outlives
         self._launch = launch
         self._clock = clock
-        self._worker: ChildProcess | None = None
+        self._process: ChildProcess | None = None
         self._again = QTimer(self, singleShot=True)
         self._again.timeout.connect(self.start)
         self._stopping = self._over = self._was_ready = self._is_ready = False
         self._tries, self._pause, self._begun = 0, _FIRST, 0.0
 
     @property
-    def worker(self) -> ChildProcess | None:
+    def process(self) -> ChildProcess | None:
         """The process, while there is one."""
-        return self._worker
+        return self._process
 
     @property
     def listening(self) -> bool:
@@ -93,20 +93,20 @@ class Service(QObject):
             words.append("--until-closed")
         self._tries += 1
         self._begun = self._clock()
-        worker = self._launch(words, self, outlives=self._outlives, heeds_input=not self._outlives)
-        self._worker = worker
-        worker.line.connect(self._hear)
-        worker.ended.connect(self._end)
-        worker.start()
+        process = self._launch(words, self, outlives=self._outlives, exits_on_stdin_close=not self._outlives)
+        self._process = process
+        process.line.connect(self._hear)
+        process.ended.connect(self._end)
+        process.start()
 
     def stop(self) -> None:
         """Let it close its recording and end; returns at once."""
         self._stopping = True
         self._again.stop()
-        if self._worker is None:
+        if self._process is None:
             self._finish()
         else:
-            self._worker.stop()
+            self._process.stop()
 
     def _hear(self, line: str) -> None:
         found = _READY.match(line)
@@ -119,21 +119,21 @@ class Service(QObject):
         self._is_ready = True
         self.progress.emit("")
         if self._was_ready:
-            self.told.emit("info", "the service runs again")
+            self.notified.emit("info", "the service runs again")
             return
         self._was_ready = True
         self._publish = found[1]
         self.ready.emit(found[1])
 
     def _end(self, code: int, last: str) -> None:
-        if self._worker is not None:
-            self._worker.deleteLater()
-        self._worker, was_listening, self._is_ready = None, self._is_ready, False
+        if self._process is not None:
+            self._process.deleteLater()
+        self._process, was_listening, self._is_ready = None, self._is_ready, False
         self.progress.emit("")
-        why = reason(code, last)
+        why = exit_reason(code, last)
         if self._stopping:
             if code:
-                self.told.emit("warning", f"the service did not end well: {why}")
+                self.notified.emit("warning", f"the service did not end well: {why}")
             self._finish()
         elif not self._was_ready and (code == _MISTAKE or self._tries >= _TRIES):
             self.failed.emit(f"the service cannot run: {why}")
@@ -142,7 +142,7 @@ class Service(QObject):
             if was_listening and self._clock() - self._begun >= _STEADY:
                 self._pause = _FIRST
             level = "error" if self._was_ready else "warning"
-            self.told.emit(level, f"the service died ({why}); it is started again in {self._pause:g} s")
+            self.notified.emit(level, f"the service died ({why}); it is started again in {self._pause:g} s")
             self._again.start(round(1000 * self._pause))
             self._pause = min(2.0 * self._pause, _LONGEST)
 

@@ -1,4 +1,4 @@
-"""Session: one source of data with its processes; that of a running service, and that of a rig."""
+"""SourceSession: one source of data with its processes; that of a running service, and that of a rig."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Protocol
 
 from PySide6.QtCore import QObject, Signal
 
-from gui.sources.processes.child_process import ChildProcess, finish
-from gui.sources.processes.player import Player
-from gui.sources.processes.service import Launch, Service
+from gui.sources.processes.child_process import ChildProcess, finish_all
+from gui.sources.processes.player import ReplayControl
+from gui.sources.processes.service import ProcessFactory, ServiceProcess
 from monitor.system.default_endpoints import RESULTS
 
-ANY = "tcp://127.0.0.1:*"
+ANY_PORT = "tcp://127.0.0.1:*"
 """What a service binds to take a free port."""
 
 
@@ -26,24 +26,24 @@ def free_endpoint() -> str:
         return f"tcp://127.0.0.1:{server.getsockname()[1]}"
 
 
-def usual_or_any() -> str:
+def default_or_any_endpoint() -> str:
     """Return the usual endpoint of results where it is free, else one that takes any port."""
     port = int(RESULTS.rpartition(":")[2])
     try:
         with socket.create_server(("127.0.0.1", port)):
             return RESULTS
     except OSError:
-        return ANY
+        return ANY_PORT
 
 
-class Session(QObject):
+class SourceSession(QObject):
     """What the window watches; only one at a time.
 
     Signals
     -------
     ready : the endpoint of the results; once.
     progress : what is waited for, one line instead of the last; empty when nothing is.
-    told : level (info, warning, error) and one line.
+    notified : level (info, warning, error) and one line.
     failed : there will be nothing to watch, and why; `ended` follows.
     ended : there is no process any more, and will be none; once.
     player_changed : there is a player now, or another one, or none.
@@ -51,7 +51,7 @@ class Session(QObject):
 
     ready = Signal(str)
     progress = Signal(str)
-    told = Signal(str, str)
+    notified = Signal(str, str)
     failed = Signal(str)
     ended = Signal()
     player_changed = Signal()
@@ -60,11 +60,11 @@ class Session(QObject):
         super().__init__(parent)
         self.title = title
         self.results_url = ""
-        self.player: Player | None = None
+        self.player: ReplayControl | None = None
         self.ready.connect(self._keep)
 
     @property
-    def workers(self) -> Sequence[ChildProcess]:
+    def processes(self) -> Sequence[ChildProcess]:
         """The processes that run for it."""
         return ()
 
@@ -72,7 +72,7 @@ class Session(QObject):
         """Begin; returns at once."""
         raise NotImplementedError
 
-    def watched(self) -> None:
+    def on_client_connected(self) -> None:
         """Say that the results are listened to: a replay begins then."""
 
     def stop(self) -> None:
@@ -81,16 +81,16 @@ class Session(QObject):
 
     def finish(self, seconds: float = 5.0) -> None:
         """Let its processes end at the exit of the program, waiting no longer than `seconds` and a little."""
-        finish(self.workers, seconds)
+        finish_all(self.processes, seconds)
 
     def _keep(self, url: str) -> None:
         self.results_url = url
 
 
-class Source(Protocol):
+class SourceSpec(Protocol):
     """A frozen description of a session."""
 
-    def session(self, parent: QObject | None = None, *, launch: Launch = ChildProcess) -> Session:
+    def session(self, parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess) -> SourceSession:
         """Return the session, not yet started."""
         ...
 
@@ -102,12 +102,12 @@ class ConnectToService:
     url: str
     keys: str = ""
 
-    def session(self, parent: QObject | None = None, *, launch: Launch = ChildProcess) -> Session:  # noqa: ARG002
+    def session(self, parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess) -> SourceSession:  # noqa: ARG002
         """Return the session."""
         return _Connection(self, parent)
 
 
-class _Connection(Session):
+class _Connection(SourceSession):
     def __init__(self, source: ConnectToService, parent: QObject | None) -> None:
         super().__init__(source.url, parent)
         self._url = source.url
@@ -138,7 +138,7 @@ class ServeRig:
     words: tuple[str, ...] = ()
     record: str = ""
 
-    def session(self, parent: QObject | None = None, *, launch: Launch = ChildProcess) -> Session:
+    def session(self, parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess) -> SourceSession:
         """Return the session."""
         return _Rig(self, parent, launch)
 
@@ -152,32 +152,32 @@ class ServeRig:
         return (*options, *self.words)
 
 
-class _Rig(Session):
+class _Rig(SourceSession):
     """The service goes on recording when this process crashes.
 
-    Where processes cannot be told to end (Windows), one that outlives us could not close its recording either: there
+    Where processes cannot be asked to end (Windows), one that outlives us could not close its recording either: there
     it ends, in good order, with us.
     """
 
-    def __init__(self, source: ServeRig, parent: QObject | None, launch: Launch) -> None:
+    def __init__(self, source: ServeRig, parent: QObject | None, launch: ProcessFactory) -> None:
         super().__init__(source.connect or source.bind or "rig", parent)
         self._options, self._launch = source.options, launch
-        self._serve(usual_or_any())
+        self._serve(default_or_any_endpoint())
 
     def _serve(self, publish: str) -> None:
-        self._elsewhere = publish == ANY
-        service = Service(self._options, publish, self, outlives=os.name == "posix", launch=self._launch)
+        self._elsewhere = publish == ANY_PORT
+        service = ServiceProcess(self._options, publish, self, outlives=os.name == "posix", launch=self._launch)
         service.ready.connect(self._begin)
         service.progress.connect(self.progress)
-        service.told.connect(self.told)
+        service.notified.connect(self.notified)
         service.failed.connect(self._fail)
         service.ended.connect(self._end)
         self._service = service
 
     @property
-    def workers(self) -> Sequence[ChildProcess]:
-        worker = self._service.worker
-        return () if worker is None else (worker,)
+    def processes(self) -> Sequence[ChildProcess]:
+        process = self._service.process
+        return () if process is None else (process,)
 
     def start(self) -> None:
         self._service.start()
@@ -192,15 +192,15 @@ class _Rig(Session):
 
     def _begin(self, url: str) -> None:
         if self._elsewhere:
-            self.told.emit("info", f"another program has {RESULTS}: this service publishes its results on {url}")
+            self.notified.emit("info", f"another program has {RESULTS}: this service publishes its results on {url}")
         self.ready.emit(url)
 
     def _fail(self, why: str) -> None:
-        if self._elsewhere or usual_or_any() != ANY:
+        if self._elsewhere or default_or_any_endpoint() != ANY_PORT:
             self.failed.emit(why)
             return
         # another program was quicker to take the usual endpoint
-        self._serve(ANY)
+        self._serve(ANY_PORT)
         self._service.start()
 
     def _end(self) -> None:
@@ -216,33 +216,33 @@ class SessionManager(QObject):
     -------
     ready : endpoint of the current session's results.
     progress : what is waited for; empty when nothing is.
-    told : level and one line.
+    notified : level and one line.
     changed : there is another session, none, or another player.
     """
 
     ready = Signal(str)
     progress = Signal(str)
-    told = Signal(str, str)
+    notified = Signal(str, str)
     changed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.current: Session | None = None
-        self._closing: list[Session] = []
+        self.current: SourceSession | None = None
+        self._closing: list[SourceSession] = []
 
     @property
-    def player(self) -> Player | None:
+    def player(self) -> ReplayControl | None:
         """Controls the replay; None where there is none."""
         return None if self.current is None else self.current.player
 
-    def open(self, source: Source) -> None:
+    def open(self, source: SourceSpec) -> None:
         """Close the current session, and start another."""
         self.close()
         session = source.session(self)
         self.current = session
         session.ready.connect(self.ready)
         session.progress.connect(self.progress)
-        session.told.connect(self.told)
+        session.notified.connect(self.notified)
         session.failed.connect(self._fail)
         session.player_changed.connect(self.changed)
         session.ended.connect(self._remove)
@@ -255,7 +255,7 @@ class SessionManager(QObject):
         if session is None:
             return
         # only its end is still of interest
-        for signal in (session.ready, session.progress, session.told, session.failed, session.player_changed):
+        for signal in (session.ready, session.progress, session.notified, session.failed, session.player_changed):
             signal.disconnect()
         self._closing.append(session)
         self.progress.emit("")
@@ -269,7 +269,7 @@ class SessionManager(QObject):
             session.finish()
 
     def _fail(self, reason: str) -> None:
-        self.told.emit("error", reason)
+        self.notified.emit("error", reason)
         self.close()
 
     def _remove(self) -> None:
@@ -277,5 +277,5 @@ class SessionManager(QObject):
         if session is self.current:
             self.close()
         self._closing = [other for other in self._closing if other is not session]
-        if isinstance(session, Session):
+        if isinstance(session, SourceSession):
             session.deleteLater()

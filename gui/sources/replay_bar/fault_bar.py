@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
-from gui.sources.processes.player import Player
+from gui.sources.processes.player import ReplayControl
 from gui.widgets.labels import PlainLabel
 from gui.widgets.layout import FlowLayout
 from gui.widgets.theme import Theme
@@ -37,7 +37,7 @@ class FaultKind:
     decimals: int = 1
 
 
-KINDS = (
+FAULT_KINDS = (
     FaultKind("drop", "drop", "messages that are lost", "%", 0.01, 1.0, 100.0),
     FaultKind("duplicate", "duplicate", "messages that come twice", "%", 0.01, 1.0, 100.0),
     FaultKind("reorder", "reorder", "messages that change places with the next", "%", 0.01, 1.0, 100.0),
@@ -51,26 +51,26 @@ DELAY_STEP = 0.005
 
 
 @dataclass(frozen=True)
-class HandFaults:
+class ManualFaults:
     """What is on: numbers as the player takes them, by their word; `delay` in s stays until it is taken away."""
 
-    standing: dict[str, float] = field(default_factory=dict)
+    active: dict[str, float] = field(default_factory=dict)
     delay: float = 0.0
 
     def text(self, *once: str) -> str:
         """Return what the player is told: what stands, and what happens `once`, now."""
-        parts = [f"{key}={value:.12g}" for key, value in self.standing.items() if value > 0.0]
+        parts = [f"{key}={value:.12g}" for key, value in self.active.items() if value > 0.0]
         parts += [f"delay_step=0:{self.delay:.12g}"] if self.delay > 0.0 else []
         return ",".join([*parts, *once])
 
-    def having(self, key: str, value: float | None) -> HandFaults:
+    def having(self, key: str, value: float | None) -> ManualFaults:
         """Return the same with one fault on, or off."""
-        rest = {name: number for name, number in self.standing.items() if name != key}
-        return HandFaults(rest if value is None else rest | {key: value}, self.delay)
+        rest = {name: number for name, number in self.active.items() if name != key}
+        return ManualFaults(rest if value is None else rest | {key: value}, self.delay)
 
-    def later(self, delay: float = DELAY_STEP) -> HandFaults:
+    def later(self, delay: float = DELAY_STEP) -> ManualFaults:
         """Return the same with the measured signals lagging more."""
-        return HandFaults(self.standing, self.delay + delay)
+        return ManualFaults(self.active, self.delay + delay)
 
     @property
     def words(self) -> str:
@@ -78,20 +78,20 @@ class HandFaults:
         return ", ".join(_words(self))
 
 
-def _words(faults: HandFaults) -> Iterable[str]:
-    for kind in KINDS:
-        value = faults.standing.get(kind.key)
+def _words(faults: ManualFaults) -> Iterable[str]:
+    for kind in FAULT_KINDS:
+        value = faults.active.get(kind.key)
         if value:
             yield f"{kind.label} {value / kind.factor:.4g} {kind.unit}"
     if faults.delay > 0.0:
         yield f"measured {1e3 * faults.delay:.4g} ms later"
 
 
-def read_hand_faults(text: str) -> HandFaults:
+def faults_from_text(text: str) -> ManualFaults:
     """Return what stands in a player's text; what happened once is left out, and so is what is not known here."""
-    standing: dict[str, float] = {}
+    active: dict[str, float] = {}
     delay = 0.0
-    known = {kind.key for kind in KINDS}
+    known = {kind.key for kind in FAULT_KINDS}
     for part in text.split(","):
         key, _, value = part.strip().partition("=")
         try:
@@ -101,10 +101,10 @@ def read_hand_faults(text: str) -> HandFaults:
         if not 0.0 <= number < math.inf:
             continue
         if key in known:
-            standing[key] = number
+            active[key] = number
         elif key == "delay_step":
             delay = number
-    return HandFaults(standing, delay)
+    return ManualFaults(active, delay)
 
 
 class FaultBar(QWidget):
@@ -118,11 +118,11 @@ class FaultBar(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.theme = theme
-        self.faults = HandFaults()
-        self._player: Player | None = None
+        self.faults = ManualFaults()
+        self._player: ReplayControl | None = None
         layout = FlowLayout(self)
         layout.addWidget(PlainLabel("Faults"))
-        self.switches = {kind.key: _Switch(kind, self) for kind in KINDS}
+        self.switches = {kind.key: _Switch(kind, self) for kind in FAULT_KINDS}
         for switch in self.switches.values():
             switch.changed.connect(self._switch)
             layout.addWidget(switch)
@@ -144,7 +144,7 @@ class FaultBar(QWidget):
         self.set_player(None)
         self.hide()
 
-    def set_player(self, player: Player | None) -> None:
+    def set_player(self, player: ReplayControl | None) -> None:
         """Let things go wrong at another player; what was on here is not taken along."""
         if self._player is not None:
             self._player.changed.disconnect(self._show_state)
@@ -154,7 +154,7 @@ class FaultBar(QWidget):
             player.changed.connect(self._show_state)
             player.refused.connect(self._give_back)
         self.setEnabled(player is not None)
-        self._show(HandFaults() if player is None else read_hand_faults(player.faults))
+        self._show(ManualFaults() if player is None else faults_from_text(player.faults))
 
     def apply_theme(self, theme: Theme) -> None:
         """Take other colours."""
@@ -168,7 +168,7 @@ class FaultBar(QWidget):
 
     def _switch(self, switch: _Switch) -> None:
         value = switch.value
-        if value != self.faults.standing.get(switch.kind.key):
+        if value != self.faults.active.get(switch.kind.key):
             self._tell(self.faults.having(switch.kind.key, value))
 
     def _make_gap(self) -> None:
@@ -181,24 +181,24 @@ class FaultBar(QWidget):
         self._tell(self.faults.later())
 
     def _clear(self) -> None:
-        self._tell(HandFaults())
+        self._tell(ManualFaults())
 
-    def _tell(self, faults: HandFaults, *once: str) -> None:
+    def _tell(self, faults: ManualFaults, *once: str) -> None:
         self._show(faults)
         if self._player is not None:
             self._player.set_faults(faults.text(*once))
 
     def _show_state(self) -> None:
-        if self._player is not None and (told := read_hand_faults(self._player.faults)) != self.faults:
+        if self._player is not None and (told := faults_from_text(self._player.faults)) != self.faults:
             self._show(told)
 
     def _give_back(self, _why: str) -> None:
         self._show_state()
 
-    def _show(self, faults: HandFaults) -> None:
+    def _show(self, faults: ManualFaults) -> None:
         self.faults = faults
         for key, switch in self.switches.items():
-            switch.show_value(faults.standing.get(key))
+            switch.show_value(faults.active.get(key))
         self.on.setText(f"▲ on: {faults.words}" if faults.words else "○ nothing is on")
         self.on.setStyleSheet(f"color: {self.theme.warn if faults.words else self.theme.muted}")
 

@@ -146,7 +146,7 @@ class RunTimeline(QWidget):
             self.channel = "" if description is None else description.default_channel
         self._redraw()
 
-    def stand(self, position: float, duration: float) -> None:
+    def set_position(self, position: float, duration: float) -> None:
         """Show the place that is played."""
         if duration != self._duration:
             self._duration = duration

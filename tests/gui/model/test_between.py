@@ -22,7 +22,7 @@ def signals():
     """Two hundred seconds of which the last 164 are kept as they came: no fewer rows are."""
     made = SignalHistory(Stream("rig", 1, RATE, CHANNELS), minutes=0.5, memory=64 << 20)
     made.append(0.0, SAMPLES)
-    assert 30.0 < made.kept_x < 40.0
+    assert 30.0 < made.exact_begin_x < 40.0
     return made
 
 
@@ -32,7 +32,7 @@ def test_the_sample_lies_within_what_is_known_of_it(signals, x):
     nearest = round(x * RATE)
     low, high = signals.between(x, [1, 0])
     true = SAMPLES[nearest, [1, 0]]
-    if nearest / RATE >= signals.kept_x:
+    if nearest / RATE >= signals.exact_begin_x:
         np.testing.assert_array_equal((low, high), (true, true))
     else:
         bucket = SAMPLES[nearest // 16 * 16 :][:16, [1, 0]]

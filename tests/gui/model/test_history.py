@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.model.series import ResultHistory
-from gui.panels.reliability import decided
+from gui.panels.reliability import latest_decision
 from monitor.messages.blocks import (
     FREQUENCY,
     Channel,
@@ -72,7 +72,7 @@ def result(start, stop, begin=0.0, values=None, **kind):
 def taken(*items, history=None):
     """Return a history that took all of it at once."""
     history = history or History(MEMORY, minutes=1.0)
-    history.update(ReceivedMessages.of(items))
+    history.update(ReceivedMessages.sort(items))
     return history
 
 
@@ -387,7 +387,7 @@ def test_memory_is_bounded_taken_at_once_and_flat(rate, n_channels, memory):
     history = History(memory, minutes=10.0)
 
     def look(i, n):
-        history.update(ReceivedMessages.of([SignalBlock(kinds, i, i / rate, np.ones((n, n_channels))),
+        history.update(ReceivedMessages.sort([SignalBlock(kinds, i, i / rate, np.ones((n, n_channels))),
                                   ResultBlock(of, i, i / rate, np.ones((n, len(columns))))]))  # fmt: skip
 
     look(0, 40)
@@ -421,7 +421,7 @@ def test_ten_minutes_are_kept_as_they_came_and_a_day_in_less_detail(n_channels):
             ReceivedMessages(signals=(SignalBlock(kind, start, start / rate, np.ones((72_000, n_channels))),))
         )
     kept = history.signals
-    assert kept.end_x - kept.kept_x >= 600.0
+    assert kept.end_x - kept.exact_begin_x >= 600.0
     assert kept.end_x - kept.begin_x == pytest.approx(day, rel=0.001)
 
 
@@ -449,6 +449,6 @@ def test_a_decision_stands_until_the_rig_starts_again_though_its_clock_drifts():
         history.update(ReceivedMessages(results=(block,), events=(told,) if index == 1000 else ()))
     assert len(history.timeline.segments) > 1
     for x in (10.1, 200.0, 599.0):
-        assert decided(history, "y", x)[0] == "■ reject: too low"
+        assert latest_decision(history, "y", x)[0] == "■ reject: too low"
     taken(result(0, 50, values=np.ones((50, len(JUDGED))), epoch=2, columns=JUDGED), history=history)
-    assert "reject" not in decided(history, "y", history.end_x)[0]
+    assert "reject" not in latest_decision(history, "y", history.end_x)[0]

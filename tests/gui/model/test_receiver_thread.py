@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gui.model.history import History
-from gui.model.receiver import ReceivedMessages, ReceiverThread, ResultLink
+from gui.model.receiver import ReceivedMessages, ReceiverThread, ServiceSubscription
 from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import (
     FREQUENCY,
@@ -96,7 +96,7 @@ def fed(subscription):
     made = []
 
     def make(**options):
-        made.append(ReceiverThread(lambda: ResultLink(subscription), **options))
+        made.append(ReceiverThread(lambda: ServiceSubscription(subscription), **options))
         return made[-1]
 
     yield make
@@ -157,7 +157,7 @@ def test_the_newest_health_and_transfer_win(subscription, fed):
 
 
 def test_what_is_not_taken_is_dropped_from_the_oldest_and_counted(subscription, fed):
-    feed = fed(most_bytes=200_000)
+    feed = fed(max_bytes=200_000)
     for i in range(0, 400_000, 1000):
         subscription.queue.put([signals(i, 1000), note(i)])
     is_systemd_credential(subscription)
@@ -176,7 +176,7 @@ def test_what_is_not_taken_is_dropped_from_the_oldest_and_counted(subscription, 
 
 
 def test_small_blocks_count_by_what_they_really_take(subscription, fed):
-    feed = fed(most_bytes=100_000)
+    feed = fed(max_bytes=100_000)
     for i in range(0, 10_000, 100):
         subscription.queue.put([results(k) for k in range(i, i + 100)])
     is_systemd_credential(subscription)
@@ -220,7 +220,7 @@ def test_a_link_that_cannot_be_made_is_told():
 
 
 def test_an_endpoint_that_is_none_is_told():
-    feed = ReceiverThread(lambda: ResultLink.connect("nonsense"))
+    feed = ReceiverThread(lambda: ServiceSubscription.connect("nonsense"))
     until(lambda: feed.failed)
     assert "nonsense" in feed.failed and "\n" not in feed.failed
     feed.close()
@@ -239,7 +239,7 @@ def test_all_of_the_link_happens_in_one_thread(subscription, fed):
 
 def test_silence_and_age_are_those_of_the_link(subscription):
     now = [10.0]
-    feed = ReceiverThread(lambda: ResultLink(subscription, lambda: now[0]))
+    feed = ReceiverThread(lambda: ServiceSubscription(subscription, lambda: now[0]))
     until(lambda: feed.age < math.inf)
     now[0] = 12.0
     assert (feed.silence, feed.age) == (2.0, 2.0)
@@ -251,7 +251,7 @@ def test_silence_and_age_are_those_of_the_link(subscription):
 
 def test_a_real_service_is_heard_without_loss():
     sink = ResultPublisher("tcp://127.0.0.1:*")
-    feed = ReceiverThread(lambda: ResultLink.connect(sink.endpoint, signals=True))
+    feed = ReceiverThread(lambda: ServiceSubscription.connect(sink.endpoint, signals=True))
     history = History(1 << 22)
     try:
 

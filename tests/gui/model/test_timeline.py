@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gui.model.timeline import Timeline
+from gui.model.timeline import DisplayTimeline
 
 # what happens next: samples that follow, a gap, a restart, a clock that jumps
 steps = st.lists(
@@ -41,7 +41,7 @@ def told(steps, rate):
 
 @given(steps=steps, rate=rates)
 def test_x_never_goes_back_and_leads_back_to_the_rigs_time(steps, rate):
-    timeline = Timeline()
+    timeline = DisplayTimeline()
     newest, before = -math.inf, None
     for kind, epoch, index, time, n in told(steps, rate):
         # what a float cannot tell of a time apart is no sample either
@@ -76,7 +76,7 @@ def test_x_never_goes_back_and_leads_back_to_the_rigs_time(steps, rate):
 
 
 def test_before_all_and_in_a_break_there_is_no_time():
-    timeline = Timeline()
+    timeline = DisplayTimeline()
     assert math.isnan(timeline.time_at(0.0)) and timeline.x_of(5.0) == 0.0
     assert timeline.segments == () and timeline.epoch is None and timeline.end == -math.inf
     timeline.place(1, 0, 100.25, 100.0)
@@ -93,7 +93,7 @@ def test_before_all_and_in_a_break_there_is_no_time():
 
 
 def test_events_go_to_the_newest_segment_that_holds_them():
-    timeline = Timeline()
+    timeline = DisplayTimeline()
     for epoch in (1, 2, 3):
         timeline.place(epoch, 0, 10.0, 100.0)
         timeline.reach(100)
@@ -109,7 +109,7 @@ def test_events_go_to_the_newest_segment_that_holds_them():
 
 
 def test_signals_and_results_may_take_turns():
-    timeline = Timeline()
+    timeline = DisplayTimeline()
     for start in range(0, 400, 40):
         one = timeline.place(1, start, start / 100.0, 100.0)
         timeline.reach(start + 39)
@@ -120,7 +120,7 @@ def test_signals_and_results_may_take_turns():
 
 @pytest.mark.parametrize("wrong", [0.97, 0.9999, 1.00001, 1.03])
 def test_a_rate_that_is_not_quite_right_makes_no_break(wrong):
-    timeline = Timeline()
+    timeline = DisplayTimeline()
     for start in range(0, 100_000, 100):
         x = timeline.place(1, start, start * wrong / 1000.0, 1000.0)
         assert x == pytest.approx(start / 1000.0)
@@ -134,7 +134,7 @@ def test_a_rate_that_is_not_quite_right_makes_no_break(wrong):
 
 
 def test_segments_are_bounded_in_number():
-    timeline = Timeline()
+    timeline = DisplayTimeline()
     for epoch in range(6000):
         x = timeline.place(epoch, 0, 0.0, 100.0)
     assert len(timeline.segments) == 4096
@@ -144,7 +144,7 @@ def test_segments_are_bounded_in_number():
 
 @pytest.mark.parametrize("time", [math.nan, math.inf, -math.inf, 1e300, -1e300])
 def test_a_clock_that_says_nonsense_is_survived(time):
-    timeline = Timeline()
+    timeline = DisplayTimeline()
     newest = timeline.place(1, 0, time, 100.0)
     for epoch, index in ((1, 10), (2, 0)):
         x = timeline.place(epoch, index, time, 100.0)
@@ -154,7 +154,7 @@ def test_a_clock_that_says_nonsense_is_survived(time):
 
 
 def test_a_run_goes_on_where_a_clock_is_followed_and_ends_with_a_restart():
-    timeline, rate = Timeline(), 100.0
+    timeline, rate = DisplayTimeline(), 100.0
     for index in range(0, 100_000, 100):
         # 0.2 s behind after 1000 s; samples are lost where it is found out
         if not 50_000 < index < 52_000:
@@ -172,7 +172,7 @@ def test_a_run_goes_on_where_a_clock_is_followed_and_ends_with_a_restart():
 
 
 def test_samples_that_an_epoch_taken_up_again_numbers_anew_are_told():
-    timeline = Timeline()
+    timeline = DisplayTimeline()
     for epoch, first, n in ((1, 0, 100), (2, 0, 100), (1, 60, 100), (1, 300, 50)):
         timeline.interrupt()
         timeline.place(epoch, first, 10.0 * epoch + first / 100.0, 100.0)

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from gui.model.alarms import DEFAULT, WatchedLimit
+from gui.model.alarms import DEFAULT_LIMITS, AlarmLimit
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.indicators import IndicatorsPanel
 from gui.panels.over_time import alarm_lines
 from gui.panels.reliability import ReliabilityPanel
 from gui.panels.tiles import TilesPanel
-from gui.plots.time.rows import Limit
+from gui.plots.time.rows import LimitLine
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
 from gui.wording.level import Level
@@ -47,7 +47,7 @@ def tell(panel, history, *alarms):
 
 def test_the_services_limits_take_the_place_of_the_windows(qtbot, watched):
     panel = shown(qtbot, IndicatorsPanel, watched)
-    assert panel.limits is DEFAULT
+    assert panel.limits is DEFAULT_LIMITS
     own = limits_of(panel, "delay")
     assert own == {("warn", 1.0, False), ("warn", -1.0, False)}
     assert limits_of(panel, "phase")
@@ -62,16 +62,16 @@ def test_the_services_limits_take_the_place_of_the_windows(qtbot, watched):
     assert limits_of(panel, "ratio") == {("warn PAEI", 0.9, False), ("warn PAEI", 1.1, False)}
     # of another actuator: here there is none, not even the window's own, which would look like the laboratory's
     assert limits_of(panel, "phase") == set()
-    panel.view.choose("south")
+    panel.view.select_actuator("south")
     assert limits_of(panel, "phase") == {("warn FDB", 12.0, False)}
     # of what is read first a line need not say whose it is
-    panel.view.choose("north")
+    panel.view.select_actuator("north")
     tell(panel, watched, WARN, replace(WARN, name="b", value="broadband_delay", low=None, high=0.03))
     assert limits_of(panel, "delay") == {
         ("warn FDB", 20.0, False), ("warn FDB", -20.0, False), ("warn", 30.0, False),
     }  # fmt: skip
     # another service in its place watches something else, or nothing
-    panel.view.choose("north")
+    panel.view.select_actuator("north")
     tell(panel, watched, replace(TRIP, high=0.03))
     assert limits_of(panel, "delay") == {("trip FDB", 30.0, True)}
     tell(panel, watched)
@@ -90,9 +90,9 @@ def test_lines_change_with_limits_and_not_with_values(qtbot, watched):
 
 def test_a_line_says_whose_it_is_unless_it_is_everybodys():
     labels = {("north", "fdb_delay"): "north", ("south", "fdb_delay"): "south"}
-    both = tuple(WatchedLimit("fdb_delay", name, Severity.WARN, None, 0.02) for name in ("north", "south"))
-    assert alarm_lines(both, labels, 1e3) == (Limit(20.0, "warn", "warn", False),)
-    assert alarm_lines(both[:1], labels, 1e3) == (Limit(20.0, "warn north", "warn", False),)
+    both = tuple(AlarmLimit("fdb_delay", name, Severity.WARN, None, 0.02) for name in ("north", "south"))
+    assert alarm_lines(both, labels, 1e3) == (LimitLine(20.0, "warn", "warn", False),)
+    assert alarm_lines(both[:1], labels, 1e3) == (LimitLine(20.0, "warn north", "warn", False),)
     assert alarm_lines(both, {("roof", "fdb_delay"): "roof"}) == ()
 
 
@@ -107,8 +107,8 @@ def test_a_model_has_lines_where_its_reliability_is_watched(qtbot, judged):
     }  # fmt: skip
 
 
-def faces(panel):
-    return {tile.face.name: tile.face for tile in panel._board.tiles}
+def contents(panel):
+    return {tile.content.name: tile.content for tile in panel._grid.tiles}
 
 
 def test_a_tile_bears_the_gravest_alarm_that_stands(qtbot, watched):
@@ -128,15 +128,15 @@ def test_a_tile_bears_the_gravest_alarm_that_stands(qtbot, watched):
         age=0.0,
     )
     panel.refresh(watched)
-    found = faces(panel)
-    assert found["north"].alarm == "■ TRIP: delay (FDB) 61 ms, +1"
-    assert (found["north"].alarm_level, found["north"].standing) == (Level.BAD, True)
-    assert found["south"].alarm == "▲ WARN: delay (FDB) has returned" and found["south"].standing
-    assert not found["roof"].standing
+    found = contents(panel)
+    assert found["north"].alarm == "■ TRIP: delay (FDB) 61 ms (+1 more)"
+    assert (found["north"].alarm_level, found["north"].alarm_active) == (Level.BAD, True)
+    assert found["south"].alarm == "▲ WARN: delay (FDB) back to normal" and found["south"].alarm_active
+    assert not found["roof"].alarm_active
     # of an instant in the past nobody knows what stood then
     panel.view.pin(watched.begin_x + 6.0)
     panel.refresh(watched)
-    assert not any(face.standing for face in faces(panel).values())
+    assert not any(content.alarm_active for content in contents(panel).values())
 
 
 @pytest.mark.parametrize(("high", "level"), [(1.0, Level.NONE), (-1.0, Level.BAD)])
@@ -146,7 +146,7 @@ def test_a_number_is_judged_by_the_services_limit_where_it_has_one(qtbot, watche
     beside = replace(TRIP, name="f", high=-1.0), replace(TRIP, name="p", value="fdb_phase", unit="rad", high=-1.0)
     watched.update(ReceivedMessages(health=watched.health, alarms=AlarmReport((headline, *beside))), age=0.0)
     panel = shown(qtbot, TilesPanel, watched)
-    delay, phase, ratio = faces(panel)["north"].readings
+    delay, phase, ratio = contents(panel)["north"].values
     assert (delay.label, delay.level) == ("delay", level)
     assert (phase.label, phase.level, ratio.level) == ("phase", Level.BAD, Level.NONE)
 
@@ -156,9 +156,9 @@ def test_an_alarm_says_its_indicator_where_it_is_not_that_of_the_numbers(qtbot, 
     stands = replace(TRIP, value=value, state=S.UNACKNOWLEDGED, active=True, last=0.061)
     health = replace(watched.health, state="receiving")
     watched.update(ReceivedMessages(health=health, alarms=AlarmReport((stands,))), age=0.0)
-    assert faces(shown(qtbot, TilesPanel, watched))["north"].alarm == f"■ TRIP: {said} 61 ms"
+    assert contents(shown(qtbot, TilesPanel, watched))["north"].alarm == f"■ TRIP: {said} 61 ms"
 
 
 def test_a_history_without_word_of_alarms_has_none():
     history = History()
-    assert history.alarms is None and history.limits == () and not history.summary.stands
+    assert history.alarms is None and history.limits == () and not history.summary.any_active

@@ -43,7 +43,7 @@ def panel(qtbot):
         panel.refresh(panel.history),
     )
     panel.asked = []
-    panel.alarms.asked.connect(panel.asked.append)
+    panel.alarms.requested.connect(panel.asked.append)
     return panel
 
 
@@ -133,7 +133,7 @@ def test_keys_ask_for_the_one_that_is_chosen_whatever_the_order_becomes(panel):
 def test_only_what_can_be_done_is_offered(panel):
     latched = replace(ALARM, state=S.LATCHED_ACKNOWLEDGED)
     panel.told(latched)
-    panel.alarms.view.choose_first()
+    panel.alarms.view.select_first()
     offered = {name: getattr(panel.alarms, name).isEnabled() for name in ("acknowledge", "shelve", "reset")}
     assert offered == {"acknowledge": False, "shelve": True, "reset": True}
     press(panel, Qt.Key.Key_R)
@@ -142,8 +142,8 @@ def test_only_what_can_be_done_is_offered(panel):
     for key in (Qt.Key.Key_R, Qt.Key.Key_A):
         press(panel, key)
     press(panel, Qt.Key.Key_S, Qt.KeyboardModifier.ShiftModifier)
-    panel.alarms.ask_all()
-    assert len(panel.asked) == 1 and panel.alarms.choice.isHidden()
+    panel.alarms.acknowledge_all_alarms()
+    assert len(panel.asked) == 1 and panel.alarms.shelve_bar.isHidden()
 
 
 K = Qt.Key
@@ -158,23 +158,23 @@ CHOICES = [
 @pytest.mark.parametrize(("keys", "seconds"), CHOICES)
 def test_shelving_asks_for_how_long_in_place(panel, keys, seconds):
     panel.told(replace(ALARM, state=S.ACKNOWLEDGED, active=True))
-    panel.alarms.view.choose_first()
+    panel.alarms.view.select_first()
     panel.alarms.view.setFocus()
     press(panel, Qt.Key.Key_S, Qt.KeyboardModifier.ShiftModifier)
-    assert panel.alarms.choice.isVisible() and QApplication.activeModalWidget() is None
+    assert panel.alarms.shelve_bar.isVisible() and QApplication.activeModalWidget() is None
     for key in keys:
         QTest.keyClick(QApplication.focusWidget(), key)
     assert panel.asked == [ShelveRequest(alarm=ALARM.name, seconds=seconds)]
-    assert panel.alarms.choice.isHidden()
+    assert panel.alarms.shelve_bar.isHidden()
     assert QApplication.focusWidget() is panel.alarms.view
 
 
 def test_escape_shelves_nothing_and_what_is_shelved_comes_back(panel):
     panel.told(replace(ALARM, state=S.ACKNOWLEDGED, active=True))
-    panel.alarms.view.choose_first()
+    panel.alarms.view.select_first()
     press(panel, Qt.Key.Key_S, Qt.KeyboardModifier.ShiftModifier)
     QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
-    assert panel.asked == [] and panel.alarms.choice.isHidden()
+    assert panel.asked == [] and panel.alarms.shelve_bar.isHidden()
     panel.told(replace(ALARM, state=S.SHELVED, active=True, shelved_for=600.0))
     assert panel.alarms.shelve.text() == "Unshelve"
     press(panel, Qt.Key.Key_S, Qt.KeyboardModifier.ShiftModifier)
@@ -196,7 +196,7 @@ def test_a_service_without_alarms_has_no_list(panel):
     assert panel.alarms.isHidden() and panel.events.isVisible()
     panel.told(ALARM)
     assert panel.alarms.isVisible()
-    assert panel.alarms.view.nothing == "No active alarms, 1 configured."
+    assert panel.alarms.view.empty_text == "No active alarms, 1 configured."
     # another one in its place, with other alarms
     panel.told(replace(TRIP, state=S.UNACKNOWLEDGED))
     assert [alarm.name for alarm in panel.alarms.table.rows] == [TRIP.name]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.panels.subspace import Ellipse, ellipse_of, frequency_of
+from gui.panels.subspace import ToneEllipse, ellipse_of, frequency_of
 
 RATE = 1000.0
 
@@ -85,7 +85,7 @@ def test_nor_have_too_few_samples():
 
 @pytest.mark.parametrize(("phase", "way"), [(-0.3, 1.0), (0.3, -1.0)])
 def test_a_lag_goes_round_counter_clockwise(phase, way):
-    x, y = Ellipse(0.0, 0.0, 2.0, 0.5, phase).points()
+    x, y = ToneEllipse(0.0, 0.0, 2.0, 0.5, phase).points()
     area = 0.5 * np.sum(x[:-1] * np.diff(y) - y[:-1] * np.diff(x))
     # the area of the ellipse, pi A (A / ratio) |sin(phase)|, positive counter-clockwise
     assert area == pytest.approx(way * np.pi * 2.0 * 4.0 * math.sin(0.3), rel=1e-3)

@@ -165,7 +165,7 @@ def test_an_event_of_just_now_makes_the_view_stand_still(qtbot):
 
 def test_a_note_is_asked_for(qtbot):
     panel, _ = panel_of(qtbot)
-    with qtbot.waitSignal(panel.note_wanted):
+    with qtbot.waitSignal(panel.note_requested):
         qtbot.mouseClick(panel.findChild(QPushButton), Qt.MouseButton.LeftButton)
 
 

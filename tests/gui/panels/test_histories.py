@@ -113,7 +113,7 @@ def test_the_legend_has_the_newest_sample_or_that_at_the_cursor(qtbot):
         f"{name} {1e3 * value:.2f} mm".replace("-", "−")
         for name, value in zip(("command", "measured"), samples[-1], strict=False)
     ]
-    view.point(1.502)
+    view.set_cursor(1.502)
     row = samples[300]
     assert panel.stack.legend(0)[0] == f"command {1e3 * row[0]:.2f} mm".replace("-", "−")
 
@@ -232,7 +232,7 @@ def long_ago():
     samples = motion(20_000)
     history = History(memory=16 << 20, minutes=1.0)
     history.update(ReceivedMessages(signals=(block(samples),)))
-    assert history.signals.kept_x > 5.0
+    assert history.signals.exact_begin_x > 5.0
     return samples, history
 
 
@@ -240,7 +240,7 @@ def test_what_memory_has_forgotten_comes_from_the_run_file(qtbot, long_ago):
     samples, history = long_ago
     panel, view = shown(qtbot, history, span=2.0)
     panel.detail = Asked(samples)
-    view.look_at(3.0)
+    view.set_right(3.0)
     panel.refresh(history)
     trace = panel.stack.frame.rows[0].curves[0]
     assert trace.exact
@@ -253,7 +253,7 @@ def test_detail_that_comes_later_is_drawn_although_nothing_else_is_new(qtbot, lo
     samples, history = long_ago
     panel, view = shown(qtbot, history, span=2.0)
     panel.detail = Asked(samples, ready=False)
-    view.look_at(3.0)
+    view.set_right(3.0)
     panel.refresh(history)
     assert not panel.stack.frame.rows[0].curves[0].exact
     panel.detail.ready = True
@@ -272,9 +272,9 @@ def ranges(samples, at, factor=1e3):
 def test_where_memory_has_buckets_their_range_is_read(qtbot, long_ago):
     samples, history = long_ago
     panel, view = shown(qtbot, history, span=2.0)
-    view.look_at(3.0)
+    view.set_right(3.0)
     panel.refresh(history)
-    view.point(2.0)
+    view.set_cursor(2.0)
     assert panel.stack.legend(0)[0] == ranges(samples, 400)
 
 
@@ -282,13 +282,13 @@ def test_where_the_screen_has_detail_its_value_is_read(qtbot, long_ago):
     samples, history = long_ago
     panel, view = shown(qtbot, history, span=2.0)
     panel.detail = Asked(samples)
-    view.look_at(3.0)
+    view.set_right(3.0)
     panel.refresh(history)
-    view.point(2.0)
+    view.set_cursor(2.0)
     said = f"command {1e3 * samples[400, 0]:.2f} mm".replace("-", "−")
     assert panel.stack.legend(0)[0] == said
     # beyond the detail the bucket is all that is known
-    view.point(4.0)
+    view.set_cursor(4.0)
     assert panel.stack.legend(0)[0] == ranges(samples, 800)
 
 
@@ -297,9 +297,9 @@ def test_coarser_detail_does_not_widen_what_memory_knows(qtbot, long_ago):
     panel, view = shown(qtbot, history, span=2.0)
     wide = samples[:6400].reshape(100, 64, 3)
     panel.detail = lambda *span: Envelope(np.arange(101) * 64.0, wide.min(axis=1), wide.max(axis=1), 64)
-    view.look_at(3.0)
+    view.set_right(3.0)
     panel.refresh(history)
-    view.point(2.0)
+    view.set_cursor(2.0)
     assert panel.stack.legend(0)[0] == ranges(samples, 400)
 
 

@@ -31,7 +31,7 @@ def recorded(path, clock):
         history.update(ReceivedMessages(signals=(block,)))
         writer.signals(block)
     writer.close()
-    assert not writer.failed and history.signals.kept_x > 30.0
+    assert not writer.failed and history.signals.exact_begin_x > 30.0
     return history, RunDetail(path)
 
 
@@ -45,7 +45,7 @@ def shown(qtbot, history, detail, span, right):
     panel.show()
     panel.configure(history)
     panel.detail = detail.envelope
-    view.look_at(right)
+    view.set_right(right)
     panel.refresh(history)
     return panel, view
 
@@ -62,7 +62,7 @@ def drifting(request, tmp_path_factory):
 
 def join(history):
     """Return where memory begins to have every sample, and where a view ends that shows both sides of it."""
-    kept = history.signals.kept_x
+    kept = history.signals.exact_begin_x
     segment = next(s for s in history.timeline.segments if s.x_begin <= kept <= s.x_end)
     return kept, max(segment.x_begin, kept - 1.0)
 
@@ -93,7 +93,7 @@ def test_the_cursor_reads_the_sample_that_is_there(qtbot, drifting):
         # nearer to it than to those beside it
         x = BEGIN % 1.0 + (i + 0.4 * (-1) ** i) / RATE
         assert read(x)[0] == [(value, value) for value in SAMPLES[i].tolist()]
-        view.point(x)
+        view.set_cursor(x)
         assert panel.stack.legend(0)[0] == f"command {1e3 * RAMP[i]:.2f} mm"
 
 
@@ -133,7 +133,7 @@ def test_of_an_epoch_that_was_taken_up_again_no_other_samples_are_drawn(qtbot, t
     writer.close()
     detail = RunDetail(tmp_path / "run.h5")
     segments = history.timeline.segments
-    assert segments[2].x_begin + 16.0 < history.signals.kept_x
+    assert segments[2].x_begin + 16.0 < history.signals.exact_begin_x
     for start, segment in enumerate(segments):
         panel, view = shown(qtbot, history, detail, 2.0, segment.x_begin + 15.0)
         trace = panel.stack.frame.rows[0].curves[0]

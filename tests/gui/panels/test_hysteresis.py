@@ -25,7 +25,7 @@ def panel(qtbot):
 
 def look(panel, history):
     panel.view.extend(history.begin_x, history.end_x)
-    panel.view.choose("a")
+    panel.view.select_actuator("a")
     panel.configure(history)
     panel.refresh(history)
 
@@ -72,7 +72,7 @@ def test_how_far_back_it_goes_can_be_chosen(panel, warm_kernels, qtbot):
     history = tone_history(14.0)
     look(panel, history)
     moved = []
-    panel.view.moved.connect(lambda: moved.append(True))
+    panel.view.range_changed.connect(lambda: moved.append(True))
     for choice, seconds in ((0, 0.0), (1, 4.0 * WINDOW), (2, 7.0)):
         panel.view.span = 7.0
         panel.lengths.setCurrentIndex(choice)
@@ -102,7 +102,7 @@ def test_what_is_older_is_not_drawn_at_every_look(panel, warm_kernels):
     panel.view.right = 12.0
     look(panel, history)
     older, newest = panel.older.getData()[0], panel.trail.newest.pos()
-    panel.view.look_at(panel.view.right)
+    panel.view.set_right(panel.view.right)
     panel.view.right = 12.04
     panel.refresh(history)
     assert panel.older.getData()[0] is older
@@ -115,7 +115,7 @@ def test_what_is_older_is_not_drawn_at_every_look(panel, warm_kernels):
 
 def test_without_a_force_there_is_a_line_of_text(panel, warm_kernels):
     look(panel, tone_history(3.0, force=False))
-    assert panel.plot.annotation == "a has no force channel: there is no loop to show"
+    assert panel.plot.annotation == "a has no force channel: no loop to show"
     assert not panel.trail.newest.isVisible()
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gui.model.alarms import DEFAULT, LimitLine
+from gui.model.alarms import DEFAULT_LIMITS, DisplayLimit
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.indicators import IndicatorsPanel
@@ -136,9 +136,9 @@ def test_bands_are_one_standard_deviation_on_either_side_and_say_so(qtbot, delay
 def test_no_number_is_shown_for_what_is_not_valid(qtbot, delays):
     _, _, history = delays
     panel, view = shown(qtbot, history)
-    view.point(5.5)
+    view.set_cursor(5.5)
     assert panel.stack.legend(0) == ["FDB —"]
-    view.point(8.0)
+    view.set_cursor(8.0)
     assert panel.stack.legend(0)[0].startswith("FDB 18.0")
     assert panel.stack.legend(0)[0].endswith(" ms")
 
@@ -161,7 +161,7 @@ def test_the_chosen_actuator_is_shown(qtbot, delays):
     _, values, history = delays
     panel, view = shown(qtbot, history)
     assert panel.heading.text() == "actuator north"
-    view.choose("south")
+    view.select_actuator("south")
     assert panel.heading.text() == "actuator south"
     trace = panel.stack.frame.rows[0].curves[0]
     places = np.rint(trace.centers * RATE).astype(int)
@@ -183,7 +183,7 @@ def test_all_actuators_lie_over_each_other_when_asked_for(qtbot, delays):
 def test_the_limits_are_lines_on_both_sides(qtbot, delays):
     panel, _ = shown(qtbot, delays[2])
     assert sorted(line.value for line in panel.stack.rows[0].limits) == [-1.0, 1.0]
-    panel.set_limits({"delay": LimitLine("delay", warn=5.0, trip=12.0)})
+    panel.set_limits({"delay": DisplayLimit("delay", warn=5.0, trip=12.0)})
     lines = {(line.word, line.value) for line in panel.stack.rows[0].limits}
     assert lines == {("warn", 5.0), ("warn", -5.0), ("trip", 12.0), ("trip", -12.0)}
 
@@ -220,15 +220,15 @@ def test_nothing_to_show_is_said(qtbot):
 @pytest.mark.parametrize(("warn", "trip"), [(0.0, 1.0), (-1.0, 1.0), (2.0, 1.0), (1.0, 0.0), (math.nan, 1.0)])
 def test_limits_that_make_no_sense_are_refused(warn, trip):
     with pytest.raises(ValueError, match="delay"):
-        LimitLine("delay", warn, trip)
+        DisplayLimit("delay", warn, trip)
 
 
 def test_the_usual_limits_are_where_the_words_change():
-    from gui.model.verdict import verdict
+    from gui.model.tracking_status import tracking_status
 
-    warn = DEFAULT["delay"].warn * 1e-3
-    assert verdict(0.99 * warn, 1.0, 0.0).words == "within limits"
-    assert verdict(1.01 * warn, 1.0, 0.0).words == "lags"
-    off = DEFAULT["ratio"].warn / 100.0
-    assert verdict(0.0, 1.0 + 0.99 * off, 0.0).words == "within limits"
-    assert verdict(0.0, 1.0 + 1.01 * off, 0.0).words == "undershoots"
+    warn = DEFAULT_LIMITS["delay"].warn * 1e-3
+    assert tracking_status(0.99 * warn, 1.0, 0.0).words == "within limits"
+    assert tracking_status(1.01 * warn, 1.0, 0.0).words == "lags"
+    off = DEFAULT_LIMITS["ratio"].warn / 100.0
+    assert tracking_status(0.0, 1.0 + 0.99 * off, 0.0).words == "within limits"
+    assert tracking_status(0.0, 1.0 + 1.01 * off, 0.0).words == "undershoots"

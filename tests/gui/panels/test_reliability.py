@@ -109,7 +109,7 @@ def test_a_decision_is_not_that_of_the_next_run(qtbot, two_sites):
     again = ResultStream(stream.rig, 2, RATE, 1, stream.columns)
     history.update(ReceivedMessages(results=(ResultBlock(again, 0, 0.0, values),)))
     panel, _ = shown(qtbot, history)
-    panel.choose("all sites")
+    panel.select_site("all sites")
     assert panel.heading.text().startswith("○ no decision")
 
 
@@ -119,8 +119,8 @@ def test_sites_are_chosen_and_all_of_them_are_one_of_the_choices(qtbot, two_site
     assert [panel.sites.itemText(i) for i in range(panel.sites.count())] == ["deck", "pier", "all sites"]
     assert panel.sites.isVisible()
     assert [row.name for row in panel.stack.rows] == ["deck", "deck"]
-    assert panel.heading.text() == "no decision of this site alone: one falls for all sites together"
-    panel.choose("all sites")
+    assert panel.heading.text() == "no decision for this site: there is one for all sites together"
+    panel.select_site("all sites")
     assert [row.name for row in panel.stack.rows] == ["all sites", "deck", "pier"]
     assert panel.heading.text() == "▲ watch: accumulated 0.5 is under 0.7"
     panel.configure(history)
@@ -136,7 +136,7 @@ def test_without_signals_the_band_stands_alone(qtbot, two_sites):
 
 def test_the_legend_reads_both_model_and_measurement(qtbot, judged):
     panel, view = shown(qtbot, judged)
-    view.point(2.0)
+    view.set_cursor(2.0)
     median, measured = panel.stack.legend(1)
     expected = judged.signals.at(2.0, [0])[0]
     value, unit = measured.removeprefix("measured ").split()

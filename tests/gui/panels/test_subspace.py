@@ -38,7 +38,7 @@ def panel(qtbot, view):
 
 def look(panel, history):
     panel.view.extend(history.begin_x, history.end_x)
-    panel.view.choose("a")
+    panel.view.select_actuator("a")
     panel.configure(history)
     panel.refresh(history)
 
@@ -190,7 +190,7 @@ def test_a_command_that_stands_still_is_said_to(panel, view):
     view.pin(None)
     view.follow()
     panel.refresh(history)
-    assert panel.plot.annotation.splitlines() == ["no ellipse:", "the command stands still"]
+    assert panel.plot.annotation.splitlines() == ["no ellipse:", "the command does not move"]
     assert not panel.trail.head.isVisible()
 
 
@@ -221,7 +221,7 @@ def test_without_signals_nothing_is_drawn(panel, qtbot):
 
     look(panel, tone_history())
     panel.configure(History(memory=1 << 20))
-    assert panel.plot.annotation == "the service sends no signals"
+    assert panel.plot.annotation == "the service publishes no signals"
     assert all(len(part.getData()[0] if part.getData()[0] is not None else ()) == 0 for part in panel.trail.parts)
     assert not panel.trail.newest.isVisible()
 
@@ -296,7 +296,7 @@ def test_dragging_pans(panel, qtbot):
 
 def test_samples_that_are_no_longer_kept_are_said_to_be(panel, view):
     history = tone_history(12.0, memory=1 << 17)
-    kept = history.signals.kept_x
+    kept = history.signals.exact_begin_x
     assert 2.5 < kept < 10.0
     look(panel, history)
     assert not panel.readout.text().strip()

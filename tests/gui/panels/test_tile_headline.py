@@ -21,9 +21,9 @@ def test_a_service_that_computes_some_measures_is_read_by_the_best_of_them(qtbot
         ({"xcorr_delay": 0.004}, "correlation", "4.0 ms", "lags"),
     ):
         panel, _ = panel_of(qtbot, history_of(computed))
-        face, numbers = read(panel, "north")
-        assert (face.source, numbers["delay"], face.verdict.words) == (source, delay, words)
-        assert not face.mark
+        content, numbers = read(panel, "north")
+        assert (content.source, numbers["delay"], content.status.words) == (source, delay, words)
+        assert not content.mark
     assert set(numbers) == {"delay"}
     # a phase that is the indicator's own has its uncertainty; without a frequency it says whose it is
     panel, _ = panel_of(qtbot, history_of(fdb))
@@ -53,8 +53,8 @@ def test_a_contradiction_is_marked_while_it_lasts_and_is_no_alarm(qtbot):
     history = history_of(values)
     panel, view = panel_of(qtbot, history)
     tile = tiles(panel)[0]
-    face, before = read(panel, "north")
-    assert (face.mark, face.contradicting) == ("", ())
+    content, before = read(panel, "north")
+    assert (content.mark, content.contradicting) == ("", ())
     # bands of 2 sd, 0.8 ms of the headline and 0.2 ms of FDB, and 0.2 ms that nobody minds
     steps = (
         ({**values, "fdb_delay": DELAY + 0.0013}, "≠ FDB", "FDB"),
@@ -71,15 +71,15 @@ def test_a_contradiction_is_marked_while_it_lasts_and_is_no_alarm(qtbot):
     for _, (_row, mark, named) in zip(rows_after(history, [row for row, *_ in steps]), steps, strict=True):
         view.extend(history.begin_x, history.end_x)
         panel.refresh(history)
-        face, numbers = read(panel, "north")
-        assert face.mark == mark
+        content, numbers = read(panel, "north")
+        assert content.mark == mark
         assert (mark in drawn(tile)) == bool(mark)
         assert (f"≠ {named}: " in tile.toolTip()) == bool(mark)
         assert ("Believe the broadband" in tile.toolTip()) == bool(mark)
         assert (mark in tile.accessibleDescription()) if mark else ("≠" not in tile.accessibleDescription())
         # the number and its verdict stay those of the headline, and nothing is over a limit
         assert numbers == before
-        assert (face.alarm, face.alarm_level, face.verdict.words) == ("", Level.NONE, "lags, under")
+        assert (content.alarm, content.alarm_level, content.status.words) == ("", Level.NONE, "lags, under")
     # who looks back sees the mark of then
     view.pin(0.75)
     panel.refresh(history)

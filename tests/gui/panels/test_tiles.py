@@ -12,9 +12,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF
 from PySide6.QtWidgets import QLabel, QScrollArea
 
-from gui.model.alarms import LimitLine
+from gui.model.alarms import DisplayLimit
 from gui.model.history import History
-from gui.model.verdict import LARGE_PHASE_LAG, Verdict, verdict
+from gui.model.tracking_status import LARGE_PHASE_LAG, Status, tracking_status
 from gui.panels.tile import LANDSCAPE_MIN_HEIGHT, LANDSCAPE_MIN_WIDTH, MIN_HEIGHT, MIN_WIDTH, fitted
 from gui.panels.tiles import columns_for, tile_size
 from gui.widgets.theme import DARK
@@ -24,13 +24,13 @@ from tests.gui.panels.tile_rig import RECEIVING, VALUES, drawn, history_of, pane
 
 def test_a_tile_says_delay_phase_and_ratio_with_their_units(qtbot):
     panel, _ = panel_of(qtbot, history_of())
-    face, numbers = read(panel, "north")
+    content, numbers = read(panel, "north")
     # the phase is of the dominant frequency, the others are of the whole band
     assert numbers == {"delay": "12.3 ms ± 0.4", "phase": "-8.6 ° at 2.1 Hz", "ratio": "108.2 % ± 0.3"}
-    assert (face.source, face.origin) == ("broadband", ("broadband", "0.25 s window"))
-    assert face.verdict == Verdict("lags, under", "▲", Level.WARN)
-    assert face.remark == "undershoots"
-    assert not face.said
+    assert (content.source, content.origin) == ("broadband", ("broadband", "0.25 s window"))
+    assert content.status == Status("lags, under", "▲", Level.WARN)
+    assert content.remark == "undershoots"
+    assert not content.time_label
 
 
 def test_now_is_the_newest_row_and_a_pinned_instant_is_its_own(qtbot, watched, hybrid_arrivals):
@@ -54,13 +54,13 @@ def test_now_is_the_newest_row_and_a_pinned_instant_is_its_own(qtbot, watched, h
                 float(values[row, wanted[actuator, name]])
                 for name in ("broadband_delay", "broadband_ratio", "fdb_phase")
             )
-            face, numbers = read(panel, actuator)
+            content, numbers = read(panel, actuator)
             shown = {label: float(text.split()[0]) for label, text in numbers.items()}
             assert shown["delay"] == pytest.approx(1e3 * delay, abs=0.0501)
             assert shown["phase"] == pytest.approx(math.degrees(phase), abs=0.0501)
             assert shown["ratio"] == pytest.approx(100.0 * ratio, abs=0.0501)
-            assert face.said == ("" if x is None else f"at {x:.2f} s")
-            assert face.verdict == verdict(delay, ratio, phase)
+            assert content.time_label == ("" if x is None else f"at {x:.2f} s")
+            assert content.status == tracking_status(delay, ratio, phase)
 
 
 def test_before_a_window_is_full_there_is_no_number(qtbot, watched):
@@ -68,18 +68,18 @@ def test_before_a_window_is_full_there_is_no_number(qtbot, watched):
     panel.window_seconds = 2.0
     view.pin(1.0)
     panel.refresh(watched)
-    face, numbers = read(panel, "north")
-    assert face.verdict.words == "window not full"
+    content, numbers = read(panel, "north")
+    assert content.status.words == "window not full"
     assert set(numbers.values()) == {"— ms", "— °", "— %"}
-    assert face.said == "at 1.00 s"
+    assert content.time_label == "at 1.00 s"
 
 
 def test_what_means_nothing_is_no_value_once_the_window_is_full(qtbot):
     panel, _ = panel_of(qtbot, history_of(dict.fromkeys(VALUES, math.nan)))
-    face, numbers = read(panel, "north")
-    assert face.verdict == Verdict("no value", "■", Level.NONE)
+    content, numbers = read(panel, "north")
+    assert content.status == Status("no value", "■", Level.NONE)
     assert set(numbers.values()) == {"— ms", "— °", "— %"}
-    assert not face.remark
+    assert not content.remark
 
 
 @pytest.mark.parametrize(
@@ -96,56 +96,56 @@ def test_old_values_are_never_shown_as_those_of_now(qtbot, state, silence, age, 
     panel, view = panel_of(qtbot, history)
     history.health, history.silence, history.age = replace(RECEIVING, state=state), silence, age
     panel.refresh(history)
-    face, numbers = read(panel, "north")
-    assert face.verdict.words == words
-    assert face.remark == why
+    content, numbers = read(panel, "north")
+    assert content.status.words == words
+    assert content.remark == why
     assert all(text.startswith("—") for text in numbers.values())
     # who looks back knows that it is not now
     view.pin(0.3)
     panel.refresh(history)
-    face, numbers = read(panel, "north")
+    content, numbers = read(panel, "north")
     assert numbers["delay"].startswith("12.3 ms")
-    assert face.said == "at 10.30 s"
+    assert content.time_label == "at 10.30 s"
 
 
 def test_the_last_values_of_a_run_stay_with_its_end_beside_them(qtbot):
     history = history_of(health=replace(RECEIVING, state="ended"))
     panel, _ = panel_of(qtbot, history)
-    face, numbers = read(panel, "north")
+    content, numbers = read(panel, "north")
     assert numbers["delay"].startswith("12.3 ms")
     # row 511 at 1024 Hz, after 10 s of the rig
-    assert face.said == "ended at 10.50 s"
+    assert content.time_label == "ended at 10.50 s"
 
 
 def test_limits_warn_and_trip_up_and_down(qtbot):
     history = history_of()
     panel, _ = panel_of(qtbot, history)
-    panel.set_limits({"delay": LimitLine("delay", 5.0, 12.0), "phase": LimitLine("phase", 8.0, 9.0)})
+    panel.set_limits({"delay": DisplayLimit("delay", 5.0, 12.0), "phase": DisplayLimit("phase", 8.0, 9.0)})
     panel.refresh(history)
-    face, _ = read(panel, "north")
-    assert face.alarm == "■ over limit (trip): delay"
-    assert face.alarm_level is Level.BAD
-    levels = {reading.label: reading.level for reading in face.readings}
+    content, _ = read(panel, "north")
+    assert content.alarm == "■ over limit (trip): delay"
+    assert content.alarm_level is Level.BAD
+    levels = {reading.label: reading.level for reading in content.values}
     assert levels == {"delay": Level.BAD, "phase": Level.WARN, "ratio": Level.NONE}
-    panel.set_limits({"ratio": LimitLine("ratio", 8.0, 8.5)})
+    panel.set_limits({"ratio": DisplayLimit("ratio", 8.0, 8.5)})
     panel.refresh(history)
     assert read(panel, "north")[0].alarm == "▲ over limit (warn): ratio"
-    panel.set_limits({"ratio": LimitLine("ratio", 8.3, 9.0)})
+    panel.set_limits({"ratio": DisplayLimit("ratio", 8.3, 9.0)})
     panel.refresh(history)
     assert read(panel, "north")[0].alarm == ""
 
 
 def test_a_ratio_of_different_units_is_no_share(qtbot):
     panel, _ = panel_of(qtbot, history_of({**VALUES, "broadband_delay": 0.0}, unit="V/mm"))
-    face, numbers = read(panel, "north")
+    content, numbers = read(panel, "north")
     assert numbers["ratio"] == "1.082 V/mm ± 0.003"
-    assert face.verdict.words == "within limits"
-    assert not face.remark
+    assert content.status.words == "within limits"
+    assert not content.remark
 
 
 def test_a_large_lag_is_grave():
-    assert verdict(0.02, 1.0, -1.01 * LARGE_PHASE_LAG).level is Level.BAD
-    assert verdict(0.02, 1.0, -0.99 * LARGE_PHASE_LAG).level is Level.WARN
+    assert tracking_status(0.02, 1.0, -1.01 * LARGE_PHASE_LAG).level is Level.BAD
+    assert tracking_status(0.02, 1.0, -0.99 * LARGE_PHASE_LAG).level is Level.WARN
 
 
 def test_a_judged_site_has_its_decision_and_reliabilities(qtbot, judged, judged_arrivals):
@@ -158,9 +158,9 @@ def test_a_judged_site_has_its_decision_and_reliabilities(qtbot, judged, judged_
         return float(column[~np.isnan(column)][-1])
 
     panel, view = panel_of(qtbot, judged)
-    face, numbers = read(panel, "deflection")
+    content, numbers = read(panel, "deflection")
     assert last("decision") == -1.0
-    assert face.verdict == Verdict("reject", "■", Level.BAD)
+    assert content.status == Status("reject", "■", Level.BAD)
     assert float(numbers["accumulated"].split()[0]) == pytest.approx(last("accumulated"), abs=0.00051)
     assert float(numbers["first-passage"].split()[0]) == pytest.approx(last("first_passage"), abs=0.00051)
     # a site is no actuator
@@ -173,14 +173,14 @@ def test_a_click_and_the_arrow_keys_choose(qtbot, watched):
     board = panel.findChild(QScrollArea).widget()
     qtbot.mouseClick(tiles(panel)[1], Qt.MouseButton.LeftButton)
     assert view.actuator == "south"
-    assert [tile.chosen for tile in tiles(panel)] == [False, True, False]
+    assert [tile.selected for tile in tiles(panel)] == [False, True, False]
     heard = []
-    view.chosen.connect(lambda: heard.append(view.actuator))
+    view.actuator_changed.connect(lambda: heard.append(view.actuator))
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Home, Qt.Key.Key_End):
         qtbot.keyClick(board, key)
     assert heard == ["roof", "south", "north", "roof"]
-    view.choose("north")
-    assert [tile.chosen for tile in tiles(panel)] == [True, False, False]
+    view.select_actuator("north")
+    assert [tile.selected for tile in tiles(panel)] == [True, False, False]
 
 
 def test_many_actuators_scroll_and_the_chosen_one_is_in_sight(qtbot):
@@ -188,7 +188,7 @@ def test_many_actuators_scroll_and_the_chosen_one_is_in_sight(qtbot):
     panel, view = panel_of(qtbot, history_of(actuators=names), 360, 300)
     assert len(tiles(panel)) == 64
     assert all(tile.width() >= MIN_WIDTH and tile.height() >= LANDSCAPE_MIN_HEIGHT for tile in tiles(panel))
-    view.choose("a63")
+    view.select_actuator("a63")
     area = panel.findChild(QScrollArea)
     assert area.viewport().rect().contains(tiles(panel)[63].mapTo(area.viewport(), tiles(panel)[63].rect().center()))
 
@@ -203,7 +203,7 @@ def test_numbers_on_their_way_are_not_shown_faster_than_they_can_be_read(qtbot, 
             panel, view = panel_of(qtbot, history)
         view.extend(history.begin_x, history.end_x)
         panel.refresh(history)
-        shown.append(tiles(panel)[0].face)
+        shown.append(tiles(panel)[0].content)
     changes = sum(one != other for one, other in pairwise(shown))
     assert changes <= 8.0 / 0.2
     # where nothing more comes, the newest is shown at the next look
@@ -276,7 +276,7 @@ def test_nothing_is_cut_off_a_tile(qtbot, size, state):
     worst |= {"fdb_phase": -3.1, "fdb_frequency": 12.34}
     history = history_of(worst, actuators=("north_actuator",))
     panel, view = panel_of(qtbot, history, *size)
-    panel.set_limits({q: LimitLine(q, 1.0, 2.0) for q in ("delay", "phase", "ratio")})
+    panel.set_limits({q: DisplayLimit(q, 1.0, 2.0) for q in ("delay", "phase", "ratio")})
     if state == "looked back":
         view.pin(0.4)
     else:

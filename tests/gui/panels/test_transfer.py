@@ -13,7 +13,7 @@ from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.transfer import TransferPanel
 from gui.plots.view import View
-from gui.plots.xy.axes import marks
+from gui.plots.xy.axes import log_ticks
 from gui.widgets.theme import LIGHT
 from monitor.messages.blocks import (
     FREQUENCY,
@@ -69,7 +69,7 @@ def panel(qtbot):
 
 def look(panel, history, actuator="a"):
     panel.view.extend(history.begin_x, history.end_x)
-    panel.view.choose(actuator)
+    panel.view.select_actuator(actuator)
     panel.configure(history)
     panel.refresh(history)
     QApplication.processEvents()
@@ -179,7 +179,7 @@ def test_all_actuators_differ_in_colour_stroke_and_name(panel):
     assert pens[0].style() != pens[1].style()
     assert panel.readout.text().startswith("── a · ╌╌ b")
     panel.everyone.setChecked(False)
-    panel.view.choose("b")
+    panel.view.select_actuator("b")
     panel.refresh(history)
     assert tuple(panel.curves) == ("b",)
 
@@ -254,4 +254,4 @@ def test_nothing_is_drawn_anew_that_is_there(panel):
     ],
 )
 def test_marks_of_a_logarithmic_axis_are_round(low, high, expected):
-    assert marks(low, high) == pytest.approx(expected)
+    assert log_ticks(low, high) == pytest.approx(expected)

@@ -70,9 +70,9 @@ def tiles(panel):
 
 
 def read(panel, name):
-    face = next(tile.face for tile in tiles(panel) if tile.face.name == name)
-    numbers = {r.label: " ".join(filter(None, (r.text, r.unit, r.spread))) for r in face.readings}
-    return face, numbers
+    content = next(tile.content for tile in tiles(panel) if tile.content.name == name)
+    numbers = {r.label: " ".join(filter(None, (r.text, r.unit, r.spread))) for r in content.values}
+    return content, numbers
 
 
 def drawn(tile):

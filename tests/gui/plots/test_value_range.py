@@ -19,7 +19,7 @@ def test_what_is_there_is_always_seen(extents):
     found = ValueRange()
     for one, other in extents:
         low, high = min(one, other), max(one, other)
-        found.follow(low, high)
+        found.update(low, high)
         assert found.low <= low
         assert high <= found.high
         assert found.low < found.high
@@ -27,70 +27,70 @@ def test_what_is_there_is_always_seen(extents):
 
 def test_a_signal_that_swings_within_its_scale_does_not_move_it():
     found = ValueRange()
-    found.follow(-1.0, 1.0)
+    found.update(-1.0, 1.0)
     before = found.low, found.high
     for k in range(300):
-        found.follow(-1.0 + 0.3 * abs(math.sin(k)), 1.0 - 0.3 * abs(math.cos(k)))
+        found.update(-1.0 + 0.3 * abs(math.sin(k)), 1.0 - 0.3 * abs(math.cos(k)))
     assert (found.low, found.high) == before
 
 
 def test_a_signal_that_rises_and_rises_makes_no_room_below():
     found = ValueRange()
     for high in range(30, 1071):
-        found.follow(25.0, float(high))
+        found.update(25.0, float(high))
     assert 0.0 <= found.low <= 25.0
     assert 1070.0 <= found.high <= 1300.0
     for low in range(25, -500, -1):
-        found.follow(float(low), 1070.0)
+        found.update(float(low), 1070.0)
     assert -700.0 <= found.low <= -499.0
     assert 1070.0 <= found.high <= 1300.0
 
 
 def test_it_shrinks_after_some_patience_and_only_as_far_as_was_needed_meanwhile():
     found = ValueRange()
-    found.follow(-10.0, 10.0)
+    found.update(-10.0, 10.0)
     wide = found.low, found.high
     for k in range(SHRINK_DELAY - 1):
-        found.follow(-3.0 if k == 7 else -1.0, 1.0)
+        found.update(-3.0 if k == 7 else -1.0, 1.0)
         assert (found.low, found.high) == wide
-    found.follow(-1.0, 1.0)
+    found.update(-1.0, 1.0)
     assert wide[0] < found.low <= -3.0
     assert 1.0 <= found.high < wide[1]
 
 
 def test_one_look_that_needs_room_starts_the_patience_anew():
     found = ValueRange()
-    found.follow(-10.0, 10.0)
+    found.update(-10.0, 10.0)
     wide = found.low, found.high
     for k in range(4 * SHRINK_DELAY):
         low, high = (-9.0, 9.0) if k % (SHRINK_DELAY - 2) == 0 else (-1.0, 1.0)
-        found.follow(low, high)
+        found.update(low, high)
     assert (found.low, found.high) == wide
 
 
 def test_another_span_of_time_is_fitted_at_once():
     found = ValueRange()
-    found.follow(-10.0, 10.0)
-    found.follow(-1.0, 1.0, immediate=True)
+    found.update(-10.0, 10.0)
+    found.update(-1.0, 1.0, immediate=True)
     assert found.high < 2.0
 
 
 def test_what_a_hand_chose_stays_until_it_is_released():
     found = ValueRange()
-    found.follow(0.0, 1.0)
+    found.update(0.0, 1.0)
     found.zoom(0.5, 0.5)
     chosen = found.low, found.high
-    found.follow(-100.0, 100.0)
+    found.update(-100.0, 100.0)
     assert (found.low, found.high) == chosen
-    found.release()
-    found.follow(-100.0, 100.0)
+    found.enable_auto_range()
+    found.update(-100.0, 100.0)
     assert found.low <= -100.0
     assert found.high >= 100.0
 
 
 def test_zooming_keeps_the_value_under_the_mouse_in_place():
     found = ValueRange()
-    found.follow(0.0, 8.0)
+    found.update(0.0, 8.0)
     share = (2.0 - found.low) / (found.high - found.low)
     found.zoom(0.25, 2.0)
     assert math.isclose((2.0 - found.low) / (found.high - found.low), share)
@@ -98,18 +98,18 @@ def test_zooming_keeps_the_value_under_the_mouse_in_place():
 
 def test_fixed_limits_stay_and_come_back():
     found = ValueRange(fixed=(0.0, 1.0))
-    found.follow(-5.0, 5.0)
+    found.update(-5.0, 5.0)
     assert (found.low, found.high) == (0.0, 1.0)
     found.zoom(2.0, 0.0)
-    found.release()
+    found.enable_auto_range()
     assert (found.low, found.high) == (0.0, 1.0)
 
 
 def test_nothing_changes_nothing():
     found = ValueRange()
-    found.follow(1.0, 2.0)
+    found.update(1.0, 2.0)
     before = found.low, found.high
-    found.follow(math.nan, math.nan)
+    found.update(math.nan, math.nan)
     assert (found.low, found.high) == before
 
 
@@ -122,7 +122,7 @@ def test_what_stands_still_is_not_magnified():
 @given(st.lists(st.sampled_from([1e3, 1e-3]), max_size=60), values)
 def test_no_zooming_leaves_what_can_be_drawn(factors, at):
     found = ValueRange()
-    found.follow(-1.0, 1.0)
+    found.update(-1.0, 1.0)
     for factor in factors:
         found.zoom(factor, at)
         assert found.low < found.high

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from gui.panels.base import Panel
 from gui.panels.catalogue import PANELS
-from gui.panels.tiles import TileBoard, TilesPanel
+from gui.panels.tiles import TileGrid, TilesPanel
 from gui.plots.view import View
 from gui.sources.replay_bar.run_timeline import RunTimeline
 from gui.widgets.theme import LIGHT
@@ -178,7 +178,7 @@ def test_tiles_and_the_timeline_of_a_replay_keep_their_arrows(qtbot, window, act
     tiles = TilesPanel(View(), LIGHT)
     timeline = RunTimeline(LIGHT)
     _shown(qtbot, window, tiles, timeline)
-    for widget in (tiles.findChild(TileBoard), timeline):
+    for widget in (tiles.findChild(TileGrid), timeline):
         widget.setFocus()
         assert QApplication.focusWidget() is widget
         QTest.keyClick(widget, Qt.Key.Key_Left)

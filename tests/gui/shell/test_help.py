@@ -8,8 +8,8 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow
 
-from gui.panels.tiles import TileBoard
-from gui.plots.time.rows import Row
+from gui.panels.tiles import TileGrid
+from gui.plots.time.rows import PlotRow
 from gui.plots.time.stack import TimeStack
 from gui.plots.view import View
 from gui.sources.replay_bar.run_timeline import RunTimeline
@@ -86,15 +86,15 @@ def plot(qtbot):
     plot = TimeStack(View(), LIGHT)
     qtbot.addWidget(plot)
     plot.resize(400, 200)
-    plot.set_rows([Row(f"r{i}", f"r{i}", "", "m", ()) for i in range(9)])
+    plot.set_rows([PlotRow(f"r{i}", f"r{i}", "", "m", ()) for i in range(9)])
     return plot
 
 
 @pytest.fixture
 def tiles(qtbot):
-    tiles = TileBoard(LIGHT)
+    tiles = TileGrid(LIGHT)
     qtbot.addWidget(tiles)
-    tiles.make(4, 0)
+    tiles.set_counts(4, 0)
     return tiles
 
 
@@ -105,7 +105,7 @@ def timeline(qtbot):
     curve = {"a.command": (0.0,), "a.measured": (0.0,)}
     timeline.show_run(Description(overview=Overview((0.0,), curve, curve)))
     timeline.choose("a.command")
-    timeline.stand(5.0, 10.0)
+    timeline.set_position(5.0, 10.0)
     return timeline
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QObject, QSettings, Signal
 
-from gui.sources.processes.player import Player
+from gui.sources.processes.player import ReplayControl
 from monitor.messages.requests import Answer, PlayerState, StateRequest
 
 
@@ -20,10 +20,10 @@ class FakeWorker(QObject):
     answer = Signal(object)
     ended = Signal(int, str)
 
-    def __init__(self, words, parent=None, *, outlives=False, heeds_input=False):
+    def __init__(self, words, parent=None, *, outlives=False, exits_on_stdin_close=False):
         super().__init__(parent)
         self.words = tuple(words)
-        self.outlives, self.heeds_input = outlives, heeds_input
+        self.outlives, self.exits_on_stdin_close = outlives, exits_on_stdin_close
         self.running = self.stopped = False
 
     def start(self):
@@ -42,7 +42,7 @@ class FakeWorker(QObject):
 
 
 class Launched(list):
-    """All workers that were made, in their order; called, it makes one."""
+    """All processes that were made, in their order; called, it makes one."""
 
     def __call__(self, words, parent=None, **how):
         self.append(FakeWorker(words, parent, **how))
@@ -50,7 +50,7 @@ class Launched(list):
 
     def of(self, word):
         """The newest whose words have `word`."""
-        return next(worker for worker in reversed(self) if word in worker.words)
+        return next(process for process in reversed(self) if word in process.words)
 
 
 class FakeClient:
@@ -65,7 +65,7 @@ class FakeClient:
 
     def player(self, parent=None, description=None):
         """Return a player that sends its requests here."""
-        player = Player(self, parent, description)
+        player = ReplayControl(self, parent, description)
         self._players.append(weakref.ref(player))
         return player
 

@@ -12,7 +12,7 @@ from gui.sources.opening.columns import (
     ColumnChoice,
     choice_of,
 )
-from gui.sources.opening.fields import Recent
+from gui.sources.opening.fields import RecentList
 from gui.sources.opening.open_dialog import ColumnMemory
 from monitor.__main__ import parser_for
 from monitor.messages.recordings import ColumnGuess, FileColumn
@@ -115,11 +115,11 @@ def test_damaged_settings_remember_nothing(settings, garbage):
 
 
 def test_what_was_used_last_comes_first(settings):
-    recent = Recent(settings, "x", most=3)
+    recent = RecentList(settings, "x", most=3)
     for text in ("a", "b", "a", "c", "d"):
         recent.add(text)
     assert recent.texts == ("d", "c", "a")
     recent.remove("c")
-    assert Recent(settings, "x", most=3).texts == ("d", "a")
+    assert RecentList(settings, "x", most=3).texts == ("d", "a")
     settings.setValue("x", "not json")
     assert recent.texts == ()

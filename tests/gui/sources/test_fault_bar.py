@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 
-from gui.sources.replay_bar.fault_bar import KINDS, FaultBar, HandFaults, read_hand_faults
+from gui.sources.replay_bar.fault_bar import FAULT_KINDS, FaultBar, ManualFaults, faults_from_text
 from gui.widgets.theme import LIGHT
 from replay.faults import Faults, parse_faults
 
@@ -103,7 +103,7 @@ def test_a_state_from_before_a_change_does_not_undo_it(bar, control):
 def test_what_is_refused_is_taken_back(bar, control):
     bar.delay.click()
     control.refuse("no")
-    assert bar.faults == HandFaults()
+    assert bar.faults == ManualFaults()
 
 
 def test_another_player_begins_with_what_it_has(bar, control):
@@ -121,23 +121,23 @@ def test_space_switches(bar, control, qtbot):
     assert told(control) == Faults(drop=0.01)
 
 
-values = st.dictionaries(st.sampled_from([kind.key for kind in KINDS]), st.floats(1e-6, 1.0))
+values = st.dictionaries(st.sampled_from([kind.key for kind in FAULT_KINDS]), st.floats(1e-6, 1.0))
 
 
 @given(values, st.floats(0.0, 1.0), st.lists(st.sampled_from(["gap=0:0.5", "restart=0"]), max_size=1))
-def test_the_text_is_read_back_and_understood(standing, delay, once):
-    faults = HandFaults(standing, delay if delay > 1e-9 else 0.0)
+def test_the_text_is_read_back_and_understood(active, delay, once):
+    faults = ManualFaults(active, delay if delay > 1e-9 else 0.0)
     text = faults.text(*once)
-    again = read_hand_faults(text)
-    assert again.standing == pytest.approx(faults.standing)
+    again = faults_from_text(text)
+    assert again.active == pytest.approx(faults.active)
     assert again.delay == pytest.approx(faults.delay)
     understood = parse_faults(text)
-    for key, value in standing.items():
+    for key, value in active.items():
         assert getattr(understood, key) == pytest.approx(value)
 
 
 @given(st.text() | st.from_regex(r"(drop|nan|jitter|delay_step)=[-0-9:.einfa]{0,9}", fullmatch=True))
 def test_of_any_text_no_fault_is_made_up(text):
-    found = read_hand_faults(text)
-    assert set(found.standing) <= {field.name for field in fields(Faults)}
-    assert all(0.0 <= value < math.inf for value in (*found.standing.values(), found.delay))
+    found = faults_from_text(text)
+    assert set(found.active) <= {field.name for field in fields(Faults)}
+    assert all(0.0 <= value < math.inf for value in (*found.active.values(), found.delay))

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 
 from gui.sources.opening.connect_dialog import ConnectDialog
 from gui.sources.opening.first_page import FirstPage, recent_files
-from gui.sources.processes.catalogue import Catalogue, ModelUnderTest, SimulationOffer
+from gui.sources.processes.catalogue import Catalogue, ModelUnderTest, SimulationEntry
 from gui.sources.processes.playback import PlaySimulation
 from gui.sources.processes.session import ConnectToService, ServeRig
 from gui.widgets.theme import DARK, LIGHT
@@ -13,8 +13,8 @@ from gui.widgets.theme import DARK, LIGHT
 BEAM = ModelUnderTest("beam", "deflection", "16%")
 OFFERS = Catalogue(
     simulations=(
-        SimulationOffer("hybrid", "three actuators", "hybrid tests"),
-        SimulationOffer("beam", "an experiment", "models that are judged", BEAM),
+        SimulationEntry("hybrid", "three actuators", "hybrid tests"),
+        SimulationEntry("beam", "an experiment", "models that are judged", BEAM),
     )
 )
 

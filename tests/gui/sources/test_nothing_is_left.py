@@ -14,7 +14,7 @@ from gui.sources.opening.first_page import FirstPage
 from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.playback import PlaySimulation
-from gui.sources.processes.player import Player
+from gui.sources.processes.player import ReplayControl
 from gui.sources.replay_bar.fault_bar import FaultBar
 from gui.sources.replay_bar.replay_bar import ReplayBar
 from gui.widgets.theme import LIGHT
@@ -24,7 +24,7 @@ from monitor.transport.zeromq.request_client import RequestClient
 
 def steered(kind, parent):
     bar = kind(LIGHT, parent)
-    bar.set_player(Player(RequestClient("tcp://127.0.0.1:1"), parent))
+    bar.set_player(ReplayControl(RequestClient("tcp://127.0.0.1:1"), parent))
     return bar
 
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QWidget
 
 from gui.sources.opening.open_dialog import Opener
-from gui.sources.processes.catalogue import Catalogue, FileKind, SimulationOffer
+from gui.sources.processes.catalogue import Catalogue, FileKind, SimulationEntry
 from gui.widgets.theme import LIGHT
 
 OFFERS = Catalogue((FileKind("run file", ("*.h5", "*.hdf5")), FileKind("text file", ("*.csv", "*.txt"))))
@@ -59,7 +59,7 @@ def test_a_run_file_is_opened_without_a_question(opener, launch, heard, describe
 
 
 def test_a_good_guess_is_taken_and_its_notes_told(opener, launch, heard, good):
-    opened, told = heard(opener.opened), heard(opener.told)
+    opened, told = heard(opener.opened), heard(opener.notified)
     opener.open_path("/data/x.csv")
     launch[0].answer.emit(good | {"notes": ["times are rounded"]})
     assert opened[0].words == ()
@@ -214,7 +214,7 @@ def test_a_dialog_offers_the_kinds_of_files_and_never_holds_up_the_window(opener
 
 
 def test_offers_have_their_groups_in_order():
-    first, second, third = (SimulationOffer(n, "", g) for n, g in (("a", "x"), ("b", "y"), ("c", "x")))
+    first, second, third = (SimulationEntry(n, "", g) for n, g in (("a", "x"), ("b", "y"), ("c", "x")))
     offers = Catalogue((), (first, second, third))
     assert offers.groups == {"x": (first, third), "y": (second,)}
     assert offers.simulation("b") is second

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.sources.processes.player import Player
+from gui.sources.processes.player import ReplayControl
 from monitor.messages.recordings import Overview, read_description
 from monitor.messages.requests import StateRequest
 from monitor.transport.zeromq.request_client import RequestClient
@@ -115,7 +115,7 @@ def test_a_real_replay_is_controlled_and_asked_for_its_state_only_so_often(qtbot
         return Answer(ok=True, state=source.state())
 
     client = RequestClient(server.endpoint)
-    player = Player(client)
+    player = ReplayControl(client)
     refused = heard(player.refused)
     began = monotonic()
 
@@ -142,7 +142,7 @@ def test_a_real_replay_is_controlled_and_asked_for_its_state_only_so_often(qtbot
 def test_a_replay_that_does_not_answer_is_no_refusal(qtbot, heard):
     clock = [0.0]
     client = RequestClient("tcp://127.0.0.1:1", timeout=1.0, clock=lambda: clock[0])
-    player = Player(client)
+    player = ReplayControl(client)
     refused = heard(player.refused)
     player.poll()
     clock[0] = 2.0

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.sources.processes.child_process import Lines
+from gui.sources.processes.child_process import LineBuffer
 
 
 @given(
@@ -16,7 +16,7 @@ from gui.sources.processes.child_process import Lines
 def test_any_chopping_gives_the_same_lines(whole, rest, cuts):
     text = b"".join(line + b"\n" for line in whole) + rest
     edges = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
-    reader, got = Lines(), []
+    reader, got = LineBuffer(), []
     for begin, end in itertools.pairwise(edges):
         got += reader.feed(text[begin:end])
     got += reader.rest()
@@ -26,7 +26,7 @@ def test_any_chopping_gives_the_same_lines(whole, rest, cuts):
 
 def test_a_line_that_never_ends_takes_no_memory(monkeypatch):
     monkeypatch.setattr("gui.sources.processes.child_process._LONGEST", 100)
-    reader = Lines()
+    reader = LineBuffer()
     for _ in range(50):
         assert reader.feed(b"x" * 30) == []
     assert len(reader.rest()) <= 130

@@ -15,9 +15,9 @@ from PySide6.QtWidgets import QWidget
 
 from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue
-from gui.sources.processes.child_process import ChildProcess, finish
-from gui.sources.processes.player import Player
-from gui.sources.processes.session import ANY, free_endpoint
+from gui.sources.processes.child_process import ChildProcess, finish_all
+from gui.sources.processes.player import ReplayControl
+from gui.sources.processes.session import ANY_PORT, free_endpoint
 from gui.widgets.theme import LIGHT
 from monitor.recording import RunReader
 from monitor.transport.zeromq.request_client import RequestClient
@@ -28,11 +28,11 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
-def workers():
+def processes():
     """Take processes away that a failing test has left."""
     made = []
     yield made
-    finish(made, 0.1)
+    finish_all(made, 0.1)
 
 
 def gone(pid):
@@ -44,58 +44,58 @@ def gone(pid):
 
 
 @pytest.mark.parametrize("outlives", [False, True])
-def test_its_last_word_says_why_it_ended(qtbot, workers, outlives):
-    worker = ChildProcess(["replay", "/nowhere/at/all.csv"], outlives=outlives)
-    workers.append(worker)
+def test_its_last_word_says_why_it_ended(qtbot, processes, outlives):
+    process = ChildProcess(["replay", "/nowhere/at/all.csv"], outlives=outlives)
+    processes.append(process)
     lines = []
-    worker.line.connect(lines.append)
-    with qtbot.waitSignal(worker.ended, timeout=PATIENCE) as ended:
-        worker.start()
+    process.line.connect(lines.append)
+    with qtbot.waitSignal(process.ended, timeout=PATIENCE) as ended:
+        process.start()
     code, last = ended.args
     assert code == 2
     assert "/nowhere/at/all.csv" in last
     assert lines[-1] == last
-    assert not worker.running
+    assert not process.running
     # nothing is left to end, and nobody is told twice
-    worker.stop()
+    process.stop()
 
 
-def test_one_that_cannot_be_started_says_so(qtbot, workers, monkeypatch):
+def test_one_that_cannot_be_started_says_so(qtbot, processes, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    worker = ChildProcess(["monitor"])
-    with qtbot.waitSignal(worker.ended, timeout=PATIENCE) as ended:
-        worker.start()
+    process = ChildProcess(["monitor"])
+    with qtbot.waitSignal(process.ended, timeout=PATIENCE) as ended:
+        process.start()
     assert ended.args[0] == 127
     assert "/nowhere/python cannot be started" in ended.args[1]
 
 
-def test_a_replay_is_controlled_and_ends_when_its_input_is_closed(qtbot, workers):
-    words = ["replay", "case-i", "--control", "--paused", "--until-closed", "--bind", ANY]
-    worker = ChildProcess(words, heeds_input=True)
-    workers.append(worker)
+def test_a_replay_is_controlled_and_ends_when_its_input_is_closed(qtbot, processes):
+    words = ["replay", "case-i", "--control", "--paused", "--until-closed", "--bind", ANY_PORT]
+    process = ChildProcess(words, exits_on_stdin_close=True)
+    processes.append(process)
     lines = []
-    worker.line.connect(lines.append)
-    worker.start()
+    process.line.connect(lines.append)
+    process.start()
     qtbot.waitUntil(lambda: any("; requests at " in line for line in lines), timeout=PATIENCE)
     if os.name == "posix":
         # in a session of its own: the terminal's Ctrl-C does not come to it
-        assert os.getsid(worker.process_id) == worker.process_id
-    player = Player(RequestClient(lines[-1].rpartition(" ")[2]))
+        assert os.getsid(process.process_id) == process.process_id
+    player = ReplayControl(RequestClient(lines[-1].rpartition(" ")[2]))
     player.set_speed(2.0)
     qtbot.waitUntil(lambda: player.speed == 2.0, timeout=PATIENCE)
     player.close()
-    with qtbot.waitSignal(worker.ended, timeout=PATIENCE) as ended:
-        worker.stop()
+    with qtbot.waitSignal(process.ended, timeout=PATIENCE) as ended:
+        process.stop()
         # it was asked, and not waited for
-        assert worker.running
+        assert process.running
     assert ended.args[0] == 0
 
 
 def played(program, **how):
-    """A worker that runs a text in Python instead of ours."""
-    worker = ChildProcess([], **how)
-    worker._process.setArguments(["-c", dedent(program)])
-    return worker
+    """A process that runs a text in Python instead of ours."""
+    process = ChildProcess([], **how)
+    process._process.setArguments(["-c", dedent(program)])
+    return process
 
 
 SLOW_TO_CLOSE = """
@@ -116,32 +116,32 @@ SLOW_TO_CLOSE = """
 @pytest.mark.parametrize("outlives", [False, True])
 def test_at_the_exit_a_recording_is_left_to_be_closed(qtbot, tmp_path, outlives):
     asked, may, closed = (tmp_path / name for name in ("asked", "may", "closed"))
-    worker = played(SLOW_TO_CLOSE.format(asked=str(asked), may=str(may), closed=str(closed)), outlives=outlives)
-    with qtbot.waitSignal(worker.line, timeout=PATIENCE):
-        worker.start()
-    pid = worker.process_id
-    worker.stop()
+    process = played(SLOW_TO_CLOSE.format(asked=str(asked), may=str(may), closed=str(closed)), outlives=outlives)
+    with qtbot.waitSignal(process.line, timeout=PATIENCE):
+        process.start()
+    pid = process.process_id
+    process.stop()
     qtbot.waitUntil(asked.exists, timeout=PATIENCE)
-    finish([worker], 0.2)
-    assert not worker.running
+    finish_all([process], 0.2)
+    assert not process.running
     if not outlives:
         assert gone(pid)
         return
     # nor does it end with what started it
-    shiboken6.delete(worker)
+    shiboken6.delete(process)
     may.touch()
     assert os.waitpid(pid, 0)[1] == 0
     assert closed.exists()
 
 
-def test_modules_that_lie_in_the_current_folder_are_not_run(qtbot, workers, tmp_path, monkeypatch):
+def test_modules_that_lie_in_the_current_folder_are_not_run(qtbot, processes, tmp_path, monkeypatch):
     for name in ("monitor", "numpy"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit(77)")
     monkeypatch.chdir(tmp_path)
-    worker = ChildProcess(["replay", "/nowhere/at/all.csv"])
-    workers.append(worker)
-    with qtbot.waitSignal(worker.ended, timeout=PATIENCE) as ended:
-        worker.start()
+    process = ChildProcess(["replay", "/nowhere/at/all.csv"])
+    processes.append(process)
+    with qtbot.waitSignal(process.ended, timeout=PATIENCE) as ended:
+        process.start()
     assert ended.args[0] == 2
     assert "/nowhere/at/all.csv" in ended.args[1]
 
@@ -165,7 +165,7 @@ def test_a_table_is_opened_played_and_heard_from_its_first_sample(qtbot, warm_ke
     assert source.description.overview.channels
     session = source.session(window)
     told, failed = [], []
-    session.told.connect(lambda *words: told.append(words))
+    session.notified.connect(lambda *words: told.append(words))
     session.failed.connect(failed.append)
     with qtbot.waitSignal(session.ready, timeout=PATIENCE) as ready:
         session.start()
@@ -177,7 +177,7 @@ def test_a_table_is_opened_played_and_heard_from_its_first_sample(qtbot, warm_ke
         def listen():
             for item in link.receive(0.0):
                 if not hasattr(item, "samples"):
-                    session.watched()
+                    session.on_client_connected()
                 else:
                     received.append(item.samples)
             assert sum(map(len, received)) == 400
@@ -189,10 +189,10 @@ def test_a_table_is_opened_played_and_heard_from_its_first_sample(qtbot, warm_ke
     command = [channel.name for channel in source.description.channels].index("cmd")
     expected = np.sin(2.0 * np.pi * np.arange(400) / 100.0)
     np.testing.assert_allclose(np.concatenate(received)[:, command], expected, atol=1e-12)
-    processes = [worker.process_id for worker in session.workers]
+    processes = [process.process_id for process in session.processes]
     with qtbot.waitSignal(session.ended, timeout=PATIENCE):
         session.stop()
-    assert not session.workers
+    assert not session.processes
     assert all(gone(pid) for pid in processes)
     assert (told, failed) == ([], [])
 
@@ -204,7 +204,7 @@ WINDOW = """
 
     application = QApplication([])
     session = ServeRig(sys.argv[1], record=sys.argv[2]).session()
-    session.ready.connect(lambda url: (print(session.workers[0].process_id, url, flush=True), os._exit(9)))
+    session.ready.connect(lambda url: (print(session.processes[0].process_id, url, flush=True), os._exit(9)))
     session.start()
     application.exec()
 """

@@ -3,7 +3,7 @@
 import pytest
 
 from gui.sources.processes import service as module
-from gui.sources.processes.service import Service, reason
+from gui.sources.processes.service import ServiceProcess, exit_reason
 
 READY = "listening on tcp://127.0.0.1:5555; results on tcp://127.0.0.1:40123; requests on tcp://127.0.0.1:40124"
 
@@ -15,7 +15,7 @@ def clock():
 
 @pytest.fixture
 def service(qtbot, launch, clock):
-    return Service(("--connect", "tcp://rig:1"), "tcp://127.0.0.1:*", launch=launch, clock=lambda: clock[0])
+    return ServiceProcess(("--connect", "tcp://rig:1"), "tcp://127.0.0.1:*", launch=launch, clock=lambda: clock[0])
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_it_says_where_its_results_are_once(service, launch, heard):
 
 
 def test_one_that_dies_is_started_again_where_it_was(service, launch, heard, qtbot):
-    ready, told = heard(service.ready), heard(service.told)
+    ready, told = heard(service.ready), heard(service.notified)
     service.start()
     launch[0].line.emit(READY)
     launch[0].end(-9, "at 3 s: the stream starts")
@@ -54,7 +54,7 @@ def test_one_that_dies_is_started_again_where_it_was(service, launch, heard, qtb
 
 
 def test_the_pauses_grow_and_are_short_again_when_it_ran_long(service, launch, heard, clock):
-    told = heard(service.told)
+    told = heard(service.notified)
     service.start()
     launch[0].line.emit(READY)
     for _ in range(7):
@@ -68,7 +68,7 @@ def test_the_pauses_grow_and_are_short_again_when_it_ran_long(service, launch, h
 
 
 def test_it_starts_by_itself(at_once, launch, qtbot):
-    service = Service((), "tcp://127.0.0.1:*", launch=launch)
+    service = ServiceProcess((), "tcp://127.0.0.1:*", launch=launch)
     service.start()
     launch[0].line.emit(READY)
     launch[0].end(1, "")
@@ -98,11 +98,11 @@ def test_one_that_never_runs_is_given_up(service, launch, heard):
 
 @pytest.mark.parametrize("outlives", [False, True])
 def test_told_to_stop_it_ends_and_stays_ended(launch, heard, qtbot, outlives):
-    service = Service((), "tcp://127.0.0.1:*", launch=launch, outlives=outlives)
-    ended, told, ready = [], heard(service.told), heard(service.ready)
+    service = ServiceProcess((), "tcp://127.0.0.1:*", launch=launch, outlives=outlives)
+    ended, told, ready = [], heard(service.notified), heard(service.ready)
     service.ended.connect(lambda: ended.append(True))
     service.start()
-    assert (launch[0].outlives, launch[0].heeds_input) == (outlives, not outlives)
+    assert (launch[0].outlives, launch[0].exits_on_stdin_close) == (outlives, not outlives)
     assert ("--until-closed" in launch[0].words) is not outlives
     service.stop()
     assert launch[0].stopped
@@ -112,11 +112,11 @@ def test_told_to_stop_it_ends_and_stays_ended(launch, heard, qtbot, outlives):
     assert ended == [True]
     assert not told
     assert not ready
-    assert service.worker is None
+    assert service.process is None
 
 
 def test_stopped_while_it_waits_for_a_new_start_it_does_not_start(at_once, launch, qtbot):
-    service = Service((), "tcp://127.0.0.1:*", launch=launch)
+    service = ServiceProcess((), "tcp://127.0.0.1:*", launch=launch)
     ended = []
     service.ended.connect(lambda: ended.append(True))
     service.start()
@@ -130,7 +130,7 @@ def test_stopped_while_it_waits_for_a_new_start_it_does_not_start(at_once, launc
 
 
 def test_why_it_ended_is_its_own_last_word():
-    assert reason(2, "synchroscope replay: x.csv: the file is empty") == "x.csv: the file is empty"
-    assert reason(2, "synchroscope: no") == "no"
-    assert reason(-9, "at 3 s: samples lost") == "ended by signal 9"
-    assert reason(3, "") == "ended with exit code 3"
+    assert exit_reason(2, "synchroscope replay: x.csv: the file is empty") == "x.csv: the file is empty"
+    assert exit_reason(2, "synchroscope: no") == "no"
+    assert exit_reason(-9, "at 3 s: samples lost") == "ended by signal 9"
+    assert exit_reason(3, "") == "ended with exit code 3"

@@ -7,7 +7,7 @@ import pytest
 
 from gui.sources.processes.catalogue import EnsembleCache, ModelUnderTest
 from gui.sources.processes.playback import PlaybackSession, PlayFile, PlaySimulation
-from gui.sources.processes.session import ANY, ConnectToService, ServeRig, free_endpoint, usual_or_any
+from gui.sources.processes.session import ANY_PORT, ConnectToService, ServeRig, default_or_any_endpoint, free_endpoint
 from monitor.__main__ import parser_for
 from monitor.messages.recordings import read_description
 from monitor.system.default_endpoints import RESULTS
@@ -47,10 +47,10 @@ def test_a_connection_starts_nothing(qtbot, launch, heard, ended):
 
 
 def test_a_rig_gets_a_service_that_outlives_the_window(qtbot, launch, heard, ended, monkeypatch):
-    monkeypatch.setattr("gui.sources.processes.session.usual_or_any", lambda: RESULTS)
+    monkeypatch.setattr("gui.sources.processes.session.default_or_any_endpoint", lambda: RESULTS)
     source = ServeRig("tcp://rig:5555", config=Path("lab.toml"), words=("--window", "2"), record="runs/")
     session = source.session(launch=launch)
-    ready, told, over = heard(session.ready), heard(session.told), ended(session)
+    ready, told, over = heard(session.ready), heard(session.notified), ended(session)
     session.start()
     given = options(launch[0].words)
     assert (given.connect, given.bind, given.record, given.window) == (["tcp://rig:5555"], None, "runs/", 2.0)
@@ -67,9 +67,9 @@ def test_a_rig_gets_a_service_that_outlives_the_window(qtbot, launch, heard, end
 
 
 def test_where_the_usual_port_is_taken_a_rig_is_told(qtbot, launch, heard, monkeypatch):
-    monkeypatch.setattr("gui.sources.processes.session.usual_or_any", lambda: ANY)
+    monkeypatch.setattr("gui.sources.processes.session.default_or_any_endpoint", lambda: ANY_PORT)
     session = ServeRig(bind="tcp://127.0.0.1:7000").session(launch=launch)
-    told = heard(session.told)
+    told = heard(session.notified)
     session.start()
     assert options(launch[0].words).bind == ["tcp://127.0.0.1:7000"]
     launch[0].line.emit(READY)
@@ -81,7 +81,7 @@ def test_ports_of_loopback_are_free():
     first, second = free_endpoint(), free_endpoint()
     assert first.startswith("tcp://127.0.0.1:")
     assert first != second
-    assert usual_or_any() in (RESULTS, ANY)
+    assert default_or_any_endpoint() in (RESULTS, ANY_PORT)
 
 
 @pytest.fixture
@@ -94,13 +94,13 @@ def test_a_file_is_played_by_a_service_and_a_player_that_meet(played, launch, he
     played.start()
     serve, play = (options(launch.of(word).words) for word in ("monitor", "replay"))
     assert serve.connect == [play.bind]
-    assert (serve.record, serve.rig, serve.publish) == ("", "", ANY)
+    assert (serve.record, serve.rig, serve.publish) == ("", "", ANY_PORT)
     assert serve.until_closed
     assert (play.source, play.command, play.measured) == ("/data/x.csv", ["p"], ["q"])
     assert play.control
     assert play.until_closed
     assert play.paused
-    assert all(worker.heeds_input and not worker.outlives for worker in launch)
+    assert all(process.exits_on_stdin_close and not process.outlives for process in launch)
 
 
 def test_it_begins_when_the_service_hears_and_the_results_are_watched(played, launch, controls, heard):
@@ -116,7 +116,7 @@ def test_it_begins_when_the_service_hears_and_the_results_are_watched(played, la
     assert control.url == "tcp://127.0.0.1:9"
     control.say(STATE | {"subscribed": False}, played.player)
     service.line.emit(READY)
-    played.watched()
+    played.on_client_connected()
     assert control.told == []
     control.say(STATE, played.player)
     control.say(STATE | {"position": 0.1}, played.player)
@@ -131,7 +131,7 @@ def test_one_that_shall_wait_waits(qtbot, launch, controls, described):
     session.start()
     launch.of("replay").take_requests()
     launch.of("monitor").line.emit(READY)
-    session.watched()
+    session.on_client_connected()
     controls[0].say(STATE, session.player)
     assert controls[0].told == []
 
@@ -141,7 +141,7 @@ def test_all_processes_end_and_it_is_said_once(played, launch, ended):
     played.start()
     played.stop()
     played.stop()
-    assert all(worker.stopped for worker in launch)
+    assert all(process.stopped for process in launch)
     launch.of("replay").end()
     assert not over
     launch.of("monitor").end()
@@ -160,7 +160,7 @@ def test_a_file_that_cannot_be_read_fails_in_one_line(played, launch, heard, end
 
 
 def test_a_player_that_dies_is_told_and_what_came_stays(played, launch, controls, heard):
-    told, failed = heard(played.told), heard(played.failed)
+    told, failed = heard(played.notified), heard(played.failed)
     played.start()
     launch.of("replay").take_requests()
     launch.of("replay").end(-11, "")
@@ -175,17 +175,17 @@ def test_a_file_that_is_damaged_is_said_to_be(qtbot, launch, described, heard):
     description = read_description(described | {"doubts": ["samples 4 to 9 are doubtful"]})
     source = PlayFile(Path("run.h5"), (), description)
     session = source.session(launch=launch)
-    told = heard(session.told)
+    told = heard(session.notified)
     session.start()
     launch.of("--control").take_requests()
     assert told == [("warning", "the file is damaged: samples 4 to 9 are doubtful")]
     session.stop()
-    for worker in launch:
-        worker.end()
+    for process in launch:
+        process.end()
 
 
 def test_a_service_that_dies_under_a_replay_is_told(played, launch, heard):
-    told = heard(played.told)
+    told = heard(played.notified)
     played.start()
     launch.of("monitor").line.emit(READY)
     launch.of("monitor").end(-9, "")
@@ -194,7 +194,7 @@ def test_a_service_that_dies_under_a_replay_is_told(played, launch, heard):
 
 
 def test_a_refusal_is_a_line(played, launch, controls, heard):
-    told = heard(played.told)
+    told = heard(played.notified)
     played.start()
     launch.of("replay").take_requests()
     played.player.pause()
@@ -205,7 +205,7 @@ def test_a_refusal_is_a_line(played, launch, controls, heard):
 def test_a_simulation_is_described_while_it_plays(qtbot, launch, described, heard):
     session = PlaySimulation("hybrid").session(launch=launch)
     session.start()
-    told = heard(session.told)
+    told = heard(session.notified)
     launch.of("--control").take_requests()
     assert launch[-1].words == ("replay", "hybrid", "--describe")
     launch[-1].answer.emit(described | {"doubts": ["sample 4 is doubtful"]})
@@ -217,7 +217,7 @@ def test_a_simulation_is_described_while_it_plays(qtbot, launch, described, hear
 def test_what_a_simulation_injects_is_told_when_the_replay_comes_by(qtbot, launch, controls, described, heard):
     session = PlaySimulation("hybrid").session(launch=launch)
     session.start()
-    told = heard(session.told)
+    told = heard(session.notified)
     launch.of("--control").take_requests()
     events = [{"time": time, "kind": "note", "detail": f"at {time:g}"} for time in (0.0, 2.0, 3.0, 8.0, 9.0)]
     launch[-1].answer.emit(described | {"format": "simulation", "events": events})
@@ -255,7 +255,7 @@ def test_a_model_that_is_there_is_not_simulated_again(qtbot, launch, tmp_path):
     first.start()
     Path(launch[0].words[-1]).touch()
     judged(launch, tmp_path).start()
-    assert [worker.words[0] for worker in launch] == ["simulate", "monitor", "replay"]
+    assert [process.words[0] for process in launch] == ["simulate", "monitor", "replay"]
 
 
 def test_a_model_that_cannot_be_simulated_fails(qtbot, launch, heard, ended, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gui.model.receiver import ResultLink
+from gui.model.receiver import ServiceSubscription
 from gui.terminal.dashboard import Dashboard
 from monitor.messages.blocks import (
     FREQUENCY,
@@ -49,7 +49,7 @@ class Rig:
 
 def watched(rig, **console):
     screen = Console(file=io.StringIO(), width=100, height=30, **console)
-    return Dashboard(ResultLink(rig, rig.clock), screen, clock=rig.clock), screen
+    return Dashboard(ServiceSubscription(rig, rig.clock), screen, clock=rig.clock), screen
 
 
 def test_away_from_a_terminal_it_says_a_line_now_and_then():
@@ -96,7 +96,7 @@ def test_on_a_terminal_it_draws_ten_times_a_second_and_stays_at_the_end():
 def test_on_a_low_terminal_the_events_are_within_the_picture():
     rig = Rig(1.0)
     screen = Console(file=io.StringIO(), width=100, height=9, force_terminal=True)
-    dashboard = Dashboard(ResultLink(rig, rig.clock), screen, clock=rig.clock)
+    dashboard = Dashboard(ServiceSubscription(rig, rig.clock), screen, clock=rig.clock)
     dashboard.run(lambda: rig.now > 0.5)
     live, _, _ = screen.file.getvalue().rpartition("\x1b[?1049l")
     assert "north" in live and "─ events" in live

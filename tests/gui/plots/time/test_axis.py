@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.model.timeline import Segment
+from gui.model.timeline import ClockSegment
 from gui.plots.time.axis import TimeScale, axis_unit, breaks, segment_at, tick_text, time_ticks
 
-TWO = (Segment(0.0, 8.0, 100.0, 1), Segment(9.0, 20.0, -9.0, 2))
+TWO = (ClockSegment(0.0, 8.0, 100.0, 1), ClockSegment(9.0, 20.0, -9.0, 2))
 
 
 @given(st.floats(0.0, 1e5), st.floats(0.02, 9e4), st.floats(0.0, 1.0))
@@ -39,7 +39,7 @@ def test_there_is_no_label_in_a_break():
 
 def test_a_clock_in_nanoseconds_has_labels_only_where_its_floats_tell_them_apart():
     # floats are 256 apart at 1.7e18
-    segments = (Segment(0.0, 1e5, 1.7e18, 1),)
+    segments = (ClockSegment(0.0, 1e5, 1.7e18, 1),)
     assert time_ticks(TimeScale(0.0, 30.0, 0.0, 800.0), segments, 90.0) == []
     found = [tick.x for tick in time_ticks(TimeScale(0.0, 1e5, 0.0, 800.0), segments, 90.0)]
     assert len(found) >= 3
@@ -54,7 +54,7 @@ def test_which_segment_an_instant_is_in(x, epoch):
 
 def test_a_clock_that_counts_from_1970_is_shown_as_time_of_day():
     begin = datetime(2026, 3, 1, 14, 3, 20).timestamp()
-    segments = (Segment(0.0, 60.0, begin, 1),)
+    segments = (ClockSegment(0.0, 60.0, begin, 1),)
     found = time_ticks(TimeScale(0.0, 60.0, 0.0, 600.0), segments, 90.0)
     assert [tick.text for tick in found] == [
         "14:03:20",
@@ -73,7 +73,7 @@ def test_a_clock_that_counts_from_1970_is_shown_as_time_of_day():
 
 @given(st.floats(0.02, 9e4), st.floats(0.0, 1e4), st.integers(200, 3000))
 def test_labels_are_few_and_lie_in_the_span(span, left, width):
-    segments = (Segment(0.0, left + span, 3.0, 1),)
+    segments = (ClockSegment(0.0, left + span, 3.0, 1),)
     found = time_ticks(TimeScale(left, left + span, 0.0, width), segments, 100.0)
     assert len(found) <= width / 100.0 + 1.0
     assert all(left - 1e-5 * span <= tick.x <= left + span * (1.0 + 1e-5) for tick in found)

@@ -12,8 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from gui.model.history import PlacedEvent
-from gui.model.timeline import Segment
-from gui.plots.time.rows import Curve, Frame, Interval, Row, RowData, Trace
+from gui.model.timeline import ClockSegment
+from gui.plots.time.rows import CurveStyle, Frame, Interval, PlotRow, RowData, Trace
 from gui.plots.time.stack import TimeStack
 from gui.plots.view import View
 from gui.widgets.theme import DARK, LIGHT
@@ -21,7 +21,8 @@ from monitor.messages.blocks import Event, EventKind
 
 SPAN = 10.0
 ROWS = tuple(
-    Row(f"row{i}", f"a{i}", "displacement", "m", (Curve("command", "command"),), prefixed=True) for i in range(2)
+    PlotRow(f"row{i}", f"a{i}", "displacement", "m", (CurveStyle("command", "command"),), prefixed=True)
+    for i in range(2)
 )
 
 
@@ -58,7 +59,7 @@ def stack(qtbot, view):
 
 def draw(stack, left=0.0, amplitude=0.008, **changes):
     rows = tuple(RowData((numbers(left, left + SPAN, amplitude),)) for _ in stack.rows)
-    segments = (Segment(-20.0, 100.0, 1000.0, 1),)
+    segments = (ClockSegment(-20.0, 100.0, 1000.0, 1),)
 
     def read(x):
         return [[known(0.001 * x * (i + 1))] for i in range(len(stack.rows))]
@@ -100,7 +101,7 @@ def colours(stack, x, row=0):
 
 def test_the_wheel_zooms_in_time_around_the_mouse(stack, view):
     view.pause()
-    view.look_at(SPAN - 1.0)
+    view.set_right(SPAN - 1.0)
     draw(stack, -1.0)
     at = place(stack, 3.0)
     x = stack.scale().x(at.x())
@@ -163,11 +164,11 @@ def test_the_mouse_points_and_takes_its_cursor_away(stack, view):
 
 def test_the_legend_has_newest_values_then_those_at_the_cursor_then_differences(stack, view):
     assert stack.legend(0) == ["command 10.00 mm"]
-    view.point(4.0)
+    view.set_cursor(4.0)
     assert stack.legend(1) == ["command 8.00 mm"]
     view.pin(3.0)
     assert stack.legend(1) == ["command 8.00 mm Δ 2.00 mm"]
-    view.point(2.0)
+    view.set_cursor(2.0)
     assert stack.legend(0) == ["command 2.00 mm Δ −1.00 mm"]
 
 
@@ -185,11 +186,11 @@ def test_where_only_a_range_is_known_it_is_said_and_so_is_that_of_the_difference
         return [[found], [known(0.0025)]]
 
     stack.draw(replace(frame, read=read))
-    view.point(3.0)
+    view.set_cursor(3.0)
     assert stack.legend(0) == ["command −2.10 … 3.40 mm"]
     view.pin(5.0)
     assert stack.legend(0) == ["command −2.10 … 3.40 mm Δ −7.10 … −1.60 mm"]
-    view.point(6.0)
+    view.set_cursor(6.0)
     assert stack.legend(0) == ["command 6.00 mm Δ 1.00 mm"]
     view.pin(3.0)
     assert stack.legend(0) == ["command 6.00 mm Δ 2.60 … 8.10 mm"]
@@ -201,11 +202,11 @@ def test_a_range_that_is_no_wider_than_what_is_written_is_a_value(stack, view):
 
 
 def test_in_a_break_nothing_is_read_whatever_lies_beside(stack, view):
-    segments = (Segment(-20.0, 4.0, 0.0, 1), Segment(5.0, 100.0, 50.0, 2))
+    segments = (ClockSegment(-20.0, 4.0, 0.0, 1), ClockSegment(5.0, 100.0, 50.0, 2))
     stack.draw(replace(stack.frame, segments=segments))
-    view.point(4.5)
+    view.set_cursor(4.5)
     assert stack.legend(0) == ["command —"]
-    view.point(5.0)
+    view.set_cursor(5.0)
     assert stack.legend(0) == ["command 5.00 mm"]
     view.pin(4.5)
     assert stack.legend(0) == ["command 5.00 mm Δ —"]
@@ -249,7 +250,7 @@ def test_what_has_no_value_is_a_gap_on_grey(stack):
 
 def test_what_is_to_come_is_not_grey(stack):
     frame = stack.frame
-    stack.draw(Frame(0.0, 2.0 * SPAN, frame.rows, (Segment(0.0, SPAN, 0.0, 1),), read=frame.read))
+    stack.draw(Frame(0.0, 2.0 * SPAN, frame.rows, (ClockSegment(0.0, SPAN, 0.0, 1),), read=frame.read))
     assert QColor(LIGHT.invalid).name() not in colours(stack, 1.5 * SPAN)
 
 
@@ -292,7 +293,7 @@ def test_the_words_of_events_hide_no_curve(stack):
 
 def test_rows_without_room_are_scrolled(qtbot, stack):
     assert stack.verticalScrollBar().maximum() == 0
-    stack.set_rows([Row(f"row{i}", f"a{i}", "", "m", (Curve("command", "command"),)) for i in range(20)])
+    stack.set_rows([PlotRow(f"row{i}", f"a{i}", "", "m", (CurveStyle("command", "command"),)) for i in range(20)])
     draw(stack)
     assert stack.verticalScrollBar().maximum() > 0
     assert stack.seen.start == 0
@@ -308,7 +309,7 @@ def test_the_value_axes_of_all_stacks_are_equally_wide(qtbot, stack, view):
     other = TimeStack(view, LIGHT)
     qtbot.addWidget(other)
     other.resize(800, 300)
-    other.set_rows([Row("big", "big", "", "kN", (Curve("force", "force"),))])
+    other.set_rows([PlotRow("big", "big", "", "kN", (CurveStyle("force", "force"),))])
     other.draw(Frame(0.0, SPAN, (RowData((numbers(amplitude=8e7),)),)))
     assert other.scale().begin == stack.scale().begin
 
@@ -317,7 +318,7 @@ def test_stacks_with_and_without_a_scroll_bar_end_in_one_place(qtbot, stack, vie
     other = TimeStack(view, LIGHT)
     qtbot.addWidget(other)
     other.resize(800, 300)
-    other.set_rows([Row(f"row{i}", f"a{i}", "", "m", (Curve("command", "command"),)) for i in range(20)])
+    other.set_rows([PlotRow(f"row{i}", f"a{i}", "", "m", (CurveStyle("command", "command"),)) for i in range(20)])
     other.show()
     assert other.verticalScrollBar().isVisible()
     assert not stack.verticalScrollBar().isVisible()
@@ -336,14 +337,14 @@ def test_nothing_is_said_as_text(qtbot, view):
 
 
 def test_a_very_large_and_a_very_small_scale_keep_their_unit(stack):
-    stack.set_rows([Row("ti", "", "TI", "m^2", (Curve("TI", 0),))])
+    stack.set_rows([PlotRow("ti", "", "TI", "m^2", (CurveStyle("TI", 0),))])
     stack.draw(Frame(0.0, SPAN, (RowData((numbers(amplitude=4e-6),)),), read=lambda x: [[known(3.3e-6)]]))
     assert stack.legend(0) == ["TI 3.30 10⁻⁶ m²"]
     assert all("e" not in text for text in stack.legend(0))
 
 
 def test_all_that_a_mouse_does_can_be_done_by_keys(stack, view):
-    view.point(5.0)
+    view.set_cursor(5.0)
     QTest.keyClick(stack, Qt.Key.Key_Left, Qt.KeyboardModifier.ControlModifier)
     assert view.cursor == pytest.approx(4.9)
     QTest.keyClick(stack, Qt.Key.Key_Return)
@@ -397,7 +398,7 @@ def test_no_stack_outlives_its_parent(qtbot, view):
     parent.deleteLater()
     QApplication.sendPostedEvents(parent, QEvent.Type.DeferredDelete.value)
     assert not isValid(made)
-    view.point(1.0)
+    view.set_cursor(1.0)
     del made, parent
     gc.collect()
     assert seen() is None
@@ -412,7 +413,7 @@ def heading(stack, row=0):
 def at_end(stack, end, value, more):
     """Draw a live picture whose newest sample is at `end`."""
     read = [[known(value)], [known(value)]]
-    made = replace(stack.frame, left=end - SPAN, right=end, segments=(Segment(-20.0, end, 0.0, 1),))
+    made = replace(stack.frame, left=end - SPAN, right=end, segments=(ClockSegment(-20.0, end, 0.0, 1),))
     stack.draw(replace(made, read=lambda x: read), more=more)
 
 

@@ -1,4 +1,4 @@
-"""Readouts at the cursor: values, differences to the pinned cursor, their legend texts, and how often they change."""
+"""Readouts at the cursor: values and differences, the row headers that show them, and their update rate."""
 
 from __future__ import annotations
 
@@ -13,98 +13,98 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from gui.plots.time.axis import ShownUnit, segment_at
 from gui.plots.time.cache import TextMetrics
 from gui.plots.time.decoration import colour_of
-from gui.plots.time.rows import Curve, Frame, Interval, Row
+from gui.plots.time.rows import CurveStyle, Frame, Interval, PlotRow
 from gui.plots.value_axis import MINUS, ValueRange, value_text
 from gui.widgets.theme import Theme
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What is known of a row's curves, and of their differences to the pinned instant."""
+class Readout:
+    """Values of a row's curves, and their differences to the pinned cursor."""
 
     values: Sequence[Interval]
     differences: Sequence[Interval] | None = None
     stale: str = ""
 
 
-def readings(frame: Frame, n_rows: int, cursor: float | None, pinned: float | None) -> list[Reading]:
-    """Return what is read in every row: at the cursor, else at the pinned instant, else at the right edge.
+def readouts(frame: Frame, n_rows: int, cursor: float | None, pinned: float | None) -> list[Readout]:
+    """Return the readout of every row: at the cursor, else at the pinned cursor, else at the right edge.
 
-    Only what is newest can be stale.
+    Only values at the right edge can be stale.
     """
     at = pinned if cursor is None else cursor
     now = _read(frame, n_rows, frame.right if at is None else at)
     stale = frame.stale if at is None else ""
     if cursor is None or pinned is None:
-        return [Reading(values, None, stale) for values in now]
+        return [Readout(values, None, stale) for values in now]
     then = _read(frame, n_rows, pinned)
     return [
-        # of what is not known on one side there is no difference
-        Reading(values, [a.minus(b) for a, b in zip(values, before, strict=False)], stale)
+        # zip ends with the shorter: no difference where a value is missing
+        Readout(values, [a.minus(b) for a, b in zip(values, before, strict=False)], stale)
         for values, before in zip(now, then, strict=True)
     ]
 
 
 def _read(frame: Frame, n_rows: int, x: float) -> list[Sequence[Interval]]:
-    """Return what is known at `x`: nothing where the rig's clock does not go on, whatever lies beside."""
+    """Return the values of every row at `x`; none in a break of the rig's clock."""
     in_break = bool(frame.segments) and segment_at(frame.segments, x) is None
     found = () if in_break else frame.read(x)
     return [found[i] if i < len(found) else () for i in range(n_rows)]
 
 
 DELTA = "Δ "
-_FINER = 2  # decimals of a value beyond those of the axis
-_MOST_DECIMALS = 6
+_EXTRA_DECIMALS = 2  # of a value, beyond those of the axis
+_MAX_DECIMALS = 6
 _UNKNOWN = Interval(math.nan, math.nan)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What the legend says of one curve."""
+class LegendEntry:
+    """Legend of one curve: its style, value and difference."""
 
-    curve: Curve
+    curve: CurveStyle
     value: str
     difference: str = ""
 
 
-def entries(row: Row, reading: Reading, unit: ShownUnit) -> list[Entry]:
-    """Return the texts; values have the unit at their end, and where only a range is known they are that."""
+def legend_entries(row: PlotRow, reading: Readout, unit: ShownUnit) -> list[LegendEntry]:
+    """Return the legend of a row; values with their unit, or a range where the value is not exact."""
     n = len(row.curves)
     values = [_known_text(value, unit) for value in _filled(reading.values, n)]
     differences = [""] * n
     if reading.differences is not None:
         differences = [DELTA + _known_text(value, unit) for value in _filled(reading.differences, n)]
-    return [Entry(*entry) for entry in zip(row.curves, values, differences, strict=True)]
+    return [LegendEntry(*entry) for entry in zip(row.curves, values, differences, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
-    """All that a heading shows.
+class RowHeader:
+    """Content of a row header.
 
     Parameters
     ----------
-    row : what its curves are.
+    row : the row.
     unit : of the values; empty where they have none.
-    entries : of the curves; what is background comes last, and goes first where there is no room.
-    widest : the widest of the usual values.
-    stale : a word where the values are old.
+    entries : of the curves; faint ones last, which are the first to be left out.
+    widest : widest value within the axis limits, which sets the column width.
+    stale : state of the service where the values are old; else empty.
     """
 
-    row: Row
+    row: PlotRow
     unit: str
-    entries: tuple[Entry, ...]
+    entries: tuple[LegendEntry, ...]
     widest: str
     stale: str
 
 
-def heading(row: Row, reading: Reading, unit: ShownUnit, limits: ValueRange) -> Heading:
-    """Return what is said of a row."""
-    found = sorted(entries(row, reading, unit), key=lambda entry: entry.curve.faint)
-    return Heading(row, unit.unit, tuple(found), _widest(unit, limits), reading.stale)
+def row_header(row: PlotRow, reading: Readout, unit: ShownUnit, limits: ValueRange) -> RowHeader:
+    """Return the header of a row."""
+    found = sorted(legend_entries(row, reading, unit), key=lambda entry: entry.curve.faint)
+    return RowHeader(row, unit.unit, tuple(found), _widest(unit, limits), reading.stale)
 
 
 def _widest(unit: ShownUnit, limits: ValueRange) -> str:
-    """Return a value as long as any within the limits."""
+    """Return a text as long as that of any value within the limits."""
     largest = max(abs(limits.low), abs(limits.high)) * unit.factor
     whole = len(f"{largest:.0f}") if math.isfinite(largest) else 1
     decimals = _decimals(unit)
@@ -116,15 +116,15 @@ def _filled(known: Sequence[Interval], n: int) -> list[Interval]:
 
 
 def _known_text(value: Interval, unit: ShownUnit) -> str:
-    """Return ``3.42 mm``; ``−2.10 … 3.42 mm`` where no more is known; a dash where nothing is."""
+    """Return ``3.42 mm``; ``−2.10 … 3.42 mm`` for a range; a dash where the value is unknown."""
     texts = [value_text(bound * unit.factor, _decimals(unit)) for bound in value]
-    # what is rounded to the same is the same
+    # bounds that round to the same text are one value
     shown = " … ".join(dict.fromkeys(texts))
     return f"{shown} {unit.unit}".rstrip() if math.isfinite(value.low) else shown
 
 
 def _decimals(unit: ShownUnit) -> int:
-    return min(_MOST_DECIMALS, unit.decimals + _FINER)
+    return min(_MAX_DECIMALS, unit.decimals + _EXTRA_DECIMALS)
 
 
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -133,17 +133,17 @@ _SAMPLE = 12.0
 _GAP = 12.0
 
 
-def draw_heading(painter: QPainter, box: QRectF, heading: Heading, theme: Theme) -> None:
-    """Draw the heading of a row into `box`; entries without room are counted."""
-    metrics, found = TextMetrics(painter.font()), heading.entries
-    number = _number_width(metrics, heading.widest, found)
+def draw_row_header(painter: QPainter, box: QRectF, header: RowHeader, theme: Theme) -> None:
+    """Draw a row header into `box`; the number of entries left out is shown."""
+    metrics, found = TextMetrics(painter.font()), header.entries
+    number = _number_width(metrics, header.widest, found)
     wanted = sum(_entry_width(metrics, entry, number) + _GAP for entry in found)
-    name_end = _draw_name(painter, box, heading, theme, box.right() - wanted)
+    name_end = _draw_name(painter, box, header, theme, box.right() - wanted)
     free = box.right() - name_end - _GAP
-    if heading.stale:
-        free -= metrics.width(heading.stale) + _GAP
+    if header.stale:
+        free -= metrics.width(header.stale) + _GAP
     for shortened in _shortened(found):
-        number = _number_width(metrics, heading.widest, shortened)
+        number = _number_width(metrics, header.widest, shortened)
         shown = _fitting(metrics, shortened, number, free)
         if shown:
             break
@@ -153,26 +153,28 @@ def draw_heading(painter: QPainter, box: QRectF, heading: Heading, theme: Theme)
         painter.setPen(QColor(theme.muted))
         painter.drawText(QRectF(box.left(), box.top(), right - box.left(), box.height()), _RIGHT, text)
         right -= metrics.width(text) + _GAP
-    values = QColor(theme.muted if heading.stale else theme.text)
+    values = QColor(theme.muted if header.stale else theme.text)
     for entry, width in reversed(shown):
         _draw_entry(painter, QRectF(right - width, box.top(), width, box.height()), entry, number, values, theme)
         right -= width + _GAP
-    if heading.stale:
+    if header.stale:
         painter.setPen(QColor(theme.bad))
-        painter.drawText(QRectF(name_end, box.top(), right - name_end, box.height()), _RIGHT, heading.stale)
+        painter.drawText(QRectF(name_end, box.top(), right - name_end, box.height()), _RIGHT, header.stale)
 
 
-def _shortened(found: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
-    """Give entries with less and less in them; the tool tip has all of it."""
+def _shortened(found: Sequence[LegendEntry]) -> Iterator[Sequence[LegendEntry]]:
+    """Yield shorter and shorter legends; the tool tip has the full one."""
     yield found
-    # the colours say which is which
+    # colours identify the curves
     wordless = [replace(entry, curve=replace(entry.curve, label="")) for entry in found]
     yield wordless
     yield [replace(entry, difference="") for entry in wordless]
 
 
-def _fitting(metrics: TextMetrics, found: Sequence[Entry], number: float, free: float) -> list[tuple[Entry, float]]:
-    """Return the first entries that fit, and how wide they are; where some do not, their count must fit as well."""
+def _fitting(
+    metrics: TextMetrics, found: Sequence[LegendEntry], number: float, free: float
+) -> list[tuple[LegendEntry, float]]:
+    """Return the first entries that fit with their widths; if some do not, room for their count is reserved."""
     widths = [_entry_width(metrics, entry, number) + _GAP for entry in found]
     if sum(widths) - _GAP > free:
         free -= metrics.width("…+00")
@@ -182,9 +184,9 @@ def _fitting(metrics: TextMetrics, found: Sequence[Entry], number: float, free: 
     ]
 
 
-def _draw_name(painter: QPainter, box: QRectF, heading: Heading, theme: Theme, end: float) -> float:
-    """Draw all of it where it ends before `end`, else only what must be there; return where it ends."""
-    row, plain, bold = heading.row, painter.font(), QFont(painter.font())
+def _draw_name(painter: QPainter, box: QRectF, header: RowHeader, theme: Theme, end: float) -> float:
+    """Draw name, quantity and unit, and the legend where it ends before `end`; return the end."""
+    row, plain, bold = header.row, painter.font(), QFont(painter.font())
     bold.setBold(True)
     painter.setFont(bold)
     painter.setPen(QColor(theme.text))
@@ -194,7 +196,7 @@ def _draw_name(painter: QPainter, box: QRectF, heading: Heading, theme: Theme, e
     painter.setPen(QColor(theme.muted))
     left = box.left() + width + (6.0 if row.name else 0.0)
     metrics = TextMetrics(plain)
-    rest = " ".join(filter(None, (row.quantity, f"[{heading.unit}]" if heading.unit else "")))
+    rest = " ".join(filter(None, (row.quantity, f"[{header.unit}]" if header.unit else "")))
     longer = ", ".join(filter(None, (rest, row.legend)))
     if left + metrics.width(longer) < end:
         rest = longer
@@ -203,7 +205,9 @@ def _draw_name(painter: QPainter, box: QRectF, heading: Heading, theme: Theme, e
     return left + metrics.width(rest)
 
 
-def _draw_entry(painter: QPainter, box: QRectF, entry: Entry, number: float, values: QColor, theme: Theme) -> None:
+def _draw_entry(
+    painter: QPainter, box: QRectF, entry: LegendEntry, number: float, values: QColor, theme: Theme
+) -> None:
     metrics = TextMetrics(painter.font())
     colour = QColor(colour_of(theme, entry.curve.colour))
     pen = QPen(colour, 1 if entry.curve.faint else 2)
@@ -224,65 +228,63 @@ def _draw_entry(painter: QPainter, box: QRectF, entry: Entry, number: float, val
                          entry.difference)  # fmt: skip
 
 
-def _entry_width(metrics: TextMetrics, entry: Entry, number: float) -> float:
+def _entry_width(metrics: TextMetrics, entry: LegendEntry, number: float) -> float:
     width = _SAMPLE + 8.0 + metrics.width(entry.curve.label) + number
     return width + (number + metrics.width(DELTA) + 4.0 if entry.difference else 0.0)
 
 
-def _number_width(metrics: TextMetrics, widest: str, found: Sequence[Entry]) -> float:
-    """Return the room of the widest value, so that nothing moves when a digit comes or goes; more for a range."""
+def _number_width(metrics: TextMetrics, widest: str, found: Sequence[LegendEntry]) -> float:
+    """Return the column width of values: of the widest, so that changing digits move nothing."""
     texts = [text for entry in found for text in (entry.value, entry.difference.removeprefix(DELTA))]
     return max(metrics.width(text) for text in (widest, *texts))
 
 
-_READOUT_INTERVAL = 0.2  # s of data between two numbers
+_READOUT_INTERVAL = 0.2  # s of data between two readouts
 
 
 class ReadoutThrottle:
-    """Let numbers go by while more are on their way; what becomes known, or unknown, is never kept back."""
+    """Limit the rate of changing numbers; a value that becomes known or unknown is shown at once."""
 
     def __init__(self) -> None:
-        self._shown: Sequence[Reading] | None = None
+        self._shown: Sequence[Readout] | None = None
         self._shown_at = self._newest = math.nan
         self._waiting = False
         self.pending = False
-        """Whether there is a newer number than the one that is shown."""
+        """Whether newer values than those shown are available."""
 
     def reset(self) -> None:
-        """Show the next numbers, whatever they are: they are others."""
+        """Show the next values at once."""
         self._shown = None
 
     def update(self, frame: Frame, *, more: bool) -> None:
-        """Say that there are other numbers, and whether more are on their way."""
+        """Register a new frame; `more`: another one is expected soon."""
         newest = min(frame.right, frame.segments[-1].x_end) if frame.segments else frame.right
         self._waiting = more and newest != self._newest and abs(newest - self._shown_at) < _READOUT_INTERVAL
         self._newest = newest
 
     def flush(self) -> None:
-        """Say that nothing more has come."""
+        """Show the newest values: no other frame has come."""
         self._waiting = False
 
-    def choose(self, found: Sequence[Reading], *, live: bool) -> Sequence[Reading]:
-        """Return what is shown: what is found, or what was shown before.
+    def choose(self, found: Sequence[Readout], *, live: bool) -> Sequence[Readout]:
+        """Return the readouts to show: `found`, or those shown before.
 
         Parameters
         ----------
-        live : the newest are looked at; others are shown at once.
+        live : the readouts follow the newest sample; others are shown at once.
         """
         shown = self._shown
-        self.pending = live and self._waiting and shown is not None and _alike(found, shown)
+        self.pending = live and self._waiting and shown is not None and _same_known(found, shown)
         if shown is not None and self.pending:
             return shown
         self._shown, self._shown_at = found if live else None, self._newest
         return found
 
 
-def _alike(found: Sequence[Reading], shown: Sequence[Reading]) -> bool:
-    """Return whether the same is known of the same curves."""
+def _same_known(found: Sequence[Readout], shown: Sequence[Readout]) -> bool:
+    """Return whether the same values are known in both."""
     return _known(found) == _known(shown)
 
 
-def _known(readings: Sequence[Reading]) -> list[tuple[str, list[bool]]]:
-    return [
-        (reading.stale, [math.isfinite(value.low + value.high) for value in reading.values]) for reading in readings
-    ]
+def _known(found: Sequence[Readout]) -> list[tuple[str, list[bool]]]:
+    return [(reading.stale, [math.isfinite(value.low + value.high) for value in reading.values]) for reading in found]

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from gui.model.verdict import Verdict, verdict
+from gui.model.tracking_status import Status, tracking_status
 from gui.terminal.actuator_table import VERDICT_STYLES
 from gui.wording.level import Level
 
@@ -24,10 +24,10 @@ from gui.wording.level import Level
     ],
 )
 def test_verdicts(delay, ratio, words):
-    assert verdict(delay, ratio, 0.0).words == words
+    assert tracking_status(delay, ratio, 0.0).words == words
 
 
 def test_a_large_lag_is_shown_as_grave():
-    assert verdict(0.02, 1.0, math.radians(-12.0)) == Verdict("lags", "▲", Level.BAD)
-    assert verdict(0.02, 1.0, math.radians(-2.0)) == Verdict("lags", "▲", Level.WARN)
+    assert tracking_status(0.02, 1.0, math.radians(-12.0)) == Status("lags", "▲", Level.BAD)
+    assert tracking_status(0.02, 1.0, math.radians(-2.0)) == Status("lags", "▲", Level.WARN)
     assert VERDICT_STYLES[Level.BAD] != VERDICT_STYLES[Level.WARN]

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.model.timeline import Segment
-from gui.plots.time.readings import Reading, ReadoutThrottle
+from gui.model.timeline import ClockSegment
+from gui.plots.time.readouts import Readout, ReadoutThrottle
 from gui.plots.time.rows import Frame, Interval
 
 TICK = 0.04
@@ -17,11 +17,11 @@ TICK = 0.04
 
 def frame(end):
     """A run shorter than its axis: the right edge stands still while samples come."""
-    return Frame(0.0, 60.0, segments=(Segment(0.0, end, 0.0, 1),))
+    return Frame(0.0, 60.0, segments=(ClockSegment(0.0, end, 0.0, 1),))
 
 
 def reading(value, stale=""):
-    return [Reading([Interval(value, value)], None, stale)]
+    return [Readout([Interval(value, value)], None, stale)]
 
 
 def shown(pace, end, value, stale="", more=True, live=True):

@@ -18,7 +18,7 @@ LARGE_PHASE_LAG = math.radians(10.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Status:
     """Words and a shape say everything; the level only makes them quicker to find."""
 
     words: str
@@ -26,20 +26,20 @@ class Verdict:
     level: Level
 
 
-NO_VALUE = Verdict("no value", "■", Level.NONE)
+NO_VALUE = Status("no value", "■", Level.NONE)
 
 
-def verdict(delay: float, ratio: float, phase: float) -> Verdict:
+def tracking_status(delay: float, ratio: float, phase: float) -> Status:
     """Judge a delay [s], a command/measured ratio and a phase [rad]; these are words for the eye, not alarms."""
     if not (math.isfinite(delay) and math.isfinite(ratio)):
         return NO_VALUE
     size = amplitude_word(ratio)
     if abs(delay) <= DELAY_TOLERANCE:
-        return Verdict(size, "◆", Level.WARN) if size else Verdict("within limits", "●", Level.GOOD)
+        return Status(size, "◆", Level.WARN) if size else Status("within limits", "●", Level.GOOD)
     also = f", {size.removesuffix('shoots')}" if size else ""
     if delay < 0.0:
-        return Verdict(f"leads{also}", "▼", Level.INFO)
-    return Verdict(f"lags{also}", "▲", Level.BAD if abs(phase) > LARGE_PHASE_LAG else Level.WARN)
+        return Status(f"leads{also}", "▼", Level.INFO)
+    return Status(f"lags{also}", "▲", Level.BAD if abs(phase) > LARGE_PHASE_LAG else Level.WARN)
 
 
 def amplitude_word(ratio: float) -> str:
@@ -49,11 +49,11 @@ def amplitude_word(ratio: float) -> str:
     return "overshoots" if ratio < 1.0 - RATIO_TOLERANCE else ""
 
 
-COHERENT = 0.7
+MIN_COHERENCE = 0.7
 """Below it, at a frequency, noise or another motion has too large a part in the measured signal."""
 
 
-SIGN = "≠"
+CONTRADICTION_SIGN = "≠"
 """Marks what differs by more than the bands of both."""
 _PAEI, _ADAPTIVE = "paei", "paei_adaptive"
 
@@ -62,7 +62,7 @@ def contradiction_mark(prefixes: Sequence[str]) -> str:
     """Return ``≠ FDB, PAEI`` for the indicators that contradict; empty for none."""
     # of the two PAEI the one with the common window stands for both
     told = [prefix for prefix in prefixes if prefix != _ADAPTIVE or _PAEI not in prefixes]
-    return f"{SIGN} {_labels(told)}" if told else ""
+    return f"{CONTRADICTION_SIGN} {_labels(told)}" if told else ""
 
 
 def contradiction_reason(prefixes: Sequence[str]) -> str:
@@ -71,7 +71,8 @@ def contradiction_reason(prefixes: Sequence[str]) -> str:
         return ""
     headline = LABELS[HEADLINE]
     return (
-        f"{SIGN} {_labels(prefixes)}: differs from the {headline} delay or ratio by more than the bands of ± 2 sd.\n"
+        f"{CONTRADICTION_SIGN} {_labels(prefixes)}: differs from the {headline} delay or ratio"
+        " by more than the bands of ± 2 sd.\n"
         "Where delay and gain are the same at all frequencies and amplitudes all agree, on any motion: here delay\n"
         "or gain depends on frequency or amplitude, or changes within the window.\n"
         f"Believe the {headline} values, which are those of all frequencies, over their window. Only while a delay\n"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gui.model.receiver import ReceivedMessages, ResultLink
+from gui.model.receiver import ReceivedMessages, ServiceSubscription
 from monitor.messages.blocks import (
     Channel,
     Column,
@@ -39,12 +39,12 @@ class Subscription:
 def test_arrivals_are_sorted_in_order():
     other = Event(EventKind.NOTE, 2.0, 200)
     subscription = Subscription([Health("old"), EVENT, RESULTS, SIGNALS, other, RESULTS, Health("new")])
-    link = ResultLink(subscription)
-    arrivals = link.look(0.0)
+    link = ServiceSubscription(subscription)
+    arrivals = ReceivedMessages.sort(link.receive(0.0))
     assert arrivals == ReceivedMessages(Health("new"), (EVENT, other), (RESULTS, RESULTS), signals=(SIGNALS,))
     assert arrivals.in_order == (EVENT, RESULTS, SIGNALS, other, RESULTS)
     assert arrivals
-    nothing = link.look(0.0)
+    nothing = ReceivedMessages.sort(link.receive(0.0))
     assert nothing == ReceivedMessages() and not nothing
     link.close()
     assert subscription.closed
@@ -53,28 +53,28 @@ def test_arrivals_are_sorted_in_order():
 def test_what_was_put_together_by_hand_has_an_order_too():
     by_hand = ReceivedMessages(events=(EVENT,), results=(RESULTS,), signals=(SIGNALS,))
     assert by_hand.in_order == (SIGNALS, RESULTS, EVENT)
-    assert ReceivedMessages.of(by_hand.in_order) == by_hand
+    assert ReceivedMessages.sort(by_hand.in_order) == by_hand
     assert ReceivedMessages(health=Health()) and ReceivedMessages(events=(EVENT,))
 
 
 def test_silence_is_that_of_the_service_and_age_that_of_the_results():
     now = 10.0
-    link = ResultLink(Subscription([Health()], [RESULTS], [EVENT]), lambda: now)
+    link = ServiceSubscription(Subscription([Health()], [RESULTS], [EVENT]), lambda: now)
     now = 11.0
     assert (link.silence, link.age) == (1.0, 1.0)
-    link.look(0.0)
+    link.receive(0.0)
     assert (link.silence, link.age) == (0.0, 1.0)
     now = 13.0
-    link.look(0.0)
+    link.receive(0.0)
     assert (link.silence, link.age) == (2.0, 0.0)
-    link.look(0.0)
+    link.receive(0.0)
     assert (link.silence, link.age) == (2.0, 0.0)
 
 
 @pytest.mark.parametrize("signals", [False, True])
 def test_a_real_service_is_heard(signals):
     sink = ResultPublisher("tcp://127.0.0.1:*")
-    link = ResultLink.connect(sink.endpoint, signals=signals)
+    link = ServiceSubscription.connect(sink.endpoint, signals=signals)
     try:
         arrivals = ReceivedMessages()
         for _ in range(500):
@@ -82,7 +82,7 @@ def test_a_real_service_is_heard(signals):
             sink.results(RESULTS)
             sink.event(EVENT)
             sink.health(Health("rig"))
-            arrivals = link.look(0.02)
+            arrivals = ReceivedMessages.sort(link.receive(0.02))
             if arrivals.health and arrivals.events and arrivals.results and bool(arrivals.signals) == signals:
                 break
         assert arrivals.health == Health("rig")
