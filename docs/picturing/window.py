@@ -86,7 +86,7 @@ def _alarm(folder: Path) -> None:
         _be_late(alarmed, _LATER)
         alarmed.until(lambda: watch.history.summary.trips > 0)
         alarmed.wait(2.0)
-        alarms.view.choose_first()
+        alarms.view.select_first()
         window.alarm_banner.blinks = False
         for theme in THEMES:
             alarmed.theme(theme)
