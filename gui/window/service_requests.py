@@ -137,6 +137,13 @@ class NoteController(QObject):
         text = self._unsaved.popleft() if self._unsaved and self._window.note_bar.isHidden() else ""
         self._window.note_bar.ask(instant, instant_text(timeline.time_at(instant)), text)
 
+    def record(self, text: str) -> None:
+        """Send a note of the window itself, at the newest sample; only a refusal is shown."""
+        try:
+            self._requests.send(NoteRequest(text=text), "")
+        except (ValueError, OSError) as problem:
+            self._notify("warning", f"not recorded, {text}: {problem}")
+
     def close(self) -> None:
         """Close the socket; what cannot be sent within half a second is lost."""
         self._requests.close(_LINGER)
@@ -153,7 +160,10 @@ class NoteController(QObject):
     def _read_answers(self) -> None:
         for text, refusal in self._requests.answers():
             health = self._window.connection.history.health
-            if refusal:
+            if not text:
+                if refusal:
+                    self._notify("warning", f"injected faults are not recorded: {refusal}")
+            elif refusal:
                 self._report_failure(text, refusal)
             elif health is not None and health.recording:
                 self._notify("info", "note saved with the run")

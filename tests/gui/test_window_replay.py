@@ -107,6 +107,9 @@ def test_the_demonstration_is_a_click_away(begin, warm_kernels):
     assert hands.window.replay_bar.isVisible()
     hands.key("Ctrl+Shift+F")
     assert hands.window.fault_bar.isVisible()
+    hands.click(hands.window.fault_bar.delay)
+    notes = "faults injected: measured 5 ms later"
+    hands.until(lambda: any(placed.event.detail == notes for placed in hands.history.events))
 
 
 @pytest.fixture

@@ -87,6 +87,10 @@ def _words(faults: ManualFaults) -> Iterable[str]:
         yield f"measured {1e3 * faults.delay:.4g} ms later"
 
 
+def _once_words(fault: str) -> str:
+    return f"gap {GAP:g} s" if fault.startswith("gap") else "restart"
+
+
 def faults_from_text(text: str) -> ManualFaults:
     """Return what stands in a player's text; what happened once is left out, and so is what is not known here."""
     active: dict[str, float] = {}
@@ -113,7 +117,13 @@ class FaultBar(QWidget):
     Parameters
     ----------
     theme : colours to begin with.
+
+    Signals
+    -------
+    injected : the faults were changed here; carries them as text, to be recorded.
     """
+
+    injected = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -187,6 +197,7 @@ class FaultBar(QWidget):
         self._show(faults)
         if self._player is not None:
             self._player.set_faults(faults.text(*once))
+            self.injected.emit(f"faults injected: {', '.join([*_words(faults), *map(_once_words, once)]) or 'none'}")
 
     def _show_state(self) -> None:
         if self._player is not None and (told := faults_from_text(self._player.faults)) != self.faults:

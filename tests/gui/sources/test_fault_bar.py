@@ -49,6 +49,21 @@ def test_switches_add_up(bar, control):
     assert not any(switch.box.isChecked() for switch in bar.switches.values())
 
 
+def test_every_change_is_announced_for_the_recording(bar, qtbot):
+    texts = []
+    bar.injected.connect(texts.append)
+    for button in (bar.delay, bar.delay, bar.gap, bar.restart, bar.off):
+        button.click()
+    lag = "faults injected: measured 10 ms later"
+    assert texts == [
+        "faults injected: measured 5 ms later",
+        lag,
+        f"{lag}, gap 0.5 s",
+        f"{lag}, restart",
+        "faults injected: none",
+    ]
+
+
 def test_a_number_of_what_is_off_tells_nothing(bar, control):
     bar.switches["reorder"].number.setValue(7.0)
     assert control.told == []
