@@ -15,6 +15,7 @@ from gui.model.tracking_status import CONTRADICTION_SIGN, tracking_status
 from gui.terminal.sections import sparkline
 from gui.wording.level import Level
 from gui.wording.numbers import DASH, number
+from monitor.catalogue import RATIO_UNIT, Output, outputs_by_name
 from monitor.messages.headline import HEADLINE, LABELS, contradicts, first_indicator, read_headline
 
 HEADING_LINES = 3
@@ -36,15 +37,14 @@ VERDICT_STYLES = {
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column of numbers: `result` times `factor`; those with the largest `rank` give way first.
+    """A column of numbers in the display unit of `result`; those with the largest `rank` give way first.
 
     Numbers below `grave` are shown as such. Those of a quantity `beside` the headline's have a sign where they
     contradict it; without a `result` the column is the sign alone.
     """
 
-    heading: tuple[str, str, str]
+    title: tuple[str, str]
     result: str
-    factor: float
     width: int
     decimals: int
     rank: int
@@ -52,15 +52,26 @@ class _Column:
     grave: float = -math.inf
     beside: str = ""
 
+    @property
+    def heading(self) -> tuple[str, str, str]:
+        """Title in two lines, and the display unit."""
+        output = _OUTPUTS.get(self.result, _NO_OUTPUT)
+        return (*self.title, output.display_unit or output.unit.replace(RATIO_UNIT, ""))
 
-_DEGREES = 180.0 / math.pi
-_SIGN = _Column(("", "", ""), "", 1.0, 1, 0, 1)
+    @property
+    def factor(self) -> float:
+        """Factor from the published to the displayed value."""
+        return _OUTPUTS.get(self.result, _NO_OUTPUT).display_factor
+
+
+_OUTPUTS, _NO_OUTPUT = outputs_by_name(), Output("", "")
+_SIGN = _Column(("", ""), "", 1, 0, 1)
 _BESIDE = (("fdb", 5, 8), ("paei", 9, 10))  # with the ranks of delay and ratio
 _OTHERS = (
-    _Column(("", "phase", "°"), "fdb_phase", _DEGREES, 6, 1, 6),
-    _Column(("adds", "damping", "%"), "fdb_added_damping", 100.0, 7, 2, 2, grave=-0.2),
-    _Column(("", "NRMSE", "%"), "nrmse", 100.0, 5, 1, 3),
-    _Column(("", "freq", "Hz"), "fdb_frequency", 1.0, 5, 2, 7),
+    _Column(("", "phase"), "fdb_phase", 6, 1, 6),
+    _Column(("adds", "damping"), "fdb_added_damping", 7, 2, 2, grave=-0.2),
+    _Column(("", "NRMSE"), "nrmse", 5, 1, 3),
+    _Column(("", "freq"), "fdb_frequency", 5, 2, 7),
 )
 _VERDICT = 13
 
@@ -76,9 +87,9 @@ def _numbers(indicator: str) -> tuple[_Column, ...]:
     """Return all columns: the indicator that is read first, what says so where others differ, and the others."""
     label = LABELS[indicator]
     first = (
-        _Column((label, "delay", "ms"), f"{indicator}_delay", 1e3, max(6, len(label)), 1, 0, "bold"),
-        _Column(("", "±", "ms"), f"{indicator}_delay_sd", 1e3, 4, 1, 4, "dim"),
-        _Column(("", "ratio", ""), f"{indicator}_ratio", 1.0, 5, 3, 0, "bold"),
+        _Column((label, "delay"), f"{indicator}_delay", max(6, len(label)), 1, 0, "bold"),
+        _Column(("", "±"), f"{indicator}_delay_sd", 4, 1, 4, "dim"),
+        _Column(("", "ratio"), f"{indicator}_ratio", 5, 3, 0, "bold"),
         _SIGN,
     )
     others = (
@@ -86,8 +97,8 @@ def _numbers(indicator: str) -> tuple[_Column, ...]:
         for prefix, of_delay, of_ratio in _BESIDE
         if prefix != indicator
         for column in (
-            _Column((LABELS[prefix], "delay", "ms"), f"{prefix}_delay", 1e3, 7, 1, of_delay, "dim", beside="delay"),
-            _Column(("", "ratio", ""), f"{prefix}_ratio", 1.0, 6, 3, of_ratio, "dim", beside="ratio"),
+            _Column((LABELS[prefix], "delay"), f"{prefix}_delay", 7, 1, of_delay, "dim", beside="delay"),
+            _Column(("", "ratio"), f"{prefix}_ratio", 6, 3, of_ratio, "dim", beside="ratio"),
         )
     )
     return (*first, *others, *_OTHERS)

@@ -102,8 +102,7 @@ class Stream:
 
     Raises
     ------
-    ValueError : a channel's name is not unique, an actuator's command or measured channel is missing or not unique,
-    or
+    ValueError : two channels have one name, an actuator's command or measured channel is missing or not unique, or
         the rate is not a positive number.
     """
 
@@ -273,9 +272,8 @@ class TransferBlock:
     ----------
     stream : description of the columns.
     index, time : of the last sample included.
-    values : (n_frequencies, n_columns); NaN where the command has no motion or there are too few segments, and all
-    but
-        the coherence where noise alone could give it.
+    values : (n_frequencies, n_columns); NaN where the command has no motion or there are too few segments; where
+        noise alone could give the coherence, all but the coherence.
     """
 
     stream: TransferStream
@@ -304,8 +302,7 @@ class TransferBlock:
 class Event:
     """Event at an instant of the stream.
 
-    ``count`` is the number of samples (of messages, for rejections) it concerns; ``alarm`` the transition of an
-    alarm.
+    ``count`` is the number of samples concerned, of messages for rejections; ``alarm`` an alarm's transition.
     """
 
     kind: EventKind

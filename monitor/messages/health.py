@@ -39,8 +39,8 @@ class RecordingStatus:
     unrecorded : samples that could not be recorded.
     disk_free : free bytes on its disk; 0 without a recording, -1 when unknown.
     unwritten_age : s since the arrival of the oldest sample that is neither recorded nor lost; 0 when none waits.
-    recording_breaks : number of continuations in a new file, after a disk error or when the file was moved or
-    removed.
+    recording_breaks : number of continuations in a new file, after a disk error or because the file was moved or
+        removed.
     waiting : samples that are neither recorded nor lost.
     """
 
@@ -82,8 +82,7 @@ class Health:
     measured_rate : samples received a second, over the last interval.
     age : s since the last block.
     latency : s, the longest over the last interval, from the arrival of a block's newest sample, which may wait
-    unread,
-        to the first sink.
+        unread, to the first sink.
     latency_counts : histogram of the blocks' latencies since the start, with the upper bounds `LATENCY_BOUNDS`; the
         last count is of those above all bounds.
     latency_sum : s, of all of them.

@@ -12,8 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from monitor.catalogue import outputs_by_name
-from monitor.messages.blocks import Column
-from monitor.messages.headline import COMPARED, HEADLINE, QUANTITIES
+from monitor.messages.headline import FALLBACKS, HEADLINE, QUANTITIES
 from monitor.system.safe_text import printable
 from replay.commands.assess_headline import change_words, headline_words, print_comparison, worst_actuator
 from replay.tables import print_table, report_console
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _OUTPUTS = outputs_by_name()
-_FIRST = (HEADLINE, *COMPARED, "xcorr", "")
+_FIRST = (HEADLINE, *FALLBACKS, "")
 
 
 def group_of(name: str) -> str:

@@ -56,7 +56,7 @@ def _same_length(measured: Samples, model: Samples) -> tuple[Samples, Samples]:
     return measured, model
 
 
-class HistoryError(NamedTuple):
+class HistoryDifference(NamedTuple):
     """Magnitude, phase and combined error, all 1; 0 is a perfect model."""
 
     magnitude: float
@@ -64,7 +64,7 @@ class HistoryError(NamedTuple):
     combined: float
 
 
-def sprague_geers(measured: Samples, model: Samples) -> HistoryError:
+def sprague_geers(measured: Samples, model: Samples) -> HistoryDifference:
     """Return Sprague and Geers' errors of a model's history.
 
     Parameters
@@ -85,10 +85,10 @@ def sprague_geers(measured: Samples, model: Samples) -> HistoryError:
     """
     ratio, phase = _ratio_and_phase(*check_pair(measured, model))
     magnitude = ratio - 1.0
-    return HistoryError(magnitude, phase, hypot(magnitude, phase))
+    return HistoryDifference(magnitude, phase, hypot(magnitude, phase))
 
 
-def russell(measured: Samples, model: Samples) -> HistoryError:
+def russell(measured: Samples, model: Samples) -> HistoryDifference:
     """Return Russell's errors of a model's history; the combined one is his comprehensive error.
 
     Parameters
@@ -108,10 +108,10 @@ def russell(measured: Samples, model: Samples) -> HistoryError:
     """
     ratio, phase = _ratio_and_phase(*check_pair(measured, model))
     if not ratio > 0.0:
-        return HistoryError(nan, nan, nan)
+        return HistoryDifference(nan, nan, nan)
     relative = ratio - 1.0 / ratio
     magnitude = copysign(log10(1.0 + abs(relative)), relative)
-    return HistoryError(magnitude, phase, sqrt(pi / 4.0) * hypot(magnitude, phase))
+    return HistoryDifference(magnitude, phase, sqrt(pi / 4.0) * hypot(magnitude, phase))
 
 
 def _ratio_and_phase(measured: Samples, model: Samples) -> tuple[float, float]:

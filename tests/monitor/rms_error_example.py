@@ -16,7 +16,7 @@ from monitor.messages.blocks import Samples
 
 # in monitor/catalogue.py this is one more item of the dictionary
 CATALOGUE["rms_error"] = MeasureEntry(
-    "tests.monitor.rms_error_example:WindowedRmsError",
+    "tests.monitor.rms_error_example:WindowedRmsIndicator",
     outputs=(Output("rms_error", SIGNAL_UNIT, "rms", "rms error", group="rms", same_unit=True),),
 )
 
@@ -27,7 +27,7 @@ class WindowedRms(NamedTuple):
     error: float
 
 
-class WindowedRmsError(WindowedIndicator[WindowedRms]):
+class WindowedRmsIndicator(WindowedIndicator[WindowedRms]):
     """``sqrt( 1/n sum (m - c)^2 )`` over the window."""
 
     outputs = CATALOGUE["rms_error"].outputs

@@ -1,13 +1,35 @@
-"""How kernels are compiled: what is reported of it."""
+"""How kernels are compiled: what they may not contain, and what is reported of it."""
 
 from __future__ import annotations
 
+import ast
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 
 from monitor.kernel import part, report_compilation
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_no_kernel_calls_blas():
+    """Sums of products by BLAS depend on the processor, and numba takes it from scipy."""
+    found, kernels = [], 0
+    for path in (path for folder in ("monitor", "sim", "gui", "replay") for path in (ROOT / folder).rglob("*.py")):
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            decorators = {ast.unparse(each).partition("(")[0] for each in function.decorator_list}
+            if not decorators & {"kernel", "part", "reduction", "njit", "_part"}:
+                continue
+            kernels += 1
+            for node in ast.walk(function):
+                name = node.attr if isinstance(node, ast.Attribute) else ""
+                if isinstance(node, ast.MatMult) or name in ("dot", "vdot", "inner", "matmul", "linalg", "kron"):
+                    found.append(f"{path.name}: {function.name}")
+    assert kernels > 100 and not found
 
 
 @part

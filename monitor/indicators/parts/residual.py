@@ -25,12 +25,9 @@ POINTS = 2 * REACH + 1
 
 def _weights() -> Samples:
     """Return (9, 9): coefficients of s^0 .. s^8 of the Lagrange weights, at a lag of s, of samples at lag -4 .. 4."""
-    lags = np.arange(-REACH, REACH + 1)
-    rows = []
-    for lag in lags:
-        others = lags[lags != lag]
-        rows.append(np.poly(others)[::-1] / np.prod((lag - others).astype(np.float64)))
-    return np.array(rows)
+    lags = np.arange(-REACH, REACH + 1.0)
+    others = [lags[lags != lag] for lag in lags]
+    return np.array([np.poly(zeros)[::-1] / np.prod(lag - zeros) for lag, zeros in zip(lags, others, strict=True)])
 
 
 _WEIGHTS = _weights()
@@ -90,8 +87,7 @@ def fit_delayed(
 ) -> tuple[int, int, float, float, float]:
     """Fit measured by the delayed command, its derivative by the lag, an offset and a drift; write the residual.
 
-    Where the derivative's coefficient shows a lag error above 0.01 rad, the fit is repeated once at the corrected
-    lag.
+    Where the derivative's coefficient shows a lag error above 0.01 rad, the fit is repeated at the corrected lag.
 
     Parameters
     ----------
@@ -230,11 +226,8 @@ def _fit_backlash(motion: Samples, slope: Samples, residual: Samples, backlash: 
     """Write the backlash in the residual: a component of constant size with the sign of the velocity.
 
     A linear fit reads it as a delay, which depends on the amplitude. Where it is significant in the residual it is a
-    bias, which the variance between blocks does not contain.
-
-    Parameters
-    ----------
-    motion : (n,), the delayed command without its line; `backlash` may be the same array.
+    bias, which the variance between blocks does not contain. `motion` is the delayed command without its line;
+    `backlash` may be the same array.
     """
     n = residual.shape[0]
     aa = bb = own = with_a = with_b = total = squares = 0.0
@@ -270,8 +263,7 @@ def add_chance_agreement(sd: float, unexplained: float) -> float:
 def weighted_sum_deviations(
     one: Samples, two: Samples, residual: Samples, backlash: Samples, start: int, stop: int
 ) -> tuple[float, float]:
-    """Return the standard deviations of ``sum one residual`` and ``sum two residual``, over samples `start` to
-    `stop`.
+    """Return the standard deviations of ``sum one residual`` and ``sum two residual`` from `start` to `stop`.
 
     The sums of `backlash` are added as a bias. Weights concentrated in few blocks widen the standard deviation.
     """
