@@ -144,7 +144,7 @@ def test_a_run_is_assessed_whatever_its_settings_say(tmp_path: Path, content: st
         file["settings"] = np.bytes_(content)
     settings, notes = _settings(open_recording(path), parser_for(["assess"]).parse_args(["assess", str(path)]))
     assert settings.window > 0.0
-    assert any("cannot be used" in note for note in notes) == ("window" in content)
+    assert any("are not valid and were ignored" in note for note in notes) == ("window" in content)
 
 
 def test_a_header_cell_is_no_formula() -> None:
