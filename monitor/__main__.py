@@ -61,6 +61,7 @@ _EXTRAS = {
     "tomli_w": "gui",
     "aiomqtt": "mqtt",
     "paho": "mqtt",
+    "scipy": "study",
     "matplotlib": "study",
     "pandas": "study",
     "dtaidistance": "study",
