@@ -75,7 +75,7 @@ def test_a_panel_shows_its_value(qtbot, warm_kernels):
     assert panel.label.text() == DASH
     history = tone_history(measures=("peak_error",), delay=0.0, ratio=2.0)
     panel.view.extend(history.begin_x, history.end_x)
-    panel.view.choose("a")
+    panel.view.select_actuator("a")
     panel.configure(history)
     assert float(panel.label.text()) == pytest.approx(0.5 * AMPLITUDE, abs=2e-5)
 

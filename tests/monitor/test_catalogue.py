@@ -63,7 +63,7 @@ application = QApplication([])
 view = View()
 view.extend(history.begin_x, history.end_x)
 panel = IndicatorsPanel(view, LIGHT)
-rows = [row.key for row, _ in panel.offer(history)]
+rows = [row.key for row, _ in panel.available_rows(history)]
 
 path = sys.argv[1]
 np.savetxt(path, np.column_stack([np.arange(len(command)) / RATE, command, measured]),
