@@ -16,15 +16,15 @@ _ASIDE = {AlarmState.SHELVED: 2, AlarmState.OUT_OF_SERVICE: 3, AlarmState.NORMAL
 
 @dataclass(frozen=True, slots=True)
 class AlarmSummary:
-    """What stands.
+    """Counts of the active alarms.
 
     Parameters
     ----------
-    trips, warns : how many of each stand.
-    unacknowledged : of these, how many nobody has taken note of.
-    shelved : how many are put aside.
-    configured : all there are.
-    first : the one that matters most; None where none stands.
+    trips, warns : active alarms by severity.
+    unacknowledged : of these.
+    shelved : not annunciated for a time.
+    configured : all alarms.
+    first : active alarm with the highest priority; None: no active alarm.
     """
 
     trips: int = 0
@@ -36,71 +36,71 @@ class AlarmSummary:
 
     @property
     def any_active(self) -> bool:
-        """There is something to be seen."""
+        """Whether any alarm is active."""
         return self.first is not None
 
     @property
     def level(self) -> Level:
-        """Of the gravest that stands."""
+        """Level of the highest active severity."""
         return Level.BAD if self.trips else Level.WARN if self.warns else Level.NONE
 
     @property
     def words(self) -> str:
-        """``■ TRIP 2 · ▲ WARN 1``; empty where none stands."""
+        """``■ TRIP 2 · ▲ WARN 1``; empty without active alarms."""
         counts = ((Severity.TRIP, self.trips), (Severity.WARN, self.warns))
         return " · ".join(f"{severity_shape(each)} {severity_word(each)} {n}" for each, n in counts if n)
 
     @property
     def plain_words(self) -> str:
-        """The same without shapes, for a title."""
+        """`words` without shapes, for a title."""
         counts = ((Severity.TRIP, self.trips), (Severity.WARN, self.warns))
         return ", ".join(f"{severity_word(each)} {n}" for each, n in counts if n)
 
 
 def summarize(alarms: Iterable[Alarm]) -> AlarmSummary:
-    """Return what stands of `alarms`."""
-    everything = tuple(alarms)
-    standing = [alarm for alarm in everything if alarm.is_annunciated]
-    trips = sum(alarm.severity is Severity.TRIP for alarm in standing)
+    """Return the counts of `alarms`."""
+    every = tuple(alarms)
+    active = [alarm for alarm in every if alarm.is_annunciated]
+    trips = sum(alarm.severity is Severity.TRIP for alarm in active)
     return AlarmSummary(
         trips,
-        len(standing) - trips,
-        sum(alarm.needs_acknowledgement for alarm in standing),
-        sum(alarm.state is AlarmState.SHELVED for alarm in everything),
-        len(everything),
-        min(standing, key=_rank, default=None),
+        len(active) - trips,
+        sum(alarm.needs_acknowledgement for alarm in active),
+        sum(alarm.state is AlarmState.SHELVED for alarm in every),
+        len(every),
+        min(active, key=_rank, default=None),
     )
 
 
 def sorted_alarms(alarms: Iterable[Alarm]) -> tuple[Alarm, ...]:
-    """Return alarms as they are listed: those that nobody has taken note of, trips first, of these the newest first.
+    """Return alarms in the order of the list: unacknowledged, then active, shelved, out of service, normal.
 
-    Then come others that stand, then what is shelved, out of service, and normal.
+    Among these trips are first, then the newest.
     """
     return tuple(sorted(alarms, key=_rank))
 
 
 def _rank(alarm: Alarm) -> tuple[int, bool, float, str]:
-    """Return what alarms are sorted by."""
+    """Return the sort key."""
     place = 0 if alarm.needs_acknowledgement else _ASIDE.get(alarm.state, 1)
-    # what is normal stands by its name, or the list would never rest
+    # normal alarms are sorted by name, so that the list does not change all the time
     time = 0.0 if alarm.state is AlarmState.NORMAL else -alarm.time
     return place, alarm.severity is not Severity.TRIP, time, alarm.name
 
 
 def most_severe(alarms: Iterable[Alarm], actuator: str) -> tuple[Alarm | None, int]:
-    """Return the gravest alarm of an actuator that stands, and how many more of it do; trips come before all else."""
-    standing = [alarm for alarm in alarms if alarm.actuator == actuator and alarm.is_annunciated]
-    if not standing:
+    """Return the most severe active alarm of an actuator, and the number of its other active alarms."""
+    active = [alarm for alarm in alarms if alarm.actuator == actuator and alarm.is_annunciated]
+    if not active:
         return None, 0
-    return min(standing, key=lambda alarm: (severity_level(alarm.severity) is not Level.BAD, _rank(alarm))), (
-        len(standing) - 1
+    return min(active, key=lambda alarm: (severity_level(alarm.severity) is not Level.BAD, _rank(alarm))), (
+        len(active) - 1
     )
 
 
 @dataclass(frozen=True, slots=True)
 class DisplayLimit:
-    """Where a deviation begins to warn, and where it is too large, up or down.
+    """Limits of the window on the magnitude of a deviation.
 
     Parameters
     ----------
@@ -134,12 +134,12 @@ DEFAULT_LIMITS: DisplayLimits = {
         DisplayLimit("ratio", warn=1e2 * RATIO_TOLERANCE),
     )
 }
-"""What the words of a verdict change at."""
+"""The thresholds of the status words."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlarmLimit:
-    """One alarm's limits, in the unit of its value; None: open to that side."""
+    """One alarm's limits, in the unit of its value; None: no limit on that side."""
 
     value: str
     actuator: str
@@ -148,13 +148,13 @@ class AlarmLimit:
     high: float | None
 
     def broken(self, value: float) -> bool:
-        """Whether a value lies outside; what means nothing does not."""
+        """Whether a value is outside; NaN is not."""
         under = self.low is not None and value < self.low
         return under or (self.high is not None and value > self.high)
 
     @property
     def sides(self) -> Iterator[float]:
-        """The limits there are, the upper one first."""
+        """The finite limits, the upper one first."""
         return (limit for limit in (self.high, self.low) if limit is not None and math.isfinite(limit))
 
 
@@ -162,7 +162,7 @@ AlarmLimits = tuple[AlarmLimit, ...]
 
 
 def alarm_limits(alarms: Iterable[Alarm]) -> AlarmLimits:
-    """Return the limits of all alarms that can occur."""
+    """Return the limits of all alarms in service."""
     return tuple(
         AlarmLimit(alarm.value, alarm.actuator, alarm.severity, alarm.low, alarm.high)
         for alarm in alarms
@@ -171,7 +171,7 @@ def alarm_limits(alarms: Iterable[Alarm]) -> AlarmLimits:
 
 
 def display_limits_apply(watched: Iterable[AlarmLimit]) -> bool:
-    """Whether the window's own limits are to be seen: beside a laboratory's they would look like these."""
+    """Whether the window's limits are shown: not beside those of alarms, which look the same."""
     return not any(limit.actuator for limit in watched)
 
 
@@ -181,6 +181,6 @@ def select_limits(watched: Iterable[AlarmLimit], owners: Collection[str], names:
 
 
 def severity_of(limits: Iterable[AlarmLimit], value: float) -> Level:
-    """Return how grave a value is by these limits."""
+    """Return the level of a value by these limits."""
     broken = [limit.severity for limit in limits if limit.broken(value)]
     return severity_level(min(broken, key=lambda severity: severity is not Severity.TRIP)) if broken else Level.NONE

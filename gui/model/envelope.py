@@ -1,4 +1,4 @@
-"""What a curve is drawn from: for each bucket of rows the least and the greatest value."""
+"""Envelope of a curve: minimum and maximum of each bucket of rows."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 
-# by so much the logarithm of a ratio may be off: a span that scrolls is not always the same float
+# tolerance of the logarithm of a ratio: while scrolling, rounding changes the span
 _SLACK = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """Least and greatest values of consecutive buckets of equal width.
+    """Minimum and maximum of consecutive buckets of equal width.
 
     Parameters
     ----------
-    edges : (n + 1,), where the buckets begin, and where the last one ends.
-    low, high : (n, n_columns), NaN where a bucket has no number; the same array where every bucket is one row.
-    rows : how many rows a bucket has.
+    edges : (n + 1,), of the buckets.
+    low, high : (n, n_columns), NaN where a bucket has no valid value; the same array where every bucket is one row.
+    rows : rows in a bucket.
     """
 
     edges: Samples
@@ -39,12 +39,12 @@ class Envelope:
 
     @property
     def centers(self) -> Samples:
-        """(n,), halfway between the first and the last row of each bucket; of one row, the row's own place."""
+        """(n,), halfway between the first and the last row of each bucket; the row itself, where that is one."""
         left, right = self.edges[:-1], self.edges[1:]
         return left + (right - left) * ((self.rows - 1) / (2 * self.rows))
 
     def at(self, place: float) -> tuple[Samples, Samples]:
-        """Return the least and the greatest value, (n_columns,) each, of the bucket that `place` falls in.
+        """Return minimum and maximum, (n_columns,) each, of the bucket at `place`.
 
         NaN where there is no such bucket.
         """
@@ -67,7 +67,7 @@ class Envelope:
 
 
 def bucket_rows(span: float, n_columns: int) -> int:
-    """Return the power of two of rows a bucket must have for `span` rows to be at most `n_columns` buckets."""
+    """Return the rows of a bucket, a power of two, so that `span` rows are at most `n_columns` buckets."""
     ratio = span / max(1, n_columns)
     return 1 << math.ceil(math.log2(ratio) - _SLACK) if ratio > 1.0 + _SLACK else 1
 
@@ -80,7 +80,7 @@ def halved(low: Samples, high: Samples, n_times: int) -> tuple[Samples, Samples]
 
 
 def spliced(coarse: Envelope, fine: Envelope) -> Envelope:
-    """Return `coarse` with the buckets of `fine` where there are such; between the two, the nearest is repeated."""
+    """Return `coarse` with the buckets of `fine` in its range; between the two, the nearest is repeated."""
     if not len(fine):
         return coarse
     begin, end = float(fine.edges[0]), float(fine.edges[-1])
@@ -88,7 +88,7 @@ def spliced(coarse: Envelope, fine: Envelope) -> Envelope:
     last = max(first, int(np.searchsorted(coarse.edges[:-1], end, side="left")))
     pieces = [
         (coarse.edges[:first], slice(0, first), coarse),
-        # what a coarse bucket covers that gives way in part
+        # the part of a replaced coarse bucket before the fine ones
         (coarse.edges[first : first + 1], slice(0, 1), fine) if first and coarse.edges[first] < begin else None,
         (fine.edges[:-1], slice(None), fine),
         (fine.edges[-1:], slice(-1, None), fine) if last < len(coarse) and coarse.edges[last] > end else None,
@@ -100,5 +100,5 @@ def spliced(coarse: Envelope, fine: Envelope) -> Envelope:
     low = np.concatenate([source.low[chosen] for _, chosen, source in parts])
     exact = coarse.exact and fine.exact
     high = low if exact else np.concatenate([source.high[chosen] for _, chosen, source in parts])
-    # of buckets that are not alike the middle is near enough the centre
+    # for buckets of several widths the middle is a sufficient approximation of the centre
     return Envelope(edges, low, high, 1 if exact else max(coarse.rows, fine.rows))

@@ -155,13 +155,13 @@ def _disk(history: History, health: Health) -> HealthItem:
     left = disk_seconds(history, health)
     free = bytes_text(health.disk_free)
     low = left < _LOW if math.isfinite(left) else health.disk_free < _LOW_BYTES
-    grave = left < _VERY_LOW or health.disk_free == 0
-    level = Level.BAD if grave else Level.WARN if low else Level.NONE
+    short = left < _VERY_LOW or health.disk_free == 0
+    level = Level.BAD if short else Level.WARN if low else Level.NONE
     shape = {Level.BAD: "■ ", Level.WARN: "▲ "}.get(level, "")
     lasts = f"{duration_text(left)} left" if math.isfinite(left) else ""
     text = f"{shape}disk {free}" + (f", {lasts}" if lasts else " free")
     tip = f"{free} free on the disk of the recording" + (f": {duration_text(left)} at this rate" if lasts else "")
-    return HealthItem("disk", text, tip, level, 1 if low or grave else 4, f"{shape}disk {lasts or free}")
+    return HealthItem("disk", text, tip, level, 1 if low or short else 4, f"{shape}disk {lasts or free}")
 
 
 def disk_seconds(history: History, health: Health) -> float:

@@ -1,4 +1,4 @@
-"""How a service is, as a client hears it: in words and a shape."""
+"""State of the service as seen by a client, as words and a shape."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from gui.wording.level import Level
 from monitor.messages.health import Health
 
 SILENCE = 2.5
-"""s without word from a service that speaks five times a second."""
+"""s without a health message, of which the service sends five a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceState:
-    """What it is called.
+    """State of a service.
 
     Parameters
     ----------
-    key : connecting, waiting, receiving, stale, halted, ended, silent, or another that a newer service says.
-    words, shape : the same for the eye.
-    level : how much it matters.
-    brief : the words where there is room for one or two; by default the same.
+    key : connecting, waiting, receiving, stale, halted, ended, silent, or another one of a newer service.
+    words, shape : shown.
+    level : importance.
+    brief : shorter words; by default the same.
     """
 
     key: str
@@ -32,7 +32,7 @@ class ServiceState:
 
     @property
     def current(self) -> bool:
-        """The newest values are those of now."""
+        """Whether the newest values are current."""
         return self.key == "receiving"
 
 
@@ -57,11 +57,11 @@ def service_state(
 
     Parameters
     ----------
-    health : its newest word; None before the first.
+    health : newest message; None before the first.
     silence : s since then.
-    age : s since results last came; where they stopped they are stale, whatever the service says. Infinite: unknown.
-    interval : s from one result to the next.
-    halted : the stream is a replay that was halted by its user: what is old is so on purpose.
+    age : s since the last results; old ones are stale, whatever the service reports. Infinite: unknown.
+    interval : s between results.
+    halted : the stream is a replay that its user paused.
     """
     if health is None:
         return _STATES["connecting"]

@@ -1,4 +1,4 @@
-"""From the rig's samples to one axis that never goes back, however often the rig starts again."""
+"""Time axis of the display: monotonic, also where the rig restarts or its clock jumps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 _PAUSE = 1.0
 _MOST_SEGMENTS = 4096
-# as the service tells a clock that jumps from one that is not quite right
+# the service's limits between a clock jump and drift
 _JUMP = 0.1
 _DRIFT = 0.1
 _SHARE = 0.05
@@ -17,7 +17,7 @@ _SHARE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class ClockSegment:
-    """A stretch of the axis in which the rig's clock goes on evenly.
+    """Part of the axis in which the rig's clock advances uniformly.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class ClockSegment:
     epoch : of the rig.
     index : of the sample at `x_begin`.
     sample_rate : Hz.
-    follows : it goes on from the segment before, of which the clock ran away slowly: nothing was interrupted.
+    follows : continues the segment before, whose clock drifted: nothing was interrupted.
     """
 
     x_begin: float
@@ -42,7 +42,7 @@ class ClockSegment:
         return self.row_of(index) / self.sample_rate
 
     def row_of(self, index: int) -> int:
-        """Return how many steps of 1/sample_rate from 0 the sample `index` stands."""
+        """Return the position of the sample `index`, in steps of 1/sample_rate from 0."""
         return round(self.x_begin * self.sample_rate) + index - self.index
 
     @property
@@ -59,10 +59,10 @@ class ClockSegment:
 class DisplayTimeline:
     """Place samples on an axis of seconds that begins near 0.
 
-    A start of the rig, a jump of its clock or another rate begins a new segment, `pause` s after the newest sample
-    and so that x and the rig's time differ by whole seconds. Samples stand at multiples of 1/sample_rate, and the
-    rig's time is met within half of that. Where the rig's clock runs away slowly from index and rate, a new segment
-    follows without a pause as soon as it is a tenth of a second ahead or behind.
+    A restart of the rig, a clock jump or another rate begins a new segment, `pause` s after the newest sample and at
+    an offset of whole seconds from the rig's time. Samples are at multiples of 1/sample_rate, within half a step of
+    the rig's time. Where the rig's clock drifts from index and rate, a new segment follows without a pause as soon
+    as the difference is a tenth of a second.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class DisplayTimeline:
 
     @property
     def segments(self) -> tuple[ClockSegment, ...]:
-        """Oldest first; the oldest of very many are forgotten."""
+        """Oldest first; at most 4096, the oldest are dropped."""
         return tuple(self._segments)
 
     def numbered_once(self, segment: ClockSegment) -> bool:
@@ -102,11 +102,11 @@ class DisplayTimeline:
         return self._end
 
     def interrupt(self) -> None:
-        """Let the next sample begin a new segment: the rig has started again though its epoch is the same."""
+        """Let the next sample begin a new segment: the rig was restarted with the same epoch."""
         self._interrupted = True
 
     def place(self, epoch: int, index: int, time: float, sample_rate: float) -> float:
-        """Return x [s] of the sample `index`, taken at `time` of the rig; signals and results may take turns."""
+        """Return x [s] of the sample `index`, taken at `time` of the rig; signals and results may alternate."""
         segment = self._segments[-1] if self._segments else None
         if (
             segment is None
@@ -122,7 +122,7 @@ class DisplayTimeline:
         return self.reach(index)
 
     def reach(self, index: int) -> float:
-        """Return x of the sample `index` of the newest segment, and note that it is there."""
+        """Return x of the sample `index` of the newest segment, and extend the segment to it."""
         segment = self._segments[-1]
         x = segment.x_at(index)
         if x > segment.x_end:
@@ -140,7 +140,7 @@ class DisplayTimeline:
         time = time if math.isfinite(time) else least
         row = round((least + (time - least) % 1.0) * rate)
         if self._segments:
-            # where steps are long, the rounding could take back what has gone by
+            # where steps are long, rounding could place it before the newest x
             row = max(row, math.floor(self._end * rate) + 1)
         x = row / rate
         self._segments.append(ClockSegment(x, x, float(round(time - x)), epoch, index, rate))
@@ -156,18 +156,18 @@ class DisplayTimeline:
         return self._segments[-1]
 
     def run_of(self, x: float) -> float:
-        """Return where the run that holds `x` begins: a segment and those that follow it; in a break it is NaN."""
+        """Return where the run that holds `x` begins: a segment and those that follow it; NaN in a break."""
         after = bisect_right(self._segments, x, key=lambda segment: segment.x_begin)
         at = after - 1
         if math.isnan(self.time_at(x)) and not (0 < after < len(self._segments) and self._segments[after].follows):
             return math.nan
-        # the first of very many may be forgotten
+        # the first ones may be dropped
         while at > 0 and self._segments[at].follows:
             at -= 1
         return self._segments[at].x_begin
 
     def time_at(self, x: float) -> float:
-        """Return the rig's time at `x`; after the newest sample it goes on, in a break and before all it is NaN."""
+        """Return the rig's time at `x`; extrapolated after the newest sample; NaN in a break and before the first."""
         at = bisect_right(self._segments, x, key=lambda segment: segment.x_begin) - 1
         if at < 0:
             return math.nan
@@ -177,7 +177,7 @@ class DisplayTimeline:
         return x + segment.offset if x <= until else math.nan
 
     def sample_at(self, x: float) -> tuple[float, int] | None:
-        """Return the rig's time and the index of the sample nearest to `x`; None before all and in a break."""
+        """Return the rig's time and the index of the sample nearest to `x`; None before the first and in a break."""
         time = self.time_at(x)
         if math.isnan(time):
             return None
@@ -186,9 +186,9 @@ class DisplayTimeline:
         return segment.x_at(index) + segment.offset, index
 
     def x_of(self, time: float, epoch: int | None = None) -> float:
-        """Return x of the rig's `time`: in the newest segment (of `epoch`) that holds it.
+        """Return x of the rig's `time`: in the newest segment (of `epoch`) that contains it.
 
-        Where none does it is clipped into the newest; before the first sample it is 0.
+        Where none does, it is clipped to the newest segment; 0 before the first sample.
         """
         known = [segment for segment in reversed(self._segments) if epoch in (None, segment.epoch)]
         known = known or [*reversed(self._segments)][:1]

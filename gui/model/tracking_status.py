@@ -1,4 +1,4 @@
-"""Verdict on an actuator's tracking in one or two words; thresholds; contradictions between indicators."""
+"""Tracking status of an actuator in one or two words; thresholds; contradictions between indicators."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from gui.wording.level import Level
 from monitor.messages.headline import HEADLINE, LABELS
 
 DELAY_TOLERANCE = 0.001
-"""s of delay, up or down, that are taken for none."""
+"""Magnitude of a delay [s] that is shown as none."""
 RATIO_TOLERANCE = 0.03
-"""Deviation of the amplitude ratio from 1 that is taken for none."""
+"""Deviation of the amplitude ratio from 1 that is shown as none."""
 LARGE_PHASE_LAG = math.radians(10.0)
-"""Phase [rad] from which a lag is shown as grave: a sixth of the spring force then drives the motion."""
+"""Phase [rad] from which a lag is shown as too large: a sixth of the spring force then drives the motion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Words and a shape say everything; the level only makes them quicker to find."""
+    """Words and a shape; the level repeats them as a colour."""
 
     words: str
     shape: str
@@ -50,19 +50,19 @@ def amplitude_word(ratio: float) -> str:
 
 
 MIN_COHERENCE = 0.7
-"""Below it, at a frequency, noise or another motion has too large a part in the measured signal."""
+"""Below it, at a frequency, noise or another motion dominates the measured signal."""
 
 
 CONTRADICTION_SIGN = "≠"
-"""Marks what differs by more than the bands of both."""
+"""Marks values that differ by more than the bands of both."""
 _PAEI, _ADAPTIVE = "paei", "paei_adaptive"
 
 
 def contradiction_mark(prefixes: Sequence[str]) -> str:
     """Return ``≠ FDB, PAEI`` for the indicators that contradict; empty for none."""
-    # of the two PAEI the one with the common window stands for both
-    told = [prefix for prefix in prefixes if prefix != _ADAPTIVE or _PAEI not in prefixes]
-    return f"{CONTRADICTION_SIGN} {_labels(told)}" if told else ""
+    # one PAEI is enough: that with the common window
+    shown = [prefix for prefix in prefixes if prefix != _ADAPTIVE or _PAEI not in prefixes]
+    return f"{CONTRADICTION_SIGN} {_labels(shown)}" if shown else ""
 
 
 def contradiction_reason(prefixes: Sequence[str]) -> str:

@@ -199,7 +199,7 @@ class HistoriesPanel(TimePanel):
             return found
         length, begin, end, segment = max(parts, key=lambda part: part[0])
         if not history.timeline.numbered_once(segment):
-            # sample numbers of this epoch occur twice: the file cannot tell which are meant
+            # sample numbers of this epoch occur twice: in the file they are ambiguous
             return found
         share = max(1, round(n_columns * length / (right - left)))
         # by sample number, as in memory: the rig's clock may drift
