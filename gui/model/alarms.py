@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gui.model.tracking_status import DELAY_TOLERANCE, LARGE_PHASE_LAG, RATIO_TOLERANCE
 from gui.wording.event_text import severity_level, severity_shape, severity_word
 from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmState, Severity
@@ -126,15 +125,8 @@ class DisplayLimit:
 DisplayLimits = Mapping[str, DisplayLimit]
 """By quantity."""
 
-DEFAULT_LIMITS: DisplayLimits = {
-    line.quantity: line
-    for line in (
-        DisplayLimit("delay", warn=1e3 * DELAY_TOLERANCE),
-        DisplayLimit("phase", trip=math.degrees(LARGE_PHASE_LAG)),
-        DisplayLimit("ratio", warn=1e2 * RATIO_TOLERANCE),
-    )
-}
-"""The thresholds of the status words."""
+LIMITED_QUANTITIES = ("delay", "phase", "ratio")
+"""Those that can have a limit of the window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +165,3 @@ def alarm_limits(alarms: Iterable[Alarm]) -> AlarmLimits:
 def display_limits_apply(watched: Iterable[AlarmLimit]) -> bool:
     """Whether the window's limits are shown: not beside those of alarms, which look the same."""
     return not any(limit.actuator for limit in watched)
-
-
-def select_limits(watched: Iterable[AlarmLimit], owners: Collection[str], names: Collection[str]) -> AlarmLimits:
-    """Return the limits of some values of some actuators or sites."""
-    return tuple(limit for limit in watched if limit.actuator in owners and limit.value in names)
-
-
-def severity_of(limits: Iterable[AlarmLimit], value: float) -> Level:
-    """Return the level of a value by these limits."""
-    broken = [limit.severity for limit in limits if limit.broken(value)]
-    return severity_level(min(broken, key=lambda severity: severity is not Severity.TRIP)) if broken else Level.NONE

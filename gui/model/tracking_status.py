@@ -13,8 +13,6 @@ DELAY_TOLERANCE = 0.001
 """Magnitude of a delay [s] that is shown as none."""
 RATIO_TOLERANCE = 0.03
 """Deviation of the amplitude ratio from 1 that is shown as none."""
-LARGE_PHASE_LAG = math.radians(10.0)
-"""Phase [rad] from which a lag is shown as too large: a sixth of the spring force then drives the motion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,30 +21,28 @@ class Status:
 
     words: str
     shape: str
-    level: Level
+    level: Level = Level.NONE
 
 
-NO_VALUE = Status("no value", "■", Level.NONE)
+NO_VALUE = Status("no value", "○")
 
 
-def tracking_status(delay: float, ratio: float, phase: float) -> Status:
-    """Judge a delay [s], a command/measured ratio and a phase [rad]; these are words for the eye, not alarms."""
+def tracking_status(delay: float, ratio: float) -> Status:
+    """Return what a delay [s] and a command/measured ratio are; whether that is bad, limits and alarms decide."""
     if not (math.isfinite(delay) and math.isfinite(ratio)):
         return NO_VALUE
-    size = amplitude_word(ratio)
+    amplitude = amplitude_word(ratio)
     if abs(delay) <= DELAY_TOLERANCE:
-        return Status(size, "◆", Level.WARN) if size else Status("within limits", "●", Level.GOOD)
-    also = f", {size.removesuffix('shoots')}" if size else ""
-    if delay < 0.0:
-        return Status(f"leads{also}", "▼", Level.INFO)
-    return Status(f"lags{also}", "▲", Level.BAD if abs(phase) > LARGE_PHASE_LAG else Level.WARN)
+        return Status(amplitude, "↓" if ratio > 1.0 else "↑") if amplitude else Status("no lag", "=")
+    timing, shape = ("lag", "→") if delay > 0.0 else ("lead", "←")
+    return Status(", ".join(filter(None, (timing, amplitude))), shape)
 
 
 def amplitude_word(ratio: float) -> str:
-    """Return undershoots or overshoots for a command/measured ratio; empty where it is neither."""
+    """Return undershoot or overshoot for a command/measured ratio; empty where it is neither."""
     if ratio > 1.0 + RATIO_TOLERANCE:
-        return "undershoots"
-    return "overshoots" if ratio < 1.0 - RATIO_TOLERANCE else ""
+        return "undershoot"
+    return "overshoot" if ratio < 1.0 - RATIO_TOLERANCE else ""
 
 
 MIN_COHERENCE = 0.7

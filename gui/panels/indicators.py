@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from PySide6.QtWidgets import QToolButton
 
-from gui.model.alarms import DEFAULT_LIMITS, AlarmLimits, DisplayLimits, display_limits_apply
+from gui.model.alarms import AlarmLimits, DisplayLimits, display_limits_apply
 from gui.model.history import History
 from gui.model.series import ResultHistory
 from gui.panels.over_time import TimePanel, alarm_lines
@@ -56,7 +56,7 @@ class IndicatorsPanel(TimePanel):
 
     def __init__(self, view: View, theme: Theme) -> None:
         super().__init__(view, theme, _NOTHING)
-        self.limits: DisplayLimits = DEFAULT_LIMITS
+        self.limits: DisplayLimits = {}
         self._alarm_limits: AlarmLimits = ()
         self._sources: dict[str, tuple[_CurveSource, ...]] = {}
         self.together = QToolButton(self)
@@ -195,8 +195,8 @@ def _lines(limits: DisplayLimits, quantity: str, unit: str) -> tuple[LimitLine, 
         return ()
     ideal, scale = (1.0, 0.01) if quantity == "ratio" else (0.0, 1.0)
     return tuple(
-        LimitLine(ideal + sign * scale * value, word, colour)
-        for value, word, colour in ((limit.warn, "warn", "warn"), (limit.trip, "trip", "bad"))
+        LimitLine(ideal + sign * scale * value, "display limit", "muted")
+        for value in (limit.warn, limit.trip)
         if math.isfinite(value)
         for sign in (1.0, -1.0)
     )

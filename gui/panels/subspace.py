@@ -141,7 +141,7 @@ def _tracking_lines(tracking: _PaeiValues) -> str:
         _line("phase", math.degrees(tracking.phase), math.degrees(tracking.phase_sd), 2, "°"),
         _line("delay", 1e3 * tracking.delay, 1e3 * tracking.delay_sd, 2, "ms"),
         _line("ratio", tracking.ratio, tracking.ratio_sd, 3, tracking.ratio_unit),
-        "within limits" if within_tolerance else direction,
+        "no lag" if within_tolerance else direction,
         size,
     )
     return "\n".join(line for line in lines if line)

@@ -63,7 +63,7 @@ _MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _MIDDLE, Qt.AlignmentFlag.AlignRight | _MIDDLE
 _FOOT, _MARK, _GAP = 0.7, 0.62, 0.3  # font sizes of the bottom line and of the mark in it; gap between them
 _FRAME = 3.0  # px, of a tile with an active alarm
-_HELP = "ratio = command / measured amplitude: above 100 % it undershoots; delay > 0 lags; ± one standard deviation"
+_HELP = "ratio = command / measured amplitude: > 100 %: undershoot; delay > 0: lag; ± one standard deviation"
 
 
 def font_size(width: float, height: float) -> tuple[float, bool]:
@@ -145,13 +145,13 @@ class Tile(QWidget):
         painter.setPen(QPen(QColor(theme.muted if dated else theme.grid), 1.0, _dash(dated)))
         painter.setBrush(QColor(theme.base if content.known and not dated else theme.invalid))
         painter.drawRect(area)
-        level = max(content.status.level, content.alarm_level, key=list(Level).index)
-        painter.fillRect(QRectF(area.left(), area.top(), 0.3 * size, area.height()), level_colour(theme, level))
-        if content.alarm_active:
+        stripe = QRectF(area.left(), area.top(), 0.3 * size, area.height())
+        painter.fillRect(stripe, level_colour(theme, content.level))
+        if content.severity.active:
             # within the outline of a selected tile
             half = 0.5 * _FRAME
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(QColor(level_colour(theme, content.alarm_level)), _FRAME))
+            painter.setPen(QPen(QColor(level_colour(theme, content.level)), _FRAME))
             painter.drawRect(area.adjusted(2.0 + half, 2.0 + half, -2.0 - half, -2.0 - half))
         if self.selected:
             width = 4.0 if self.focused else 2.0
@@ -191,8 +191,10 @@ class _Lines:
         lines = _halves(row) if lower else (row, row)
         self._text(lines[0], upper, size, colour, _RIGHT, start=start)
         self._text(lines[1], lower, 0.5, beside, _RIGHT, start=start)
-        colour = level_colour(theme, content.status.level)
-        self._text(self._row(1.5), f"{content.status.shape} {content.status.words}", 1.15, colour, bold=True)
+        status = content.status
+        # what the values are is no state: it has the colour of text
+        colour = theme.text if status.level is Level.NONE else level_colour(theme, status.level)
+        self._text(self._row(1.5), f"{status.shape} {status.words}", 1.15, colour, bold=True)
 
     def values(self, content: TileContent) -> None:
         """Write the values."""
@@ -200,7 +202,7 @@ class _Lines:
             self._value(value, 1.35 if rank == 0 else 1.0)
 
     def foot(self, content: TileContent) -> None:
-        """Write the alarm or the remark at the bottom."""
+        """Write the severity or the remark at the bottom."""
         high = 0.95 * self._size
         row = QRectF(self._area.left(), self._area.bottom() - high, self._area.width(), high)
         if marked := self._marked(content):
@@ -209,9 +211,12 @@ class _Lines:
             self._painter.setPen(QColor(self._theme.info))
             self._painter.drawText(row, _RIGHT, content.mark)
             row.setRight(row.right() - width - _GAP * self._size)
-        if content.alarm:
-            self._painter.fillRect(row, level_colour(self._theme, content.alarm_level))
-            self._text(row, f" {content.alarm}", _FOOT, self._theme.base, bold=True)
+        severity = content.severity
+        if severity.active:
+            self._painter.fillRect(row, level_colour(self._theme, severity.level))
+            self._text(row, f" {severity.text}", _FOOT, self._theme.base, bold=True)
+        elif severity.words:
+            self._text(row, severity.text, _FOOT, level_colour(self._theme, severity.level), bold=True)
         else:
             self._text(row, content.remark, _FOOT, self._theme.muted)
 
@@ -220,8 +225,8 @@ class _Lines:
         if not content.mark:
             return None
         plain, room = self._painter.font(), self._area.width()
-        if words := content.alarm or content.remark:
-            written, _ = fitted(words, plain, _FOOT * self._size, room, bold=bool(content.alarm))
+        if words := content.severity.text or content.remark:
+            written, _ = fitted(words, plain, _FOOT * self._size, room, bold=bool(content.severity.words))
             room -= QFontMetricsF(written).horizontalAdvance(f" {words}") + _GAP * self._size
         font, fits = fitted(content.mark, plain, _MARK * self._size, room, bold=True)
         return (font, QFontMetricsF(font).horizontalAdvance(content.mark)) if fits else None

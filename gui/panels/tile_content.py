@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from gui.model.alarms import DisplayLimits, display_limits_apply, most_severe, select_limits, severity_of
+from gui.model.alarms import DisplayLimits, display_limits_apply
 from gui.model.history import History
-from gui.model.tracking_status import NO_VALUE, Status, amplitude_word, contradiction_mark, tracking_status
+from gui.model.severity import NO_LIMITS, Severity, alarm_severity, has_alarms, limit_severity
+from gui.model.tracking_status import NO_VALUE, Status, contradiction_mark, tracking_status
 from gui.panels.base import PanelInstant
-from gui.wording.event_text import alarm_value, severity_level, severity_shape, severity_word, value_name
 from gui.wording.level import Level
 from gui.wording.numbers import DASH, number
 from monitor.messages.headline import LABELS, first_indicator, read_headline
@@ -39,12 +39,11 @@ class TileContent:
     ----------
     name : of the actuator or site.
     source : indicator of the values.
-    status : summary in words and a shape.
+    status : what the values are, or why there are none.
     values : the most important first.
     remark : further text.
-    alarm, alarm_level : what exceeds a limit; empty where nothing does.
+    severity : state of the alarms, else of the limits of the window; without words where there are neither.
     time_label : instant of the values; empty for now.
-    alarm_active : `alarm` is an active alarm of the service.
     window : of the indicator, s; NaN for no window.
     contradicting : prefixes of the indicators that contradict the values.
     """
@@ -54,12 +53,15 @@ class TileContent:
     status: Status
     values: tuple[TileValue, ...]
     remark: str = ""
-    alarm: str = ""
-    alarm_level: Level = Level.NONE
+    severity: Severity = NO_LIMITS
     time_label: str = ""
-    alarm_active: bool = False
     window: float = math.nan
     contradicting: tuple[str, ...] = ()
+
+    @property
+    def level(self) -> Level:
+        """Level of the severity; without one, that of the status."""
+        return self.severity.level if self.severity.words else self.status.level
 
     @property
     def origin(self) -> tuple[str, str]:
@@ -84,7 +86,7 @@ class TileContent:
         """The content in one line, for screen readers."""
         numbers = (" ".join(filter(None, (r.label, r.text, r.unit, r.spread))) for r in self.values)
         origin = ", ".join(filter(None, self.origin))
-        parts = (self.name, self.status.words, *numbers, origin, self.mark, self.remark, self.alarm)
+        parts = (self.name, self.status.words, *numbers, origin, self.mark, self.remark, self.severity.text)
         return "; ".join(part for part in parts if part)
 
 
@@ -105,7 +107,13 @@ _DEGREES = 180.0 / math.pi
 def actuator_content(
     history: History, actuator: str, at: PanelInstant, limits: DisplayLimits, window: float
 ) -> TileContent:
-    """Return the tile of an actuator; `window` [s] of the indicators, after which the first value is available."""
+    """Return the tile of an actuator.
+
+    Parameters
+    ----------
+    limits : of the window; used where the service has no alarms on values of actuators.
+    window : of the indicators, s; the first value is available after it.
+    """
 
     def read(name: str) -> float:
         return at.value(history, actuator, name)
@@ -118,41 +126,36 @@ def actuator_content(
     unit = _unit(history, actuator, f"{method}_ratio")
     # a ratio of different units can be neither too large nor too small
     share = ratio if unit == "1" else 1.0
-    if not display_limits_apply(history.limits):
-        limits = {}
-    levels = {
-        "delay": _over(limits, "delay", 1e3 * delay),
-        "phase": _over(limits, "phase", _DEGREES * phase),
-        "ratio": _over(limits, "ratio", 100.0 * (share - 1.0)),
-    }
-    for prefix, quantity, value in ((method, "delay", delay), (phase_of, "phase", phase), (method, "ratio", ratio)):
-        watched = select_limits(history.limits, (actuator,), (f"{prefix}_{quantity}",))
-        if watched:
-            levels[quantity] = severity_of(watched, value)
-    values = [_tile_value("delay", 1e3 * delay, 1e3 * found.delay_sd, "ms", levels["delay"])]
+    deviations = {"delay": 1e3 * delay, "phase": _DEGREES * phase, "ratio": 100.0 * (share - 1.0)}
+    of_quantity = {f"{prefix}_{q}": q for q, prefix in (("delay", method), ("phase", phase_of), ("ratio", method))}
+    known = any(math.isfinite(value) for value in (delay, ratio, phase))
+    severity: Severity = NO_LIMITS
+    levels: Mapping[str, Level] = {}
+    if at.x is None and has_alarms(history, actuator):
+        # the service knows the alarms of now only
+        severity, levels = alarm_severity(history, actuator, of_quantity, known=known and at.replacement is None)
+    elif display_limits_apply(history.limits):
+        severity, levels = limit_severity(limits, deviations)
+    values = [_tile_value("delay", 1e3 * delay, 1e3 * found.delay_sd, "ms", levels)]
     if _has(history, actuator, f"{phase_of}_phase"):
         deviation = _DEGREES * read(f"{phase_of}_phase_sd")
-        of_phase = _tile_value("phase", _DEGREES * phase, deviation, "°", levels["phase"])
+        of_phase = _tile_value("phase", _DEGREES * phase, deviation, "°", levels)
         if phase_of != method and math.isfinite(phase):
             of_phase = replace(of_phase, spread=_phase_is(phase_of, read("fdb_frequency")))
         values.append(of_phase)
     if _has(history, actuator, f"{method}_ratio"):
         scale, unit, decimals = (100.0, "%", 1) if unit == "1" else (1.0, unit, 3)
-        values.append(_tile_value("ratio", scale * ratio, scale * found.ratio_sd, unit, levels["ratio"], decimals))
+        values.append(_tile_value("ratio", scale * ratio, scale * found.ratio_sd, unit, levels, decimals))
     else:
         share = 1.0
-    active = _active_alarm(history, actuator, method) if at.x is None else None
-    alarm, level = active or _exceeded_limits(levels)
     return TileContent(
         actuator,
         LABELS[method],
-        _status(at, tracking_status(delay, share, phase), window),
+        _status(at, tracking_status(delay, share), window),
         tuple(values),
-        at.reason or (amplitude_word(share) if math.isfinite(delay) and math.isfinite(share) else ""),
-        alarm,
-        level,
+        at.reason,
+        severity,
         at.label,
-        active is not None,
         window,
         found.contradicting,
     )
@@ -179,40 +182,13 @@ def _unit(history: History, owner: str, name: str) -> str:
     return "1" if history.results is None or column is None else history.results.columns[column].unit
 
 
-def _tile_value(label: str, value: float, deviation: float, unit: str, level: Level, decimals: int = 1) -> TileValue:
+def _tile_value(
+    label: str, value: float, deviation: float, unit: str, levels: Mapping[str, Level], decimals: int = 1
+) -> TileValue:
     text = number(value, _WIDTH, decimals)
     if text == DASH:
         return TileValue(label, DASH, unit)
-    return TileValue(label, text, unit, _spread_text(deviation, decimals), level)
-
-
-def _over(limits: DisplayLimits, quantity: str, value: float) -> Level:
-    limit = limits.get(quantity)
-    if limit is None or not math.isfinite(value):
-        return Level.NONE
-    return Level.BAD if abs(value) > limit.trip else Level.WARN if abs(value) > limit.warn else Level.NONE
-
-
-def _active_alarm(history: History, actuator: str, method: str) -> tuple[str, Level] | None:
-    """Return text and level of the most severe active alarm of an actuator; None where there is none."""
-    alarm, others = most_severe(history.alarms or (), actuator)
-    if alarm is None:
-        return None
-    severity = f"{severity_shape(alarm.severity)} {severity_word(alarm.severity)}"
-    more = f" (+{others} more)" if others else ""
-    # the value while the condition holds; else it has returned to normal and is unacknowledged
-    how = alarm_value(alarm, alarm.last) if alarm.active else "back to normal"
-    # an indicator other than that of the values is named
-    words = value_name(alarm.value, measure=not alarm.value.startswith(f"{method}_"))
-    return f"{severity}: {words} {how}{more}", severity_level(alarm.severity)
-
-
-def _exceeded_limits(levels: Mapping[str, Level]) -> tuple[str, Level]:
-    for level, word, shape in ((Level.BAD, "trip", "■"), (Level.WARN, "warn", "▲")):
-        over = [quantity for quantity, found in levels.items() if found is level]
-        if over:
-            return f"{shape} over limit ({word}): {', '.join(over)}", level
-    return "", Level.NONE
+    return TileValue(label, text, unit, _spread_text(deviation, decimals), levels.get(label, Level.NONE))
 
 
 def _status(at: PanelInstant, found: Status, window: float) -> Status:

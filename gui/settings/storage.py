@@ -11,7 +11,7 @@ import tomli_w
 from pydantic import Field, ValidationError, model_validator
 from PySide6.QtCore import QSettings
 
-from gui.model.alarms import DEFAULT_LIMITS, DisplayLimit, DisplayLimits
+from gui.model.alarms import LIMITED_QUANTITIES, DisplayLimit, DisplayLimits
 from monitor.config import Section, Settings, SettingsError, load_settings, setting
 from monitor.system.files import atomic_write
 
@@ -24,9 +24,8 @@ _DEVIATIONS = {"delay": "delay", "phase": "phase error", "ratio": "deviation of 
 
 def _limit(quantity: str, *, trip: bool) -> Any:
     name, unit = _QUANTITIES[quantity]
-    value = DEFAULT_LIMITS[quantity].trip if trip else DEFAULT_LIMITS[quantity].warn
     return setting(
-        value if math.isfinite(value) else None,
+        None,
         f"{name}, {'too large' if trip else 'warning'}",
         f"Absolute {_DEVIATIONS[quantity]} that is shown as {'too large' if trip else 'a warning'}.",
         unit=unit,
@@ -35,7 +34,7 @@ def _limit(quantity: str, *, trip: bool) -> Any:
 
 
 class DisplayLimitSettings(Section):
-    """DisplayLimits shown in plots and on tiles: delay in ms, phase in degrees, ratio as deviation from 1 in %."""
+    """Limits shown in plots and on tiles: delay in ms, phase in degrees, ratio as deviation from 1 in %."""
 
     delay_warn: _Limit = _limit("delay", trip=False)
     delay_trip: _Limit = _limit("delay", trip=True)
@@ -46,7 +45,7 @@ class DisplayLimitSettings(Section):
 
     @model_validator(mode="after")
     def _warn_first(self) -> Self:
-        for quantity in DEFAULT_LIMITS:
+        for quantity in LIMITED_QUANTITIES:
             warn, trip = getattr(self, f"{quantity}_warn"), getattr(self, f"{quantity}_trip")
             if warn is not None and trip is not None and trip < warn:
                 raise ValueError(
@@ -61,7 +60,7 @@ class DisplayLimitSettings(Section):
             quantity: DisplayLimit(
                 quantity, *(_or_none(getattr(self, f"{quantity}_{at}")) for at in ("warn", "trip"))
             )
-            for quantity in DEFAULT_LIMITS
+            for quantity in LIMITED_QUANTITIES
         }
 
 

@@ -13,7 +13,6 @@ from rich.text import Text
 from gui.model.series import TRACE, ResultHistory
 from gui.model.tracking_status import CONTRADICTION_SIGN, tracking_status
 from gui.terminal.sections import sparkline
-from gui.wording.level import Level
 from gui.wording.numbers import DASH, number
 from monitor.catalogue import RATIO_UNIT, Output, outputs_by_name
 from monitor.messages.headline import HEADLINE, LABELS, contradicts, first_indicator, read_headline
@@ -25,14 +24,6 @@ _MAX_CURVE = 60
 _SCALE = 9
 _SPARKLINE_MIN_RANK = 3  # rank up to which numbers stay and the curve goes
 _LEAST_SPAN = 2.0  # ms
-VERDICT_STYLES = {
-    Level.NONE: "dim",
-    Level.GOOD: "green",
-    Level.INFO: "cyan",
-    Level.WARN: "yellow",
-    Level.BAD: "bold red",
-}
-"""Of rich, for the words of a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +64,7 @@ _OTHERS = (
     _Column(("", "NRMSE"), "nrmse", 5, 1, 3),
     _Column(("", "freq"), "fdb_frequency", 5, 2, 7),
 )
-_VERDICT = 13
+_STATUS = 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +99,7 @@ def _fit(names: tuple[str, ...], width: int, columns: tuple[_Column, ...]) -> _L
     """Choose among the columns: first the curve, then numbers in the order of their rank."""
     name = min(_MAX_NAME, max(8, *map(len, names)))
     while True:
-        left = width - name - 1 - _VERDICT - sum(column.width + 1 for column in columns)
+        left = width - name - 1 - _STATUS - sum(column.width + 1 for column in columns)
         curve = left - _SCALE - 2
         if curve >= _MIN_CURVE:
             return _Layout(name, columns, min(curve, _MAX_CURVE))
@@ -126,7 +117,7 @@ def actuator_table(results: ResultHistory, width: int, rows: int, *, silent: str
     results : what to show.
     width : characters.
     rows : if there are more actuators, the last line says how many.
-    silent : why there are no values now; then none is shown, and this word is every verdict.
+    silent : why there are no current values; shown in place of the tracking status.
     """
     names = results.actuators
     indicator = first_indicator(lambda result: any(results.column(name, result) is not None for name in names))
@@ -138,7 +129,7 @@ def actuator_table(results: ResultHistory, width: int, rows: int, *, silent: str
     if layout.curve:
         _add(table, ("delay", f"last {TRACE:.0f} s", ""), layout.curve, "left", "")
         _add(table, ("", "from…to", "ms"), _SCALE, "left", "dim")
-    _add(table, ("", "", "verdict"), _VERDICT - 1, "left", "")
+    _add(table, ("", "", "tracking"), _STATUS - 1, "left", "")
     shown = names if len(names) <= rows else names[: max(0, rows - 1)]
     for name in shown:
         table.add_row(*_cells(results, name, indicator, layout, silent))
@@ -176,8 +167,8 @@ def _cells(results: ResultHistory, actuator: str, indicator: str, layout: _Layou
     if layout.curve:
         curve = sparkline(1e3 * results.trace(actuator, f"{indicator}_delay"), layout.curve, _LEAST_SPAN)
         cells += [Text(curve.text, style="blue"), Text(_scale(curve.low, curve.high))]
-    found = tracking_status(headline.delay, headline.ratio, value("fdb_phase"))
-    return [*cells, Text(silent or found.words, style=VERDICT_STYLES[found.level])]
+    words = silent or tracking_status(headline.delay, headline.ratio).words
+    return [*cells, Text(words, style="dim" if silent else "")]
 
 
 def _differs(column: _Column, indicator: str, value: Callable[[str], float]) -> bool:

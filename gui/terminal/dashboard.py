@@ -133,7 +133,7 @@ class Dashboard:
 def _followed(results: ResultHistory, actuator: str) -> str:
     indicator = first_indicator(lambda name: results.column(actuator, name) is not None)
     found = read_headline(indicator, partial(results.value, actuator))
-    words = tracking_status(found.delay, found.ratio, results.value(actuator, "fdb_phase")).words
+    words = tracking_status(found.delay, found.ratio).words
     mark = contradiction_mark(found.contradicting)
     said = f"{words}, {mark}" if mark else words
     return f"{actuator} {number(1e3 * found.delay, 7, 1)} ms, ratio {number(found.ratio, 7, 3)} ({said})"

@@ -61,12 +61,12 @@ def test_limits_are_on_the_tiles(fed, hybrid_arrivals):
     hands.played.say(*hybrid_arrivals[:100])
     hands.until(lambda: "north" in hands.tile_texts and "delay —" not in hands.tile_texts["north"])
     dialog = settings(hands)
-    assert "over limit (trip)" not in hands.tile_texts["north"]
+    assert "display limit" not in hands.tile_texts["north"]
     enter(hands, dialog, "limits", "delay_warn", "")
     enter(hands, dialog, "limits", "delay_trip", "0.001")
     hands.click(dialog.ok)
     hands.key("Space")
-    hands.until(lambda: "over limit (trip): delay" in hands.tile_texts["north"])
+    hands.until(lambda: "◇ over display limit: delay" in hands.tile_texts["north"])
 
 
 def test_the_service_s_settings_are_written_for_its_next_start(begin):

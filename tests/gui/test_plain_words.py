@@ -32,7 +32,7 @@ ODD = re.compile(
     r"\b(told|tells?|telling|said|says|nobody|somebody|whoever|anew|trouble|goes on|go on|parted|apart|stands?"
     r"|standing|kept|beneath|heard|hears?|word from|no word|too late|refused|in step|in vain|found by itself"
     r"|as at first|last turn|takes? (in|up|note|away)|stand still|normal too|opened last|keys in|judged?|listen to)\b"
-    r"|lags, (under|over)|\bdeg(C|s)?\b|normal [±≤≥\d]|has returned(?! to normal)",
+    r"|lags, (under|over)|undershoots|overshoots|\bdeg(C|s)?\b|normal [±≤≥\d]|has returned(?! to normal)",
     re.IGNORECASE,
 )
 """Words that are not the field's; each was on the screen once."""

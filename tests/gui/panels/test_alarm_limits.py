@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from gui.model.alarms import DEFAULT_LIMITS, AlarmLimit
+from gui.model.alarms import AlarmLimit, DisplayLimit
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
+from gui.model.severity import NO_LIMITS
 from gui.panels.indicators import IndicatorsPanel
 from gui.panels.over_time import alarm_lines
 from gui.panels.reliability import ReliabilityPanel
@@ -47,9 +48,12 @@ def tell(panel, history, *alarms):
 
 def test_the_services_limits_take_the_place_of_the_windows(qtbot, watched):
     panel = shown(qtbot, IndicatorsPanel, watched)
-    assert panel.limits is DEFAULT_LIMITS
+    assert limits_of(panel, "delay") == set()
+    panel.set_limits({"delay": DisplayLimit("delay", 1.0), "phase": DisplayLimit("phase", 10.0)})
     own = limits_of(panel, "delay")
-    assert own == {("warn", 1.0, False), ("warn", -1.0, False)}
+    # neither the words nor the colours of an alarm
+    assert own == {("display limit", 1.0, False), ("display limit", -1.0, False)}
+    assert not {line.colour for row in panel.stack.rows for line in row.limits} & {"warn", "bad"}
     assert limits_of(panel, "phase")
     tell(
         panel, watched, WARN, TRIP,
@@ -85,7 +89,7 @@ def test_lines_change_with_limits_and_not_with_values(qtbot, watched):
     tell(panel, watched, replace(WARN, last=0.013, state=S.UNACKNOWLEDGED, active=True))
     assert panel.stack.rows is rows
     tell(panel, watched, replace(WARN, state=S.OUT_OF_SERVICE))
-    assert limits_of(panel, "delay") == {("warn", 1.0, False), ("warn", -1.0, False)}
+    assert limits_of(panel, "delay") == set()
 
 
 def test_a_line_says_whose_it_is_unless_it_is_everybodys():
@@ -111,7 +115,7 @@ def contents(panel):
     return {tile.content.name: tile.content for tile in panel._grid.tiles}
 
 
-def test_a_tile_bears_the_gravest_alarm_that_stands(qtbot, watched):
+def test_a_tile_shows_the_most_severe_active_alarm(qtbot, watched):
     watched.update(ReceivedMessages(health=replace(watched.health, state="receiving")), age=0.0)
     panel = shown(qtbot, TilesPanel, watched)
     watched.update(
@@ -129,22 +133,47 @@ def test_a_tile_bears_the_gravest_alarm_that_stands(qtbot, watched):
     )
     panel.refresh(watched)
     found = contents(panel)
-    assert found["north"].alarm == "■ TRIP: delay (FDB) 61 ms (+1 more)"
-    assert (found["north"].alarm_level, found["north"].alarm_active) == (Level.BAD, True)
-    assert found["south"].alarm == "▲ WARN: delay (FDB) back to normal" and found["south"].alarm_active
-    assert not found["roof"].alarm_active
-    # of an instant in the past nobody knows what stood then
+    assert found["north"].severity.text == "■ TRIP: delay (FDB) 61 ms (+1 more)"
+    assert (found["north"].level, found["north"].severity.active) == (Level.BAD, True)
+    assert found["south"].severity.text == "▲ WARN: delay (FDB) back to normal" and found["south"].severity.active
+    # a shelved alarm is neither active nor normal
+    assert found["roof"].severity.text == "◷ shelved: delay (FDB)"
+    assert (found["roof"].level, found["roof"].severity.active) == (Level.INFO, False)
+    # the alarms at an instant in the past are not known
     panel.view.pin(watched.begin_x + 6.0)
     panel.refresh(watched)
-    assert not any(content.alarm_active for content in contents(panel).values())
+    assert {content.severity for content in contents(panel).values()} == {NO_LIMITS}
 
 
-@pytest.mark.parametrize(("high", "level"), [(1.0, Level.NONE), (-1.0, Level.BAD)])
-def test_a_number_is_judged_by_the_services_limit_where_it_has_one(qtbot, watched, high, level):
-    headline = replace(TRIP, value="broadband_delay", high=high)
+def test_a_tile_is_normal_only_with_alarms_and_values(qtbot, watched):
+    receiving = replace(watched.health, state="receiving")
+    report = AlarmReport((WARN, replace(WARN, name="o", actuator="south", state=S.OUT_OF_SERVICE)))
+    watched.update(ReceivedMessages(health=receiving, alarms=report), age=0.0)
+    panel = shown(qtbot, TilesPanel, watched)
+    found = contents(panel)
+    # whatever the size of a lead: without an active alarm nothing is coloured
+    assert found["north"].status.words == "lead"
+    assert (found["north"].severity.text, found["north"].level) == ("● normal", Level.GOOD)
+    assert (found["south"].severity.text, found["south"].level) == ("◌ alarms out of service", Level.NONE)
+    assert (found["roof"].severity, found["roof"].level) == (NO_LIMITS, Level.NONE)
+    assert {value.level for content in found.values() for value in content.values} == {Level.NONE}
+    # a service that is silent or stale is not normal; what was active remains active
+    for state, level in (("stale", Level.BAD), ("waiting", Level.WARN)):
+        watched.update(ReceivedMessages(health=replace(receiving, state=state)), age=0.0)
+        panel.refresh(watched)
+        assert (contents(panel)["north"].severity, contents(panel)["north"].level) == (NO_LIMITS, level)
+
+
+@pytest.mark.parametrize(("state", "level"), [(S.NORMAL, Level.NONE), (S.UNACKNOWLEDGED, Level.BAD)])
+def test_a_number_has_the_level_of_its_active_alarm(qtbot, watched, state, level):
+    headline = replace(TRIP, value="broadband_delay", state=state, active=state is not S.NORMAL, last=0.061)
     # of the numbers that are shown: FDB's delay is none of them, its phase is one
-    beside = replace(TRIP, name="f", high=-1.0), replace(TRIP, name="p", value="fdb_phase", unit="rad", high=-1.0)
-    watched.update(ReceivedMessages(health=watched.health, alarms=AlarmReport((headline, *beside))), age=0.0)
+    active = replace(TRIP, state=S.ACKNOWLEDGED, active=True, last=0.061)
+    beside = replace(active, name="f"), replace(active, name="p", value="fdb_phase", unit="rad")
+    watched.update(
+        ReceivedMessages(health=replace(watched.health, state="receiving"), alarms=AlarmReport((headline, *beside))),
+        age=0.0,
+    )
     panel = shown(qtbot, TilesPanel, watched)
     delay, phase, ratio = contents(panel)["north"].values
     assert (delay.label, delay.level) == ("delay", level)
@@ -156,7 +185,7 @@ def test_an_alarm_says_its_indicator_where_it_is_not_that_of_the_numbers(qtbot, 
     stands = replace(TRIP, value=value, state=S.UNACKNOWLEDGED, active=True, last=0.061)
     health = replace(watched.health, state="receiving")
     watched.update(ReceivedMessages(health=health, alarms=AlarmReport((stands,))), age=0.0)
-    assert contents(shown(qtbot, TilesPanel, watched))["north"].alarm == f"■ TRIP: {said} 61 ms"
+    assert contents(shown(qtbot, TilesPanel, watched))["north"].severity.text == f"■ TRIP: {said} 61 ms"
 
 
 def test_a_history_without_word_of_alarms_has_none():

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gui.model.alarms import DEFAULT_LIMITS, DisplayLimit
+from gui.model.alarms import DisplayLimit
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.indicators import IndicatorsPanel
@@ -182,16 +182,17 @@ def test_all_actuators_lie_over_each_other_when_asked_for(qtbot, delays):
 
 def test_the_limits_are_lines_on_both_sides(qtbot, delays):
     panel, _ = shown(qtbot, delays[2])
-    assert sorted(line.value for line in panel.stack.rows[0].limits) == [-1.0, 1.0]
+    assert panel.stack.rows[0].limits == ()
     panel.set_limits({"delay": DisplayLimit("delay", warn=5.0, trip=12.0)})
     lines = {(line.word, line.value) for line in panel.stack.rows[0].limits}
-    assert lines == {("warn", 5.0), ("warn", -5.0), ("trip", 12.0), ("trip", -12.0)}
+    assert lines == {("display limit", value) for value in (5.0, -5.0, 12.0, -12.0)}
 
 
 def test_a_limit_of_the_ratio_lies_around_one(qtbot, watched):
     panel, _ = shown(qtbot, watched)
+    panel.set_limits({"ratio": DisplayLimit("ratio", 3.0)})
     lines = {(line.word, round(line.value, 9)) for line in panel.stack.rows[1].limits}
-    assert lines == {("warn", 1.03), ("warn", 0.97)}
+    assert lines == {("display limit", 1.03), ("display limit", 0.97)}
 
 
 def test_a_ratio_with_a_unit_has_no_limits(qtbot):
@@ -221,14 +222,3 @@ def test_nothing_to_show_is_said(qtbot):
 def test_limits_that_make_no_sense_are_refused(warn, trip):
     with pytest.raises(ValueError, match="delay"):
         DisplayLimit("delay", warn, trip)
-
-
-def test_the_usual_limits_are_where_the_words_change():
-    from gui.model.tracking_status import tracking_status
-
-    warn = DEFAULT_LIMITS["delay"].warn * 1e-3
-    assert tracking_status(0.99 * warn, 1.0, 0.0).words == "within limits"
-    assert tracking_status(1.01 * warn, 1.0, 0.0).words == "lags"
-    off = DEFAULT_LIMITS["ratio"].warn / 100.0
-    assert tracking_status(0.0, 1.0 + 0.99 * off, 0.0).words == "within limits"
-    assert tracking_status(0.0, 1.0 + 1.01 * off, 0.0).words == "undershoots"

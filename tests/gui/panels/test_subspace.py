@@ -80,12 +80,12 @@ def test_a_lag_is_told_in_degrees_milliseconds_and_words(panel):
     assert lines[1].split()[:2] == ["delay", "12.00"]
     assert lines[1].endswith(" ms")
     assert lines[2].split()[:2] == ["ratio", "1.100"]
-    assert lines[3:] == ["measured lags", "↺ counter-clockwise", "undershoots"]
+    assert lines[3:] == ["measured lags", "↺ counter-clockwise", "undershoot"]
 
 
 def test_a_lead_goes_the_other_way(panel):
     look(panel, tone_history(delay=-0.012, ratio=0.9))
-    assert panel.plot.annotation.splitlines()[3:] == ["measured leads", "↻ clockwise", "overshoots"]
+    assert panel.plot.annotation.splitlines()[3:] == ["measured leads", "↻ clockwise", "overshoot"]
 
 
 def test_the_way_that_is_told_is_the_way_it_goes(panel):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from gui.model.receiver import ReceivedMessages
+from gui.model.severity import NO_LIMITS
 from gui.wording.level import Level
 from monitor.messages.blocks import ResultBlock
 from tests.gui.panels.tile_rig import DELAY, RATE, RATIO, RECEIVING, VALUES, drawn, history_of, panel_of, read, tiles
@@ -16,9 +17,9 @@ def test_a_service_that_computes_some_measures_is_read_by_the_best_of_them(qtbot
     values = {"paei_delay": -0.004, "paei_ratio": 0.9, "paei_phase": 0.02, "xcorr_delay": 0.001}
     fdb = {name: value for name, value in VALUES.items() if name.startswith("fdb")}
     for computed, source, delay, words in (
-        ({**values, **fdb}, "FDB", "11.9 ms ± 0.1", "lags, under"),
-        (values, "PAEI", "-4.0 ms", "leads, over"),
-        ({"xcorr_delay": 0.004}, "correlation", "4.0 ms", "lags"),
+        ({**values, **fdb}, "FDB", "11.9 ms ± 0.1", "lag, undershoot"),
+        (values, "PAEI", "-4.0 ms", "lead, overshoot"),
+        ({"xcorr_delay": 0.004}, "correlation", "4.0 ms", "lag"),
     ):
         panel, _ = panel_of(qtbot, history_of(computed))
         content, numbers = read(panel, "north")
@@ -79,7 +80,7 @@ def test_a_contradiction_is_marked_while_it_lasts_and_is_no_alarm(qtbot):
         assert (mark in tile.accessibleDescription()) if mark else ("≠" not in tile.accessibleDescription())
         # the number and its verdict stay those of the headline, and nothing is over a limit
         assert numbers == before
-        assert (content.alarm, content.alarm_level, content.status.words) == ("", Level.NONE, "lags, under")
+        assert (content.severity, content.level, content.status.words) == (NO_LIMITS, Level.NONE, "lag, undershoot")
     # who looks back sees the mark of then
     view.pin(0.75)
     panel.refresh(history)

@@ -14,7 +14,8 @@ from PySide6.QtWidgets import QLabel, QScrollArea
 
 from gui.model.alarms import DisplayLimit
 from gui.model.history import History
-from gui.model.tracking_status import LARGE_PHASE_LAG, Status, tracking_status
+from gui.model.severity import NO_LIMITS
+from gui.model.tracking_status import Status, tracking_status
 from gui.panels.tile import LANDSCAPE_MIN_HEIGHT, LANDSCAPE_MIN_WIDTH, MIN_HEIGHT, MIN_WIDTH, fitted
 from gui.panels.tiles import columns_for, tile_size
 from gui.widgets.theme import DARK
@@ -28,8 +29,9 @@ def test_a_tile_says_delay_phase_and_ratio_with_their_units(qtbot):
     # the phase is of the dominant frequency, the others are of the whole band
     assert numbers == {"delay": "12.3 ms ± 0.4", "phase": "-8.6 ° at 2.1 Hz", "ratio": "108.2 % ± 0.3"}
     assert (content.source, content.origin) == ("broadband", ("broadband", "0.25 s window"))
-    assert content.status == Status("lags, under", "▲", Level.WARN)
-    assert content.remark == "undershoots"
+    # facts, in neutral ink: neither alarms nor limits are set
+    assert content.status == Status("lag, undershoot", "→", Level.NONE)
+    assert (content.severity, content.level) == (NO_LIMITS, Level.NONE)
     assert not content.time_label
 
 
@@ -60,7 +62,7 @@ def test_now_is_the_newest_row_and_a_pinned_instant_is_its_own(qtbot, watched, h
             assert shown["phase"] == pytest.approx(math.degrees(phase), abs=0.0501)
             assert shown["ratio"] == pytest.approx(100.0 * ratio, abs=0.0501)
             assert content.time_label == ("" if x is None else f"at {x:.2f} s")
-            assert content.status == tracking_status(delay, ratio, phase)
+            assert content.status == tracking_status(delay, ratio)
 
 
 def test_before_a_window_is_full_there_is_no_number(qtbot, watched):
@@ -77,7 +79,7 @@ def test_before_a_window_is_full_there_is_no_number(qtbot, watched):
 def test_what_means_nothing_is_no_value_once_the_window_is_full(qtbot):
     panel, _ = panel_of(qtbot, history_of(dict.fromkeys(VALUES, math.nan)))
     content, numbers = read(panel, "north")
-    assert content.status == Status("no value", "■", Level.NONE)
+    assert content.status == Status("no value", "○", Level.NONE)
     assert set(numbers.values()) == {"— ms", "— °", "— %"}
     assert not content.remark
 
@@ -123,29 +125,26 @@ def test_limits_warn_and_trip_up_and_down(qtbot):
     panel.set_limits({"delay": DisplayLimit("delay", 5.0, 12.0), "phase": DisplayLimit("phase", 8.0, 9.0)})
     panel.refresh(history)
     content, _ = read(panel, "north")
-    assert content.alarm == "■ over limit (trip): delay"
-    assert content.alarm_level is Level.BAD
+    assert content.severity.text == "◇ over display limit: delay, phase"
+    assert content.level is Level.BAD and not content.severity.active
     levels = {reading.label: reading.level for reading in content.values}
     assert levels == {"delay": Level.BAD, "phase": Level.WARN, "ratio": Level.NONE}
     panel.set_limits({"ratio": DisplayLimit("ratio", 8.0, 8.5)})
     panel.refresh(history)
-    assert read(panel, "north")[0].alarm == "▲ over limit (warn): ratio"
+    assert read(panel, "north")[0].severity.text == "◇ over display limit: ratio"
+    assert read(panel, "north")[0].level is Level.WARN
     panel.set_limits({"ratio": DisplayLimit("ratio", 8.3, 9.0)})
     panel.refresh(history)
-    assert read(panel, "north")[0].alarm == ""
+    assert read(panel, "north")[0].severity.text == "● within display limits"
+    assert read(panel, "north")[0].level is Level.GOOD
 
 
 def test_a_ratio_of_different_units_is_no_share(qtbot):
     panel, _ = panel_of(qtbot, history_of({**VALUES, "broadband_delay": 0.0}, unit="V/mm"))
     content, numbers = read(panel, "north")
     assert numbers["ratio"] == "1.082 V/mm ± 0.003"
-    assert content.status.words == "within limits"
+    assert content.status.words == "no lag"
     assert not content.remark
-
-
-def test_a_large_lag_is_grave():
-    assert tracking_status(0.02, 1.0, -1.01 * LARGE_PHASE_LAG).level is Level.BAD
-    assert tracking_status(0.02, 1.0, -0.99 * LARGE_PHASE_LAG).level is Level.WARN
 
 
 def test_a_judged_site_has_its_decision_and_reliabilities(qtbot, judged, judged_arrivals):
@@ -249,7 +248,7 @@ def letters(wide, high):
 
 
 @pytest.mark.parametrize("size", [(MIN_WIDTH, MIN_HEIGHT), (320, 180), (1900, 1000)])
-@pytest.mark.parametrize("text", ["north", "-1234.5", "no data from the service", "■ over limit (trip): delay"])
+@pytest.mark.parametrize("text", ["north", "-1234.5", "no data from the service", "◇ over display limit: delay"])
 def test_letters_shrink_until_the_text_has_room(qapp, size, text):
     for share in (0.44, 1.0):
         width = share * 0.9 * size[0]
@@ -286,7 +285,7 @@ def test_nothing_is_cut_off_a_tile(qtbot, size, state):
     tile = tiles(panel)[0]
     tile.resize(*size)
     words = drawn(tile)
-    told = ("▼ leads, under", "−1234", "−177.6", "■ over limit (trip): delay, phase, ratio")
+    told = ("← lead, undershoot", "−1234", "−177.6", "◇ over display limit: delay, phase, ratio")
     expected = {
         "receiving": (*told, "at 12.3 Hz", "1010.0", "0.25 s window"),
         "looked back": (*told, "at 10.40 s"),

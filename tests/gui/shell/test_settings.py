@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from PySide6.QtCore import QSettings
 
-from gui.model.alarms import DEFAULT_LIMITS
+from gui.model.alarms import DisplayLimit
 from gui.settings.storage import (
     DisplayLimitSettings,
     WindowSettings,
@@ -42,7 +42,7 @@ def test_what_is_kept_comes_back(store, tmp_path):
 
 def test_a_first_start_has_the_defaults_and_says_nothing(store):
     assert load_window_settings(store) == (WindowSettings(), "")
-    assert WindowSettings().limits.lines == DEFAULT_LIMITS
+    assert WindowSettings().limits.lines == {q: DisplayLimit(q) for q in ("delay", "phase", "ratio")}
 
 
 @pytest.mark.parametrize("junk", ["{", "[]", "null", "12", "\x00", "", "nonsense", "[" * 100_000])

@@ -59,7 +59,7 @@ def test_away_from_a_terminal_it_says_a_line_now_and_then():
     lines = console.file.getvalue().splitlines()
     assert len(lines) == 3
     for line in lines:
-        assert line.endswith("| north 12.0 ms, ratio 1.001 (lags)")
+        assert line.endswith("| north 12.0 ms, ratio 1.001 (lag)")
         assert line.startswith("receiving: ")
         assert "\x1b" not in line
 
@@ -73,7 +73,7 @@ def test_the_line_has_the_headline_and_what_contradicts_it():
     columns = tuple(Column(name, unit, "north") for name, (_, unit) in told.items())
     rig = Rig(0.0)
     dashboard, _ = watched(rig)
-    for fdb, said in ((0.020, "(lags, ≠ FDB)"), (0.0135, "(lags)")):
+    for fdb, said in ((0.020, "(lag, ≠ FDB)"), (0.0135, "(lag)")):
         row = [fdb, *(value for value, _ in list(told.values())[1:])]
         block = ResultBlock(ResultStream("rig", 1, 100.0, 1, columns), 0, 0.0, np.array([row]))
         rig.receive = lambda timeout, block=block: [block]

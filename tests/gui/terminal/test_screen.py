@@ -87,7 +87,7 @@ def test_every_line_has_room_and_what_matters_is_there(width):
     assert len(rows) == 3
     for row in rows:
         assert re.search(r" 12\.3( +0\.4)? 1\.111 ", row)
-        assert row.rstrip().endswith("lags, under")
+        assert row.rstrip().endswith("lag, undershoot")
         assert "…" not in row.replace("11.3…13.3", "")
     assert sum(line.startswith("─ events") for line in lines) == 1
     assert len(lines) <= 18
@@ -173,7 +173,7 @@ def test_without_the_broadband_delay_the_next_best_is_first():
     assert any(re.search(r"FDB +PAEI ", line) for line in lines)
     (row,) = [line for line in lines if line.startswith("north")]
     assert re.search(r"^north +12\.9 +0\.1 1\.113 +13\.1 ", row)
-    assert "≠" not in row and row.rstrip().endswith("lags, under")
+    assert "≠" not in row and row.rstrip().endswith("lag, undershoot")
 
 
 def late_at(*delays, coherence=0.9):
@@ -236,7 +236,7 @@ def test_those_that_do_not_fit_are_counted(height):
     names = [f"a{i}" for i in range(40)]
     lines = drawn(Screen(followed(names), HEALTH, 0.1, 0.0, EVENTS), 100, height)
     assert len(lines) <= height
-    shown = sum(line.startswith("a") and "lags" in line for line in lines)
+    shown = sum(line.startswith("a") and "lag, " in line for line in lines)
     assert any(f"{40 - shown} more" in line for line in lines)
 
 
@@ -258,7 +258,7 @@ def test_long_names_and_paths_give_way():
     assert "run.h5" in text
     assert "disk 5 s behind" in text
     assert "7 samples not recorded" in text
-    assert any(line.startswith("the-one-at-th") and line.rstrip().endswith("lags, under") for line in lines)
+    assert any(line.startswith("the-one-at-th") and line.rstrip().endswith("lag, undershoot") for line in lines)
 
 
 def test_nothing_that_a_rig_says_is_taken_for_markup():
@@ -296,7 +296,7 @@ def test_a_model_is_judged_between_actuators_and_events(width):
 
 def test_a_model_without_actuators_is_not_told_to_be_nothing():
     text = "\n".join(drawn(Screen(judged(0), HEALTH, 0.1, 0.0, EVENTS), 80, 24))
-    assert "no results yet" not in text and "verdict" not in text
+    assert "no results yet" not in text and "tracking" not in text
     assert "■ reject" in text
 
 
