@@ -11,6 +11,7 @@ from gui.panels.reliability import ReliabilityPanel
 from gui.panels.subspace import SubspacePanel
 from gui.panels.tiles import TilesPanel
 from gui.panels.transfer import TransferPanel
+from gui.panels.wall import WallPanel
 
 PANELS: tuple[type[Panel], ...] = (
     HistoriesPanel,
@@ -21,4 +22,5 @@ PANELS: tuple[type[Panel], ...] = (
     TransferPanel,
     HysteresisPanel,
     EventsPanel,
+    WallPanel,
 )

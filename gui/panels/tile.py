@@ -66,12 +66,6 @@ _FRAME = 3.0  # px, of a tile with an active alarm
 _HELP = "ratio = command / measured amplitude: > 100 %: undershoot; delay > 0: lag; ± one standard deviation"
 
 
-def font_size(width: float, height: float) -> tuple[float, bool]:
-    """Return the font size of the values of a tile, px, and whether its layout is landscape."""
-    portrait, landscape = (min(width / wide, height / high) for wide, high in (_PORTRAIT, _LANDSCAPE))
-    return (landscape, True) if landscape > portrait and width >= LANDSCAPE_MIN_WIDTH else (portrait, False)
-
-
 class Tile(QWidget):
     """Widget that draws a tile; the colour at the left edge repeats the words.
 
@@ -82,15 +76,26 @@ class Tile(QWidget):
 
     clicked = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget, *, selectable: bool = True) -> None:
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.theme = theme
         self.content = TileContent("", "", NO_VALUE, ())
-        self.selectable = selectable
         self.selected = self.focused = False
-        if selectable:
-            self.setCursor(Qt.CursorShape.PointingHandCursor)
-            self.setToolTip(_HELP)
+
+    @staticmethod
+    def font_size(width: float, height: float) -> float:
+        """Return the font size of the values of a tile of this size, px."""
+        return _layout(width, height)[0]
+
+    @staticmethod
+    def least_height(width: float) -> float:
+        """Return the minimum height of a tile of this width, px."""
+        return LANDSCAPE_MIN_HEIGHT if width >= LANDSCAPE_MIN_WIDTH else MIN_HEIGHT
+
+    @property
+    def selectable(self) -> bool:
+        """Whether the tile is that of an actuator, which can be selected."""
+        return not self.content.is_site
 
     def set_content(self, content: TileContent) -> None:
         """Show this content; equal content is not redrawn."""
@@ -99,7 +104,11 @@ class Tile(QWidget):
             self.setAccessibleName(content.name)
             self.setAccessibleDescription(content.text)
             if self.selectable:
+                self.setCursor(Qt.CursorShape.PointingHandCursor)
                 self.setToolTip("\n\n".join(filter(None, (_HELP, contradiction_reason(content.contradicting)))))
+            else:
+                self.unsetCursor()
+                self.setToolTip("")
             self.update()
 
     def set_outline(self, *, selected: bool, focused: bool) -> None:
@@ -124,7 +133,7 @@ class Tile(QWidget):
         """Draw the frame, then the lines of text."""
         with painting(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            size, landscape = font_size(self.width(), self.height())
+            size, landscape = _layout(self.width(), self.height())
             self._frame(painter, size)
             area = QRectF(self.rect()).adjusted(0.65 * size, 0.3 * size, -0.35 * size, -0.3 * size)
             if landscape:
@@ -153,12 +162,22 @@ class Tile(QWidget):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(QColor(level_colour(theme, content.level)), _FRAME))
             painter.drawRect(area.adjusted(2.0 + half, 2.0 + half, -2.0 - half, -2.0 - half))
+        self.draw_outline(painter)
+
+    def draw_outline(self, painter: QPainter) -> None:
+        """Draw the outline of the selected tile."""
         if self.selected:
             width = 4.0 if self.focused else 2.0
             inset = width / 2.0
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(QColor(theme.accent), width))
+            painter.setPen(QPen(QColor(self.theme.accent), width))
             painter.drawRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset))
+
+
+def _layout(width: float, height: float) -> tuple[float, bool]:
+    """Return the font size of the values of a tile, px, and whether its layout is landscape."""
+    portrait, landscape = (min(width / wide, height / high) for wide, high in (_PORTRAIT, _LANDSCAPE))
+    return (landscape, True) if landscape > portrait and width >= LANDSCAPE_MIN_WIDTH else (portrait, False)
 
 
 class _Lines:

@@ -46,6 +46,7 @@ class TileContent:
     time_label : instant of the values; empty for now.
     window : of the indicator, s; NaN for no window.
     contradicting : prefixes of the indicators that contradict the values.
+    is_site : of a validation site, not of an actuator.
     """
 
     name: str
@@ -57,6 +58,7 @@ class TileContent:
     time_label: str = ""
     window: float = math.nan
     contradicting: tuple[str, ...] = ()
+    is_site: bool = False
 
     @property
     def level(self) -> Level:
@@ -234,4 +236,4 @@ def site_content(history: History, site: str, at: PanelInstant) -> TileContent:
         decided = _DECISIONS.get(value("decision"), _UNDECIDED)
     else:
         decided = Status("no limits", "○", Level.NONE) if known else NO_VALUE
-    return TileContent(site, "model", decided, values, remark, time_label=at.label)
+    return TileContent(site, "model", decided, values, remark, time_label=at.label, is_site=True)

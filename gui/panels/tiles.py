@@ -1,9 +1,10 @@
-"""Tiles panel: large values of every actuator and site, laid out to fill it."""
+"""Tiles panel: values of every actuator and site in a grid that fills it."""
 
 from __future__ import annotations
 
 import math
 from math import ceil
+from typing import ClassVar
 
 from PySide6.QtCore import QRect, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent
@@ -12,8 +13,8 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QStackedLayout, QWidget
 from gui.model.alarms import DisplayLimits
 from gui.model.history import History
 from gui.panels.base import Panel, panel_instant
-from gui.panels.tile import LANDSCAPE_MIN_HEIGHT, LANDSCAPE_MIN_WIDTH, MIN_HEIGHT, MIN_WIDTH, Tile, font_size
-from gui.panels.tile_content import actuator_content, site_content
+from gui.panels.tile import MIN_WIDTH, Tile
+from gui.panels.tile_content import TileContent, actuator_content, site_content
 from gui.plots.view import View
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
@@ -21,27 +22,30 @@ from gui.widgets.theme import Theme
 _GAP = 4
 
 
-def columns_for(n_tiles: int, width: int, height: int) -> int:
+def columns_for(n_tiles: int, width: int, height: int, kind: type[Tile] = Tile) -> int:
     """Return the number of columns for which `n_tiles` are largest."""
     most = max(1, (width + _GAP) // (MIN_WIDTH + _GAP))
 
     def size(columns: int) -> float:
-        return font_size(*tile_size(n_tiles, columns, width, height))[0]
+        return kind.font_size(*tile_size(n_tiles, columns, width, height, kind))
 
     # max returns the first: fewer columns where sizes are equal
     return max(range(1, min(most, max(1, n_tiles)) + 1), key=size)
 
 
-def tile_size(n_tiles: int, columns: int, width: int, height: int) -> tuple[float, float]:
+def tile_size(n_tiles: int, columns: int, width: int, height: int, kind: type[Tile] = Tile) -> tuple[float, float]:
     """Return width and height of a tile; at the minimum height the grid is scrolled."""
     rows = max(1, ceil(n_tiles / columns))
     wide = (width - (columns - 1) * _GAP) / columns
-    least = LANDSCAPE_MIN_HEIGHT if wide >= LANDSCAPE_MIN_WIDTH else MIN_HEIGHT
-    return wide, max(float(least), (height - (rows - 1) * _GAP) / rows)
+    return wide, max(kind.least_height(wide), (height - (rows - 1) * _GAP) / rows)
 
 
 class TileGrid(QWidget):
     """Grid of tiles.
+
+    Parameters
+    ----------
+    kind : class of the tiles.
 
     Signals
     -------
@@ -50,21 +54,21 @@ class TileGrid(QWidget):
 
     selected = Signal(str)
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, kind: type[Tile] = Tile) -> None:
         super().__init__()
-        self._theme = theme
+        self._theme, self._kind = theme, kind
         self._columns = 1
         self._selected = ""
         self.tiles: list[Tile] = []
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("tiles of the actuators; the arrow keys select one")
 
-    def set_counts(self, actuators: int, sites: int) -> None:
-        """Create this many tiles, those of actuators first; only these can be selected."""
+    def set_count(self, n: int) -> None:
+        """Create this many tiles."""
         for tile in self.tiles:
             tile.hide()
             tile.deleteLater()
-        self.tiles = [Tile(self._theme, self, selectable=i < actuators) for i in range(actuators + sites)]
+        self.tiles = [self._kind(self._theme, self) for _ in range(n)]
         for tile in self.tiles:
             tile.clicked.connect(self.selected)
             tile.show()
@@ -72,8 +76,8 @@ class TileGrid(QWidget):
     def arrange(self, width: int, height: int) -> None:
         """Lay the tiles out in a viewport; the grid may be higher than it."""
         n = len(self.tiles)
-        self._columns = columns_for(n, width, height)
-        wide, high = tile_size(n, self._columns, width, height)
+        self._columns = columns_for(n, width, height, self._kind)
+        wide, high = tile_size(n, self._columns, width, height, self._kind)
         for place, tile in enumerate(self.tiles):
             row, column = divmod(place, self._columns)
             left, top = round(column * (wide + _GAP)), round(row * (high + _GAP))
@@ -146,13 +150,14 @@ class TilesPanel(Panel):
 
     key = "tiles"
     title = "Tiles"
+    tile: ClassVar[type[Tile]] = Tile
 
     def __init__(self, view: View, theme: Theme) -> None:
         super().__init__(view, theme)
         self._limits: DisplayLimits = {}
         self._shown = self._newest = math.nan
         self._previous: object = None
-        self._grid = TileGrid(theme)
+        self._grid = TileGrid(theme, self.tile)
         self._grid.selected.connect(self._on_selected)
         self._scroll = QScrollArea()
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
@@ -175,7 +180,7 @@ class TilesPanel(Panel):
         """Create a tile for each actuator and site."""
         results = history.results
         actuators, sites = ((), ()) if results is None else (results.actuators, results.sites)
-        self._grid.set_counts(len(actuators), len(sites))
+        self._grid.set_count(len(actuators) + len(sites))
         self._stack.setCurrentIndex(1 if self._grid.tiles else 0)
         self._previous = None
         self.refresh(history)
@@ -199,8 +204,13 @@ class TilesPanel(Panel):
             *(actuator_content(history, name, at, self._limits, self.window_seconds) for name in results.actuators),
             *(site_content(history, name, at) for name in results.sites),
         ]
-        for tile, content in zip(self._grid.tiles, contents, strict=False):
+        for tile, content in zip(self._grid.tiles, self.ordered(contents), strict=False):
             tile.set_content(content)
+        self._grid.select(view.actuator)
+
+    def ordered(self, contents: list[TileContent]) -> list[TileContent]:
+        """Return the contents in the order in which they are shown."""
+        return contents
 
     def apply_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""

@@ -33,6 +33,7 @@ class View(QObject):
         self.cursor: float | None = None
         self.pinned: float | None = None
         self.actuator = ""
+        self._stays_live = False
         self._begin, self._end = 0.0, 0.0
 
     @property
@@ -80,9 +81,17 @@ class View(QObject):
         self.pin(None)
         self.follow()
 
+    def stay_live(self, on: bool) -> None:
+        """With `on`, follow the newest sample whatever is done with mouse and keys."""
+        self._stays_live = on
+        if on:
+            self.live()
+
     def pause(self) -> None:
         """Freeze the display; acquisition continues."""
-        if self.following:
+        if self._stays_live:
+            self.follow()
+        elif self.following:
             # the empty space at the right would fill while the view is paused
             self.following, self.right = False, min(self.right, self._end)
             self.range_changed.emit()
@@ -98,7 +107,7 @@ class View(QObject):
     def set_right(self, right: float) -> None:
         """Move the right edge; at the newest sample or beyond, follow."""
         earliest = min(self._end, self._begin + self.span)
-        self.following = right >= self._end
+        self.following = self._stays_live or right >= self._end
         self.right = self.newest if self.following else max(right, earliest)
         self.range_changed.emit()
 
@@ -136,7 +145,7 @@ class View(QObject):
 
     def pin(self, x: float | None) -> None:
         """Pin the cursor at `x`, or unpin it with None; pinning pauses the view."""
-        self.pinned = x
+        self.pinned = None if self._stays_live else x
         if x is not None:
             self.pause()
         self.cursor_changed.emit()

@@ -1,4 +1,4 @@
-"""Alarm banner: how many alarms are active, and the one with the highest priority."""
+"""Alarm banner: overall state: active alarms and the one with the highest priority, else the state of the service."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.model.alarms import AlarmSummary
 from gui.model.history import History
+from gui.model.service_state import ServiceState
 from gui.widgets.labels import plain_tip
 from gui.widgets.painting import painting
 from gui.widgets.theme import Theme, level_colour
@@ -41,6 +42,7 @@ class AlarmBanner(QWidget):
         self._large = False
         self._inverted = False
         self._stale = ""
+        self._state: ServiceState | None = None  # unless values are current
         self._has_alarms = False
         self.blinks = True
         self.summary = AlarmSummary()
@@ -64,9 +66,9 @@ class AlarmBanner(QWidget):
         state, summary = history.state, history.summary
         stale = state.words if state.key in ("silent", "connecting") else ""
         inverted = self.blinks and summary.unacknowledged > 0 and not stale and now % (2.0 * BLINK) >= BLINK
-        shown = summary, stale, inverted, bool(history.alarms)
-        if shown != (self.summary, self._stale, self._inverted, self._has_alarms):
-            self.summary, self._stale, self._inverted, self._has_alarms = shown
+        shown = summary, stale, None if state.current else state, inverted, bool(history.alarms)
+        if shown != (self.summary, self._stale, self._state, self._inverted, self._has_alarms):
+            self.summary, self._stale, self._state, self._inverted, self._has_alarms = shown
             self.setToolTip(plain_tip(f"{self.text}\n{_HELP}"))
             self.setAccessibleDescription(self.text)
             self.update()
@@ -100,7 +102,7 @@ class AlarmBanner(QWidget):
         """Draw the counts in bold, and the first alarm beside them."""
         with painting(self) as painter:
             theme = self._theme
-            level = level_colour(theme, self.summary.level)
+            level = level_colour(theme, self._level)
             background, colour = (level, theme.base) if self.filled else (theme.window, level)
             if self._stale:
                 background, colour = theme.invalid, theme.text
@@ -115,24 +117,37 @@ class AlarmBanner(QWidget):
             self._write(painter, area, self._details, colour, bold=False)
 
     @property
+    def _level(self) -> Level:
+        """Level of the overall state."""
+        if self.summary.any_active:
+            return self.summary.level
+        if self._state is not None:
+            return self._state.level
+        return Level.GOOD if self._has_alarms else Level.NONE
+
+    @property
     def _counts(self) -> str:
         if self.summary.any_active:
             return self.summary.words
-        if not self._has_alarms:
-            return "○ this service has no alarms"
-        return "○ alarms unknown" if self._stale else "● no active alarms"
+        if self._state is not None:
+            return f"{self._state.shape} {self._state.words}"
+        return "● no active alarms" if self._has_alarms else "○ this service has no alarms"
 
     @property
     def _details(self) -> str:
         summary, first = self.summary, self.summary.first
-        parts = [f"{self._stale}; last known:" if self._stale and first else self._stale]
+        words = "" if self._state is None else self._state.words
         if first is not None:
-            parts += [alarm_line(first), state_text(first)]
-        elif self._has_alarms and not self._stale:
-            parts.append(f"{summary.configured} configured")
+            last_known = f"{words}; last known: " if self._stale else ""
+            parts = [f"{last_known}{alarm_line(first)}", state_text(first), "" if self._stale else words]
+        elif self._stale:
+            parts = ["alarms unknown"]
+        else:
+            parts = ["no active alarms" if words and self._has_alarms else ""]
+            parts += [f"{summary.configured} configured" if self._has_alarms else ""]
         if summary.shelved:
             parts.append(f"{summary.shelved} shelved")
-        return ", ".join(filter(None, parts)).replace("known:,", "known:")
+        return ", ".join(filter(None, parts))
 
     def _font(self, *, bold: bool) -> QFont:
         font = QFont(self.font())
@@ -147,6 +162,6 @@ class AlarmBanner(QWidget):
         metrics = QFontMetricsF(font)
         shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(0.0, area.width()))
         painter.setFont(font)
-        painter.setPen(QColor(self._theme.muted if self.summary.level is Level.NONE else colour))
+        painter.setPen(QColor(colour))
         painter.drawText(area, _LEFT, shown)
         return metrics.horizontalAdvance(shown)

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication
 
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
+from gui.panels.wall import WallPanel
 from gui.plots.view import View
 from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.playback import PlaySimulation
@@ -129,11 +130,18 @@ class Program(QObject):
         sessions.changed.connect(self._show_session)
         self.sources.opener.progress.connect(self._show_progress)
         self.operator.changed.connect(self._show_session)
-        self.operator.changed.connect(window.alarm_banner.set_large)
+        for set_mode in (window.health_strip.show_operator_mode, self.view.stay_live, self._scale_banner):
+            self.operator.changed.connect(set_mode)
+        window.dock_area.docks[WallPanel.key].visibilityChanged.connect(self._scale_banner)
         window.ticked.connect(self._update_session)
         window.dock_area.panel(HistoriesPanel).detail = window.detail
         window.closing.connect(self._save)
         self.preferences.themes.changed.connect(partial(setattr, self.sources.opener, "theme"))
+
+    def _scale_banner(self) -> None:
+        """Enlarge the alarm banner where it is to be read from a distance."""
+        wall = self.window.dock_area.docks[WallPanel.key].isVisible()
+        self.window.alarm_banner.set_large(self.operator.on or wall)
 
     def _connect(self, url: str) -> None:
         self.connection.open(url, self.sources.keys)

@@ -13,6 +13,13 @@ from gui.widgets.theme import Theme, level_colour
 from gui.wording.level import Level
 
 _MARGIN, _GAP, _PADDING = 8, 12, 3
+_OPERATOR_MODE = HealthItem(
+    "mode",
+    "operator mode: read-only, F11 or Esc leaves it",
+    "operator mode: live and read-only; F11 or Esc leaves it",
+    rank=1,
+    brief="F11 leaves operator mode",
+)
 
 
 class HealthStrip(QWidget):
@@ -22,6 +29,7 @@ class HealthStrip(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._items: tuple[HealthItem, ...] = ()
+        self._in_operator_mode = False
         self._labels: dict[str, QLabel] = {}
         self._font = QFont(self.font())
         self._font.setFeature(QFont.Tag("tnum"), 1)
@@ -45,6 +53,11 @@ class HealthStrip(QWidget):
         text = f"○ {waiting_for or 'not connected'}"
         self._show((HealthItem("state", text, text, Level.WARN if waiting_for else Level.NONE, 0),))
 
+    def show_operator_mode(self, on: bool) -> None:
+        """Show, after the other items, how the operator mode is left."""
+        self._in_operator_mode = on
+        self._show(self._items[:-1] if not on and _OPERATOR_MODE in self._items else self._items)
+
     def apply_theme(self, theme: Theme) -> None:
         """Apply a theme."""
         self._theme = theme
@@ -64,6 +77,8 @@ class HealthStrip(QWidget):
         self._update_layout()
 
     def _show(self, items: tuple[HealthItem, ...]) -> None:
+        if self._in_operator_mode and _OPERATOR_MODE not in items:
+            items = (*items, _OPERATOR_MODE)
         if items != self._items:
             self._items = items
             self._update_layout()

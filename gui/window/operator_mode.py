@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow, QToolBar, QWidget
+from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QToolBar, QWidget
 
-from gui.widgets.labels import PlainLabel
 from gui.window.actions import Actions
-
-_HINT = "Operator mode: read-only. Press F11 or Esc to leave."
-_HINT_MS = 5000
 
 
 class OperatorMode(QObject):
@@ -46,18 +42,6 @@ class OperatorMode(QObject):
         self._features: dict[QDockWidget, QDockWidget.DockWidgetFeature] = {}
         self._before = self._state()
         self.on = False
-        self.hint = PlainLabel(_HINT, window)
-        self.hint.setObjectName("operator-hint")
-        self.hint.setFrameShape(QLabel.Shape.Box)
-        self.hint.setAutoFillBackground(True)
-        self.hint.setMargin(10)
-        # a click goes to the widget below it
-        self.hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.hint.hide()
-        self._hint_timer = QTimer(self)
-        self._hint_timer.setSingleShot(True)
-        self._hint_timer.setInterval(_HINT_MS)
-        self._hint_timer.timeout.connect(self.hint.hide)
         actions["window.operator"].toggled.connect(self.set)
 
     def set(self, on: bool) -> None:
@@ -85,7 +69,6 @@ class OperatorMode(QObject):
         window.installEventFilter(self)
         self._actions.lock(True)
         window.setWindowState(window.windowState() | Qt.WindowState.WindowFullScreen)
-        self._show_hint()
 
     def _state(self) -> tuple[Qt.WindowState, QByteArray, Qt.ContextMenuPolicy, QRect]:
         window = self._window
@@ -94,8 +77,6 @@ class OperatorMode(QObject):
     def _leave(self) -> None:
         window = self._window
         state, arrangement, policy, geometry = self._before
-        self._hint_timer.stop()
-        self.hint.hide()
         window.removeEventFilter(self)
         for dock, features in self._features.items():
             dock.removeEventFilter(self)
@@ -120,16 +101,4 @@ class OperatorMode(QObject):
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
             self.set(False)
             return True
-        if isinstance(event, QResizeEvent) and watched is self._window and not self.hint.isHidden():
-            self._place_hint()
         return super().eventFilter(watched, event)
-
-    def _show_hint(self) -> None:
-        self.hint.adjustSize()
-        self._place_hint()
-        self.hint.show()
-        self.hint.raise_()
-        self._hint_timer.start()
-
-    def _place_hint(self) -> None:
-        self.hint.move((self._window.width() - self.hint.width()) // 2, 24)

@@ -163,6 +163,7 @@ BUILT_IN: Mapping[str, LayoutPart] = {
     "Reliability": row((column(("reliability", 3), ("histories", 2)), 3), (column(("tiles", 1), ("events", 1)), 1)),
     "Replay": row((_CURVES, 3), (column(("subspace", 2), (Tabs(("events", "transfer", "hysteresis")), 2)), 2)),
     "Everything": everything(PANELS),
+    "Wall": "wall",
 }
 """The built-in layouts."""
 

@@ -14,6 +14,7 @@ from gui.panels.events import EventsPanel
 from gui.panels.indicators import IndicatorsPanel
 from gui.panels.over_time import TimePanel
 from gui.panels.tiles import TilesPanel
+from gui.panels.wall import WallPanel
 from gui.settings.dialog import SettingsDialog
 from gui.settings.storage import (
     WindowSettings,
@@ -106,7 +107,8 @@ class SettingsController(QObject):
         window, settings = self._window, self.settings
         lines = settings.limits.lines
         window.dock_area.panel(IndicatorsPanel).set_limits(lines)
-        window.dock_area.panel(TilesPanel).set_limits(lines)
+        for tiles in (TilesPanel, WallPanel):
+            window.dock_area.panel(tiles).set_limits(lines)
         for panel in window.dock_area.panels.values():
             if isinstance(panel, TimePanel):
                 panel.stack.set_smooth(settings.antialias_when_paused)

@@ -146,7 +146,7 @@ def test_layouts_are_saved_reset_and_restored_at_the_next_start(begin):
     found = {key: again.window.dock_area.docks[key].geometry().getRect() for key in tracking}
     for key, place in places.items():
         assert found[key] == pytest.approx(place, abs=40), key
-    again.key("Ctrl+6")
+    again.key("Ctrl+7")
     assert again.program.layouts.layouts.current == "my own"
     assert shown(again) == {"tiles", "events", "histories"}
     again.key("Ctrl+K")
@@ -194,14 +194,45 @@ def test_the_operator_changes_nothing(fed, hybrid_arrivals, tmp_path):
     hands.ticks(3)
     assert hands.notices == []
     assert hands.program.sources.opener.processes == ()
-    hands.key("Space")
-    assert not hands.view.following
     assert not hands.window.view_bar.isVisible()
+    # the strip says how to leave, and nothing lies over the panels
+    assert any("F11" in text for text in hands.window.health_strip.texts)
     hands.key("F11")
     assert not hands.window.isFullScreen()
     assert hands.window.view_bar.isVisible()
+    assert not any("F11" in text for text in hands.window.health_strip.texts)
     assert actions["note.add"].isEnabled()
     assert not actions["replay.play"].isEnabled()
+
+
+def test_operator_mode_goes_live_and_stays_live(fed, hybrid_arrivals):
+    hands = fed()
+    hands.played.say(*hybrid_arrivals[:60])
+    hands.until(lambda: hands.history.end_x > 2.0)
+    hands.key("Space")
+    hands.view.pin(1.0)
+    assert not hands.view.following
+    hands.key("F11")
+    assert hands.view.following and hands.view.pinned is None
+    stack = hands.window.dock_area.panels["histories"].stack
+    middle = stack.viewport().rect().center()
+    for act in (
+        lambda: hands.key("Space"),
+        lambda: hands.key("Left"),
+        lambda: hands.drag(stack.viewport(), 120),
+        lambda: hands.click(stack.viewport(), middle),
+        lambda: hands.view.zoom(0.5, 1.0),
+    ):
+        act()
+        assert hands.view.following and hands.view.pinned is None
+        assert not hands.program.actions["view.pause"].isChecked()
+    hands.view.set_span(1.0)
+    before = hands.view.right
+    hands.played.say(*hybrid_arrivals[60:120])
+    hands.until(lambda: hands.view.right > before)
+    hands.key("F11")
+    hands.program.actions["view.pause"].trigger()
+    assert not hands.view.following
 
 
 def test_controls_that_come_later_are_hidden_from_the_operator_too(begin, warm_kernels):

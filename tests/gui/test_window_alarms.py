@@ -208,5 +208,5 @@ def test_another_service_begins_without_the_alarms_of_the_last(live):
     live.program.connection.reset()
     assert live.history.alarms is None
     live.ticks()
-    assert live.window.alarm_banner.text.startswith("○ this service has no alarms")
+    assert live.window.alarm_banner.text.startswith("○ connecting   alarms unknown")
     assert live.window.dock_area.panel(EventsPanel).alarms.isHidden()

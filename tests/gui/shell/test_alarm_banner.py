@@ -85,7 +85,26 @@ def test_what_nobody_has_heard_for_long_is_grey_and_says_so(banner):
     assert "no data from the service; last known: north delay (FDB) 61 ms" in banner.text
     assert ground(banner) == LIGHT.invalid
     banner.show_alarms(history_of(WARN, silence=30.0), 0.0)
-    assert banner.text == "○ alarms unknown   no data from the service"
+    assert banner.text == "▲ no data from the service   alarms unknown"
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        ("waiting", "○ waiting for the rig   no active alarms, 1 configured"),
+        ("stale", "▲ stale   no active alarms, 1 configured"),
+        ("ended", "■ ended   no active alarms, 1 configured"),
+    ],
+)
+def test_a_stream_that_is_not_current_is_not_normal(banner, state, text):
+    history = History()
+    history.update(ReceivedMessages(health=replace(HEARD, state=state), alarms=AlarmReport((WARN,))), age=0.1)
+    banner.show_alarms(history, 0.0)
+    assert banner.text == text
+    # an active alarm comes first
+    history.update(ReceivedMessages(health=replace(HEARD, state=state), alarms=AlarmReport(STANDING)), age=0.1)
+    banner.show_alarms(history, 0.0)
+    assert banner.text.startswith("■ TRIP 1 · ▲ WARN 1   north delay (FDB) 61 ms")
 
 
 def test_its_height_depends_on_the_mode_alone(banner):

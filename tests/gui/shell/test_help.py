@@ -94,7 +94,7 @@ def plot(qtbot):
 def tiles(qtbot):
     tiles = TileGrid(LIGHT)
     qtbot.addWidget(tiles)
-    tiles.set_counts(4, 0)
+    tiles.set_count(4)
     return tiles
 
 

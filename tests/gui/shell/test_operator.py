@@ -120,17 +120,6 @@ def test_escape_in_a_text_field_leaves_too_and_outside_the_mode_does_nothing(win
     assert not mode.on
 
 
-def test_the_hint_says_how_to_leave_and_goes_by_itself(window, mode):
-    mode.set(True)
-    assert mode.hint.isVisible()
-    assert "F11 or Esc" in mode.hint.text()
-    assert mode._hint_timer.isActive()
-    mode._hint_timer.timeout.emit()
-    assert not mode.hint.isVisible()
-    mode.set(False)
-    assert not mode._hint_timer.isActive()
-
-
 def test_entering_twice_is_entering_once(window, mode):
     before = _seen(window)
     told = []
