@@ -132,8 +132,13 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals)
             stack.callback(disk.close)
         log("loading kernels; the first time they are compiled, which takes a minute or two ...")
         filtered = settings.indicators.bandpass is not None
-        with compilation_progress(log) as progress:
-            warm_up(settings.indicators.measures, bandpass=filtered, reliability=plan is not None, progress=progress)
+        try:
+            with stop.interrupting(), compilation_progress(log, stop.check) as progress:
+                warm_up(
+                    settings.indicators.measures, bandpass=filtered, reliability=plan is not None, progress=progress
+                )
+        except KeyboardInterrupt:
+            return 0
         alarms, alarm_file = restore_alarms(settings)
         if alarm_file is not None:
             stack.callback(alarm_file.close)

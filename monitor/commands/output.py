@@ -39,7 +39,9 @@ _LINE_INTERVAL = 5.0  # s
 
 
 @contextmanager
-def compilation_progress(log: Callable[[str], None]) -> Iterator[Callable[[int, int, str], None]]:
+def compilation_progress(
+    log: Callable[[str], None], check: Callable[[], None] = lambda: None
+) -> Iterator[Callable[[int, int, str], None]]:
     """Show the progress of kernel compilation: a bar on a terminal, otherwise a line every 5 s.
 
     Yields a callback with the number of compiled kernels, their total, and the name of the latest. Kernels that are
@@ -48,12 +50,14 @@ def compilation_progress(log: Callable[[str], None]) -> Iterator[Callable[[int, 
     Parameters
     ----------
     log : prints a line.
+    check : called after every kernel; may raise to stop.
     """
     with progress_bars() as show:
         last_line = time.monotonic()
 
         def update(done: int, total: int, name: str) -> None:
             nonlocal last_line
+            check()
             if not name:
                 return
             show("compiling kernels", done, total)

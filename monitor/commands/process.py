@@ -79,6 +79,17 @@ class StopSignals:
         finally:
             self._interrupts = False
 
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Delay the `KeyboardInterrupt` of `interrupting` to the end of this context, where sockets are opened."""
+        before, self._interrupts = self._interrupts, False
+        try:
+            yield
+        finally:
+            self._interrupts = before
+        if before:
+            self.check()
+
 
 def exit_immediately(code: int) -> NoReturn:
     """End the process although a thread hangs in a system call, for which the interpreter would wait."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from monitor.config import MEASURES, IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.indicators.base import LARGEST_WINDOW
+from monitor.kernel import report_compilation
 from monitor.messages.blocks import Column, TransferBlock
 from replay import Progress, silent
 from replay.assessment.results import Assessment, Series
@@ -97,7 +99,8 @@ def assess(
             f"the record holds only {windows:.1f} windows of {settings.window:.4g} s: mean, 5 % and 95 % are of "
             "overlapping windows and underestimate the scatter"
         )
-    series, transfer = _follow(recording, _for_a_record(settings, recording), progress)
+    with report_compilation(partial(_show_compilation, progress)):
+        series, transfer = _follow(recording, _for_a_record(settings, recording), progress)
     signals = read_signals(recording)
     time = _record_time(series.time, float(signals.time[0]))
     pairs = tuple(
@@ -116,6 +119,11 @@ def assess(
         notes.append("hsem needs a force: name its column with --force")
     warnings = find_warnings(recording, settings, pairs, signals)
     return Assessment(stream, settings, recording.n_samples, pairs, series, transfer, warnings, tuple(notes))
+
+
+def _show_compilation(progress: Progress, done: int, total: int, name: str) -> None:
+    if name:
+        progress("compiling kernels", done, total)
 
 
 def _record_time(time: NDArray[np.float64], start: float) -> NDArray[np.float64]:
@@ -147,9 +155,9 @@ def _follow(
     transfer: TransferBlock | None = None
     monitor, done = Monitor(settings), 0
     for block in recording.blocks(_BLOCK):
+        update = monitor.update(block)
         done += len(block)
         progress("samples", done, recording.n_samples)
-        update = monitor.update(block)
         results, transfer = update.results, update.transfer or transfer
         if results is not None:
             columns = results.stream.columns

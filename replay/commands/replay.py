@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         with ExitStack() as stack:
             with stop.interrupting():
-                source, publisher, requests, ready = _set_up(arguments, stack)
+                source, publisher, requests, ready = _set_up(arguments, stack, stop)
                 if requests is None:
                     _log(ready)
                     _send_all(source, publisher, arguments.no_wait, stop)
@@ -105,13 +105,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _set_up(
-    arguments: argparse.Namespace, stack: ExitStack
+    arguments: argparse.Namespace, stack: ExitStack, stop: StopSignals
 ) -> tuple[ControlledSource, SignalPublisher, ZmqRequestServer | None, str]:
     """Return what plays, and the line to print when it is ready."""
     from monitor.transport.zeromq.key_files import keys_of
+    from monitor.transport.zeromq.request_server import ZmqRequestServer
     from monitor.transport.zeromq.signals import SignalPublisher
     from replay.faults import parse_faults
-    from replay.playback.controlled_source import ControlledSource
+    from replay.playback.controlled_source import REQUEST_RATE, ControlledSource
     from replay.playback.players import RecordingPlayer
 
     if arguments.bind and arguments.connect:
@@ -134,32 +135,31 @@ def _set_up(
         player.pause()
     source = ControlledSource(player, arguments.faults, arguments.seed)
     stack.callback(source.close)
-    guard = stack.enter_context(open_guard("" if arguments.connect else arguments.keys or "", log=_log))
-    publisher = SignalPublisher(
-        "" if arguments.connect else arguments.bind or SIGNALS,
-        connect=arguments.connect or "",
-        reliable=True,
-        # a seek cannot withdraw queued messages
-        queue_seconds=_SHORT_QUEUE if arguments.control else _QUEUE,
-        insecure=arguments.insecure,
-        security=keys_of(arguments.keys or "") if arguments.connect else guard.keys,
-        context=guard.context,
-    )
-    # stopped by a signal, it does not wait for slow subscribers
-    stack.callback(publisher.close, 0.0)
-    requests = None
-    if arguments.control:
-        from monitor.transport.zeromq.request_server import ZmqRequestServer
-        from replay.playback.controlled_source import REQUEST_RATE
-
-        requests = ZmqRequestServer(
-            arguments.requests or "tcp://127.0.0.1:*",
+    # a half-opened socket would keep its context, and the program, from ending
+    with stop.deferred():
+        guard = stack.enter_context(open_guard("" if arguments.connect else arguments.keys or "", log=_log))
+        publisher = SignalPublisher(
+            "" if arguments.connect else arguments.bind or SIGNALS,
+            connect=arguments.connect or "",
+            reliable=True,
+            # a seek cannot withdraw queued messages
+            queue_seconds=_SHORT_QUEUE if arguments.control else _QUEUE,
             insecure=arguments.insecure,
-            security=guard.keys,
+            security=keys_of(arguments.keys or "") if arguments.connect else guard.keys,
             context=guard.context,
-            rate=REQUEST_RATE,
         )
-        stack.callback(requests.close)
+        # stopped by a signal, it does not wait for slow subscribers
+        stack.callback(publisher.close, 0.0)
+        requests = None
+        if arguments.control:
+            requests = ZmqRequestServer(
+                arguments.requests or "tcp://127.0.0.1:*",
+                insecure=arguments.insecure,
+                security=guard.keys,
+                context=guard.context,
+                rate=REQUEST_RATE,
+            )
+            stack.callback(requests.close)
     control = "" if requests is None else f"; requests at {requests.endpoint}"
     ready = f"{arguments.source}: {_summary(recording)}; publishing on {publisher.endpoint}{control}"
     return source, publisher, requests, ready

@@ -29,7 +29,10 @@ _SUFFIXES = words(
 )
 _UNITS = _SUFFIXES | words("m in g mm/s m/s mm/s2 m/s2 mm/s^2 m/s^2 in/s % - 1 µm °C")
 _BRACKETS = re.compile(r"^(?P<name>.*?)\s*[\[(](?P<unit>[^\[\]()]*)[\])]$")
-_TIME_NAMES = words("time t timestamp elapsed elapsedtime testtime runtime simtime simulationtime zeit seconds sec")
+_TIME_NAMES = words(
+    "time t timestamp elapsed elapsedtime testtime runtime runningtime totaltime simtime "
+    "simulationtime zeit seconds sec"
+)
 _MAX_NAME = 120  # what a message can carry, less a little
 
 

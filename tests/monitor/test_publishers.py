@@ -11,6 +11,9 @@ import zmq
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import Health, StreamCounts
 from monitor.transport.base import Sink
+from monitor.transport.zeromq import endpoint
+from monitor.transport.zeromq.request_client import RequestClient
+from monitor.transport.zeromq.request_server import ZmqRequestServer
 from monitor.transport.zeromq.results import ResultPublisher, ResultSubscriber
 from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 from monitor.wire import native as wire
@@ -290,3 +293,52 @@ def test_heartbeats_that_find_no_room_do_not_wait_and_cost_no_sample(counting):
     assert {block.index for block in received if not len(block)} == {10}
     source.close()
     publisher.close()
+
+
+def within_10_s(function) -> list[BaseException]:
+    """Call a function in a thread, which a context that waits for its sockets would block, and return its error."""
+    errors: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            function()
+        except BaseException as problem:  # noqa: BLE001 - returned
+            errors.append(problem)
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    thread.join(10.0)
+    assert not thread.is_alive()
+    return errors
+
+
+@pytest.mark.parametrize("place", [f"{endpoint.__name__}.SocketMonitor.__init__", f"{endpoint.__name__}.attach"])
+@pytest.mark.parametrize("kind", [SignalPublisher, SignalSubscriber, RequestClient, ZmqRequestServer])
+def test_ctrl_c_while_sockets_are_opened_does_not_block_the_end(monkeypatch, kind, place):
+    opened = []
+
+    def interrupted(*_details, **_options):
+        # held as by the traceback of an interrupted constructor
+        opened.append(contexts[-1].socket(zmq.PAIR))
+        raise KeyboardInterrupt
+
+    contexts = []
+    create = zmq.Context
+
+    def context(*details, **options):
+        contexts.append(create(*details, **options))
+        return contexts[-1]
+
+    monkeypatch.setattr(zmq, "Context", context)
+    monkeypatch.setattr(place, interrupted)
+    url = "tcp://127.0.0.1:5999"
+    opening = {
+        SignalPublisher: lambda: SignalPublisher("", connect=url),
+        SignalSubscriber: lambda: SignalSubscriber([url]),
+        RequestClient: lambda: RequestClient(url),
+        ZmqRequestServer: lambda: ZmqRequestServer(LOOPBACK),
+    }[kind]
+    if "SocketMonitor" in place and kind in (RequestClient, ZmqRequestServer):
+        pytest.skip("has no monitor")
+    assert [type(each) for each in within_10_s(opening)] == [KeyboardInterrupt]
+    assert all(each.closed for each in [*opened, *contexts])

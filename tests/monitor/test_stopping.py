@@ -50,6 +50,18 @@ def test_one_that_something_swallowed_is_told_again(stop):
             stop.check()
 
 
+def test_one_during_a_deferral_is_raised_at_its_end(stop):
+    opened = []
+    with pytest.raises(KeyboardInterrupt), stop.interrupting():
+        with stop.deferred():
+            signal.raise_signal(signal.SIGINT)
+            opened.append(1)
+        pytest.fail("went on")
+    assert opened
+    with stop.deferred():
+        pass  # outside `interrupting` nothing is raised
+
+
 LATE = """
 import os, signal, sys
 from monitor.commands.process import StopSignals

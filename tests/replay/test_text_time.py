@@ -39,7 +39,8 @@ def test_rounding_of_half_a_step_or_less_changes_no_sample_number(
 
 
 @pytest.mark.parametrize(
-    ("header", "scale"), [("time", 1), ("Time (ms)", 1e3), ("t_us", 1e6), ("Time [min]", 1 / 60)]
+    ("header", "scale"),
+    [("time", 1), ("Running Time (s)", 1), ("Time (ms)", 1e3), ("t_us", 1e6), ("Time [min]", 1 / 60)],
 )
 def test_the_unit_of_time_is_honoured(tmp_path: Path, header: str, scale: float) -> None:
     times = [f"{(3 + k / 200) * scale:.12g}" for k in range(50)]

@@ -127,7 +127,7 @@ class PublisherSocket:
             self._open()
         except BaseException:
             if self._own_context:
-                self._context.term()
+                self._context.destroy(linger=0)
             raise
 
     def _open(self) -> None:
@@ -241,4 +241,4 @@ class PublisherSocket:
         self._closed = True
         self._close_socket(linger)
         if self._own_context:
-            self._context.term()
+            self._context.destroy(linger=0)

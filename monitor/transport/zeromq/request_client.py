@@ -117,7 +117,7 @@ class RequestClient:
     def close(self, linger: float = 0.0) -> None:
         """Close; requests not sent within `linger` s are discarded. A second call does nothing."""
         self._socket.close(linger=int(1000 * linger))
-        self._context.term()
+        self._context.destroy(linger=0)
 
 
 def requests_url(requests: str, results: str) -> str:

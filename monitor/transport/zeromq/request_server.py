@@ -185,4 +185,4 @@ class ZmqRequestServer:
         self._inner.close()
         self._socket.close(linger=int(1000 * _LINGER))
         if self._own_context:
-            self._context.term()
+            self._context.destroy(linger=0)

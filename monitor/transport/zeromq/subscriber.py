@@ -308,7 +308,7 @@ class Subscriber(Generic[Item]):
             socket.close()
         self._sockets.clear()
         if self._own_context:
-            self._context.term()
+            self._context.destroy(linger=0)
 
 
 def _size(frames: Frames) -> int:
