@@ -91,6 +91,32 @@ class StopSignals:
             self.check()
 
 
+_RETRY_INTERVAL = 0.05  # s
+
+
+@contextmanager
+def retrying_interrupts() -> Iterator[None]:
+    """Raise a `KeyboardInterrupt` again, and print nothing, where a callback of C code has swallowed it.
+
+    Compiling kernels calls back into Python, and there an exception is printed and dropped.
+    """
+    before = sys.unraisablehook
+
+    def retry(details: sys.UnraisableHookArgs) -> None:
+        if not issubclass(details.exc_type, KeyboardInterrupt):
+            before(details)
+            return
+        timer = threading.Timer(_RETRY_INTERVAL, _thread.interrupt_main)
+        timer.daemon = True
+        timer.start()
+
+    sys.unraisablehook = retry
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
 def exit_immediately(code: int) -> NoReturn:
     """End the process although a thread hangs in a system call, for which the interpreter would wait."""
     sys.stdout.flush()

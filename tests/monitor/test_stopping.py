@@ -5,10 +5,11 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
-from monitor.commands.process import StopSignals
+from monitor.commands.process import StopSignals, retrying_interrupts
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
@@ -60,6 +61,21 @@ def test_one_during_a_deferral_is_raised_at_its_end(stop):
     assert opened
     with stop.deferred():
         pass  # outside `interrupting` nothing is raised
+
+
+class Swallowing:
+    def __del__(self):
+        # as in a callback of C code
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_one_that_a_callback_swallowed_is_raised_again_without_a_message(stop, capsys):
+    with retrying_interrupts(), pytest.raises(KeyboardInterrupt), stop.interrupting():
+        del_me = Swallowing()
+        del del_me
+        time.sleep(10.0)
+        pytest.fail("went on")
+    assert not capsys.readouterr().err
 
 
 LATE = """
