@@ -95,7 +95,7 @@ class Dashboard:
         What was shown live is shown once more at the end, where it stays.
         """
         if not (self._console.is_terminal if live is None else live):
-            self._tell(done)
+            self._print_lines(done)
             return
         # no thread of its own: drawn here, so that nothing is drawn half updated
         with Live(
@@ -107,21 +107,21 @@ class Dashboard:
             redirect_stderr=False,
         ) as picture:
             while not done():
-                self._take_until(self._clock() + _FRAME)
+                self._update_until(self._clock() + _FRAME)
                 picture.refresh()
         self._drain()
         self._console.print(self.screen)
 
-    def _tell(self, done: Callable[[], bool]) -> None:
+    def _print_lines(self, done: Callable[[], bool]) -> None:
         due = self._clock() + _LINE
         while not done():
-            self._take_until(self._clock() + _FRAME)
+            self._update_until(self._clock() + _FRAME)
             if self._clock() >= due:
                 self._console.print(self.line, markup=False, highlight=False, soft_wrap=True)
                 due += _LINE
         self._drain()
 
-    def _take_until(self, deadline: float) -> None:
+    def _update_until(self, deadline: float) -> None:
         while (left := deadline - self._clock()) > 0.0:
             self.update(left)
 

@@ -103,7 +103,7 @@ class Screen:
         yield from notes
         yield from models
         yield from transfer
-        yield from self._told(width, events)
+        yield from self._event_line(width, events)
 
     def _title(self) -> Text:
         return Text("Synchroscope", style="bold")
@@ -171,7 +171,7 @@ class Screen:
         """What to show instead of values that are old."""
         return {"stale": "stale", "silent": "no data"}.get(self.state, "")
 
-    def _told(self, width: int, lines: int) -> Iterator[Text]:
+    def _event_line(self, width: int, lines: int) -> Iterator[Text]:
         yield Text("─ events " + "─" * max(0, width - 9), style="dim", no_wrap=True, overflow="crop")
         told = [_sentence(event) for event in self.events[-lines:]] or [Text("nothing yet", style="dim")]
         for text in told + [Text()] * (lines - len(told)):

@@ -194,13 +194,13 @@ class Program(QObject):
         """Open the command palette; `instants` are labels of what can be done with an instant, in order."""
         offered: dict[str, Callable[[float], None]] = {}
         if self.connection.history.end_x > 0.0 and self.sessions.current is not None:
-            offered["Look at"] = self._look_at
+            offered["Look at"] = self._show_instant
         if self.sessions.player is not None and not self.actions.locked:
             offered["Play from"] = partial(seek, self.sessions)
         self._palette.set_instants({label: offered[label] for label in instants if label in offered})
         self._palette.present()
 
-    def _look_at(self, time: float) -> None:
+    def _show_instant(self, time: float) -> None:
         """Show an instant of the rig's clock in the middle of the view."""
         self.view.set_right(self.connection.history.timeline.x_of(time) + 0.5 * self.view.span)
 

@@ -1,1 +1,1 @@
-"""Opening something: the first page, dialogs, and the choice of columns."""
+"""Opening a source: start page, dialogs, choice of columns."""

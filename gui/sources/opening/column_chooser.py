@@ -1,4 +1,4 @@
-"""The dialog that asks what the columns of a file mean."""
+"""Column chooser: dialog that assigns the columns of a file to signals."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ _OPTIONS = re.compile(r"[\s:;,(]*(name them with|give) --.*$")
 
 
 class ColumnChooser(QDialog):
-    """Ask for command, measured signal and force of each actuator, and for the time.
+    """Dialog for command, measured signal and force of each actuator, and the time.
 
-    It stays open until `settle` or `refuse` has answered to `wanted`, or it is cancelled.
+    After `wanted` it stays open until `settle` or `refuse` is called, or it is cancelled.
 
     Parameters
     ----------
     title : name of the file.
     description : with its columns.
-    choice : to begin with.
+    choice : initial choice.
     theme : colours.
 
     Signals
     -------
-    wanted : a `ColumnChoice` without problems, to be tried.
+    wanted : a valid `ColumnChoice`, to be tried.
     """
 
     wanted = Signal(object)
@@ -90,33 +90,33 @@ class ColumnChooser(QDialog):
         self.add.clicked.connect(self._add_empty)
         self.auxiliary.toggled.connect(self._check)
         self.time.changed.connect(self._check)
-        self.buttons.accepted.connect(self._want)
+        self.buttons.accepted.connect(self._submit)
         self.buttons.rejected.connect(self.reject)
         self._check()
 
     @property
     def choice(self) -> ColumnChoice:
-        """What is chosen now, right or wrong."""
+        """The current choice, valid or not."""
         columns = tuple(row.columns for row in self.rows)
         return ColumnChoice(columns, self.time.column.column, self.time.rate_text, self.auxiliary.isChecked())
 
     @property
     def can_open(self) -> bool:
-        """Nothing is wrong that can be seen without the file."""
+        """Whether the choice is valid as far as is known without the file."""
         return not self.choice.problems()
 
     def show_preview(self, overview: Overview | None, told: str = "no preview") -> None:
-        """Draw the chosen columns from an overview of all; `told` says why there is none."""
+        """Draw a preview of the chosen columns; `told` is shown if there is none."""
         self._overview, self._told = overview, told
         self._draw()
 
     def settle(self) -> None:
-        """Close: the choice is good."""
+        """Accept the choice and close."""
         self._asking = False
         self.accept()
 
     def refuse(self, why: str) -> None:
-        """Say why the file cannot be read so."""
+        """Show why the file cannot be read with this choice."""
         self._asking = False
         self._check()
         self._show((FILE, "file"), why)
@@ -130,7 +130,7 @@ class ColumnChooser(QDialog):
         scroll = _Rows(widgetResizable=True)
         scroll.setWidget(inner)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
-        # as high as the rows need, as long as there is room; the preview has the rest
+        # as high as the rows, if there is room; the preview uses the rest
         scroll.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         layout = QVBoxLayout(self)
         layout.addWidget(self.heading)
@@ -171,7 +171,7 @@ class ColumnChooser(QDialog):
         self._check()
 
     def _check(self) -> None:
-        """Show what is wrong where it is wrong; it can be opened when nothing is."""
+        """Show problems at their fields; without any, the button is enabled."""
         choice = self.choice
         problems = choice.problems()
         for place, row in enumerate(self.rows):
@@ -204,7 +204,7 @@ class ColumnChooser(QDialog):
         told = self._told if curves else "choose columns to see them here"
         self.preview.show_curves(self._overview, curves, told)
 
-    def _want(self) -> None:
+    def _submit(self) -> None:
         if self.can_open and not self._asking:
             self._asking = True
             self._enable({})
@@ -213,7 +213,7 @@ class ColumnChooser(QDialog):
 
 
 class _Rows(QScrollArea):
-    """Is as high as what it holds, also when that has changed."""
+    """Scroll area that is as high as its contents."""
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         held, hint = self.widget(), super().sizeHint()
@@ -229,7 +229,7 @@ class _Rows(QScrollArea):
 
 
 def _question(problem: str) -> str:
-    """Return what must be chosen, without the words for those who type options."""
+    """Return what must be chosen, without the advice on command line options."""
     asked = _OPTIONS.sub("", problem)
     asked = asked[:1].upper() + asked[1:]
     return asked or "What do the columns of this file mean?"

@@ -1,4 +1,4 @@
-"""Columns of a file: which mean what, checked, and the widgets that choose them."""
+"""Columns of a file: their assignment to signals, its validation, and the widgets for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gui.widgets.theme import Theme
 from monitor.messages.recordings import ColumnGuess, FileColumn
 
 Field = tuple[int, str]
-"""Place of an actuator and what its column is, ``(0, "command")``; -1 for what concerns the whole file."""
+"""Field: number of an actuator and role, ``(0, "command")``; -1 for the whole file."""
 FILE = -1
 RATE: Field = (FILE, "rate")
 ACTUATORS: Field = (FILE, "actuators")
@@ -21,7 +21,7 @@ ACTUATORS: Field = (FILE, "actuators")
 
 @dataclass(frozen=True, slots=True)
 class ActuatorColumns:
-    """The columns of one actuator, by their references; empty where there is none."""
+    """The columns of one actuator, by reference; empty: none."""
 
     command: str = ""
     measured: str = ""
@@ -30,14 +30,14 @@ class ActuatorColumns:
 
 @dataclass(frozen=True, slots=True)
 class ColumnChoice:
-    """What the columns mean.
+    """Assignment of the columns.
 
     Parameters
     ----------
     actuators : the columns of each.
-    time : column of times; empty: the one that the reader finds.
-    rate : Hz, as it was typed; the samples are then evenly spaced. Empty where a column tells the time.
-    auxiliary : there are no actuators; every column is a signal of its own.
+    time : column of times; empty: detected by the reader.
+    rate : Hz, as typed, of evenly spaced samples; empty where there is a time column.
+    auxiliary : without actuators; every column is an auxiliary signal.
     """
 
     actuators: tuple[ActuatorColumns, ...] = (ActuatorColumns(),)
@@ -47,7 +47,7 @@ class ColumnChoice:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The options of `replay`; only of a choice without problems."""
+        """The options of `replay`; only of a valid choice."""
         return tuple(self._words())
 
     def _words(self) -> Iterator[str]:
@@ -66,7 +66,7 @@ class ColumnChoice:
             yield f"--time={self.time}"
 
     def problems(self) -> dict[Field, str]:
-        """Return what is wrong, at the field where it is; empty when the choice can be tried."""
+        """Return the problems by field; empty if the choice is valid."""
         found: dict[Field, str] = {}
         if self.rate and not _is_rate(self.rate):
             found[RATE] = "write a positive number of Hz"
@@ -83,7 +83,7 @@ class ColumnChoice:
                 ("force", actuator.force),
             ):
                 if column in served:
-                    found[place, what] = f"serves as {_said(served[column])} already"
+                    found[place, what] = f"serves as {_field_text(served[column])} already"
                 elif column:
                     served[column] = (place, what)
                 elif what != "force":
@@ -93,14 +93,14 @@ class ColumnChoice:
         return found
 
     def fits(self, columns: Sequence[FileColumn]) -> bool:
-        """Tell whether all its columns are there."""
+        """Return whether the file has all columns of the choice."""
         there = {column.option_value for column in columns} | {""}
         named = [name for each in self.actuators for name in (each.command, each.measured, each.force)]
         return there.issuperset(named) and self.time in there
 
 
 def choice_of(guess: ColumnGuess | None) -> ColumnChoice:
-    """Return what was guessed, as a choice."""
+    """Return the choice for a guess of the reader."""
     if guess is None:
         return ColumnChoice()
     forces = guess.force if len(guess.force) == len(guess.command) else ("",) * len(guess.command)
@@ -115,7 +115,7 @@ def _is_rate(text: str) -> bool:
         return False
 
 
-def _said(field: Field) -> str:
+def _field_text(field: Field) -> str:
     place, what = field
     return what if place == FILE else f"{what} of actuator {place + 1}"
 
@@ -125,7 +125,7 @@ NOTHING = "—"
 
 
 class ColumnBox(QComboBox):
-    """A list of columns, with nothing at its head."""
+    """Combo box of columns, with an empty item first."""
 
     def __init__(self, columns: Sequence[FileColumn], nothing: str = NOTHING) -> None:
         super().__init__()
@@ -137,21 +137,21 @@ class ColumnBox(QComboBox):
 
     @property
     def column(self) -> str:
-        """Reference of the one that is chosen; empty for nothing."""
+        """Reference of the chosen column; empty: none."""
         return str(self.currentData() or "")
 
     def choose(self, column: str) -> None:
-        """Choose a column by its reference; nothing where it is not there."""
+        """Choose a column by its reference; none if it does not exist."""
         self.setCurrentIndex(max(0, self.findData(column)))
 
 
 class ActuatorRow(QWidget):
-    """The columns of one actuator.
+    """Row of widgets for the columns of one actuator.
 
     Signals
     -------
-    changed : another column is chosen.
-    removed : the actuator shall go.
+    changed : another column was chosen.
+    removed : the button that removes the actuator was clicked.
     """
 
     changed = Signal()
@@ -189,13 +189,13 @@ class ActuatorRow(QWidget):
 
     @property
     def columns(self) -> ActuatorColumns:
-        """What is chosen."""
+        """The chosen columns."""
         return ActuatorColumns(*(self.boxes[role].column for role in ROLES))
 
     def name(self, place: int) -> None:
-        """Say which one it is, counted from 0."""
+        """Set the number of the actuator, from 0."""
         self.title.setText(f"Actuator {place + 1}")
-        # as the head of a table: above the first only
+        # column headings: above the first row only
         for head in self.heads.values():
             head.setVisible(place == 0)
         self.remove.setAccessibleName(f"remove actuator {place + 1}")
@@ -203,7 +203,7 @@ class ActuatorRow(QWidget):
             box.setAccessibleName(f"{role} of actuator {place + 1}")
 
     def show_problems(self, place: int, problems: Mapping[Field, str]) -> None:
-        """Show what is wrong, below the field where it is."""
+        """Show problems below their fields."""
         for role, fault in self.faults.items():
             text = problems.get((place, role), "")
             fault.setText(text)
@@ -215,11 +215,11 @@ class ActuatorRow(QWidget):
 
 
 class TimeForm(QWidget):
-    """Ask for the time column or the sample rate.
+    """Form for the time column or the sample rate.
 
     Signals
     -------
-    changed : something else is said.
+    changed : a value has changed.
     """
 
     changed = Signal()
@@ -244,12 +244,12 @@ class TimeForm(QWidget):
 
     @property
     def rate_text(self) -> str:
-        """The rate as it is typed, with a decimal point."""
+        """The rate as typed, with a decimal point."""
         return self.rate.text().strip().replace(",", ".")
 
     def show_problem(self, text: str) -> None:
-        """Show what is wrong with the rate."""
+        """Show a problem of the rate."""
         self.fault.setText(text)
         self.fault.setVisible(bool(text))
-        # the rate makes the times of the file of no interest
+        # with a rate the time column is not used
         self.column.setEnabled(not self.rate_text)

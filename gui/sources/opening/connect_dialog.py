@@ -1,4 +1,4 @@
-"""Connect dialog: watch a service, or start one for a rig."""
+"""Connect dialog: connect to a running service, or start one for a rig."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FOLDER = "serve/record"
 
 
 class WatchForm(QWidget):
-    """Ask for the results of a service, and for keys where there were some the last time or `with_keys`.
+    """Form for the endpoint of a service, and its keys if there were some the last time or `with_keys`.
 
     Signals
     -------
@@ -60,18 +60,18 @@ class WatchForm(QWidget):
 
     @property
     def problem(self) -> str:
-        """What is wrong; empty when nothing is."""
+        """The problem of the input; empty if it is valid."""
         return self.endpoint.problem or self.keys.problem
 
     def submit(self) -> None:
-        """Take what is written, unless it is wrong."""
+        """Emit `chosen`, if the input is valid."""
         if not self.problem:
             self.endpoint.remember()
             self.keys.remember()
             self.chosen.emit(ConnectToService(self.endpoint.url, self.keys.place))
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply a theme."""
         self.endpoint.apply_theme(theme)
         self.keys.apply_theme(theme)
 
@@ -80,7 +80,7 @@ class WatchForm(QWidget):
 
 
 class ServeForm(QWidget):
-    """Ask for a rig's signals, and where to keep the run.
+    """Form for the endpoint of a rig, and the folder of the recording.
 
     Signals
     -------
@@ -116,8 +116,8 @@ class ServeForm(QWidget):
         layout.addWidget(self.browse, 2, 2)
         layout.addWidget(self.fault, 3, 1)
         layout.setColumnStretch(1, 1)
-        self.direction.currentIndexChanged.connect(self._turn)
-        self.insecure.toggled.connect(self._turn)
+        self.direction.currentIndexChanged.connect(self._switch_direction)
+        self.insecure.toggled.connect(self._switch_direction)
         self.endpoint.changed.connect(self._check)
         self.endpoint.entered.connect(self.submit)
         self.folder.textChanged.connect(self._check)
@@ -128,7 +128,7 @@ class ServeForm(QWidget):
 
     @property
     def binds(self) -> bool:
-        """The service is the one that listens."""
+        """Whether the service binds the endpoint."""
         return self.direction.currentIndex() == 1
 
     @property
@@ -139,25 +139,25 @@ class ServeForm(QWidget):
 
     @property
     def problem(self) -> str:
-        """What is wrong; empty when nothing is."""
+        """The problem of the input; empty if it is valid."""
         return self.endpoint.problem or self._folder_problem
 
     @property
     def source(self) -> ServeRig:
-        """What is asked for."""
+        """The source, for a valid input."""
         words = ("--insecure",) if self.binds and self.insecure.isChecked() else ()
         url = self.endpoint.url
         return ServeRig("" if self.binds else url, url if self.binds else "", None, words, self.record)
 
     def submit(self) -> None:
-        """Take what is written, unless it is wrong."""
+        """Emit `chosen`, if the input is valid."""
         if not self.problem:
             self.endpoint.remember()
             self._settings.setValue(_FOLDER, self.folder.text().strip())
             self.chosen.emit(self.source)
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply a theme."""
         self.endpoint.apply_theme(theme)
         self.fault.setStyleSheet(f"color: {theme.bad}")
 
@@ -168,7 +168,7 @@ class ServeForm(QWidget):
             return f"{path} is a file: give a folder"
         return ""
 
-    def _turn(self) -> None:
+    def _switch_direction(self) -> None:
         self.insecure.setVisible(self.binds)
         self.endpoint.expect(bind=self.binds, open_to_others=self.insecure.isChecked())
 
@@ -187,13 +187,13 @@ class ServeForm(QWidget):
 
 
 class ConnectDialog(QDialog):
-    """Ask which service to watch, or for which rig to start one.
+    """Dialog with the forms for a service and for a rig.
 
     Parameters
     ----------
     settings : where endpoints are remembered.
     theme : colours.
-    serve : begin with the rig.
+    serve : show the form for a rig first.
 
     Signals
     -------
@@ -216,8 +216,8 @@ class ConnectDialog(QDialog):
             group = QGroupBox(title)
             QVBoxLayout(group).addWidget(form)
             layout.addWidget(group)
-            form.chosen.connect(self._take)
-            # Enter belongs to the field it is pressed in
+            form.chosen.connect(self._accept_source)
+            # Enter is handled by the field that has the focus
             form.go.setAutoDefault(False)
         self.serve.browse.setAutoDefault(False)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel, self)
@@ -228,6 +228,6 @@ class ConnectDialog(QDialog):
         (self.serve if serve else self.watch).endpoint.setFocus()
         self.resize(560, self.sizeHint().height())
 
-    def _take(self, source: object) -> None:
+    def _accept_source(self, source: object) -> None:
         self.accept()
         self.chosen.emit(source)

@@ -1,4 +1,4 @@
-"""Input fields for an endpoint and for keys, which remember what was used last."""
+"""Input fields for an endpoint and for keys, with recently used values."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _decoder = msgspec.json.Decoder(list[str])
 
 
 class RecentList:
-    """A short list of texts under one key.
+    """List of recently used texts in the settings.
 
     Parameters
     ----------
-    settings : where they are kept.
-    key : under which.
-    most : how many.
+    settings : that store the list.
+    key : of the list.
+    most : maximum length.
     """
 
     def __init__(self, settings: QSettings, key: str, most: int = 8) -> None:
@@ -39,38 +39,38 @@ class RecentList:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The newest first; nothing where the settings are damaged."""
+        """The newest first; empty if the settings are damaged."""
         try:
             return tuple(_decoder.decode(str(self._settings.value(self._key, "[]"))))[: self._most]
         except msgspec.DecodeError:
             return ()
 
     def add(self, text: str) -> None:
-        """Put one first."""
-        self._keep([text, *(each for each in self.texts if each != text)])
+        """Add a text, as the first."""
+        self._store([text, *(each for each in self.texts if each != text)])
 
     def remove(self, text: str) -> None:
-        """Forget one."""
-        self._keep([each for each in self.texts if each != text])
+        """Remove a text."""
+        self._store([each for each in self.texts if each != text])
 
-    def _keep(self, texts: list[str]) -> None:
+    def _store(self, texts: list[str]) -> None:
         self._settings.setValue(self._key, msgspec.json.encode(texts[: self._most]).decode())
 
 
 class EndpointField(QWidget):
-    """Ask for ``tcp://HOST:PORT``.
+    """Input field for an endpoint, ``tcp://HOST:PORT``.
 
     Parameters
     ----------
-    usual : what stands there at first, when nothing was used before.
-    recent : what was used last; None: nothing is remembered.
+    usual : initial text, if there are no recent ones.
+    recent : recently used endpoints; None: not stored.
     theme : colours.
     name : accessible name of the field.
 
     Signals
     -------
-    changed : another text.
-    entered : Enter was pressed, and the text is an endpoint.
+    changed : the text has changed.
+    entered : Enter was pressed, and the text is a valid endpoint.
     """
 
     changed = Signal()
@@ -105,12 +105,12 @@ class EndpointField(QWidget):
 
     @property
     def url(self) -> str:
-        """What is written."""
+        """The text."""
         return self.box.currentText().strip()
 
     @property
     def problem(self) -> str:
-        """What is wrong with it; empty when nothing is."""
+        """The problem of the text; empty if it is valid."""
         try:
             check_endpoint(self.url, bind=self._bind)
         except TransportError as problem:
@@ -120,16 +120,16 @@ class EndpointField(QWidget):
         return ""
 
     def expect(self, *, bind: bool, open_to_others: bool = False) -> None:
-        """Say whether it is to be bound, and whether other machines may connect then."""
+        """Set whether the endpoint is bound, and whether other machines may connect to it."""
         self._bind, self._open_to_others = bind, open_to_others
         self._check()
 
     def write(self, url: str) -> None:
-        """Put an endpoint in."""
+        """Set the text."""
         self.box.setEditText(url)
 
     def remember(self) -> None:
-        """Offer it the next time."""
+        """Add the text to the recent ones."""
         if self._recent is not None:
             self._recent.add(self.url)
             url = self.url
@@ -140,7 +140,7 @@ class EndpointField(QWidget):
             self.box.blockSignals(blocked)
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply a theme."""
         self.theme = theme
         self.fault.setStyleSheet(f"color: {theme.bad}")
 
@@ -156,16 +156,16 @@ class EndpointField(QWidget):
 
 
 class KeysField(QWidget):
-    """Ask for a folder; empty means a connection without keys.
+    """Input field for a key folder; empty: without encryption.
 
     Parameters
     ----------
-    settings : where it is remembered under `name`.
+    settings : that store the text under `name`.
     theme : colours.
 
     Signals
     -------
-    changed : another text.
+    changed : the text has changed.
     """
 
     changed = Signal()
@@ -195,12 +195,12 @@ class KeysField(QWidget):
 
     @property
     def place(self) -> str:
-        """What is written."""
+        """The text."""
         return self.folder.text().strip()
 
     @property
     def problem(self) -> str:
-        """What is wrong with it; empty when nothing is."""
+        """The problem of the text; empty if it is valid."""
         try:
             keys_of(self.place)
         except KeyFileError as problem:
@@ -208,11 +208,11 @@ class KeysField(QWidget):
         return ""
 
     def remember(self) -> None:
-        """Write it there the next time."""
+        """Store the text for the next time."""
         self._settings.setValue(self._name, self.place)
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply a theme."""
         self.fault.setStyleSheet(f"color: {theme.bad}")
 
     def _check(self) -> None:

@@ -1,4 +1,4 @@
-"""What one sees first, while nothing is shown: everything that can be looked at, a sentence each."""
+"""Start page: demonstration, services, recordings and simulations that can be opened."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ from gui.widgets.theme import Theme
 DEMONSTRATION = "hybrid"
 _WIDEST = 1120
 _TWO_COLUMNS = 820
-"""Pixels; what is narrower has the parts under each other."""
+"""px; a narrower page has its parts below each other."""
 _OFFER = Qt.ItemDataRole.UserRole
 
 
 def recent_files(settings: QSettings) -> RecentList:
-    """Return the recordings that were opened last."""
+    """Return the list of recently opened recordings."""
     return RecentList(settings, "open/recent")
 
 
 class FirstPage(QScrollArea):
-    """Offer a demonstration, services, recordings and simulations.
+    """Page with links to a demonstration, services, recordings and simulations.
 
     Signals
     -------
     chosen : a source: `ConnectToService`, `ServeRig` or `PlaySimulation`.
-    browse : a recording shall be chosen by a dialog.
-    path_chosen : a recording that was opened before.
+    browse : choose a recording in a dialog.
+    path_chosen : path of a recent recording.
     """
 
     chosen = Signal(object)
@@ -84,7 +84,7 @@ class FirstPage(QScrollArea):
         self.apply_theme(theme)
 
     def refresh(self) -> None:
-        """Show the recordings that were opened last; those that are gone are left out."""
+        """List the recent recordings that still exist."""
         self.recent.clear()
         for text in recent_files(self._settings).texts:
             path = Path(text)
@@ -96,13 +96,13 @@ class FirstPage(QScrollArea):
         self._recent_heading.setVisible(self.recent.count() > 0)
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply a theme."""
         self.theme = theme
         self.demonstration.setIcon(media_icon("play", theme.accent))
         self.open.setIcon(media_icon("open", theme.accent))
         for label in self._muted:
             label.setStyleSheet(f"color: {theme.muted}")
-        # as high as its rows, whose letters may be others: the page is scrolled, and not a part of it
+        # as high as its rows in any font: the page is scrolled, not the list
         n_rows = sum(1 + len(offers) for offers in self._offers.groups.values())
         edges = 2 * self.simulations.frameWidth() + 2
         self.simulations.setFixedHeight(n_rows * self.simulations.sizeHintForRow(0) + edges)
@@ -110,7 +110,7 @@ class FirstPage(QScrollArea):
         self.serve.apply_theme(theme)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Put the parts beside each other where there is room."""
+        """Place the parts side by side if there is room."""
         super().resizeEvent(event)
         wide = self.width() >= _TWO_COLUMNS
         self._parts.setDirection(QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom)
@@ -222,7 +222,7 @@ def _heading(text: str) -> QLabel:
 
 
 def _low(label: QLabel) -> QLabel:
-    """Let a label be no higher than its lines."""
+    """Limit the height of a label to its lines."""
     policy = label.sizePolicy()
     policy.setVerticalPolicy(QSizePolicy.Policy.Maximum)
     label.setSizePolicy(policy)

@@ -1,4 +1,4 @@
-"""Opens recordings: looks at a file in another process, asks for its columns where it must, and offers it to play."""
+"""File opener: describes a file in another process, asks for its columns if needed, and emits the source."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _decoder = msgspec.json.Decoder(ColumnChoice)
 
 
 class ColumnMemory:
-    """Remember the last fifty choices.
+    """The last fifty choices of columns.
 
     Parameters
     ----------
-    settings : where they are kept.
+    settings : that store them.
     """
 
     def __init__(self, settings: QSettings) -> None:
@@ -37,7 +37,7 @@ class ColumnMemory:
         self._known = RecentList(settings, "columns/known", _MOST)
 
     def recall(self, columns: Sequence[FileColumn]) -> ColumnChoice | None:
-        """Return what was chosen for such columns; None where nothing was, or the settings are damaged."""
+        """Return the last choice for these columns; None if there is none, or the settings are damaged."""
         try:
             choice: ColumnChoice = _decoder.decode(str(self._settings.value(_key(columns), "")))
         except msgspec.DecodeError:
@@ -45,7 +45,7 @@ class ColumnMemory:
         return choice if choice.fits(columns) and not choice.problems() else None
 
     def remember(self, columns: Sequence[FileColumn], choice: ColumnChoice) -> None:
-        """Keep a choice, and forget the oldest where there are too many."""
+        """Store a choice, and drop the oldest if there are too many."""
         before, key = self._known.texts, _key(columns)
         self._settings.setValue(key, msgspec.json.encode(choice).decode())
         self._known.add(key)
@@ -54,7 +54,7 @@ class ColumnMemory:
 
 
 def _key(columns: Sequence[FileColumn]) -> str:
-    # the order does not matter: a choice names its columns
+    # independent of the order: a choice names its columns
     names = "\n".join(sorted(column.option_value for column in columns))
     return f"columns/{hashlib.sha256(names.encode()).hexdigest()[:24]}"
 
@@ -63,20 +63,20 @@ _FOLDER = "open/folder"
 
 
 class Opener(QObject):
-    """Find out what a file is, without waiting for it; one file at a time.
+    """Opens one file at a time, without blocking.
 
     Parameters
     ----------
-    window : that the dialogs belong to.
-    settings : where choices are remembered.
-    offers : the kinds of files.
+    window : parent of the dialogs.
+    settings : that store the choices.
+    offers : file formats.
     theme : colours of the dialogs; may be changed.
-    launch : makes processes.
+    launch : creates processes.
 
     Signals
     -------
     opened : a `PlayFile`.
-    progress : what is waited for; empty when nothing is.
+    progress : status text; empty: none.
     notified : level and text.
     failed : why the file cannot be opened.
     """
@@ -108,7 +108,7 @@ class Opener(QObject):
         self._asked: list[DescribeJob] = []
 
     def ask(self) -> None:
-        """Let a file be chosen."""
+        """Choose a file in a dialog."""
         folder = str(self._settings.value(_FOLDER, ""))
         dialog = QFileDialog(self._window, "Open a recording", folder, self._offers.filters)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
@@ -117,26 +117,26 @@ class Opener(QObject):
         dialog.open()
 
     def open_path(self, path: str | Path, words: tuple[str, ...] = (), *, choose: bool = False) -> None:
-        """Open a file; `words` choose its columns, as for `replay`. `choose` lets them be chosen in any case."""
+        """Open a file; `words` are options of `replay` for its columns. `choose`: always show the dialog."""
         self.stop()
         # made absolute, a name cannot look like an option
         self._path = Path(path).absolute()
         self._words, self._choose, self._choice = words, choose, None
         self._settings.setValue(_FOLDER, str(self._path.parent))
-        self._look(words).described.connect(self._take_first)
+        self._describe(words).described.connect(self._accept_first)
 
     def stop(self) -> None:
-        """Open nothing any more."""
-        self._look_away()
+        """Cancel."""
+        self._cancel_description()
         if self.chooser is not None:
             self.chooser.reject()
 
     @property
     def processes(self) -> tuple[ChildProcess, ...]:
-        """The processes that look at files."""
+        """The running processes."""
         return tuple(each.process for each in self._asked if each.process is not None)
 
-    def _look(self, words: tuple[str, ...], *, quietly: bool = False) -> DescribeJob:
+    def _describe(self, words: tuple[str, ...], *, quietly: bool = False) -> DescribeJob:
         describing = DescribeJob((str(self._path), *words), self, launch=self._launch)
         self._asked.append(describing)
         if not quietly:
@@ -146,7 +146,7 @@ class Opener(QObject):
         describing.start()
         return describing
 
-    def _look_away(self) -> None:
+    def _cancel_description(self) -> None:
         for describing in self._asked:
             describing.stop()
         self._asked.clear()
@@ -160,20 +160,20 @@ class Opener(QObject):
         if self.chooser is not None:
             self.chooser.refuse(why)
         elif self._choice is not None and self._first is not None:
-            # what was remembered does not serve any more
+            # the stored choice is no longer valid
             self._ask_columns(self._first, self._choice, why)
         else:
             self.failed.emit(why)
 
-    def _take_first(self, description: Description) -> None:
-        """Open what needs no choice; else take the choice of the last time, or ask."""
+    def _accept_first(self, description: Description) -> None:
+        """Open the file if no choice is needed; else use the stored choice, or show the dialog."""
         self._first = description
         known = self._memory.recall(description.columns) if description.columns and not self._words else None
         if self._choose and description.columns:
             self._ask_columns(description, known or choice_of(description.guess))
         elif known is not None:
             self._choice = known
-            self._look(known.words).described.connect(self._take_chosen)
+            self._describe(known.words).described.connect(self._accept_choice)
         elif description.problem or (description.columns and description.guess is None):
             self._ask_columns(description, choice_of(description.guess))
         else:
@@ -182,8 +182,8 @@ class Opener(QObject):
     def _ask_columns(self, description: Description, choice: ColumnChoice, problem: str = "") -> None:
         chooser = ColumnChooser(self._path.name, description, choice, self.theme, self._window)
         chooser.wanted.connect(self._try)
-        chooser.rejected.connect(self._look_away)
-        chooser.finished.connect(self._forget_chooser)
+        chooser.rejected.connect(self._cancel_description)
+        chooser.finished.connect(self._drop_chooser)
         self.chooser = chooser
         if problem:
             chooser.refuse(problem)
@@ -192,7 +192,7 @@ class Opener(QObject):
         chooser.open()
 
     def _preview(self, words: tuple[str, ...]) -> None:
-        describing = self._look(words, quietly=True)
+        describing = self._describe(words, quietly=True)
         describing.described.connect(self._show_preview)
         describing.failed.connect(self._show_no_preview)
 
@@ -202,7 +202,7 @@ class Opener(QObject):
         if description.overview is not None and description.overview.channels:
             self.chooser.show_preview(description.overview)
         elif description.sample_rate is None and "--rate=1" not in self._asked[-1].played:
-            # nobody knows the times yet: the curves do not need them
+            # the times are not known yet, and not needed for the curves
             self._preview(("--auxiliary", "--rate=1"))
         else:
             self.chooser.show_preview(None)
@@ -213,9 +213,9 @@ class Opener(QObject):
 
     def _try(self, choice: ColumnChoice) -> None:
         self._choice = choice
-        self._look(choice.words).described.connect(self._take_chosen)
+        self._describe(choice.words).described.connect(self._accept_choice)
 
-    def _take_chosen(self, description: Description) -> None:
+    def _accept_choice(self, description: Description) -> None:
         choice = self._choice
         assert choice is not None
         if description.problem:
@@ -233,7 +233,7 @@ class Opener(QObject):
             self.notified.emit("info", f"{self._path.name}: {note}")
         self.opened.emit(PlayFile(self._path, words, description))
 
-    def _forget_chooser(self) -> None:
+    def _drop_chooser(self) -> None:
         if self.chooser is not None:
             self.chooser.deleteLater()
             self.chooser = None

@@ -1,1 +1,1 @@
-"""Processes behind what is shown: a service, a replay, jobs that run once, and the sessions that keep them."""
+"""Child processes of the window: services, replays, jobs; and the sessions that own them."""

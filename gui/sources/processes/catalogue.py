@@ -17,7 +17,7 @@ from monitor.messages.recordings import Description, read_description
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """One kind of file: its name and how such files are called, ``*.csv``."""
+    """File format: its name and its patterns, such as ``*.csv``."""
 
     name: str
     patterns: tuple[str, ...]
@@ -25,14 +25,14 @@ class FileKind:
 
 @dataclass(frozen=True, slots=True)
 class ModelUnderTest:
-    """A model that is judged by a simulation.
+    """Model whose reliability is computed during a simulation.
 
     Parameters
     ----------
     model : its name for `synchroscope simulate`.
-    response : the channel that it speaks of.
-    tolerance, policy, limits : as the options of `monitor` take them; an empty policy is the default.
-    realizations : how many its ensemble has.
+    response : channel that it predicts.
+    tolerance, policy, limits : values of the options of `monitor`; an empty policy is the default.
+    realizations : size of its ensemble.
     """
 
     model: str
@@ -43,7 +43,7 @@ class ModelUnderTest:
     realizations: int = 10_000
 
     def words(self, ensemble: str) -> tuple[str, ...]:
-        """Return the options of `monitor` that judge it by the ensemble in a file."""
+        """Return the options of `monitor` that compare the model with the ensemble in a file."""
         options = ["--ensemble", ensemble, "--response", self.response, "--tolerance", self.tolerance]
         if self.policy:
             options += ["--policy", self.policy]
@@ -54,7 +54,7 @@ class ModelUnderTest:
 
 @dataclass(frozen=True, slots=True)
 class SimulationEntry:
-    """One simulation: its name, a line about it, the submenu it belongs to, and the model that it judges."""
+    """Simulation: its name, description, submenu, and the model under test."""
 
     name: str
     summary: str
@@ -64,41 +64,41 @@ class SimulationEntry:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """Everything there is."""
+    """File formats and simulations that can be opened."""
 
     files: tuple[FileKind, ...] = ()
     simulations: tuple[SimulationEntry, ...] = ()
 
     @property
     def filters(self) -> str:
-        """Return the filters of a file dialog: all kinds together first, each alone, and any file."""
+        """Return the filters of a file dialog: all formats, each format, any file."""
         patterns = " ".join(dict.fromkeys(pattern for kind in self.files for pattern in kind.patterns))
         each = [f"{kind.name} ({' '.join(kind.patterns)})" for kind in self.files if kind.patterns]
         return ";;".join([f"Recordings ({patterns})", *each, "All files (*)"] if patterns else ["All files (*)"])
 
     @property
     def groups(self) -> dict[str, tuple[SimulationEntry, ...]]:
-        """Return the simulations by submenu, in their order."""
+        """Return the simulations by submenu."""
         names = dict.fromkeys(offer.group for offer in self.simulations)
         return {name: tuple(offer for offer in self.simulations if offer.group == name) for name in names}
 
     def simulation(self, name: str) -> SimulationEntry | None:
-        """Return the simulation of that name, if there is one."""
+        """Return the simulation of that name; None where there is none."""
         return next((offer for offer in self.simulations if offer.name == name), None)
 
 
 class DescribeJob(QObject):
-    """Run ``synchroscope replay ... --describe`` once; gone when it has ended.
+    """Job that runs ``synchroscope replay ... --describe`` once; deleted when it has ended.
 
     Parameters
     ----------
-    played : words of `replay` that say what.
-    launch : makes processes.
+    played : arguments of `replay`.
+    launch : creates the process.
 
     Signals
     -------
-    described : what it is, a `Description`.
-    failed : why it is no recording.
+    described : a `Description`.
+    failed : why the recording cannot be read.
     """
 
     described = Signal(object)
@@ -111,26 +111,26 @@ class DescribeJob(QObject):
         self.played = tuple(played)
         self._answered = False
         self._process: ChildProcess | None = launch(["replay", *played, "--describe"], self)
-        self._process.answer.connect(self._take)
-        self._process.ended.connect(self._end)
+        self._process.answer.connect(self._on_answer)
+        self._process.ended.connect(self._on_ended)
 
     @property
     def process(self) -> ChildProcess | None:
-        """The process, until it has ended."""
+        """The running process."""
         return self._process
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start; does not wait."""
         assert self._process is not None
         self._process.start()
 
     def stop(self) -> None:
-        """Ask no longer; nothing is told any more."""
+        """Stop the process; no signal is emitted any more."""
         self._answered = True
         if self._process is not None:
             self._process.stop()
 
-    def _take(self, answer: Mapping[str, object]) -> None:
+    def _on_answer(self, answer: Mapping[str, object]) -> None:
         if self._answered:
             return
         self._answered = True
@@ -141,7 +141,7 @@ class DescribeJob(QObject):
             return
         self.described.emit(description)
 
-    def _end(self, code: int, last: str) -> None:
+    def _on_ended(self, code: int, last: str) -> None:
         self._process = None
         if not self._answered:
             self._answered = True
@@ -150,25 +150,25 @@ class DescribeJob(QObject):
 
 
 def cache_folder() -> Path:
-    """Return where ensembles are kept: another version of the program makes its own."""
+    """Return the cache folder of the ensembles of this version."""
     place = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericCacheLocation)
     return Path(place) / "synchroscope" / metadata.version("synchroscope") / "ensembles"
 
 
 class EnsembleCache(QObject):
-    """Find the ensemble of a model, or simulate it.
+    """Job that finds the ensemble of a model in the cache, or simulates it.
 
     Parameters
     ----------
     model_under_test : the model.
-    folder : where ensembles are kept.
-    launch : makes processes.
+    folder : cache of ensembles.
+    launch : creates the process.
 
     Signals
     -------
-    ready : the file.
-    progress : what is waited for.
-    failed : why there is none.
+    ready : path of the file.
+    progress : status text.
+    failed : why it failed.
     """
 
     ready = Signal(str)
@@ -190,15 +190,15 @@ class EnsembleCache(QObject):
         self._process: ChildProcess | None = None
         self._begun = 0.0
         self._tick = QTimer(self, interval=1000)
-        self._tick.timeout.connect(self._tell)
+        self._tick.timeout.connect(self._on_progress)
 
     @property
     def process(self) -> ChildProcess | None:
-        """The process that simulates, while there is one."""
+        """The running process."""
         return self._process
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start; does not wait."""
         if self._path.exists():
             self.ready.emit(str(self._path))
             return
@@ -207,20 +207,20 @@ class EnsembleCache(QObject):
         except OSError as problem:
             self.failed.emit(f"{self._folder} cannot be made: {problem.strerror or problem}")
             return
-        # a part that was broken off is gone on with
+        # an interrupted simulation is continued
         words = ["simulate", self.model_under_test.model, "--realizations", str(self.model_under_test.realizations)]
         self._process = self._launch([*words, "--out", str(self._path)], self)
-        self._process.ended.connect(self._end)
+        self._process.ended.connect(self._on_ended)
         self._begun = monotonic()
         self._tick.start()
-        self._tell()
+        self._on_progress()
         self._process.start()
 
-    def _tell(self) -> None:
+    def _on_progress(self) -> None:
         what = f"{self.model_under_test.realizations:,} realizations of the model {self.model_under_test.model}"
         self.progress.emit(f"simulating {what}, once; they are kept: {monotonic() - self._begun:.0f} s")
 
-    def _end(self, code: int, last: str) -> None:
+    def _on_ended(self, code: int, last: str) -> None:
         if self._process is not None:
             self._process.deleteLater()
         self._process = None

@@ -1,4 +1,4 @@
-"""Child process: another `synchroscope` command, started, heard and ended without ever waiting for it."""
+"""Child process: another `synchroscope` command; starting, reading and stopping it never blocks."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from time import monotonic
 import msgspec
 from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 
-_LONGEST = 64 << 20  # bytes; what is longer is no line of ours
+_LONGEST = 64 << 20  # bytes; longer lines are not from our programs
 
 
 class LineBuffer:
-    """Keep what has no end of line yet; forget a line that never ends."""
+    """Split output into lines; a line that is too long is dropped."""
 
     def __init__(self) -> None:
         self._held = bytearray()
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """Return the lines that `piece` completes, without their ends; empty ones are left out."""
+        """Return the lines completed by `piece`, without line ends and empty lines."""
         if b"\n" not in piece:
             # not searched again: a long line comes in thousands of pieces
             self._held += piece
@@ -34,13 +34,13 @@ class LineBuffer:
         return [line for line in whole if line.strip()]
 
     def rest(self) -> list[bytes]:
-        """Return what is left when nothing more comes."""
+        """Return the last line, which has no line end."""
         left, self._held = bytes(self._held), bytearray()
         return [left] if left.strip() else []
 
 
 class ProcessLog:
-    """A file that is written by the process and read from here."""
+    """Log file written by the process."""
 
     def __init__(self) -> None:
         handle, name = tempfile.mkstemp(prefix="synchroscope-", suffix=".log")
@@ -49,7 +49,7 @@ class ProcessLog:
         self._read = 0
 
     def read(self) -> bytes:
-        """Return what is new."""
+        """Return the text appended since the last call."""
         try:
             with self.path.open("rb") as file:
                 file.seek(self._read)
@@ -60,34 +60,34 @@ class ProcessLog:
         return new
 
     def remove(self) -> None:
-        """Delete it, where the system lets us."""
+        """Delete the file, if possible."""
         try:
             self.path.unlink(missing_ok=True)
         except OSError:
             return
 
 
-_LOOK = 100  # ms between two looks at what an outliving process has said
-_ASKED = 2.0  # s that a process has to heed the end of its standard input, before it is told by a signal
-_PATIENCE = 15.0  # s to close a recording, before it is killed
-_NOT_STARTED = 127  # exit code, as a shell has it
-_AT_EXIT = 1.0  # s for the system to take a killed process away
+_LOOK = 100  # ms between reads of the log of an outliving process
+_ASKED = 2.0  # s to exit after its standard input was closed, before SIGTERM
+_TERMINATE_TIMEOUT = 15.0  # s to close a recording after SIGTERM, before SIGKILL
+_NOT_STARTED = 127  # exit code, as in a shell
+_AT_EXIT = 1.0  # s for a killed process to be reaped
 
 
 class ChildProcess(QObject):
-    """Run ``synchroscope`` with `words`, away from the terminal's Ctrl-C.
+    """Process that runs ``synchroscope`` with `words`, in a process group of its own: Ctrl-C does not reach it.
 
     Parameters
     ----------
     words : subcommand and options.
-    outlives : it goes on when this process crashes: it is not heard by pipes, which would break, and has no input.
-    exits_on_stdin_close : it ends by itself, in good order, when its standard input is closed.
+    outlives : continues if this process crashes: it writes to a file, not to pipes, and has no standard input.
+    exits_on_stdin_close : exits normally when its standard input is closed.
 
     Signals
     -------
-    line : a line that it has said to people.
-    answer : a JSON object that it has written, as a dictionary.
-    ended : exit code, negative where a signal ended it, and the last line that it has said.
+    line : a line of text from the process.
+    answer : a JSON object from the process, as a dictionary.
+    ended : exit code (negative: number of the signal), and the last line of text.
     """
 
     line = Signal(str)
@@ -111,16 +111,16 @@ class ChildProcess(QObject):
         self._log: ProcessLog | None = None
         self._process = QProcess(self)
         self._process.setProgram(sys.executable)
-        # -P: what lies in the current folder is not taken for a module of ours
+        # -P: the current folder is not a source of modules
         self._process.setArguments(["-P", "-m", "monitor", *words])
         if os.name == "posix":
             self._process.setUnixProcessParameters(QProcess.UnixProcessFlag.CreateNewSession)
-        self._process.readyReadStandardError.connect(self._hear)
-        self._process.readyReadStandardOutput.connect(self._take)
+        self._process.readyReadStandardError.connect(self._read_output)
+        self._process.readyReadStandardOutput.connect(self._read_log)
         self._process.finished.connect(self._finish)
         self._process.errorOccurred.connect(self._fail)
         self._patience = QTimer(self, singleShot=True)
-        self._patience.timeout.connect(self._insist)
+        self._patience.timeout.connect(self._escalate)
         self._steps: list[tuple[float, Callable[[], None]]] = []
         if outlives:
             self._log = ProcessLog()
@@ -128,17 +128,17 @@ class ChildProcess(QObject):
             self._process.setStandardOutputFile(QProcess.nullDevice())
             self._process.setStandardErrorFile(str(self._log.path))
             self._look = QTimer(self, interval=_LOOK)
-            self._look.timeout.connect(self._hear)
+            self._look.timeout.connect(self._read_output)
 
     def start(self) -> None:
-        """Start it; `ended` says when that is not possible."""
+        """Start; if that fails `ended` is emitted."""
         self._process.start()
         if self._log is not None:
             self._look.start()
 
     @property
     def running(self) -> bool:
-        """It has been started and has not ended."""
+        """Whether the process is running."""
         return self._process.state() != QProcess.ProcessState.NotRunning
 
     @property
@@ -147,24 +147,24 @@ class ChildProcess(QObject):
         return int(self._process.processId())
 
     def stop(self) -> None:
-        """Let it end: asked first, told next, killed at last. Returns at once; `ended` follows."""
+        """Stop: close its standard input, then SIGTERM, then SIGKILL. Does not wait; `ended` follows."""
         if not self.running or self._steps:
             return
-        self._steps = [(_PATIENCE, self.terminate), (0.0, self.kill)]
+        self._steps = [(_TERMINATE_TIMEOUT, self.terminate), (0.0, self.kill)]
         if self._heeds_input:
             self._steps.insert(0, (_ASKED, self._process.closeWriteChannel))
-        self._insist()
+        self._escalate()
 
     def terminate(self) -> None:
-        """Tell it to end; where the system has no such word it is not heard."""
+        """Send SIGTERM; without effect on Windows."""
         self._process.terminate()
 
     def kill(self) -> None:
-        """End it at once."""
+        """Send SIGKILL."""
         self._process.kill()
 
     def abandon(self) -> None:
-        """End it at once, at the exit of the program; one that outlives us is left to end by itself, unheard."""
+        """Kill it at the exit of the program; an outliving process is left to end by itself."""
         if self._log is None:
             self.kill()
             return
@@ -172,45 +172,45 @@ class ChildProcess(QObject):
         self._patience.stop()
         self._look.stop()
         self._log.remove()
-        # Qt kills what it believes to run when its QProcess goes
+        # a QProcess kills its running process when it is deleted
         self._process.setProcessState(QProcess.ProcessState.NotRunning)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for its end, for the exit of the program only; return whether it has ended."""
+        """Wait for the end of the process, at the exit of the program only; return whether it has ended."""
         return not self.running or self._process.waitForFinished(max(1, round(1000 * seconds)))
 
-    def _insist(self) -> None:
+    def _escalate(self) -> None:
         if self._steps and self.running:
             patience, step = self._steps.pop(0)
             step()
             if self._steps:
                 self._patience.start(round(1000 * patience))
 
-    def _hear(self) -> None:
+    def _read_output(self) -> None:
         new = self._log.read() if self._log is not None else bytes(self._process.readAllStandardError().data())
-        self._say(self._said.feed(new))
+        self._emit_lines(self._said.feed(new))
 
-    def _say(self, lines: Iterable[bytes]) -> None:
+    def _emit_lines(self, lines: Iterable[bytes]) -> None:
         for raw in lines:
             self._last = raw.decode(errors="replace").strip() or self._last
             self.line.emit(raw.decode(errors="replace").rstrip())
 
-    def _take(self) -> None:
+    def _read_log(self) -> None:
         for raw in self._written.feed(bytes(self._process.readAllStandardOutput().data())):
             try:
                 self.answer.emit(msgspec.json.decode(raw, type=dict[str, object]))
             except msgspec.DecodeError:
-                self._say([raw])
+                self._emit_lines([raw])
 
     def _finish(self, code: int, status: QProcess.ExitStatus) -> None:
         if self._over:
             return
         self._over = True
         self._patience.stop()
-        self._hear()
+        self._read_output()
         if self._log is None:
-            self._take()
-        self._say(self._said.rest())
+            self._read_log()
+        self._emit_lines(self._said.rest())
         if self._log is not None:
             self._look.stop()
             self._log.remove()
@@ -218,14 +218,14 @@ class ChildProcess(QObject):
         self.ended.emit(-abs(code) or -1 if crashed else code, self._last)
 
     def _fail(self, error: QProcess.ProcessError) -> None:
-        # what goes wrong later is told by `finished`
+        # later errors are reported by `finished`
         if error is QProcess.ProcessError.FailedToStart:
             self._last = f"{sys.executable} cannot be started: {self._process.errorString()}"
             self._finish(_NOT_STARTED, QProcess.ExitStatus.NormalExit)
 
 
 def finish_all(processes: Sequence[ChildProcess], seconds: float) -> None:
-    """Let all of them end at the exit of the program; those that have not within `seconds` are abandoned."""
+    """Stop all processes at the exit of the program; those that run after `seconds` are abandoned."""
     asked, told = monotonic() + 0.5 * seconds, monotonic() + seconds
     for process in processes:
         process.stop()

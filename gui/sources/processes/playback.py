@@ -1,4 +1,4 @@
-"""Session of a replay: a file or a simulation played by a process that is controlled, and judged by a service."""
+"""Session of a replay: a process that plays a file or a simulation, and a service that monitors it."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from monitor.messages.recordings import Description
 from monitor.transport.zeromq.request_client import RequestClient
 
 _REQUESTS = re.compile(r"; requests at ([^\s;]+)$")
-_MAX_ADVANCE = 5.0  # s; a position further on is sought, not played
-_START_TIMEOUT = 1500  # ms after which it begins though nobody has said that the results are watched
+_MAX_ADVANCE = 5.0  # s; a larger step is a seek
+_START_TIMEOUT = 1500  # ms after which it begins without a client
 
 
 class PlaybackSession(SourceSession):
-    """First the ensemble of the model that is judged, once; then the player and the service, side by side.
+    """Session with an ensemble job, where a model is tested, then a player and a service.
 
     Parameters
     ----------
     title : of the session.
-    played : words of `replay` that say what is played.
-    service : words of `monitor`, without endpoints.
-    ensemble : makes the ensemble of a model that is judged; None where none is.
-    description : of what is played, where it is known.
-    paused : it waits for `Player.resume`.
-    launch : makes processes.
+    played : arguments of `replay`.
+    service : arguments of `monitor`, without endpoints.
+    ensemble : creates the ensemble job of the model under test; None without one.
+    description : of the recording, if it is known.
+    paused : start paused.
+    launch : creates processes.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class PlaybackSession(SourceSession):
         self._describing: DescribeJob | None = None
         self._stopping = self._over = False
         self._client_connected = self._begun = self._told_doubts = False
-        self._passed = 0.0  # s, the position that is told of
+        self._passed = 0.0  # s, the last position for which injected faults were shown
         self._start_timer = QTimer(self, singleShot=True, interval=_START_TIMEOUT)
         self._start_timer.timeout.connect(self.on_client_connected)
         if ensemble is not None:
@@ -68,39 +68,39 @@ class PlaybackSession(SourceSession):
 
     @property
     def processes(self) -> Sequence[ChildProcess]:
-        """The processes that run for it."""
+        """The running processes."""
         others = [part.process for part in (self._service, self._ensemble, self._describing) if part is not None]
-        # the player first: the service then hears the end of the stream
+        # the player first, so that the service receives the end of the stream
         return [process for process in (self._process, *others) if process is not None]
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start; does not wait."""
         if self._ensemble is None:
             self._play("")
         else:
             self._ensemble.start()
 
     def stop(self) -> None:
-        """Let its processes end; returns at once."""
+        """Stop the processes; does not wait."""
         if self._stopping:
             return
         self._stopping = True
         self._start_timer.stop()
         self._close_player()
         for process in self.processes:
-            process.ended.connect(self._end_when_all_have)
+            process.ended.connect(self._emit_ended)
             process.stop()
         if self._service is not None:
             self._service.stop()
-        self._end_when_all_have()
+        self._emit_ended()
 
     def finish(self, seconds: float = 5.0) -> None:
-        """Let its processes end at the exit of the program."""
+        """Stop the processes at the exit of the program."""
         self.stop()
         super().finish(seconds)
 
     def on_client_connected(self) -> None:
-        """Say that the results are listened to: what is played from now on will be seen."""
+        """Start playing: a client receives the results."""
         self._client_connected = True
         self._start_timer.stop()
         self._begin()
@@ -134,45 +134,45 @@ class PlaybackSession(SourceSession):
         process.start()
 
     def _find_requests(self, line: str) -> None:
-        """Control the replay from the line on that says where it takes requests."""
+        """Connect to the replay's request endpoint, once it is known."""
         found = _REQUESTS.search(line)
         if found is None or self.player is not None or self._stopping:
             return
         self.player = player = ReplayControl(RequestClient(found[1]), self, self._description)
         player.changed.connect(self._begin)
-        player.refused.connect(self._tell_refusal)
-        player.described.connect(self._tell_doubts)
+        player.refused.connect(self._show_refusal)
+        player.described.connect(self._show_warnings)
         self.player_changed.emit()
-        player.changed.connect(self._tell_injections)
-        self._tell_doubts()
+        player.changed.connect(self._show_injections)
+        self._show_warnings()
         known = player.description
         if known is None or known.overview is None:
             self._describing = DescribeJob(self._played, self, launch=self._launch)
             self._describing.described.connect(player.describe)
             self._describing.start()
 
-    def _tell_injections(self) -> None:
-        """Tell what a simulation injects when the replay comes by; a seek over it tells nothing."""
+    def _show_injections(self) -> None:
+        """Show the faults that a simulation injects, when the replay reaches them; not those that a seek skips."""
         player = self.player
         if player is None or player.description is None or player.description.format != "simulation":
             return
         now, before = player.position, self._passed
         self._passed = now
         if before == 0.0 or 0.0 <= now - before <= _MAX_ADVANCE:
-            # the first are there from the beginning
+            # the first ones are present at the start
             past = -1.0 if before == 0.0 else before
             for event in player.description.events:
                 if past < event.time <= now:
                     self.notified.emit("info", event.detail)
 
-    def _tell_doubts(self) -> None:
+    def _show_warnings(self) -> None:
         known = None if self.player is None else self.player.description
         if known is not None and known.doubts and not self._told_doubts:
             self._told_doubts = True
             self.notified.emit("warning", f"the file is damaged: {'; '.join(known.doubts)}")
 
     def _begin(self) -> None:
-        """Play when the service hears the player and the results are watched: sooner, samples would be lost."""
+        """Play once the service and a client are connected; before, samples would be lost."""
         if self._client_connected and not self._begun and self.player is not None and self.player.subscribed:
             self._begun = True
             if not self._paused:
@@ -196,7 +196,7 @@ class PlaybackSession(SourceSession):
         if self.player is not None:
             self.player.close()
 
-    def _tell_refusal(self, why: str) -> None:
+    def _show_refusal(self, why: str) -> None:
         self.notified.emit("warning", f"the player refuses: {why}")
 
     def _give_up(self, why: str) -> None:
@@ -204,29 +204,29 @@ class PlaybackSession(SourceSession):
             self.failed.emit(why)
             self.stop()
 
-    def _end_when_all_have(self) -> None:
+    def _emit_ended(self) -> None:
         if not self._over and not any(process.running for process in self.processes):
             self._over = True
             self.ended.emit()
 
 
-# what the simulated actuators stay within by themselves, and a good model too
+# limits that the simulated actuators and an accurate model do not exceed
 _ALARMS = ("--alarm", "broadband_delay=-0.038..0.038:-0.058..0.058", "--alarm", "broadband_ratio=0.85..1.15")
 _ALARMS_OF_A_MODEL = ("--alarm", "reliability_accumulated=0.85:0.7")
 
 
 @dataclass(frozen=True, slots=True)
 class PlayFile:
-    """Play a recording.
+    """Source: a recording that is played.
 
     Parameters
     ----------
     path : of the file.
     words : options of `replay` that choose columns.
-    description : where it is known already.
-    config, service : settings of the service, a file and words that go before it.
-    record : where the service keeps the run; by default nowhere.
-    paused : it waits for `Player.resume`.
+    description : if it is known.
+    config, service : settings file of the service, and arguments that override it.
+    record : file or folder of the recording; empty: not recorded.
+    paused : start paused.
     """
 
     path: Path
@@ -238,7 +238,7 @@ class PlayFile:
     paused: bool = False
 
     def session(self, parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess) -> SourceSession:
-        """Return the session."""
+        """Return a new session."""
         return PlaybackSession(
             self.path.name,
             (str(self.path), *self.words),
@@ -252,9 +252,9 @@ class PlayFile:
 
 @dataclass(frozen=True, slots=True)
 class PlaySimulation:
-    """Play a simulation, and judge the model it belongs to where there is one; the rest is as of a file.
+    """Source: a simulation that is played, with its model under test, if it has one; else as `PlayFile`.
 
-    Without settings of a service it has limits of its own, so that faults by hand are seen to make alarms.
+    Without settings of a service it has alarm limits of its own, so that injected faults cause alarms.
     """
 
     name: str
@@ -266,7 +266,7 @@ class PlaySimulation:
     paused: bool = False
 
     def session(self, parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess) -> SourceSession:
-        """Return the session."""
+        """Return a new session."""
         return PlaybackSession(
             self.name,
             (self.name, *self.words),
@@ -285,6 +285,6 @@ class PlaySimulation:
 
 
 def _service_words(source: PlayFile | PlaySimulation) -> tuple[str, ...]:
-    """Return the options of `monitor`: a file of settings speaks of the laboratory's rig and where its runs go."""
+    """Return the options of `monitor` that override the rig and the recording of a settings file."""
     words = [] if source.config is None else [str(source.config)]
     return (*words, "--bind", "", "--rig", "", "--record", source.record, *source.service)

@@ -1,4 +1,4 @@
-"""Control of a replay: requests go to its process, and what it answers is shown."""
+"""Player: control of a replay process by requests, and its state."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from monitor.messages.requests import (
     StepRequest,
 )
 
-_POLL_INTERVAL = 25  # ms between two looks for answers
-_STATE_INTERVAL = 0.1  # s between two requests for the state
+_POLL_INTERVAL = 25  # ms between polls for answers
+_STATE_INTERVAL = 0.1  # s between requests of the state
 
 
 class RequestSender(Protocol):
-    """A `monitor.transport.zeromq.request_client.RequestClient`, or what stands for it."""
+    """Interface of `monitor.transport.zeromq.request_client.RequestClient`."""
 
     def send(self, request: Request) -> int:
         """Send a request and return its number."""
         ...
 
     def answers(self, timeout: float = 0.0) -> Sequence[Answer]:
-        """Return the answers that have come."""
+        """Return the answers received since the last call."""
         ...
 
     def close(self, linger: float = 0.0) -> None:
@@ -46,18 +46,18 @@ class RequestSender(Protocol):
 
 
 class ReplayControl(QObject):
-    """Control a process of ``synchroscope replay --control``.
+    """Controller of a process ``synchroscope replay --control``.
 
     Parameters
     ----------
     client : sends the requests; closed by `close`.
-    description : of what is played, where it is known already.
+    description : of the recording, if it is known.
 
     Signals
     -------
-    changed : another position, or another state.
-    described : there is a description, or a better one.
-    refused : a request that was not carried out, and why.
+    changed : of position or state.
+    described : the description has changed.
+    refused : a request was refused, and why.
     """
 
     changed = Signal()
@@ -69,11 +69,11 @@ class ReplayControl(QObject):
     ) -> None:
         super().__init__(parent)
         self._client: RequestSender | None = client
-        weakref.finalize(self, client.close)  # where it goes with its parent
+        weakref.finalize(self, client.close)  # if it is deleted with its parent
         self._state = PlayerState()
         self._description = description
         self._newest_command = 0
-        self._state_request = 0  # the one that has no answer yet
+        self._state_request = 0  # request without an answer
         self._asked_at = -math.inf
         self._timer = QTimer(self, interval=_POLL_INTERVAL)
         self._timer.timeout.connect(self.poll)
@@ -81,7 +81,7 @@ class ReplayControl(QObject):
 
     @property
     def description(self) -> Description | None:
-        """What is played."""
+        """Description of the recording."""
         return self._description
 
     @property
@@ -91,38 +91,38 @@ class ReplayControl(QObject):
 
     @property
     def duration(self) -> float:
-        """Of the recording, s; 0 while it is not known."""
+        """Duration of the recording, s; 0 while unknown."""
         known = None if self._description is None else self._description.duration
         return self._state.duration or known or 0.0
 
     @property
     def playing(self) -> bool:
-        """Time passes."""
+        """Whether it plays."""
         return self._state.playing
 
     @property
     def ended(self) -> bool:
-        """The last sample is out."""
+        """Whether the last sample was sent."""
         return self._state.ended
 
     @property
     def speed(self) -> float:
-        """Seconds of the recording in a second; infinite for as fast as possible."""
+        """Factor on real time; infinite: as fast as possible."""
         return math.inf if self._state.speed == "max" else float(self._state.speed)
 
     @property
     def loop(self) -> bool:
-        """It begins again at the end."""
+        """Whether it starts again at the end."""
         return self._state.loop
 
     @property
     def faults(self) -> str:
-        """Faults that are injected, as they were set."""
+        """Injected faults, in the syntax of ``--fault``."""
         return self._state.faults
 
     @property
     def subscribed(self) -> bool:
-        """A service is connected to it."""
+        """Whether a service is connected to the replay."""
         return self._state.subscribed
 
     def pause(self) -> None:
@@ -144,7 +144,7 @@ class ReplayControl(QObject):
         self._send(StepRequest(seconds=seconds))
 
     def seek(self, seconds: float, lead: float = 0.0) -> None:
-        """Go on from `seconds`; the `lead` s before are sent at once, so that windows are full."""
+        """Seek to `seconds`; the `lead` s before it are sent at once, so that windows are full."""
         sought = max(0.0, min(seconds, self._last) if self.duration else seconds)
         self._send(SeekRequest(seconds=sought, lead=lead))
 
@@ -158,28 +158,28 @@ class ReplayControl(QObject):
         self._send(SpeedRequest(speed="max" if math.isinf(speed) else speed))
 
     def set_faults(self, text: str) -> None:
-        """Inject these faults from now on; none where the text is empty."""
+        """Inject these faults from now on; empty: none."""
         self._send(FaultsRequest(text=text))
 
     def set_loop(self, loop: bool) -> None:
-        """Begin again at the end, or stop there."""
+        """Start again at the end, or stop there."""
         self._send(LoopRequest(loop=loop))
 
     def describe(self, description: Description) -> None:
-        """Take a description that says more."""
+        """Replace the description by a more complete one."""
         self._description = description
         self.described.emit()
 
     def poll(self) -> None:
-        """Take the answers that have come, and ask for the state where it is time."""
+        """Process the answers, and request the state at intervals."""
         for answer in () if self._client is None else self._client.answers():
-            self._take(answer)
+            self._accept(answer)
         if self._client is not None and not self._state_request and monotonic() - self._asked_at >= _STATE_INTERVAL:
             self._asked_at = monotonic()
             self._state_request = self._client.send(StateRequest())
 
     def close(self) -> None:
-        """Send no more requests; the last ones may still go."""
+        """Close; requests that are queued are still sent."""
         self._timer.stop()
         if self._client is not None:
             self._client.close()
@@ -187,7 +187,7 @@ class ReplayControl(QObject):
 
     @property
     def _last(self) -> float:
-        """Where the last sample is: from the duration on there is none."""
+        """Position of the last sample: one step before the duration."""
         rate = self._state.sample_rate or (self._description and self._description.sample_rate)
         return self.duration - 1.0 / rate if rate else self.duration
 
@@ -195,14 +195,14 @@ class ReplayControl(QObject):
         if self._client is not None:
             self._newest_command = self._client.send(request)
 
-    def _take(self, answer: Answer) -> None:
+    def _accept(self, answer: Answer) -> None:
         if answer.id == self._state_request:
             self._state_request = 0
             if not answer.ok:
-                return  # a process that has ended is told of elsewhere, one that is busy answers later
+                return  # the end of a process is reported by its session; a busy one answers later
         elif not answer.ok:
             self.refused.emit(answer.reason)
-        # a state from before the newest command would undo what is shown of that
+        # a state from before the newest request would revert what is shown
         if answer.state is not None and answer.id >= self._newest_command and answer.state != self._state:
             self._state = answer.state
             self.changed.emit()

@@ -1,4 +1,4 @@
-"""A `synchroscope monitor` that is kept alive: when it dies, it is started again, later each time."""
+"""Supervised `synchroscope monitor` process: it is restarted after a crash, with increasing delay."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from gui.sources.processes.child_process import ChildProcess
 
 ProcessFactory = Callable[..., ChildProcess]
-"""Makes a process, as the class itself does."""
+"""Creates a process, as the constructor of `ChildProcess` does."""
 
 _READY = re.compile(r"^listening on .*?; results on ([^\s;]+)")
 _PREFIX = re.compile(r"^synchroscope( \w+)?: ")
-_MISTAKE = 2  # exit code of a user's mistake, which is there again at the next start
-_TRIES = 3  # starts of a service that has never been ready
-_FIRST, _LONGEST = 1.0, 30.0  # s before the next start
-_STEADY = 60.0  # s after which a service that ran is taken for well
+_MISTAKE = 2  # exit code for invalid input: a restart would fail again
+_TRIES = 3  # attempts to start a service that was never ready
+_FIRST, _LONGEST = 1.0, 30.0  # s before a restart
+_STEADY = 60.0  # s of running after which the delays start again from the shortest
 
 
 def exit_reason(code: int, last: str) -> str:
-    """Return why a process ended, in its own last words where it has ended itself."""
+    """Return why a process ended: its last line, unless a signal ended it."""
     if code < 0:
         return f"ended by signal {-code}"
     return _PREFIX.sub("", last) or f"ended with exit code {code}"
 
 
 class ServiceProcess(QObject):
-    """Keep a service running until told to stop.
+    """Service process that is restarted until `stop` is called.
 
     Parameters
     ----------
     words : options of `monitor`, without the endpoint of its results.
-    publish : where it publishes; a port that it took itself is kept when it is started again.
-    outlives : it goes on recording when this process crashes.
-    launch : makes processes.
+    publish : endpoint of the results; a port chosen by the system is used again after a restart.
+    outlives : continues to record if this process crashes.
+    launch : creates processes.
     clock : s, monotonic.
 
     Signals
     -------
-    ready : it listens for the first time; the endpoint of its results.
-    progress : what it does until it is ready.
+    ready : the service is ready for the first time; endpoint of its results.
+    progress : status text until it is ready.
     notified : level and text.
     failed : it cannot run, and why; `ended` follows.
-    ended : there is no process any more, and will be none; once.
+    ended : there is no process, and none will be started; emitted once.
     """
 
     ready = Signal(str)
@@ -78,16 +78,16 @@ class ServiceProcess(QObject):
 
     @property
     def process(self) -> ChildProcess | None:
-        """The process, while there is one."""
+        """The running process; None between restarts."""
         return self._process
 
     @property
     def listening(self) -> bool:
-        """It takes samples now."""
+        """Whether the service is ready for samples."""
         return self._is_ready
 
     def start(self) -> None:
-        """Start it, or start it again."""
+        """Start or restart the process."""
         words = ["monitor", *self._words, "--publish", self._publish]
         if not self._outlives:
             words.append("--until-closed")
@@ -95,12 +95,12 @@ class ServiceProcess(QObject):
         self._begun = self._clock()
         process = self._launch(words, self, outlives=self._outlives, exits_on_stdin_close=not self._outlives)
         self._process = process
-        process.line.connect(self._hear)
-        process.ended.connect(self._end)
+        process.line.connect(self._on_line)
+        process.ended.connect(self._on_ended)
         process.start()
 
     def stop(self) -> None:
-        """Let it close its recording and end; returns at once."""
+        """Stop the service, which closes its recording; does not wait."""
         self._stopping = True
         self._again.stop()
         if self._process is None:
@@ -108,7 +108,7 @@ class ServiceProcess(QObject):
         else:
             self._process.stop()
 
-    def _hear(self, line: str) -> None:
+    def _on_line(self, line: str) -> None:
         found = _READY.match(line)
         if self._stopping:
             return
@@ -125,7 +125,7 @@ class ServiceProcess(QObject):
         self._publish = found[1]
         self.ready.emit(found[1])
 
-    def _end(self, code: int, last: str) -> None:
+    def _on_ended(self, code: int, last: str) -> None:
         if self._process is not None:
             self._process.deleteLater()
         self._process, was_listening, self._is_ready = None, self._is_ready, False
@@ -147,7 +147,7 @@ class ServiceProcess(QObject):
             self._pause = min(2.0 * self._pause, _LONGEST)
 
     def _finish(self) -> None:
-        # who hears of a failure may stop it as well
+        # a slot of `failed` may call `stop`
         if not self._over:
             self._over = True
             self.ended.emit()

@@ -1,4 +1,4 @@
-"""SourceSession: one source of data with its processes; that of a running service, and that of a rig."""
+"""Sessions: one source of data with its processes; here of a running service and of a rig."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from gui.sources.processes.service import ProcessFactory, ServiceProcess
 from monitor.system.default_endpoints import RESULTS
 
 ANY_PORT = "tcp://127.0.0.1:*"
-"""What a service binds to take a free port."""
+"""Endpoint with a free port chosen by the system."""
 
 
 def free_endpoint() -> str:
-    """Return an endpoint that is free at this moment, for two processes that must know it beforehand."""
+    """Return an endpoint that is currently free, for two processes that must know it beforehand."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return f"tcp://127.0.0.1:{server.getsockname()[1]}"
 
 
 def default_or_any_endpoint() -> str:
-    """Return the usual endpoint of results where it is free, else one that takes any port."""
+    """Return the default endpoint of results if it is free, else one with any port."""
     port = int(RESULTS.rpartition(":")[2])
     try:
         with socket.create_server(("127.0.0.1", port)):
@@ -37,16 +37,16 @@ def default_or_any_endpoint() -> str:
 
 
 class SourceSession(QObject):
-    """What the window watches; only one at a time.
+    """Base class of the sessions; the window has one at a time.
 
     Signals
     -------
-    ready : the endpoint of the results; once.
-    progress : what is waited for, one line instead of the last; empty when nothing is.
+    ready : endpoint of the results; emitted once.
+    progress : status text; empty: none.
     notified : level (info, warning, error) and one line.
-    failed : there will be nothing to watch, and why; `ended` follows.
-    ended : there is no process any more, and will be none; once.
-    player_changed : there is a player now, or another one, or none.
+    failed : there will be no results, and why; `ended` follows.
+    ended : no process is running, and none will be started; emitted once.
+    player_changed : the player was created, replaced or removed.
     """
 
     ready = Signal(str)
@@ -61,49 +61,49 @@ class SourceSession(QObject):
         self.title = title
         self.results_url = ""
         self.player: ReplayControl | None = None
-        self.ready.connect(self._keep)
+        self.ready.connect(self._track)
 
     @property
     def processes(self) -> Sequence[ChildProcess]:
-        """The processes that run for it."""
+        """The running processes."""
         return ()
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start; does not wait."""
         raise NotImplementedError
 
     def on_client_connected(self) -> None:
-        """Say that the results are listened to: a replay begins then."""
+        """Called when a client receives the results: a replay starts then."""
 
     def stop(self) -> None:
-        """Let its processes end; returns at once, `ended` follows."""
+        """Stop the processes; does not wait, `ended` follows."""
         raise NotImplementedError
 
     def finish(self, seconds: float = 5.0) -> None:
-        """Let its processes end at the exit of the program, waiting no longer than `seconds` and a little."""
+        """Stop the processes at the exit of the program; waits about `seconds` at most."""
         finish_all(self.processes, seconds)
 
-    def _keep(self, url: str) -> None:
+    def _track(self, url: str) -> None:
         self.results_url = url
 
 
 class SourceSpec(Protocol):
-    """A frozen description of a session."""
+    """Source: immutable description of a session."""
 
     def session(self, parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess) -> SourceSession:
-        """Return the session, not yet started."""
+        """Return a new session, not started."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectToService:
-    """Watch the service that publishes its results at `url`; `keys` is the folder handed over, empty: none."""
+    """Source: the service that publishes at `url`; `keys` is the key folder, empty: without encryption."""
 
     url: str
     keys: str = ""
 
     def session(self, parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess) -> SourceSession:  # noqa: ARG002
-        """Return the session."""
+        """Return a new session."""
         return _Connection(self, parent)
 
 
@@ -121,15 +121,15 @@ class _Connection(SourceSession):
 
 @dataclass(frozen=True, slots=True)
 class ServeRig:
-    """Start a service for a rig.
+    """Source: a rig, for which a service is started.
 
     Parameters
     ----------
     connect : endpoint of a rig that publishes; or
     bind : endpoint that rigs connect to.
     config : its settings in TOML; None for the defaults.
-    words : further options of `monitor`, which go before the file.
-    record : folder (ending in a slash) or file that keeps the run; empty: as the settings say.
+    words : further options of `monitor`, which override the file.
+    record : folder (ending in a slash) or file of the recording; empty: as in the settings.
     """
 
     connect: str = ""
@@ -139,12 +139,12 @@ class ServeRig:
     record: str = ""
 
     def session(self, parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess) -> SourceSession:
-        """Return the session."""
+        """Return a new session."""
         return _Rig(self, parent, launch)
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The words for `monitor`."""
+        """Arguments of `monitor`."""
         options = [] if self.config is None else [str(self.config)]
         options += ["--connect", self.connect] if self.connect else []
         options += ["--bind", self.bind] if self.bind else []
@@ -153,25 +153,25 @@ class ServeRig:
 
 
 class _Rig(SourceSession):
-    """The service goes on recording when this process crashes.
+    """Session whose service continues to record if this process crashes.
 
-    Where processes cannot be asked to end (Windows), one that outlives us could not close its recording either: there
-    it ends, in good order, with us.
+    On Windows, where there is no SIGTERM, an outliving service could not close its recording: there it ends with this
+    process.
     """
 
     def __init__(self, source: ServeRig, parent: QObject | None, launch: ProcessFactory) -> None:
         super().__init__(source.connect or source.bind or "rig", parent)
         self._options, self._launch = source.options, launch
-        self._serve(default_or_any_endpoint())
+        self._start_service(default_or_any_endpoint())
 
-    def _serve(self, publish: str) -> None:
+    def _start_service(self, publish: str) -> None:
         self._elsewhere = publish == ANY_PORT
         service = ServiceProcess(self._options, publish, self, outlives=os.name == "posix", launch=self._launch)
         service.ready.connect(self._begin)
         service.progress.connect(self.progress)
         service.notified.connect(self.notified)
         service.failed.connect(self._fail)
-        service.ended.connect(self._end)
+        service.ended.connect(self._on_ended)
         self._service = service
 
     @property
@@ -186,7 +186,7 @@ class _Rig(SourceSession):
         self._service.stop()
 
     def finish(self, seconds: float = 5.0) -> None:
-        # the end of the old one must not start a new one
+        # the end of the old process must not start another
         self._service.stop()
         super().finish(seconds)
 
@@ -199,25 +199,25 @@ class _Rig(SourceSession):
         if self._elsewhere or default_or_any_endpoint() != ANY_PORT:
             self.failed.emit(why)
             return
-        # another program was quicker to take the usual endpoint
-        self._serve(ANY_PORT)
+        # another program has bound the default endpoint in the meantime
+        self._start_service(ANY_PORT)
         self._service.start()
 
-    def _end(self) -> None:
-        # the one that was too late is of no interest any more
+    def _on_ended(self) -> None:
+        # the process that failed to bind is ignored
         if self.sender() is self._service:
             self.ended.emit()
 
 
 class SessionManager(QObject):
-    """Opens one session after the other; signals of the previous one are disconnected.
+    """Owner of the current session; signals of the previous one are disconnected.
 
     Signals
     -------
     ready : endpoint of the current session's results.
-    progress : what is waited for; empty when nothing is.
+    progress : status text; empty: none.
     notified : level and one line.
-    changed : there is another session, none, or another player.
+    changed : the session or its player has changed.
     """
 
     ready = Signal(str)
@@ -254,7 +254,7 @@ class SessionManager(QObject):
         session, self.current = self.current, None
         if session is None:
             return
-        # only its end is still of interest
+        # only `ended` is still needed
         for signal in (session.ready, session.progress, session.notified, session.failed, session.player_changed):
             signal.disconnect()
         self._closing.append(session)

@@ -1,4 +1,4 @@
-"""Fault bar: faults switched on by hand while a run is played."""
+"""Fault bar: faults that are injected by hand into a replay."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from gui.widgets.theme import Theme
 
 @dataclass(frozen=True, slots=True)
 class FaultKind:
-    """A fault that lasts while it is on.
+    """A fault that can be switched on and off.
 
     Parameters
     ----------
-    key : the player's word for it.
-    label, tip : for people.
-    unit : of the number that people give, and `factor` times it is the player's.
-    usual, most : that number at first, and the largest.
+    key : name in the syntax of ``--fault``.
+    label, tip : shown.
+    unit : of the displayed number; `factor` times the number is the value of the fault.
+    usual, most : initial and largest number.
     """
 
     key: str
@@ -45,36 +45,36 @@ FAULT_KINDS = (
     FaultKind("jitter", "jitter", "how far the times of messages are off, at most", "ms", 0.001, 2.0, 1000.0),
 )
 GAP = 0.5
-"""s of samples that are left out at once."""
+"""s of samples that are dropped at once."""
 DELAY_STEP = 0.005
-"""s by which the measured signals lag more."""
+"""s that are added to the delay of the measured signals."""
 
 
 @dataclass(frozen=True)
 class ManualFaults:
-    """What is on: numbers as the player takes them, by their word; `delay` in s stays until it is taken away."""
+    """Active faults: their values by name, and the `delay` in s, which remains until it is removed."""
 
     active: dict[str, float] = field(default_factory=dict)
     delay: float = 0.0
 
     def text(self, *once: str) -> str:
-        """Return what the player is told: what stands, and what happens `once`, now."""
+        """Return the faults in the syntax of ``--fault``: the active ones, and those that happen `once`, now."""
         parts = [f"{key}={value:.12g}" for key, value in self.active.items() if value > 0.0]
         parts += [f"delay_step=0:{self.delay:.12g}"] if self.delay > 0.0 else []
         return ",".join([*parts, *once])
 
     def having(self, key: str, value: float | None) -> ManualFaults:
-        """Return the same with one fault on, or off."""
+        """Return a copy with one fault on or off."""
         rest = {name: number for name, number in self.active.items() if name != key}
         return ManualFaults(rest if value is None else rest | {key: value}, self.delay)
 
     def later(self, delay: float = DELAY_STEP) -> ManualFaults:
-        """Return the same with the measured signals lagging more."""
+        """Return a copy with a larger delay."""
         return ManualFaults(self.active, self.delay + delay)
 
     @property
     def words(self) -> str:
-        """What is on, for people; empty when nothing is."""
+        """The active faults as text; empty: none."""
         return ", ".join(_words(self))
 
 
@@ -92,7 +92,7 @@ def _once_words(fault: str) -> str:
 
 
 def faults_from_text(text: str) -> ManualFaults:
-    """Return what stands in a player's text; what happened once is left out, and so is what is not known here."""
+    """Parse the player's faults; those that happened once and unknown ones are omitted."""
     active: dict[str, float] = {}
     delay = 0.0
     known = {kind.key for kind in FAULT_KINDS}
@@ -112,11 +112,11 @@ def faults_from_text(text: str) -> ManualFaults:
 
 
 class FaultBar(QWidget):
-    """Make things go wrong; hidden until asked for.
+    """Bar of fault controls; hidden at first.
 
     Parameters
     ----------
-    theme : colours to begin with.
+    theme : initial colours.
 
     Signals
     -------
@@ -155,7 +155,7 @@ class FaultBar(QWidget):
         self.hide()
 
     def set_player(self, player: ReplayControl | None) -> None:
-        """Let things go wrong at another player; what was on here is not taken along."""
+        """Inject into another player; without the faults of the previous one."""
         if self._player is not None:
             self._player.changed.disconnect(self._show_state)
             self._player.refused.disconnect(self._give_back)
@@ -167,7 +167,7 @@ class FaultBar(QWidget):
         self._show(ManualFaults() if player is None else faults_from_text(player.faults))
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply a theme."""
         self.theme = theme
         self._show(self.faults)
 
@@ -179,21 +179,21 @@ class FaultBar(QWidget):
     def _switch(self, switch: _Switch) -> None:
         value = switch.value
         if value != self.faults.active.get(switch.kind.key):
-            self._tell(self.faults.having(switch.kind.key, value))
+            self._inject(self.faults.having(switch.kind.key, value))
 
     def _make_gap(self) -> None:
-        self._tell(self.faults, f"gap=0:{GAP:g}")
+        self._inject(self.faults, f"gap=0:{GAP:g}")
 
     def _make_restart(self) -> None:
-        self._tell(self.faults, "restart=0")
+        self._inject(self.faults, "restart=0")
 
     def _delay_more(self) -> None:
-        self._tell(self.faults.later())
+        self._inject(self.faults.later())
 
     def _clear(self) -> None:
-        self._tell(ManualFaults())
+        self._inject(ManualFaults())
 
-    def _tell(self, faults: ManualFaults, *once: str) -> None:
+    def _inject(self, faults: ManualFaults, *once: str) -> None:
         self._show(faults)
         if self._player is not None:
             self._player.set_faults(faults.text(*once))
@@ -215,7 +215,7 @@ class FaultBar(QWidget):
 
 
 class _Switch(QWidget):
-    """One fault: on or off, and how much; `changed` hands itself on."""
+    """Controls of one fault: check box and number; `changed` is emitted with itself."""
 
     changed = Signal(object)
 
@@ -235,16 +235,16 @@ class _Switch(QWidget):
         layout.setSpacing(3)
         layout.addWidget(self.box)
         layout.addWidget(self.number)
-        self.box.toggled.connect(self._tell)
-        self.number.valueChanged.connect(self._tell)
+        self.box.toggled.connect(self._inject_now)
+        self.number.valueChanged.connect(self._inject_now)
 
     @property
     def value(self) -> float | None:
-        """As the player takes it; None while it is off."""
+        """Value of the fault; None while it is off."""
         return round(self.number.value() * self.kind.factor, 9) if self.box.isChecked() else None
 
     def show_value(self, value: float | None) -> None:
-        """Show that it is on, or off; nobody is told."""
+        """Show whether the fault is on; emits nothing."""
         for widget in (self.box, self.number):
             widget.blockSignals(True)
         self.box.setChecked(value is not None)
@@ -253,5 +253,5 @@ class _Switch(QWidget):
         for widget in (self.box, self.number):
             widget.blockSignals(False)
 
-    def _tell(self) -> None:
+    def _inject_now(self) -> None:
         self.changed.emit(self)

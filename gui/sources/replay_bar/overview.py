@@ -18,7 +18,7 @@ from monitor.messages.recordings import Description, Overview, RecordedEvent
 
 
 class ChannelMenu(QMenu):
-    """Let another channel be chosen; gone when it is closed.
+    """Menu of the channels; deleted when it is closed.
 
     Signals
     -------
@@ -33,7 +33,7 @@ class ChannelMenu(QMenu):
         group = QActionGroup(self)
         for name in channels:
             action = QAction(name, self, checkable=True, checked=name == shown)
-            # the text may be changed by Qt, which underlines letters
+            # Qt may insert a mnemonic into the text
             action.setData(name)
             group.addAction(action)
             self.addAction(action)
@@ -43,11 +43,11 @@ class ChannelMenu(QMenu):
         self.chosen.emit(str(action.data()))
 
 
-_ROOM = 0.08  # of the height, above and below
+_ROOM = 0.08  # share of the height, above and below
 
 
 def limits(low: Samples, high: Samples) -> tuple[float, float]:
-    """Return the smallest and the largest number; (0, 0) where there is none."""
+    """Return minimum and maximum; (0, 0) where all values are NaN."""
     known = np.concatenate((low[np.isfinite(low)], high[np.isfinite(high)]))
     return (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
 
@@ -61,7 +61,7 @@ def draw_curve(
     colour: str,
     span: tuple[float, float] | None = None,
 ) -> None:
-    """Draw the range of `channel` over `duration` s into `where`; a gap where there are no numbers.
+    """Draw the envelope of `channel` over `duration` s into `where`, with gaps where it is NaN.
 
     Parameters
     ----------
@@ -83,32 +83,32 @@ def draw_curve(
     painter.setBrush(QColor(colour))
     for start, stop in _stretches(np.isfinite(y_low) & np.isfinite(y_high)):
         middles = 0.5 * (x0[start:stop] + x1[start:stop])
-        # a little thickness, or a constant would not be seen
+        # at least a thin line, so that a constant is visible
         upper = [QPointF(x, y) for x, y in zip(middles.tolist(), (y_high[start:stop] - 0.5).tolist(), strict=True)]
         lower = [QPointF(x, y) for x, y in zip(middles.tolist(), (y_low[start:stop] + 0.5).tolist(), strict=True)]
         painter.drawPolygon(QPolygonF(upper + lower[::-1]))
 
 
 def _stretches(there: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[tuple[int, int]]:
-    """Return begin and end of each run of what is there."""
+    """Return begin and end of each run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], there, [False])).astype(np.int8)))
     return [(int(begin), int(end)) for begin, end in edges.reshape(-1, 2).tolist()]
 
 
-_NEAR = 4.0  # pixels from an event that its mark takes
+_NEAR = 4.0  # half the width of a marker, px
 _MOST_LINES = 12
-_SIDE, _EDGE = 4.0, 3.0  # pixels around the curve
-_MARK, _TALL = 7.0, 14.0  # pixels that a mark is high; the second where an alarm trips
+_SIDE, _EDGE = 4.0, 3.0  # margin of the curve, px
+_MARK, _TALL = 7.0, 14.0  # height of a marker, px; the second of a trip
 
 
 @dataclass(frozen=True)
 class RunPicture:
-    """What is drawn into `width` by `height` pixels.
+    """Picture of an overview, `width` by `height` pixels.
 
     Parameters
     ----------
-    description : of the run; None while nothing is known.
-    channel : whose curve is drawn.
+    description : of the run; None while unknown.
+    channel : that is drawn.
     duration : of the run, s.
     """
 
@@ -120,7 +120,7 @@ class RunPicture:
 
     @property
     def events(self) -> tuple[RecordedEvent, ...]:
-        """Those that are marked."""
+        """Events that have a marker."""
         return () if self.description is None else self.description.events
 
     @property
@@ -128,17 +128,17 @@ class RunPicture:
         return QRectF(0.0, 0.0, self.width, self.height).adjusted(_SIDE, _EDGE, -_SIDE, -_EDGE)
 
     def seconds_at(self, x: float) -> float:
-        """Return the time that is drawn at a pixel."""
+        """Return the time at a pixel."""
         share = (x - self._where.left()) / max(self._where.width(), 1.0)
         return min(max(share, 0.0), 1.0) * self.duration
 
     def x_of(self, seconds: float) -> float:
-        """Return the pixel where a time is drawn."""
+        """Return the pixel of a time."""
         share = seconds / self.duration if self.duration > 0.0 else 0.0
         return self._where.left() + min(max(share, 0.0), 1.0) * self._where.width()
 
     def tip(self, x: float) -> str:
-        """Return what there is at a pixel: the time, the events, and whose curve is drawn."""
+        """Return the tool tip at a pixel: time, events, and channel."""
         lines = [f"{self.seconds_at(x):.3f} s"] if self.duration > 0.0 else []
         lines += [_sentence(event) for event in self.events if abs(self.x_of(event.time) - x) <= _NEAR]
         if len(lines) > _MOST_LINES:
@@ -149,7 +149,7 @@ class RunPicture:
         return "\n".join(lines)
 
     def draw(self, theme: Theme, ratio: float) -> QPixmap:
-        """Return the picture, `ratio` real pixels a pixel."""
+        """Return the picture for a device pixel ratio."""
         picture = QPixmap(round(self.width * ratio), round(self.height * ratio))
         picture.setDevicePixelRatio(ratio)
         picture.fill(QColor(theme.base))
@@ -159,7 +159,7 @@ class RunPicture:
         overview = None if self.description is None else self.description.overview
         if overview is not None and self.channel:
             draw_curve(painter, self._where, overview, self.channel, self.duration, theme.measured)
-        # marks stand on the lower edge, so that the curve stays readable; the gravest are seen where many are
+        # markers are at the lower edge, below the curve; of several at one place the most severe is on top
         y = self.height - 1.0
         for event in sorted(self.events, key=lambda event: list(Level).index(_level(event))):
             x, colour = self.x_of(event.time), QColor(level_colour(theme, _level(event)))
@@ -179,7 +179,7 @@ def _sentence(event: RecordedEvent) -> str:
 
 
 def _level(event: RecordedEvent) -> Level:
-    """Return how much an event matters: marks warn, but for the steps of an alarm."""
+    """Return the level of an event: warning, or that of the alarm."""
     step = _step(event)
     return Level.WARN if step is None else event_level(step)
 
@@ -191,7 +191,7 @@ def _step(event: RecordedEvent) -> Event | None:
 
 
 class ColumnPreview(QWidget):
-    """Draw some channels of an overview over each other, between common edges.
+    """Preview: some channels of an overview on one axis.
 
     Parameters
     ----------
@@ -208,18 +208,18 @@ class ColumnPreview(QWidget):
         self.setAccessibleName("preview of the chosen columns")
 
     def show_curves(self, overview: Overview | None, curves: Sequence[tuple[str, str]], text: str = "") -> None:
-        """Draw channels, each with its colour; `text` is shown where there is nothing to draw."""
+        """Show channels, each in its colour, or else `text`."""
         self.overview = overview
         self.curves = tuple((name, colour) for name, colour in curves if overview and name in overview.channels)
         self.text = text
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return what is comfortable."""
+        """Return the preferred size."""
         return QSize(520, 140)
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw."""
+        """Draw the curves and their names."""
         painter = QPainter(self)
         where = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
         painter.fillRect(where, QColor(self.theme.base))
@@ -236,10 +236,10 @@ class ColumnPreview(QWidget):
         ranges = [limits(*overview.curve(name)[1:]) for name, _ in self.curves]
         span = min(low for low, _ in ranges), max(high for _, high in ranges)
         seconds = overview.seconds
-        # the columns are equally wide; the last has no edge of its own
+        # columns of equal width; the last has no edge of its own
         end = seconds[-1] + (seconds[-1] - seconds[-2] if len(seconds) > 1 else 1.0)
         metrics = painter.fontMetrics()
-        # the names stand above, so that they hide nothing
+        # names are above the curves
         below = where.adjusted(0.0, metrics.height() + 2.0, 0.0, 0.0)
         for name, colour in self.curves:
             draw_curve(painter, below, overview, name, end, colour, span)

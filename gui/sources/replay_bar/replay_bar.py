@@ -20,12 +20,12 @@ _WRONG = f"write a number from {SLOWEST:g} to {FASTEST:g}, or max"
 
 
 def speed_text(speed: float) -> str:
-    """Return a speed as it is shown: ``2×`` or ``max``."""
+    """Return a speed as text: ``2×`` or ``max``."""
     return "max" if math.isinf(speed) else f"{speed:g}×"
 
 
 def read_speed(text: str) -> float | None:
-    """Return the speed that a text means; None where it means none."""
+    """Parse a speed; None if it is invalid."""
     plain = text.strip().lower()
     if plain in ("max", "maximum"):
         return math.inf
@@ -37,11 +37,11 @@ def read_speed(text: str) -> float | None:
 
 
 class SpeedBox(QComboBox):
-    """Choose or type a speed.
+    """Combo box for the speed.
 
     Signals
     -------
-    chosen : s of the recording in a second; infinite for as fast as possible.
+    chosen : factor on real time; infinite: as fast as possible.
     """
 
     chosen = Signal(float)
@@ -52,7 +52,7 @@ class SpeedBox(QComboBox):
         self._speed = 1.0
         self.setEditable(True)
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        # it would make 0.25 of a 0.2 that is typed
+        # completion would turn a typed 0.2 into 0.25
         self.setCompleter(None)  # type: ignore[arg-type]
         self.addItems([speed_text(speed) for speed in SPEEDS])
         self.setAccessibleName("speed")
@@ -68,16 +68,16 @@ class SpeedBox(QComboBox):
 
     @property
     def speed(self) -> float:
-        """The one that is played."""
+        """The speed of the player."""
         return self._speed
 
     @property
     def problem(self) -> str:
-        """What is wrong with the text; empty when nothing is."""
+        """The problem of the text; empty if it is valid."""
         return "" if read_speed(self.currentText()) is not None else _WRONG
 
     def show_speed(self, speed: float) -> None:
-        """Show what is played; a text that is being typed stays."""
+        """Show the speed of the player, unless a text is being typed."""
         field = self.lineEdit()
         typing = field is not None and field.hasFocus() and field.isModified()
         if speed == self._speed and (typing or read_speed(self.currentText()) == speed):
@@ -87,7 +87,7 @@ class SpeedBox(QComboBox):
             self.setEditText(speed_text(speed))
 
     def faster(self, steps: int = 1) -> None:
-        """Go to the next of the usual speeds; slower where `steps` is negative."""
+        """Choose the next listed speed; a slower one where `steps` is negative."""
         if steps > 0:
             above = [speed for speed in SPEEDS if speed > self._speed]
             speed = above[min(steps, len(above)) - 1] if above else self._speed
@@ -97,7 +97,7 @@ class SpeedBox(QComboBox):
         self._choose(speed_text(speed))
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply a theme."""
         self.theme = theme
         self._mark()
 
@@ -106,7 +106,7 @@ class SpeedBox(QComboBox):
         if speed is None:
             return
         self.setEditText(speed_text(speed))
-        # Enter comes twice, from the field and as a choice in the list
+        # Enter is signalled twice, by the field and by the list
         if speed != self._speed:
             self._speed = speed
             self.chosen.emit(speed)
@@ -115,7 +115,7 @@ class SpeedBox(QComboBox):
         self._choose(self.currentText())
 
     def _give_back(self) -> None:
-        """Show what is played where the text was left without Enter."""
+        """Show the speed of the player if the text was left without Enter."""
         field = self.lineEdit()
         if field is not None and not field.hasFocus():
             self.setEditText(speed_text(self._speed))
@@ -131,17 +131,17 @@ class SpeedBox(QComboBox):
 
 
 STEP = 0.1
-"""s that one step goes."""
+"""Length of a step, s."""
 LEAD = 2.1
-"""s before the place that is sought which are sent at once, so that windows are full there."""
+"""s before the target of a seek that are sent at once, so that windows are full."""
 
 
 class ReplayBar(QWidget):
-    """Steer a player; hidden while there is none.
+    """Controls of a player; hidden without one.
 
     Parameters
     ----------
-    theme : colours to begin with.
+    theme : initial colours.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -177,11 +177,11 @@ class ReplayBar(QWidget):
 
     @property
     def player(self) -> ReplayControl | None:
-        """The one that is steered."""
+        """The player."""
         return self._player
 
     def set_player(self, player: ReplayControl | None) -> None:
-        """Steer another player, or none."""
+        """Set the player; None: none."""
         if self._player is not None:
             self._player.changed.disconnect(self._show_state)
             self._player.described.disconnect(self._show_run)
@@ -193,7 +193,7 @@ class ReplayBar(QWidget):
         self.setVisible(player is not None)
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply a theme."""
         self.theme = theme
         for button, name in ((self.step, "step"), (self.restart, "restart"), (self.loop, "loop")):
             button.setIcon(media_icon(name, theme.text))
@@ -234,7 +234,7 @@ class ReplayBar(QWidget):
         self.loop.setChecked(player.loop)
         self.loop.blockSignals(blocked)
         self.place.setText(place_text(player))
-        # grows with the words and never shrinks: the timeline stays where it is
+        # grows with the text and never shrinks, so that the timeline does not move
         self.place.setMinimumWidth(max(self.place.minimumWidth(), self.place.sizeHint().width()))
 
     def _toggle(self) -> None:
@@ -259,14 +259,14 @@ class ReplayBar(QWidget):
 
     def _seek(self, seconds: float) -> None:
         if self._player is not None:
-            # while it plays the windows fill by themselves
+            # while playing the windows fill anyway
             self._player.seek(seconds, 0.0 if self._player.playing else self.lead)
 
 
 def place_text(player: ReplayControl) -> str:
-    """Return where a player is, of what, and whether time passes."""
+    """Return position, duration and state of a player."""
     decimals = 1 if player.duration >= 1.0 else 3
     whole = f"{player.duration:.{decimals}f}"
-    # as wide at the beginning as at the end, or the line beside it would move
+    # of constant width, so that the timeline does not move
     place = f"{player.position:.{decimals}f}".rjust(len(whole), "\u2007")
     return f"{place} of {whole} s  {'ended' if player.ended else 'playing' if player.playing else 'paused'}"

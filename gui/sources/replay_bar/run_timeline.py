@@ -25,16 +25,16 @@ from gui.widgets.painting import painting
 from gui.widgets.theme import Theme
 from monitor.messages.recordings import Description
 
-_PAUSE = 200  # ms between two that are told
+_PAUSE = 200  # ms between seeks
 
 
 class SeekThrottle(QObject):
-    """Keep the newest place that is wanted until the player is there.
+    """Target of a seek, until the player has reached it.
 
     Signals
     -------
-    sought : the place, s; at most five times a second, but for the last one of a drag.
-    arrived : nothing is wanted any more.
+    sought : target, s; at most five times a second, except for the last one of a drag.
+    arrived : the target is reached.
     """
 
     sought = Signal(float)
@@ -49,43 +49,43 @@ class SeekThrottle(QObject):
         self._pause.timeout.connect(self.go_on)
 
     def want(self, seconds: float) -> None:
-        """Want to be at `seconds`: told now, or when enough time has passed since the last."""
+        """Seek to `seconds`: now, or when the interval since the last seek has passed."""
         self.wanted = seconds
         if not self._pause.isActive():
-            self._tell()
+            self._seek_newest()
 
     def let_go(self, seconds: float) -> None:
-        """End a drag at `seconds`: told now."""
+        """End a drag at `seconds`; seeks now."""
         self.dragging = False
         self.wanted = seconds
-        self._tell()
+        self._seek_newest()
 
     def settle(self) -> None:
-        """Take it that the player is where it was sent, unless it has only just been."""
+        """Take the position of the player as the target, unless a seek has just been sent."""
         if not self.dragging and not self._pause.isActive():
             self.wanted = None
 
     def go_on(self) -> None:
-        """Tell what came since; where nothing did, the player is there by now."""
+        """Seek to the newest target; without a new one, the player has arrived."""
         if self.dragging or self.wanted != self._told:
-            self._tell()
+            self._seek_newest()
         else:
             self.rest()
 
     def rest(self) -> None:
-        """Want nothing, and tell whatever comes next."""
+        """Drop the target; the next seek is sent at once."""
         self._pause.stop()
         self._told = self.wanted = None
         self.arrived.emit()
 
-    def _tell(self) -> None:
+    def _seek_newest(self) -> None:
         if self.wanted is not None and self.wanted != self._told:
             self._told = self.wanted
             self._pause.start()
             self.sought.emit(self.wanted)
 
 
-_SHORT, _LONG = 1.0, 10.0  # s that the keys go
+_SHORT, _LONG = 1.0, 10.0  # s by which keys move
 _KEYS = {
     Qt.Key.Key_Left: -_SHORT,
     Qt.Key.Key_Right: _SHORT,
@@ -97,11 +97,11 @@ _KEYS = {
 
 
 class RunTimeline(QWidget):
-    """Show where a run is played; click, drag and keys seek.
+    """Overview with the position of the player; click, drag and keys seek.
 
     Signals
     -------
-    sought : s after the first sample; at most five times a second while one drags, and where one lets go.
+    sought : s after the first sample; at most five times a second during a drag, and at its end.
     """
 
     sought = Signal(float)
@@ -125,29 +125,29 @@ class RunTimeline(QWidget):
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """Those whose curve can be shown."""
+        """Channels that can be shown."""
         overview = None if self._description is None else self._description.overview
         return () if overview is None else overview.channels
 
     @property
     def wanted(self) -> float | None:
-        """Where one wants to be, s; None where that is where it is played."""
+        """Target of a seek, s; None without one."""
         return self._seeking.wanted
 
     @property
     def picture(self) -> RunPicture:
-        """What is shown."""
+        """The picture of the run."""
         return RunPicture(self._description, self.channel, self._duration, self.width(), self.height())
 
     def show_run(self, description: Description | None) -> None:
-        """Show another run, or none."""
+        """Show another run; None: none."""
         self._description = description
         if self.channel not in self.channels:
             self.channel = "" if description is None else description.default_channel
         self._redraw()
 
     def set_position(self, position: float, duration: float) -> None:
-        """Show the place that is played."""
+        """Show the position of the player."""
         if duration != self._duration:
             self._duration = duration
             self._redraw()
@@ -156,43 +156,43 @@ class RunTimeline(QWidget):
         self.update()
 
     def choose(self, channel: str) -> None:
-        """Show the curve of another channel."""
+        """Show another channel."""
         self.channel = channel
         self._redraw()
 
     def apply_theme(self, theme: Theme) -> None:
-        """Take other colours."""
+        """Apply a theme."""
         self.theme = theme
         self._redraw()
 
     def seek(self, seconds: float) -> None:
-        """Want to be at `seconds`: told now, or when enough time has passed since the last."""
+        """Seek to `seconds`: now, or when the interval since the last seek has passed."""
         if self._duration > 0.0:
             self._seeking.want(min(max(seconds, 0.0), self._duration))
             self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return what is comfortable."""
+        """Return the preferred size."""
         return QSize(480, 44)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Go there."""
+        """Begin a drag, and seek."""
         if event.button() is Qt.MouseButton.LeftButton and self._duration > 0.0:
             self._seeking.dragging = True
             self.seek(self.picture.seconds_at(event.position().x()))
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Go along."""
+        """Seek during a drag."""
         if self._seeking.dragging:
             self.seek(self.picture.seconds_at(event.position().x()))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Stay there."""
+        """End a drag."""
         if self._seeking.dragging and event.button() is Qt.MouseButton.LeftButton:
             self._seeking.let_go(self.picture.seconds_at(event.position().x()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Go a little, or far; or show another channel."""
+        """Seek by a step, to an end, or show another channel."""
         step = _KEYS.get(Qt.Key(event.key()))
         turn = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
         if step is not None:
@@ -203,30 +203,30 @@ class RunTimeline(QWidget):
             super().keyPressEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802 - Qt's name
-        """Let a channel be chosen."""
+        """Show the menu of the channels."""
         if self.channels:
             self.channel_menu().popup(event.globalPos())
 
     def channel_menu(self) -> QMenu:
-        """Return a menu of the channels; it goes when it is closed."""
+        """Return the menu of the channels, deleted when it is closed."""
         menu = ChannelMenu(self.channels, self.channel, self)
         menu.chosen.connect(self.choose)
         return menu
 
     def event(self, event: QEvent) -> bool:
-        """Say what is under the mouse."""
+        """Show the tool tip."""
         if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
             QToolTip.showText(event.globalPos(), plain_tip(self.picture.tip(float(event.pos().x()))), self)
             return True
         return super().event(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw anew."""
+        """Redraw at another size."""
         super().resizeEvent(event)
         self._pixmap = None
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Lay the place that is played over the picture of the run."""
+        """Draw the picture of the run, and over it the position."""
         if self._pixmap is None or self._pixmap.devicePixelRatio() != self.devicePixelRatioF():
             self._pixmap = self.picture.draw(self.theme, self.devicePixelRatioF())
         with painting(self) as painter:
