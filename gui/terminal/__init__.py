@@ -1,1 +1,1 @@
-"""The dashboard of a terminal: what a service publishes, as text."""
+"""Terminal dashboard: values of a service as text."""

@@ -1,4 +1,4 @@
-"""The table of the actuators, in as many columns as the terminal has room for."""
+"""Table of the actuators, with as many columns as fit the terminal."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _MAX_NAME = 14
 _MIN_CURVE = 10
 _MAX_CURVE = 60
 _SCALE = 9
-_SPARKLINE_MIN_RANK = 3  # rank up to which numbers stay and the curve goes
+_SPARKLINE_MIN_RANK = 3  # columns up to this rank have priority over the curve
 _LEAST_SPAN = 2.0  # ms
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column of numbers in the display unit of `result`; those with the largest `rank` give way first.
+    """A column of numbers in the display unit of `result`; those with the largest `rank` are omitted first.
 
-    Numbers below `grave` are shown as such. Those of a quantity `beside` the headline's have a sign where they
-    contradict it; without a `result` the column is the sign alone.
+    Numbers below `critical` are emphasised. Those of a quantity `beside` the headline's are marked where they
+    contradict it; without a `result` the column is the mark alone.
     """
 
     title: tuple[str, str]
@@ -40,7 +40,7 @@ class _Column:
     decimals: int
     rank: int
     style: str = ""
-    grave: float = -math.inf
+    critical: float = -math.inf
     beside: str = ""
 
     @property
@@ -57,10 +57,10 @@ class _Column:
 
 _OUTPUTS, _NO_OUTPUT = outputs_by_name(), Output("", "")
 _SIGN = _Column(("", ""), "", 1, 0, 1)
-_BESIDE = (("fdb", 5, 8), ("paei", 9, 10))  # with the ranks of delay and ratio
+_COMPARED = (("fdb", 5, 8), ("paei", 9, 10))  # with the ranks of delay and ratio
 _OTHERS = (
     _Column(("", "phase"), "fdb_phase", 6, 1, 6),
-    _Column(("adds", "damping"), "fdb_added_damping", 7, 2, 2, grave=-0.2),
+    _Column(("adds", "damping"), "fdb_added_damping", 7, 2, 2, critical=-0.2),
     _Column(("", "NRMSE"), "nrmse", 5, 1, 3),
     _Column(("", "freq"), "fdb_frequency", 5, 2, 7),
 )
@@ -75,7 +75,7 @@ class _Layout:
 
 
 def _numbers(indicator: str) -> tuple[_Column, ...]:
-    """Return all columns: the indicator that is read first, what says so where others differ, and the others."""
+    """Return all columns: the headline indicator, the mark of a contradiction, and the other indicators."""
     label = LABELS[indicator]
     first = (
         _Column((label, "delay"), f"{indicator}_delay", max(6, len(label)), 1, 0, "bold"),
@@ -85,7 +85,7 @@ def _numbers(indicator: str) -> tuple[_Column, ...]:
     )
     others = (
         column
-        for prefix, of_delay, of_ratio in _BESIDE
+        for prefix, of_delay, of_ratio in _COMPARED
         if prefix != indicator
         for column in (
             _Column((LABELS[prefix], "delay"), f"{prefix}_delay", 7, 1, of_delay, "dim", beside="delay"),
@@ -96,7 +96,7 @@ def _numbers(indicator: str) -> tuple[_Column, ...]:
 
 
 def _fit(names: tuple[str, ...], width: int, columns: tuple[_Column, ...]) -> _Layout:
-    """Choose among the columns: first the curve, then numbers in the order of their rank."""
+    """Return the columns that fit: the curve first, then numbers by their rank."""
     name = min(_MAX_NAME, max(8, *map(len, names)))
     while True:
         left = width - name - 1 - _STATUS - sum(column.width + 1 for column in columns)
@@ -114,7 +114,7 @@ def actuator_table(results: ResultHistory, width: int, rows: int, *, silent: str
 
     Parameters
     ----------
-    results : what to show.
+    results : that are shown.
     width : characters.
     rows : if there are more actuators, the last line says how many.
     silent : why there are no current values; shown in place of the tracking status.
@@ -161,7 +161,7 @@ def _cells(results: ResultHistory, actuator: str, indicator: str, layout: _Layou
         style = "cyan" if differs else ""
         if column.result:
             shown = column.factor * value(column.result)
-            style = "bold red" if shown < column.grave else style
+            style = "bold red" if shown < column.critical else style
             text += number(shown, column.width - len(text), column.decimals)
         cells.append(Text(text, style=style))
     if layout.curve:

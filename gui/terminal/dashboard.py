@@ -1,4 +1,4 @@
-"""The dashboard: what a service publishes, live in a terminal, or as a line now and then elsewhere."""
+"""Dashboard of a service: live in a terminal, or as a line at intervals elsewhere."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from monitor.messages.health import Health
 _FRAME = 0.1
 _LINE = 3.0
 _EVENTS_SHOWN = 100
-# a terminal shows a minute of results and no signals; of 64 actuators too
+# enough for a minute of results of 64 actuators, without signals
 _MEMORY, _MINUTES = 192 << 20, 1.0
 
 
 class Dashboard:
-    """Watch a service.
+    """Dashboard of a service.
 
     Parameters
     ----------
-    link : to the service; stays the caller's to close.
-    console : where to show it.
-    history : what to keep.
+    link : subscription; closed by the caller.
+    console : output.
+    history : stores the results.
     clock : s, monotonic.
     """
 
@@ -53,51 +53,51 @@ class Dashboard:
         self.history = History(_MEMORY, _MINUTES) if history is None else history
 
     def update(self, timeout: float) -> bool:
-        """Take what has come; wait up to `timeout` s for it; tell whether anything has."""
+        """Process received messages; wait up to `timeout` s for the first; return whether there were any."""
         arrivals = ReceivedMessages.sort(self._link.receive(timeout))
         self.history.update(arrivals, silence=self._link.silence, age=self._link.age)
         return bool(arrivals)
 
     @property
     def health(self) -> Health | None:
-        """The newest word of the service; None before the first."""
+        """Newest health message; None before the first."""
         return self.history.health
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """What happened last, the newest at the end."""
+        """The last events, the newest at the end."""
         newest = islice(reversed(self.history.events), _EVENTS_SHOWN)
         return tuple(placed.event for placed in newest)[::-1]
 
     @property
     def screen(self) -> Screen:
-        """The picture of this moment."""
+        """The current screen."""
         history, link = self.history, self._link
         alarms = history.alarms or ()
         return Screen(history.results, history.health, link.silence, link.age, self.events, history.transfer, alarms)
 
     @property
     def line(self) -> str:
-        """This moment in one line."""
+        """The current values in one line."""
         health = self.health or Health()
         parts = [f"{self.screen.state}: {count(health.counts.received)} samples, {count(health.counts.lost)} lost"]
         found = summarize(self.history.alarms or ())
         if found.any_active:
             parts.append(f"alarms: {found.plain_words}")
         if (results := self.history.results) is not None:
-            parts += [_followed(results, actuator) for actuator in results.actuators]
-            parts += [_judged(results, site) for site in results.sites]
+            parts += [_tracking_text(results, actuator) for actuator in results.actuators]
+            parts += [_model_text(results, site) for site in results.sites]
         return " | ".join(parts)
 
     def run(self, done: Callable[[], bool], *, live: bool | None = None) -> None:
-        """Show until `done`; by default live on a terminal, and a line every few seconds elsewhere.
+        """Show until `done`: live on a terminal, a line every few seconds elsewhere.
 
-        What was shown live is shown once more at the end, where it stays.
+        The last live screen is printed at the end.
         """
         if not (self._console.is_terminal if live is None else live):
             self._print_lines(done)
             return
-        # no thread of its own: drawn here, so that nothing is drawn half updated
+        # without a thread of rich: nothing is drawn while it is updated
         with Live(
             console=self._console,
             screen=True,
@@ -130,16 +130,16 @@ class Dashboard:
             pass
 
 
-def _followed(results: ResultHistory, actuator: str) -> str:
+def _tracking_text(results: ResultHistory, actuator: str) -> str:
     indicator = first_indicator(lambda name: results.column(actuator, name) is not None)
     found = read_headline(indicator, partial(results.value, actuator))
     words = tracking_status(found.delay, found.ratio).words
     mark = contradiction_mark(found.contradicting)
-    said = f"{words}, {mark}" if mark else words
-    return f"{actuator} {number(1e3 * found.delay, 7, 1)} ms, ratio {number(found.ratio, 7, 3)} ({said})"
+    status = f"{words}, {mark}" if mark else words
+    return f"{actuator} {number(1e3 * found.delay, 7, 1)} ms, ratio {number(found.ratio, 7, 3)} ({status})"
 
 
-def _judged(results: ResultHistory, site: str) -> str:
+def _model_text(results: ResultHistory, site: str) -> str:
     passage, accumulated = (
         number(results.last_valid(site, f"reliability_{name}"), 6, 3) for name in ("first_passage", "accumulated")
     )

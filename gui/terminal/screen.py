@@ -1,4 +1,4 @@
-"""One picture of a service: how it is, how its actuators follow, what happened last."""
+"""Screen of the dashboard: state of the service, tracking of the actuators, events."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ _STATE_STYLES = {
 
 @dataclass(frozen=True)
 class Screen:
-    """A rich renderable that fills what it is given and no more.
+    """A rich renderable that fills the given width and height.
 
     Parameters
     ----------
-    results : what is shown; None before the first.
-    health : the newest word of the service; None before the first.
+    results : that are shown; None before the first.
+    health : newest health message; None before the first.
     silence : s since then.
-    age : s since the newest results came.
+    age : s since the newest results.
     events : the newest last.
     transfer : the newest transfer functions; shown where there is room.
-    alarms : of the service; those that stand are shown above all else.
+    alarms : of the service; active ones are shown first.
     """
 
     results: ResultHistory | None = None
@@ -65,10 +65,10 @@ class Screen:
         return service_state(self.health, self.silence).key
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Lay it out: when lines are short, transfer functions go first, then frame, events, actuators but two."""
-        # a live display of rich hands its height on to nobody
+        """Render; without room transfer functions are omitted first, then the frame, events, actuators but two."""
+        # a live display of rich does not pass on its height
         width, height = options.max_width, options.height or (console.height if console.is_alt_screen else None)
-        # where there are none, a model may be judged all the same; else a line says that nothing is there
+        # without actuators there may be a model; else a line says that there are no results
         names, sites = (self.results.actuators, self.results.sites) if self.results is not None else ((), ())
         actuators = len(names) or (0 if sites else 1)
         heading = HEADING_LINES if names else 0
@@ -77,7 +77,7 @@ class Screen:
         plain = _flow(self._fields(width), width)
         events, head = _EVENTS, len(framed) + 2
         left = 10_000 if height is None else height - heading - 1
-        # with its heading: at least one, and no more than a quarter of the lines
+        # with the heading: at least one event, and at most a quarter of the lines
         alarms = list(alarm_lines(self.alarms, width, min(_ALARMS, max(2, left // 4)), silent=self._silent))
         left -= len(alarms)
         if left < head + actuators + len(models) + events:
@@ -109,7 +109,7 @@ class Screen:
         return Text("Synchroscope", style="bold")
 
     def _fields(self, width: int) -> Iterator[list[Text]]:
-        """Give the groups of fields; each begins a line."""
+        """Yield the groups of fields; each begins a line."""
         state = service_state(self.health, self.silence)
         health = self.health or Health()
         first = [Text(f"{state.shape} {state.words}", style=_STATE_STYLES.get(state.key, ""))]
@@ -118,7 +118,7 @@ class Screen:
         if health.sample_rate:
             first.append(Text(f"{health.sample_rate:.5g} Hz nominal, {health.measured_rate:.5g} actual"))
         if health.sample_rate and self.state != "ended":
-            # the service tells its age now and then, the results theirs by coming
+            # the service reports the age at intervals; results show theirs by arriving
             first.append(Text(f"data {min(health.age + self.silence, self.age):.1f} s old"))
         yield first
         counts = health.counts
@@ -168,7 +168,7 @@ class Screen:
 
     @property
     def _silent(self) -> str:
-        """What to show instead of values that are old."""
+        """Text shown in place of old values."""
         return {"stale": "stale", "silent": "no data"}.get(self.state, "")
 
     def _event_line(self, width: int, lines: int) -> Iterator[Text]:
@@ -181,7 +181,7 @@ class Screen:
 
 
 def _flow(groups: Iterator[list[Text]], width: int) -> list[Text]:
-    """Put fields into lines; what has no room begins a new one."""
+    """Wrap fields into lines."""
     lines: list[Text] = []
     for fields in groups:
         line = Text()
@@ -197,7 +197,7 @@ def _flow(groups: Iterator[list[Text]], width: int) -> list[Text]:
 
 
 def _shortened(models: list[Text], room: int) -> list[Text]:
-    """Return the heading and the last sites, which have the decision; nothing where there is no room for both."""
+    """Return the heading and the last sites; nothing where both do not fit."""
     heading, sites = models[:1], models[1:]
     shown = min(len(sites), room - len(heading))
     return heading + sites[-shown:] if shown > 0 else []

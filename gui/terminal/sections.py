@@ -27,7 +27,7 @@ _BLANK = " "
 
 @dataclass(frozen=True, slots=True)
 class _Sparkline:
-    """The curve, and the values at its lowest and highest bar; NaN when there is no value in it."""
+    """Sparkline, and the values of its lowest and highest bar; NaN without a valid value."""
 
     text: str
     low: float
@@ -35,13 +35,13 @@ class _Sparkline:
 
 
 def sparkline(trace: Samples, width: int, least_span: float = 0.0) -> _Sparkline:
-    """Draw a trace in `width` characters, each the mean of what is valid in its part.
+    """Return the sparkline of a trace in `width` characters, each the mean of the valid values of its part.
 
     Parameters
     ----------
-    trace : (n,), oldest first; NaN where nothing is to be drawn.
+    trace : (n,), oldest first; NaN: not drawn.
     width : characters.
-    least_span : what the height of a line stands for at least, lest noise look like a storm.
+    least_span : minimum range of the values, so that noise is not magnified.
     """
     parts = np.array_split(trace, width)
     means = np.array([part[~np.isnan(part)].mean() if (~np.isnan(part)).any() else np.nan for part in parts])
@@ -60,14 +60,14 @@ _ALARM_STYLES = {Severity.WARN: "yellow", Severity.TRIP: "bold red"}
 
 
 def alarm_lines(alarms: Sequence[Alarm], width: int, room: int, *, silent: str = "") -> Iterator[Text]:
-    """Give a heading, and the alarms that matter most; nothing where none stands, or there is no room for a line.
+    """Return a heading and the most important alarms; nothing without active alarms or without room for a line.
 
     Parameters
     ----------
     alarms : all of the service.
     width : characters.
-    room : lines at the most.
-    silent : a word that says that the alarms are old; empty when they are not.
+    room : maximum number of lines.
+    silent : why the alarms are old; empty: they are current.
     """
     found = summarize(alarms)
     if not found.any_active or room < 1:
@@ -108,7 +108,7 @@ _MAX_NAMED = 3  # actuators by name
 
 
 def contradiction_lines(results: ResultHistory, width: int) -> Iterator[Text]:
-    """Yield one line where there is a contradiction, and none where there is not."""
+    """Yield a line if there is a contradiction."""
     found = ((name, contradiction_mark(contradicting(partial(results.value, name)))) for name in results.actuators)
     marks = [f"{name} {mark}" for name, mark in found if mark]
     if not marks:
@@ -128,8 +128,8 @@ _DELAY_WIDTH = 20  # characters of "12.34 Hz 1234.5 ms, "
 
 
 def transfer_lines(transfer: TransferBlock, width: int) -> Iterator[Text]:
-    """Give a heading, and for each actuator the delay at as many coherent frequencies as have room in `width`."""
-    # slower than the table above: an operator sees one change before the other
+    """Return a heading, and for each actuator the delay at as many coherent frequencies as fit into `width`."""
+    # slower than the table above: its window is longer
     heading = "─ delay by frequency, averaged over many cycles "
     yield Text(heading.ljust(width, "─"), style="dim", no_wrap=True, overflow="crop")
     shown = max(1, (width - _NAME_WIDTH - 1) // _DELAY_WIDTH)
@@ -145,7 +145,7 @@ def transfer_lines(transfer: TransferBlock, width: int) -> Iterator[Text]:
 
 
 def _spread_out(coherence: Samples, count: int) -> NDArray[np.intp]:
-    """Return the positions of at most `count` coherent frequencies, evenly spread over those there are."""
+    """Return the positions of at most `count` coherent frequencies, evenly spread."""
     good = np.flatnonzero(np.nan_to_num(coherence) > MIN_COHERENCE)
     if len(good) <= count:
         return good
@@ -158,28 +158,28 @@ _GAP = "  "
 _MIN_CURVE = 8  # at least, and three times that at the most
 _LEAST_SPAN = 0.1
 _DECISIONS = {1.0: ("●", "accept", "green"), 0.0: ("▲", "watch", "yellow"), -1.0: ("■", "reject", "red")}
-# a publisher may send anything
+# values of a publisher may be invalid
 _NO_DECISION = (" ", DASH, "default")
 _DECISION_WIDTH = 8
 
 
 def decision(results: ResultHistory, site: str) -> str:
-    """Return accept, watch or reject, a dash for what is none of these; empty while nothing has been decided."""
+    """Return accept, watch or reject, a dash for an invalid value; empty while there is no decision."""
     verdict = results.last_valid(site, "reliability_decision")
     return _DECISIONS.get(verdict, _NO_DECISION)[1] if verdict == verdict else ""
 
 
 def reliability_lines(results: ResultHistory, width: int, *, silent: str = "") -> Iterator[Text]:
-    """Give a heading, and for each site its reliabilities with their standard errors, the decision and a curve.
+    """Return a heading, and for each site its reliabilities with standard errors, the decision and a sparkline.
 
-    What has no room is left out: first the curve, which is the accumulated reliability's, then the columns from the
-    right. Values of an instant before the newest, as after the ensemble's end, are dim.
+    What does not fit is omitted: first the sparkline of the accumulated reliability, then columns from the right.
+    Values of an instant before the newest, as after the end of the ensemble, are dim.
 
     Parameters
     ----------
-    results : what to show; it has one site or more.
+    results : of one or more sites.
     width : characters.
-    silent : a word to show instead of values that are old; empty when they are not.
+    silent : text shown in place of old values; empty: they are current.
     """
     sites = results.sites
     name = min(_NAME_WIDTH, max(8, *map(len, sites)))
@@ -208,7 +208,7 @@ def _heading(name: int, columns: tuple[tuple[str, str], ...], width: int) -> Tex
 
 
 def _cell(results: ResultHistory, site: str, name: str) -> Text:
-    """Return the newest value that meant something, with its standard error where that is known."""
+    """Return the newest valid value, with its standard error if that is known."""
     value, error = (results.last_valid(site, f"reliability_{name}{suffix}") for suffix in ("", "_se"))
     said = f"{value:.3f}" + (f" ±{error:.4f}" if error == error else "") if value == value else DASH
     now = results.value(site, f"reliability_{name}")
@@ -224,7 +224,7 @@ def _verdict(results: ResultHistory, site: str) -> Text:
 
 
 def _curve(results: ResultHistory, site: str, width: int) -> str:
-    """Draw from the first value on: a test may be shorter than what the history holds."""
+    """Return the sparkline from the first valid value on: a test may be shorter than the history."""
     trace: Samples = results.trace(site, "reliability_accumulated")
     known = np.flatnonzero(~np.isnan(trace))
     first = min(int(known[0]) if len(known) else len(trace), max(0, len(trace) - width))

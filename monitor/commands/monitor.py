@@ -166,7 +166,7 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals)
             else lambda: recording_state(recorder, disk, service.dropped),
             unpublished=lambda: results.dropped,
             broker=broker.state,
-            fault=lambda: "; ".join(filter(None, [guard.trouble(), *(each.fault for each in reporters)])),
+            fault=lambda: "; ".join(filter(None, [guard.fault(), *(each.fault for each in reporters)])),
             request_servers=[
                 *([requests] if requests is not None else []),
                 *(each.notes for each in files),

@@ -23,7 +23,7 @@ class Guard(NamedTuple):
 
     context: zmq.Context[zmq.Socket[bytes]] | None
     keys: Keys | None
-    trouble: Callable[[], str] = str
+    fault: Callable[[], str] = str
     """Returns the fault of the authenticator in one line; empty without."""
     clients: Path | None = None
     """Folder of the public keys of admitted clients."""

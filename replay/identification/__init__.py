@@ -1,4 +1,4 @@
-"""Actuators identified from recorded runs: gain, delay and lag, with what the fit cannot know."""
+"""Actuators identified from recorded runs: gain, delay and lag, with standard errors and diagnostics."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def realizations(model: EnsembleModel, n_realizations: int, seed: int, first: in
                 made.cancel()
 
 
-# s that an experiment of each model lasts, and the longest: the beam's loads hang together over all of it
+# s that an experiment of each model lasts, and the longest: the beam's loads are correlated over all of it
 _EXPERIMENTS = {
     "beam": (5.0, 60.0, "beam under random loads"),
     "sandia": (0.1, 10.0, "masses on a driven beam"),

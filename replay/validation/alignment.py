@@ -182,13 +182,13 @@ def _one(record: MeasuredRecord, instants: Samples, shift: float, *, resample: b
         )
     missing = int(np.isnan(column[inside]).sum())
     if missing:
-        notes.append(f"{missing} of {int(inside.sum())} instants are not judged: the sample is missing")
+        notes.append(f"{missing} of {int(inside.sum())} instants are not assessed: the sample is missing")
     if not inside.all():
         notes.append(
-            f"tells nothing of {int((~inside).sum())} of the model's {len(at)} instants: they are not judged"
+            f"has no data at {int((~inside).sum())} of the model's {len(at)} instants: they are not assessed"
         )
     if last > at[-1] + max(slack, record.dt):
-        notes.append(f"runs to {last:g} s, the model only to {at[-1]:g} s: judged up to there")
+        notes.append(f"runs to {last:g} s, the model only to {at[-1]:g} s: assessed up to there")
     return column, notes
 
 

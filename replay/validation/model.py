@@ -33,7 +33,7 @@ class Prediction:
     time, response, deviation : (n_times,), s, and the expected response and the standard deviation of its error in
         `unit`.
     sensor_deviation : standard deviation of the measurement's noise, in that unit.
-    errors : how the errors at different instants hang together.
+    errors : correlation of the errors at different instants.
     """
 
     time: Samples

@@ -249,14 +249,14 @@ def validate(
     together = _together(results, joint)
     known = np.flatnonzero(np.isfinite(together.instantaneous.value))
     if not len(known):
-        raise RecordingError("no instant of the model has a sample of every replicate: nothing can be judged")
+        raise RecordingError("no instant of the model has a sample of every replicate: nothing can be assessed")
     first, last = int(known[0]), int(known[-1]) + 1
     resolution = max(resolution_of(m.n_realizations) if isinstance(m, Ensemble) else 0.0 for m in models)
     estimates = {name: ReliabilityEstimate(*pair, resolution) for name, pair in together.final_values().items()}
     decision = decide(estimates, limits or {})
     notes = [note for result in results for note in result.notes]
     if len(known) < _HALF * len(instants):
-        few = f"only {len(known)} of the model's {len(instants)} instants were judged"
+        few = f"only {len(known)} of the model's {len(instants)} instants were assessed"
         notes.append(f"{few}: check the unit of time, and how far the records reach")
         if len(known) < _FEW * len(instants):
             decision = Decision(ModelVerdict.WATCH, few)

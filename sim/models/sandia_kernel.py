@@ -1,4 +1,4 @@
-"""The Sandia structure's motion, many realizations side by side: Runge and Kutta's rule of order four, compiled.
+"""The Sandia structure's motion, vectorised over realizations: Runge-Kutta of order four, compiled.
 
 The inner loop runs over realizations, whose numbers lie next to each other, and holds a whole step: what is in
 between stays in registers. One compiled function, which contains its parts: see docs/decisions/0005.

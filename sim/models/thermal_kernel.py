@@ -1,4 +1,4 @@
-"""The nonlinear heat equation in a slab, many specimens side by side, compiled.
+"""The nonlinear heat equation in a slab, vectorised over specimens, compiled.
 
 The inner loops run over specimens, whose numbers lie next to each other.
 """

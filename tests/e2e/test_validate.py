@@ -219,8 +219,8 @@ def test_holes_and_a_cut_line(site, validate, tmp_path):
         np.testing.assert_allclose(np.array(found[name], dtype=float)[kept], values, rtol=1e-9)
     assert found["judged"] == 199 and len(found["time"]) == 201
     said = "\n".join(found["notes"])
-    assert "the last line is cut short" in said and "2 of 201 instants are not judged" in said
-    assert "tells nothing of 100 of the model's 301 instants" in said
+    assert "the last line is cut short" in said and "2 of 201 instants are not assessed" in said
+    assert "has no data at 100 of the model's 301 instants" in said
 
 
 def test_a_record_longer_than_the_model(site, validate, tmp_path):

@@ -82,12 +82,12 @@ def test_a_record_shorter_than_the_model_says_nothing_of_the_rest(first, last):
     np.testing.assert_array_equal(found[first:last], smooth(INSTANTS)[first:last])
     assert np.isnan(np.delete(found, slice(first, last))).all()
     (note,) = notes
-    assert note == f"r.csv: tells nothing of {101 - last + first} of the model's 101 instants: they are not judged"
+    assert note == f"r.csv: has no data at {101 - last + first} of the model's 101 instants: they are not assessed"
 
 
 def test_a_record_longer_than_the_model_is_told():
     _, (note,) = matched(record(0.02 * np.arange(151)))
-    assert note == "r.csv: runs to 3 s, the model only to 2 s: judged up to there"
+    assert note == "r.csv: runs to 3 s, the model only to 2 s: assessed up to there"
 
 
 @pytest.mark.parametrize("start", [2.5, -7.0])
@@ -103,7 +103,7 @@ def test_a_missing_sample_is_missing_at_its_instant_alone_and_counted():
     response[[7, 50]] = np.nan
     found, notes = matched(record(INSTANTS, response))
     np.testing.assert_array_equal(found, response)
-    assert notes == ("r.csv: 2 of 101 instants are not judged: the sample is missing",)
+    assert notes == ("r.csv: 2 of 101 instants are not assessed: the sample is missing",)
 
 
 def test_rows_that_were_lost_are_missing_samples():
@@ -111,7 +111,7 @@ def test_rows_that_were_lost_are_missing_samples():
     found, notes = matched(record(INSTANTS[kept]))
     np.testing.assert_array_equal(found[kept], smooth(INSTANTS)[kept])
     np.testing.assert_array_equal(np.flatnonzero(np.isnan(found)), [20, 21, 22, 60])
-    assert notes == ("r.csv: 4 of 101 instants are not judged: the sample is missing",)
+    assert notes == ("r.csv: 4 of 101 instants are not assessed: the sample is missing",)
 
 
 @pytest.mark.parametrize("lost", ["rows", "cells"])
@@ -126,7 +126,7 @@ def test_nothing_is_interpolated_over_what_is_missing(lost, dt):
     unknown = (before + 1e-9 < INSTANTS) & (after - 1e-9 > INSTANTS)
     np.testing.assert_array_equal(np.isnan(found), unknown)
     np.testing.assert_allclose(found[~unknown], smooth(INSTANTS)[~unknown], atol=1e-4)
-    assert f"r.csv: {int(unknown.sum())} of 101 instants are not judged: the sample is missing" in notes
+    assert f"r.csv: {int(unknown.sum())} of 101 instants are not assessed: the sample is missing" in notes
 
 
 def test_a_record_of_missing_samples_stays_one():

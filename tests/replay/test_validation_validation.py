@@ -121,7 +121,7 @@ def test_an_instant_without_a_sample_is_not_judged_and_the_others_know_nothing_o
     assert_all_close(curves(found.reliability), [row[2:199] for row in expected])
     np.testing.assert_array_equal(found.time, TIME[2:199])
     assert found.n_assessed == 196
-    assert any("5 of 201 instants are not judged" in note for note in found.notes)
+    assert any("5 of 201 instants are not assessed" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("late", [0.06, -0.08, 0.033, -0.047])
@@ -239,7 +239,7 @@ def test_a_prediction_stands_where_an_ensemble_does_but_not_jointly():
 
 def test_what_cannot_be_judged():
     nothing = MeasuredRecord("r.csv", TIME, np.full(201, np.nan))
-    with pytest.raises(RecordingError, match="nothing can be judged"):
+    with pytest.raises(RecordingError, match="nothing can be assessed"):
         validate([Site(model(), (nothing,))], read_tolerance("20%"))
     later = sort_ensemble(TIME + 1.0, realizations())
     with pytest.raises(ValueError, match="different instants"):

@@ -27,7 +27,7 @@ from sim.models.thermal_tables import (
 )
 
 # points to the right of a mark and above it
-_BESIDE = (9.0, 5.0)
+_TEXT_OFFSET = (9.0, 5.0)
 _COLOURS = dict(zip(Conductivity, ("tab:orange", "tab:green", "tab:blue"), strict=True))
 # the level whose data the first three pictures show
 _LEVEL = LEVELS[-1]
@@ -76,7 +76,7 @@ def _mark(figure: Figure, test: SlabTest, mark: str, colour: str, words: str, la
     (axis,) = figure.axes
     at = 100.0 * test.thickness, test.flux
     axis.plot(*at, mark, color=colour, markersize=11.0, label=label or "_nolegend_")
-    axis.annotate(words, at, _BESIDE, textcoords="offset points", fontsize="small")
+    axis.annotate(words, at, _TEXT_OFFSET, textcoords="offset points", fontsize="small")
 
 
 def _material(study: ThermalStudy) -> Figure:
