@@ -21,6 +21,7 @@ from monitor.system.safe_text import printable
 
 if TYPE_CHECKING:
     from gui.sources.processes.catalogue import Catalogue
+    from monitor.messages.requests import NoteRequest
 
 COMMANDS = {
     "demo": ("gui.commands.demo", "run a simulated hybrid test over real sockets and watch it live"),
@@ -190,9 +191,22 @@ def _print_truth(*details: Any) -> None:
     print_truth(*details)
 
 
+def _injections(duration: float) -> list[NoteRequest]:
+    from monitor.messages.requests import NoteRequest
+    from replay.playback.description import injections
+    from replay.simulations import simulation
+
+    recording = simulation("hybrid", duration=duration)
+    rate = recording.stream.sample_rate
+    return [
+        NoteRequest(text=event.detail, time=event.time, index=round(event.time * rate))
+        for event in injections(recording)
+    ]
+
+
 _MORE_ARGUMENTS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "gui": {"offers": offers},
-    "demo": {"offers": offers, "print_truth": _print_truth},
+    "demo": {"offers": offers, "print_truth": _print_truth, "injections": _injections},
 }
 
 

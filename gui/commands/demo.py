@@ -8,7 +8,8 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from gui.sources.processes.catalogue import Catalogue
     from gui.terminal.dashboard import Dashboard
+    from monitor.messages.requests import NoteRequest
 
 
 _MIN_DURATION = 9.0  # s, so that windows fit between the changes
@@ -55,6 +57,7 @@ def run(
     arguments: argparse.Namespace,
     offers: Callable[[], Catalogue],
     print_truth: Callable[[Path, float, Console], None],
+    injections: Callable[[float], Sequence[NoteRequest]],
 ) -> int:
     """Run the test; return 0, or 1 if one of its processes failed.
 
@@ -62,6 +65,7 @@ def run(
     ----------
     offers : returns the simulations and file formats of the window.
     print_truth : compares injected and indicated values of a run, after the ramp [s] of its load.
+    injections : returns a note for each fault injected in a test of that duration [s].
     """
     from gui.window.launch import NoDisplayError, no_display_reason
 
@@ -80,7 +84,7 @@ def run(
             _print_error(f"no window: {problem}")
     try:
         with StopSignals(*_END_SIGNALS) as stop, stop.interrupting():
-            _run_in_terminal(arguments, record)
+            _run_in_terminal(arguments, record, injections(arguments.duration))
     except ChildCommandError as problem:
         _print_error(f"synchroscope demo: {problem}")
         return 1
@@ -115,19 +119,19 @@ def _ramp(arguments: argparse.Namespace) -> float:
     return min(_RAMP, float(arguments.duration) / 6.0)
 
 
-def _run_in_terminal(arguments: argparse.Namespace, record: Path) -> None:
+def _run_in_terminal(arguments: argparse.Namespace, record: Path, notes: Sequence[NoteRequest]) -> None:
     """Run the test to its end."""
     from rich.console import Console
 
     live = not arguments.headless and sys.stdout.isatty()
     console = Console() if live else Console(stderr=True)
-    with stage(arguments.duration, record, console, arguments.speed) as (dashboard, finished):
+    with stage(arguments.duration, record, console, arguments.speed, notes) as (dashboard, finished):
         dashboard.run(finished, live=live)
 
 
 @contextmanager
 def stage(
-    duration: float, record: Path, console: Console, speed: float = 1.0
+    duration: float, record: Path, console: Console, speed: float = 1.0, notes: Sequence[NoteRequest] = ()
 ) -> Iterator[tuple[Dashboard, Callable[[], bool]]]:
     """Run a service and a publisher of the simulated test, each in a process of its own.
 
@@ -137,6 +141,7 @@ def stage(
     record : the run file.
     console : of the dashboard.
     speed : relative to real time.
+    notes : added to the run when their samples have arrived, in order.
 
     Yields
     ------
@@ -158,11 +163,37 @@ def stage(
         try:
             _await_ready(service)
             with ChildCommand("publisher", *replay_arguments) as publisher:
-                yield Dashboard(link, console), _finished(service, publisher)
+                dashboard, finished = Dashboard(link, console), _finished(service, publisher)
+                with _sending(notes, dashboard, results) as send_due:
+                    yield dashboard, lambda: send_due() or finished()
             for line in service.new_lines():
                 _print_error(line)
         finally:
             link.close()
+
+
+@contextmanager
+def _sending(notes: Sequence[NoteRequest], dashboard: Dashboard, results: str) -> Iterator[Callable[[], None]]:
+    """Yield a function that sends the notes whose samples the service at `results` has received."""
+    from monitor.transport.zeromq.request_client import RequestClient, requests_url
+
+    waiting = deque(notes)
+    client: RequestClient | None = None
+
+    def send_due() -> None:
+        nonlocal client
+        health = dashboard.health
+        if not waiting or health is None:
+            return
+        client = client or RequestClient(requests_url(health.requests, results))
+        while waiting and (waiting[0].index or 0) < health.counts.received:
+            client.send(waiting.popleft())
+
+    try:
+        yield send_due
+    finally:
+        if client is not None:
+            client.close()
 
 
 def _window(duration: float) -> float:

@@ -75,6 +75,7 @@ class Program(QObject):
         self._notes = NoteController(self.window, self.actions, self.notify)
         self._alarms = AlarmController(self.window, self.actions, self.notify, self._show_events)
         self.window.fault_bar.injected.connect(self._notes.record)
+        self.sessions.injected.connect(self._notes.record)
         self.preferences.attach(self.window, self.actions, self.notify)
         self._palette = CommandPalette(self.actions, self.window)
         self._shortcuts = ShortcutDialog(self.actions, self.window)

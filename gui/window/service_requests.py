@@ -117,6 +117,7 @@ class NoteController(QObject):
         self._window, self._actions, self._notify = window, actions, notify
         self._requests = RequestSender[str](window.connection)
         self._unsaved: deque[str] = deque(maxlen=_MAX_UNSAVED)
+        self._own: deque[str] = deque(maxlen=_MAX_UNSAVED)
         actions["note.add"].triggered.connect(self.ask)
         window.dock_area.panel(EventsPanel).note_requested.connect(self.ask)
         window.note_bar.written.connect(self._send)
@@ -138,11 +139,20 @@ class NoteController(QObject):
         self._window.note_bar.ask(instant, instant_text(timeline.time_at(instant)), text)
 
     def record(self, text: str) -> None:
-        """Send a note of the window itself, at the newest sample; only a refusal is shown."""
-        try:
-            self._requests.send(NoteRequest(text=text), "")
-        except (ValueError, OSError) as problem:
-            self._notify("warning", f"not recorded, {text}: {problem}")
+        """Send a note of the window itself, at the newest sample; only a refusal is shown.
+
+        It waits for the first report of the service, without which its address is unknown.
+        """
+        self._own.append(text)
+        self._send_own()
+
+    def _send_own(self) -> None:
+        while self._own and self._window.connection.history.health is not None:
+            text = self._own.popleft()
+            try:
+                self._requests.send(NoteRequest(text=text), "")
+            except (ValueError, OSError) as problem:
+                self._notify("warning", f"not recorded, {text}: {problem}")
 
     def close(self) -> None:
         """Close the socket; what cannot be sent within half a second is lost."""
@@ -158,6 +168,7 @@ class NoteController(QObject):
             self._report_failure(text, str(problem))
 
     def _read_answers(self) -> None:
+        self._send_own()
         for text, refusal in self._requests.answers():
             health = self._window.connection.history.health
             if not text:

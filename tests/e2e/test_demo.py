@@ -89,6 +89,12 @@ def test_headless_run_indicates_what_was_injected(folder, warm_kernels):
         assert reader.outcome == "clean"
         assert reader.n_samples == 9 * 1024
         assert reader.settings["indicators"]["window"] == 1.0
+        injected = [(event.time, event.detail) for event in reader.events() if ": injected " in event.detail]
+    assert (0.0, "north: injected delay 12.0 ms, amplitude ratio 1.000") in injected
+    assert (3.0, "north: injected delay 12.0 → 25.0 ms, amplitude ratio 1.000") in [
+        (round(t, 1), d) for t, d in injected
+    ]
+    assert len(injected) == 7
     intervals = compare_with_truth(record, ramp=1.5)
     settled = [s for s in intervals if not s.slides and s.injected.delay == s.injected.delay]
     assert {s.actuator for s in settled} == {"north", "south", "roof"}

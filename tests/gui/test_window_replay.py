@@ -108,6 +108,8 @@ def test_the_demonstration_is_a_click_away(begin, warm_kernels):
     hands.key("Ctrl+Shift+F")
     assert hands.window.fault_bar.isVisible()
     hands.click(hands.window.fault_bar.delay)
+    injected = "north: injected delay 12.0 ms, amplitude ratio 1.000"
+    hands.until(lambda: any(placed.event.detail == injected for placed in hands.history.events))
     notes = "faults injected: measured 5 ms later"
     hands.until(lambda: any(placed.event.detail == notes for placed in hands.history.events))
 

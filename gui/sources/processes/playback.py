@@ -164,6 +164,7 @@ class PlaybackSession(SourceSession):
             for event in player.description.events:
                 if past < event.time <= now:
                     self.notified.emit("info", event.detail)
+                    self.injected.emit(event.detail)
 
     def _show_warnings(self) -> None:
         known = None if self.player is None else self.player.description

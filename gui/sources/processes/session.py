@@ -44,6 +44,7 @@ class SourceSession(QObject):
     ready : endpoint of the results; emitted once.
     progress : status text; empty: none.
     notified : level (info, warning, error) and one line.
+    injected : a fault that a simulation injects from now on, one line.
     failed : there will be no results, and why; `ended` follows.
     ended : no process is running, and none will be started; emitted once.
     player_changed : the player was created, replaced or removed.
@@ -52,6 +53,7 @@ class SourceSession(QObject):
     ready = Signal(str)
     progress = Signal(str)
     notified = Signal(str, str)
+    injected = Signal(str)
     failed = Signal(str)
     ended = Signal()
     player_changed = Signal()
@@ -217,12 +219,14 @@ class SessionManager(QObject):
     ready : endpoint of the current session's results.
     progress : status text; empty: none.
     notified : level and one line.
+    injected : a fault that a simulation injects, one line.
     changed : the session or its player has changed.
     """
 
     ready = Signal(str)
     progress = Signal(str)
     notified = Signal(str, str)
+    injected = Signal(str)
     changed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -243,6 +247,7 @@ class SessionManager(QObject):
         session.ready.connect(self.ready)
         session.progress.connect(self.progress)
         session.notified.connect(self.notified)
+        session.injected.connect(self.injected)
         session.failed.connect(self._fail)
         session.player_changed.connect(self.changed)
         session.ended.connect(self._remove)
@@ -255,7 +260,14 @@ class SessionManager(QObject):
         if session is None:
             return
         # only `ended` is still needed
-        for signal in (session.ready, session.progress, session.notified, session.failed, session.player_changed):
+        for signal in (
+            session.ready,
+            session.progress,
+            session.notified,
+            session.injected,
+            session.failed,
+            session.player_changed,
+        ):
             signal.disconnect()
         self._closing.append(session)
         self.progress.emit("")

@@ -217,7 +217,7 @@ def test_a_simulation_is_described_while_it_plays(qtbot, launch, described, hear
 def test_what_a_simulation_injects_is_told_when_the_replay_comes_by(qtbot, launch, controls, described, heard):
     session = PlaySimulation("hybrid").session(launch=launch)
     session.start()
-    told = heard(session.notified)
+    told, injected = heard(session.notified), heard(session.injected)
     launch.of("--control").take_requests()
     events = [{"time": time, "kind": "note", "detail": f"at {time:g}"} for time in (0.0, 2.0, 3.0, 8.0, 9.0)]
     launch[-1].answer.emit(described | {"format": "simulation", "events": events})
@@ -225,6 +225,7 @@ def test_what_a_simulation_injects_is_told_when_the_replay_comes_by(qtbot, launc
         controls[0].say(STATE | {"position": position}, session.player)
     # a seek over an instant tells nothing, playing by it again does
     assert [text for _, text in told] == ["at 0", "at 2", "at 2", "at 3", "at 9"]
+    assert injected == [text for _, text in told]
     launch[-1].end()
 
 
