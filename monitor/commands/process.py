@@ -59,7 +59,7 @@ class StopSignals:
     def check(self) -> None:
         """Raise `KeyboardInterrupt` if a signal was received: an import may have swallowed the first one."""
         if self.received:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt from None
 
     def _handle(self, _number: int, _frame: FrameType | None) -> None:
         # no lock, as an Event would take: the next signal may interrupt this handler
@@ -71,11 +71,17 @@ class StopSignals:
 
     @contextmanager
     def interrupting(self) -> Iterator[None]:
-        """Raise `KeyboardInterrupt` inside this context when a signal is or was received."""
+        """Raise `KeyboardInterrupt` inside this context when a signal is or was received.
+
+        Any error after it is also raised as `KeyboardInterrupt`: interrupted C code may fail in its own way.
+        """
         self._interrupts = True
         try:
             self.check()
             yield
+        except Exception:
+            self.check()
+            raise
         finally:
             self._interrupts = False
 
@@ -98,23 +104,39 @@ _RETRY_INTERVAL = 0.05  # s
 def retrying_interrupts() -> Iterator[None]:
     """Raise a `KeyboardInterrupt` again, and print nothing, where a callback of C code has swallowed it.
 
-    Compiling kernels calls back into Python, and there an exception is printed and dropped.
+    Compiling kernels calls back into Python, and there an exception is printed and dropped. The compiler may then
+    fail with an error of its own, which is raised as `KeyboardInterrupt`.
     """
     before = sys.unraisablehook
+    timers: list[threading.Timer] = []
 
     def retry(details: sys.UnraisableHookArgs) -> None:
-        if not issubclass(details.exc_type, KeyboardInterrupt):
+        if issubclass(details.exc_type, KeyboardInterrupt):
+            timers.append(threading.Timer(_RETRY_INTERVAL, _interrupt_main_thread))
+            timers[-1].daemon = True
+            timers[-1].start()
+        else:
             before(details)
-            return
-        timer = threading.Timer(_RETRY_INTERVAL, _thread.interrupt_main)
-        timer.daemon = True
-        timer.start()
 
     sys.unraisablehook = retry
     try:
         yield
+    except Exception:
+        if timers:
+            raise KeyboardInterrupt from None
+        raise
     finally:
         sys.unraisablehook = before
+        for timer in timers:
+            timer.cancel()
+
+
+def _interrupt_main_thread() -> None:
+    if sys.platform == "win32":
+        _thread.interrupt_main()
+    else:
+        # unlike `interrupt_main` it also ends a system call
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def exit_immediately(code: int) -> NoReturn:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -76,6 +77,25 @@ def test_one_that_a_callback_swallowed_is_raised_again_without_a_message(stop, c
         time.sleep(10.0)
         pytest.fail("went on")
     assert not capsys.readouterr().err
+
+
+def test_an_error_after_a_swallowed_one_is_an_interrupt(stop):
+    with pytest.raises(KeyboardInterrupt), stop.interrupting():
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise RuntimeError("no compiled object yet")
+    with pytest.raises(KeyboardInterrupt), retrying_interrupts():
+        del_me = Swallowing()
+        stop._interrupts = True
+        del del_me
+        raise RuntimeError("no compiled object yet")
+    stop._interrupts = False
+
+
+def test_other_errors_are_raised_as_they_are(stop):
+    for context in (retrying_interrupts(), stop.interrupting()):
+        with pytest.raises(RuntimeError, match="own fault"), context:
+            raise RuntimeError("own fault")
 
 
 LATE = """
