@@ -35,13 +35,10 @@ def latest_decision(history: History, site: str, x: float) -> tuple[str, Level]:
         return "", Level.NONE
     since = history.timeline.run_of(x)
     for mark in reversed(history.events):
-        if mark.event.kind is not EventKind.DECISION or not since <= mark.x <= x:
-            continue
-        owner, _, rest = mark.event.detail.partition(": ")
-        word, _, reason = rest.partition(": ")
-        if owner == site:
-            shape, level = _WORDS.get(word, _UNKNOWN)
-            return f"{shape} {word}" + (f": {reason}" if reason else ""), level
+        event = mark.event
+        if event.kind is EventKind.DECISION and event.site == site and since <= mark.x <= x:
+            shape, level = _WORDS.get(event.verdict, _UNKNOWN)
+            return f"{shape} {event.detail}", level
     if results.column(site, _COLUMN) is None:
         return "no decision for this site: there is one for all sites together", Level.NONE
     return "○ no decision (yet): it requires limits in the service, and some instants", Level.NONE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -159,8 +160,9 @@ class ReliabilityMonitor:
                 for name, pair in zip(NAMES, pairs, strict=True)
             }
             decision = decide(known, self._plan.limits)
-            detail = f"{self.columns[-1].actuator}: {decision.verdict.name.lower()}: {decision.reason}"
-            events.append(_event(block, number, detail, EventKind.DECISION))
+            site, word = self.columns[-1].actuator, decision.verdict.name.lower()
+            event = _event(block, number, f"{site}: {word}: {decision.reason}", EventKind.DECISION)
+            events.append(replace(event, site=site, verdict=word))
         return events
 
 

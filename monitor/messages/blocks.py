@@ -302,7 +302,11 @@ class TransferBlock:
 class Event:
     """Event at an instant of the stream.
 
-    ``count`` is the number of samples concerned, of messages for rejections; ``alarm`` an alarm's transition.
+    Parameters
+    ----------
+    count : samples concerned; messages, for rejections.
+    alarm : transition of an alarm.
+    site, verdict : of a decision on a model: its validation site, and accept, watch or reject.
     """
 
     kind: EventKind
@@ -311,6 +315,8 @@ class Event:
     count: int = 0
     detail: str = ""
     alarm: Transition | None = None
+    site: str = ""
+    verdict: str = ""
 
     @classmethod
     def of_alarm(cls, step: Transition) -> Event:

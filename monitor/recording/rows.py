@@ -95,6 +95,8 @@ _ALARM_FIELDS: list[tuple[str, Any]] = [
     ("limit", "<f8"),
     *((name, h5py.string_dtype("utf-8", width)) for name, width in _ALARM_TEXTS.items()),
 ]
+_DECISION_TEXTS = {"site": 96, "verdict": 16}
+_DECISION_FIELDS = [(name, h5py.string_dtype("utf-8", width)) for name, width in _DECISION_TEXTS.items()]
 EVENT_TYPE = np.dtype(
     [
         ("time", "<f8"),
@@ -103,6 +105,7 @@ EVENT_TYPE = np.dtype(
         ("kind", h5py.string_dtype("utf-8", 16)),
         ("detail", h5py.string_dtype("utf-8", DETAIL_BYTES)),
         *_ALARM_FIELDS,
+        *_DECISION_FIELDS,
     ]
 )
 _NO_ALARM = (0, math.nan, math.nan, *(b"" for _ in _ALARM_TEXTS))
@@ -111,7 +114,11 @@ _NO_ALARM = (0, math.nan, math.nan, *(b"" for _ in _ALARM_TEXTS))
 def event_rows(events: Sequence[Event]) -> EventTable:
     """Return `events` as rows of /events; texts that are too long are cut between characters."""
     rows = [
-        (e.time, e.index, e.count, e.kind.encode(), _clip(e.detail, DETAIL_BYTES), *_alarm_columns(e.alarm))
+        (
+            *(e.time, e.index, e.count, e.kind.encode(), _clip(e.detail, DETAIL_BYTES)),
+            *_alarm_columns(e.alarm),
+            *map(_clip, (e.site, e.verdict), _DECISION_TEXTS.values()),
+        )
         for e in events
     ]
     return np.array(rows, dtype=EVENT_TYPE)
@@ -120,14 +127,8 @@ def event_rows(events: Sequence[Event]) -> EventTable:
 def events_of(rows: EventTable) -> list[Event]:
     """Return stored events; kinds of later versions become notes."""
     known = set(EventKind)
-    # a file of another program may lack the columns of alarms
-    has_columns = all(
-        rows.dtype.fields is not None
-        and name in rows.dtype.fields
-        and rows.dtype[name].kind == EVENT_TYPE[name].kind
-        and rows.dtype[name].shape == ()
-        for name, _ in _ALARM_FIELDS
-    )
+    # a file of another program may lack the columns of alarms and decisions
+    has_alarms, has_decisions = (_has_columns(rows, fields) for fields in (_ALARM_FIELDS, _DECISION_FIELDS))
     found = []
     for row in rows:
         if not (kind := stored_text(row["kind"])):
@@ -138,12 +139,24 @@ def events_of(rows: EventTable) -> list[Event]:
             int(row["index"]),
             int(row["count"]),
             stored_text(row["detail"]),
+            site=stored_text(row["site"]) if has_decisions else "",
+            verdict=stored_text(row["verdict"]) if has_decisions else "",
         )
         if event.kind is EventKind.ALARM:
-            transition = _transition_from_columns(row, event) if has_columns else None
+            transition = _transition_from_columns(row, event) if has_alarms else None
             event = event if transition is None else Event.of_alarm(transition)
         found.append(event)
     return found
+
+
+def _has_columns(rows: EventTable, fields: Sequence[tuple[str, Any]]) -> bool:
+    return all(
+        rows.dtype.fields is not None
+        and name in rows.dtype.fields
+        and rows.dtype[name].kind == EVENT_TYPE[name].kind
+        and rows.dtype[name].shape == ()
+        for name, _ in fields
+    )
 
 
 def stored_text(value: object) -> str:

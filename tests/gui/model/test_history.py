@@ -442,13 +442,13 @@ def test_a_value_is_never_of_later_than_where_it_is_read(rate, every):
 
 def test_a_decision_stands_until_the_rig_starts_again_though_its_clock_drifts():
     history, rate = History(MEMORY), 100.0
-    told = Event(EventKind.DECISION, 10.0, 1000, 0, "y: reject: too low")
+    told = Event(EventKind.DECISION, 10.0, 1000, 0, "any words", site="y", verdict="reject")
     for index in range(0, 60_000, 1000):
         of, time_ = result_stream(columns=JUDGED), index / rate * (1.0 + 400e-6)
         block = ResultBlock(of, index, time_, np.ones((1000, len(JUDGED))))
         history.update(ReceivedMessages(results=(block,), events=(told,) if index == 1000 else ()))
     assert len(history.timeline.segments) > 1
     for x in (10.1, 200.0, 599.0):
-        assert latest_decision(history, "y", x)[0] == "■ reject: too low"
+        assert latest_decision(history, "y", x)[0] == "■ any words"
     taken(result(0, 50, values=np.ones((50, len(JUDGED))), epoch=2, columns=JUDGED), history=history)
-    assert "reject" not in latest_decision(history, "y", history.end_x)[0]
+    assert "any words" not in latest_decision(history, "y", history.end_x)[0]

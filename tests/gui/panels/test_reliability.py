@@ -39,7 +39,9 @@ def two_sites():
     values = np.random.default_rng(2).uniform(0.2, 0.8, (100, len(columns)))
     stream = ResultStream("rig", 1, RATE, 1, tuple(columns))
     history = History(memory=8 << 20)
-    decision = Event(EventKind.DECISION, 1.0, 25, detail="all sites: watch: accumulated 0.5 is under 0.7")
+    decision = Event(
+        EventKind.DECISION, 1.0, 25, detail="accumulated 0.5 is under 0.7", site="all sites", verdict="watch"
+    )
     history.update(ReceivedMessages(results=(ResultBlock(stream, 0, 0.0, values),), events=(decision,)))
     return values, columns, history
 
@@ -86,9 +88,9 @@ def test_the_measurement_lies_over_the_models_band(qtbot, judged, judged_arrival
 def test_the_decision_is_a_shape_a_word_and_its_reason(qtbot, judged):
     panel, _ = shown(qtbot, judged)
     newest = [placed.event for placed in judged.events if placed.event.kind is EventKind.DECISION][-1]
-    _, word, reason = newest.detail.split(": ", 2)
-    shape = {"accept": "●", "watch": "▲", "reject": "■"}[word]
-    assert panel.heading.text() == f"{shape} {word}: {reason}"
+    assert (newest.site, newest.verdict) == ("deflection", "reject")
+    assert newest.detail.startswith("deflection: reject: ")
+    assert panel.heading.text() == f"■ {newest.detail}"
 
 
 def test_scrubbing_shows_what_was_decided_by_then(qtbot, judged):
@@ -97,7 +99,7 @@ def test_scrubbing_shows_what_was_decided_by_then(qtbot, judged):
     first, second = decisions[0], decisions[1]
     view.pin((first.x + second.x) / 2.0)
     panel.refresh(judged)
-    assert panel.heading.text().endswith(first.event.detail.split(": ", 2)[2])
+    assert panel.heading.text().endswith(first.event.detail)
     view.pin(first.x - 0.1)
     panel.refresh(judged)
     assert panel.heading.text().startswith("○ no decision")
@@ -122,7 +124,7 @@ def test_sites_are_chosen_and_all_of_them_are_one_of_the_choices(qtbot, two_site
     assert panel.heading.text() == "no decision for this site: there is one for all sites together"
     panel.select_site("all sites")
     assert [row.name for row in panel.stack.rows] == ["all sites", "deck", "pier"]
-    assert panel.heading.text() == "▲ watch: accumulated 0.5 is under 0.7"
+    assert panel.heading.text() == "▲ 0.5 is under 0.7"
     panel.configure(history)
     assert panel.site == "all sites"
 
