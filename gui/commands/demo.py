@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import signal
 import socket
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.commands.process import ChildCommand, ChildCommandError, StopSignals
+from monitor.messages.ready import Endpoints
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +31,6 @@ _MIN_DURATION = 9.0  # s, so that windows fit between the changes
 _MAX_SPEED = 20.0  # times real time; beyond, the recorder would drop samples
 _WINDOW = 2.0
 _RAMP = 2.0  # s until the simulated load has its full amplitude
-_READY = "listening on"
 _POLL_INTERVAL = 0.05  # s
 _FINISH_TIMEOUT = 60.0  # s for the service to process what was sent
 # a closed terminal and SIGTERM end the test as Ctrl-C does
@@ -156,6 +157,7 @@ def stage(
 
     signals, results = _free_endpoints(2)
     monitor_arguments = ["monitor", "--connect", signals, "--publish", results, "--record", str(record), "--once"]
+    monitor_arguments += ["--ready-json"]
     monitor_arguments += ["--window", f"{_window(duration):g}"]
     replay_arguments = ["replay", "hybrid", "--bind", signals, "--duration", f"{duration:g}", "--speed", f"{speed:g}"]
     with ChildCommand("service", *monitor_arguments) as service:
@@ -204,12 +206,22 @@ def _await_ready(service: ChildCommand) -> None:
     while True:
         ended = service.ended
         for line in service.new_lines():
-            _print_error(line)
-            if line.startswith(_READY):
+            if found := _endpoints(line):
+                _print_error(f"listening on {', '.join(found.signals)}; results on {found.results}")
                 return
+            _print_error(line)
         if ended:
             raise ChildCommandError("the service ended before it was ready")
         time.sleep(_POLL_INTERVAL)
+
+
+def _endpoints(line: str) -> Endpoints | None:
+    if not line.startswith("{"):
+        return None
+    try:
+        return Endpoints.from_message(json.loads(line))
+    except ValueError:
+        return None
 
 
 def _finished(service: ChildCommand, publisher: ChildCommand) -> Callable[[], bool]:

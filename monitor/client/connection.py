@@ -245,7 +245,7 @@ class Connection:
             case Event():
                 self.events.append(item)
                 if item.kind is EventKind.NOTE:
-                    self._fault = _as_argument(item.detail)
+                    self._fault = item.detail
         if not isinstance(item, Event):
             self._last_message, self._fault = time.monotonic(), ""
 
@@ -255,7 +255,7 @@ class Connection:
         if rejection != self._rejection:
             self._rejection = rejection
             if rejection:
-                raise ServiceLostError(_as_argument(rejection))
+                raise ServiceLostError(rejection)
         if self._timeout is not None and self.silence > self._timeout:
             self._last_message = time.monotonic()
             why = f": {self._fault}" if self._fault else ""
@@ -270,8 +270,3 @@ class Connection:
             if not self._receive(_POLL_INTERVAL):
                 self._check()
         send_request(request, self.health, self.url, self._security)
-
-
-def _as_argument(text: str) -> str:
-    """Return a message with the option ``--keys`` as the argument that it is in Python."""
-    return text.replace("--keys", "keys=")

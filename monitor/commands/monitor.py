@@ -30,6 +30,7 @@ from monitor.commands.service_files import (
 )
 from monitor.commands.service_settings import add_service_options, service_settings
 from monitor.commands.sinks import open_broker, open_systemd, open_viewers
+from monitor.messages.ready import Endpoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,7 +176,11 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals)
         )
         accepts = "" if requests is None else f"; requests on {requests.endpoint}"
         listening = f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}{accepts}"
-        log(listening)
+        if arguments.ready_json:
+            accepting = "" if requests is None else requests.endpoint
+            _log(Endpoints(tuple(source.endpoints), results.endpoint, accepting).json)
+        else:
+            log(listening)
         if systemd is not None:
             systemd.ready(listening)
         deadline = float("inf") if arguments.duration is None else time.monotonic() + arguments.duration

@@ -192,3 +192,12 @@ def add_column_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--force", action="append", default=[], metavar="NAME", help="its restoring force")
     group.add_argument("--time", metavar="NAME", help="time column")
     group.add_argument("--rate", type=float, metavar="HZ", help="sample rate, if there is no time column")
+
+
+def add_ready_option(parser: argparse._ActionsContainer) -> None:
+    """Declare the option for programs that start a service or a replay."""
+    parser.add_argument(
+        "--ready-json",
+        action="store_true",
+        help="print the endpoints, once ready, as one JSON object in place of a sentence",
+    )

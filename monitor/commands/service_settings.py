@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.commands.options import (
     add_indicator_options,
     add_insecure_option,
+    add_ready_option,
     add_reliability_options,
     add_setting,
     given_settings,
@@ -36,6 +37,7 @@ def add_service_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duration", type=positive, metavar="S", help="stop after this many seconds")
     parser.add_argument("--once", action="store_true", help="stop after the stream's last block")
     parser.add_argument("--until-closed", action="store_true", help="stop when standard input is closed")
+    add_ready_option(parser)
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument("--check", action="store_true", help="run the checks before a test, print them and exit")
     parser.add_argument("--json", action="store_true", help="with --check: print one JSON object")

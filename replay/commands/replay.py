@@ -9,9 +9,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.options import add_column_options, add_insecure_option, positive
+from monitor.commands.options import add_column_options, add_insecure_option, add_ready_option, positive
 from monitor.commands.process import StopSignals, exit_on_stdin_eof
 from monitor.commands.security import open_guard
+from monitor.messages.ready import Endpoints
 from monitor.system.default_endpoints import SIGNALS
 from replay.commands import column_selection
 
@@ -65,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --control: endpoint of the requests (default: a free local port)",
     )
     group.add_argument("--paused", action="store_true", help="with --control: start paused")
+    add_ready_option(group)
     group.add_argument("--until-closed", action="store_true", help="stop when standard input is closed")
     group.add_argument("--describe", action="store_true", help="print a description of the source as JSON, and exit")
     group.add_argument(
@@ -160,6 +162,9 @@ def _set_up(
                 rate=REQUEST_RATE,
             )
             stack.callback(requests.close)
+    if arguments.ready_json:
+        accepting = "" if requests is None else requests.endpoint
+        return source, publisher, requests, Endpoints((publisher.endpoint,), requests=accepting).json
     control = "" if requests is None else f"; requests at {requests.endpoint}"
     ready = f"{arguments.source}: {_summary(recording)}; publishing on {publisher.endpoint}{control}"
     return source, publisher, requests, ready

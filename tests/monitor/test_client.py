@@ -382,7 +382,7 @@ def test_where_the_service_asks_for_keys_they_are_given_with_the_folder(tmp_path
                 assert [row.index for row in connection] == [0]
             # told at once, long before patience is over; who goes on waits again
             with connect(sink.endpoint, timeout=60.0) as stranger:
-                with pytest.raises(ServiceLostError, match=r"the server requires keys, so give keys=,"):
+                with pytest.raises(ServiceLostError, match="the server requires keys: give a key folder"):
                     next(stranger)
                 assert stranger.health is None
             theirs = KeyFolder(tmp_path / "others")

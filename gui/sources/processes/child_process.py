@@ -85,8 +85,8 @@ class ChildProcess(QObject):
 
     Signals
     -------
-    line : a line of text from the process.
-    answer : a JSON object from the process, as a dictionary.
+    line : a line of text.
+    answer : a line that is a JSON object, as a dictionary.
     ended : exit code (negative: number of the signal), and the last line of text.
     """
 
@@ -115,8 +115,8 @@ class ChildProcess(QObject):
         self._process.setArguments(["-P", "-m", "monitor", *words])
         if os.name == "posix":
             self._process.setUnixProcessParameters(QProcess.UnixProcessFlag.CreateNewSession)
-        self._process.readyReadStandardError.connect(self._read_output)
-        self._process.readyReadStandardOutput.connect(self._read_log)
+        self._process.readyReadStandardError.connect(self._read_messages)
+        self._process.readyReadStandardOutput.connect(self._read_answers)
         self._process.finished.connect(self._finish)
         self._process.errorOccurred.connect(self._fail)
         self._patience = QTimer(self, singleShot=True)
@@ -128,7 +128,7 @@ class ChildProcess(QObject):
             self._process.setStandardOutputFile(QProcess.nullDevice())
             self._process.setStandardErrorFile(str(self._log.path))
             self._look = QTimer(self, interval=_LOOK)
-            self._look.timeout.connect(self._read_output)
+            self._look.timeout.connect(self._read_messages)
 
     def start(self) -> None:
         """Start; if that fails `ended` is emitted."""
@@ -186,30 +186,36 @@ class ChildProcess(QObject):
             if self._steps:
                 self._patience.start(round(1000 * patience))
 
-    def _read_output(self) -> None:
+    def _read_messages(self) -> None:
         new = self._log.read() if self._log is not None else bytes(self._process.readAllStandardError().data())
         self._emit_lines(self._said.feed(new))
 
     def _emit_lines(self, lines: Iterable[bytes]) -> None:
         for raw in lines:
+            if raw.startswith(b"{") and self._emit_answer(raw):
+                continue
             self._last = raw.decode(errors="replace").strip() or self._last
             self.line.emit(raw.decode(errors="replace").rstrip())
 
-    def _read_log(self) -> None:
-        for raw in self._written.feed(bytes(self._process.readAllStandardOutput().data())):
-            try:
-                self.answer.emit(msgspec.json.decode(raw, type=dict[str, object]))
-            except msgspec.DecodeError:
-                self._emit_lines([raw])
+    def _read_answers(self) -> None:
+        self._emit_lines(self._written.feed(bytes(self._process.readAllStandardOutput().data())))
+
+    def _emit_answer(self, raw: bytes) -> bool:
+        """Emit a line as an object, if it is one."""
+        try:
+            self.answer.emit(msgspec.json.decode(raw, type=dict[str, object]))
+        except msgspec.DecodeError:
+            return False
+        return True
 
     def _finish(self, code: int, status: QProcess.ExitStatus) -> None:
         if self._over:
             return
         self._over = True
         self._patience.stop()
-        self._read_output()
+        self._read_messages()
         if self._log is None:
-            self._read_log()
+            self._read_answers()
         self._emit_lines(self._said.rest())
         if self._log is not None:
             self._look.stop()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +13,10 @@ from gui.sources.processes.child_process import ChildProcess
 from gui.sources.processes.player import ReplayControl
 from gui.sources.processes.service import ProcessFactory, ServiceProcess, exit_reason
 from gui.sources.processes.session import ANY_PORT, SourceSession, free_endpoint
+from monitor.messages.ready import Endpoints
 from monitor.messages.recordings import Description
 from monitor.transport.zeromq.request_client import RequestClient
 
-_REQUESTS = re.compile(r"; requests at ([^\s;]+)$")
 _MAX_ADVANCE = 5.0  # s; a larger step is a seek
 _START_TIMEOUT = 1500  # ms after which it begins without a client
 
@@ -126,19 +125,20 @@ class PlaybackSession(SourceSession):
         service.start()
 
     def _start_player(self) -> None:
-        words = ["replay", *self._played, "--control", "--paused", "--until-closed", "--bind", self._signals]
+        words = ["replay", *self._played, "--control", "--paused", "--until-closed", "--ready-json"]
+        words += ["--bind", self._signals]
         process = self._launch(words, self, exits_on_stdin_close=True)
         self._process = process
-        process.line.connect(self._find_requests)
+        process.answer.connect(self._on_ready)
         process.ended.connect(self._player_ended)
         process.start()
 
-    def _find_requests(self, line: str) -> None:
-        """Connect to the replay's request endpoint, once it is known."""
-        found = _REQUESTS.search(line)
+    def _on_ready(self, message: dict[str, object]) -> None:
+        """Connect to the replay's endpoint of requests."""
+        found = Endpoints.from_message(message)
         if found is None or self.player is not None or self._stopping:
             return
-        self.player = player = ReplayControl(RequestClient(found[1]), self, self._description)
+        self.player = player = ReplayControl(RequestClient(found.requests), self, self._description)
         player.changed.connect(self._begin)
         player.refused.connect(self._show_refusal)
         player.described.connect(self._show_warnings)

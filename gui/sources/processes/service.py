@@ -9,11 +9,11 @@ from time import monotonic
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from gui.sources.processes.child_process import ChildProcess
+from monitor.messages.ready import Endpoints
 
 ProcessFactory = Callable[..., ChildProcess]
 """Creates a process, as the constructor of `ChildProcess` does."""
 
-_READY = re.compile(r"^listening on .*?; results on ([^\s;]+)")
 _PREFIX = re.compile(r"^synchroscope( \w+)?: ")
 _MISTAKE = 2  # exit code for invalid input: a restart would fail again
 _TRIES = 3  # attempts to start a service that was never ready
@@ -88,7 +88,7 @@ class ServiceProcess(QObject):
 
     def start(self) -> None:
         """Start or restart the process."""
-        words = ["monitor", *self._words, "--publish", self._publish]
+        words = ["monitor", *self._words, "--publish", self._publish, "--ready-json"]
         if not self._outlives:
             words.append("--until-closed")
         self._tries += 1
@@ -96,6 +96,7 @@ class ServiceProcess(QObject):
         process = self._launch(words, self, outlives=self._outlives, exits_on_stdin_close=not self._outlives)
         self._process = process
         process.line.connect(self._on_line)
+        process.answer.connect(self._on_answer)
         process.ended.connect(self._on_ended)
         process.start()
 
@@ -109,12 +110,12 @@ class ServiceProcess(QObject):
             self._process.stop()
 
     def _on_line(self, line: str) -> None:
-        found = _READY.match(line)
-        if self._stopping:
-            return
-        if found is None:
-            if not self._is_ready:
-                self.progress.emit(line)
+        if not self._stopping and not self._is_ready:
+            self.progress.emit(line)
+
+    def _on_answer(self, message: dict[str, object]) -> None:
+        found = Endpoints.from_message(message)
+        if self._stopping or found is None:
             return
         self._is_ready = True
         self.progress.emit("")
@@ -122,8 +123,8 @@ class ServiceProcess(QObject):
             self.notified.emit("info", "the service runs again")
             return
         self._was_ready = True
-        self._publish = found[1]
-        self.ready.emit(found[1])
+        self._publish = found.results
+        self.ready.emit(found.results)
 
     def _on_ended(self, code: int, last: str) -> None:
         if self._process is not None:

@@ -162,9 +162,9 @@ def rejection_reason(event: int, value: int, *, encrypted: bool) -> str:
         return "refused: this key is not on the list of clients of the server"
     if event == zmq.Event.HANDSHAKE_FAILED_PROTOCOL and value == zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH:
         if encrypted:
-            return "the server has no CURVE security, but keys are given here; leave --keys out if that is right"
+            return "the server has no CURVE security, but a key folder was given: connect without it if that is right"
         # the event does not name the mechanism that the peer requires
-        return "the server requires keys, so give --keys, or does not answer like a ZeroMQ publisher"
+        return "the server requires keys: give a key folder; or it does not answer like a ZeroMQ publisher"
     return ""
 
 

@@ -124,7 +124,7 @@ def test_sites_are_chosen_and_all_of_them_are_one_of_the_choices(qtbot, two_site
     assert panel.heading.text() == "no decision for this site: there is one for all sites together"
     panel.select_site("all sites")
     assert [row.name for row in panel.stack.rows] == ["all sites", "deck", "pier"]
-    assert panel.heading.text() == "▲ 0.5 is under 0.7"
+    assert panel.heading.text() == "▲ accumulated 0.5 is under 0.7"
     panel.configure(history)
     assert panel.site == "all sites"
 

@@ -30,8 +30,8 @@ class FakeWorker(QObject):
         self.running = True
 
     def take_requests(self):
-        """Say that a replay takes requests, as its one line does."""
-        self.line.emit("x: 10 samples, 1 s at 10 Hz, a; publishing on tcp://a; requests at tcp://127.0.0.1:9")
+        """Report the endpoints, as a replay that is ready does."""
+        self.answer.emit({"ready": {"signals": ["tcp://a"], "requests": "tcp://127.0.0.1:9"}})
 
     def stop(self):
         self.stopped = True

@@ -19,6 +19,7 @@ from gui.sources.processes.child_process import ChildProcess, finish_all
 from gui.sources.processes.player import ReplayControl
 from gui.sources.processes.session import ANY_PORT, free_endpoint
 from gui.widgets.theme import LIGHT
+from monitor.messages.ready import Endpoints
 from monitor.recording import RunReader
 from monitor.transport.zeromq.request_client import RequestClient
 from monitor.transport.zeromq.results import ResultSubscriber
@@ -70,17 +71,17 @@ def test_one_that_cannot_be_started_says_so(qtbot, processes, monkeypatch):
 
 
 def test_a_replay_is_controlled_and_ends_when_its_input_is_closed(qtbot, processes):
-    words = ["replay", "case-i", "--control", "--paused", "--until-closed", "--bind", ANY_PORT]
+    words = ["replay", "case-i", "--control", "--paused", "--until-closed", "--ready-json", "--bind", ANY_PORT]
     process = ChildProcess(words, exits_on_stdin_close=True)
     processes.append(process)
-    lines = []
-    process.line.connect(lines.append)
+    answers = []
+    process.answer.connect(answers.append)
     process.start()
-    qtbot.waitUntil(lambda: any("; requests at " in line for line in lines), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: bool(answers), timeout=PATIENCE)
     if os.name == "posix":
         # in a session of its own: the terminal's Ctrl-C does not come to it
         assert os.getsid(process.process_id) == process.process_id
-    player = ReplayControl(RequestClient(lines[-1].rpartition(" ")[2]))
+    player = ReplayControl(RequestClient(Endpoints.from_message(answers[0]).requests))
     player.set_speed(2.0)
     qtbot.waitUntil(lambda: player.speed == 2.0, timeout=PATIENCE)
     player.close()

@@ -5,7 +5,7 @@ import pytest
 from gui.sources.processes import service as module
 from gui.sources.processes.service import ServiceProcess, exit_reason
 
-READY = "listening on tcp://127.0.0.1:5555; results on tcp://127.0.0.1:40123; requests on tcp://127.0.0.1:40124"
+READY = {"ready": {"signals": ["tcp://127.0.0.1:5555"], "results": "tcp://127.0.0.1:40123"}}
 
 
 @pytest.fixture
@@ -28,11 +28,12 @@ def test_it_says_where_its_results_are_once(service, launch, heard):
     ready, progress = heard(service.ready), heard(service.progress)
     service.start()
     assert launch[0].words == (
-        "monitor", "--connect", "tcp://rig:1", "--publish", "tcp://127.0.0.1:*", "--until-closed"
+        "monitor", "--connect", "tcp://rig:1", "--publish", "tcp://127.0.0.1:*",
+        "--ready-json", "--until-closed",
     )  # fmt: skip
     launch[0].line.emit("loading kernels ...")
     assert not service.listening
-    launch[0].line.emit(READY)
+    launch[0].answer.emit(READY)
     launch[0].line.emit("at 1.0 s: samples lost")
     assert ready == ["tcp://127.0.0.1:40123"]
     assert progress == ["loading kernels ...", ""]
@@ -42,13 +43,13 @@ def test_it_says_where_its_results_are_once(service, launch, heard):
 def test_one_that_dies_is_started_again_where_it_was(service, launch, heard, qtbot):
     ready, told = heard(service.ready), heard(service.notified)
     service.start()
-    launch[0].line.emit(READY)
+    launch[0].answer.emit(READY)
     launch[0].end(-9, "at 3 s: the stream starts")
     assert not service.listening
     assert told == [("error", "the service died (ended by signal 9); it is started again in 1 s")]
     service.start()
     assert launch[1].words[launch[1].words.index("--publish") + 1] == "tcp://127.0.0.1:40123"
-    launch[1].line.emit(READY)
+    launch[1].answer.emit(READY)
     assert told[1:] == [("info", "the service runs again")]
     assert len(ready) == 1
 
@@ -56,12 +57,12 @@ def test_one_that_dies_is_started_again_where_it_was(service, launch, heard, qtb
 def test_the_pauses_grow_and_are_short_again_when_it_ran_long(service, launch, heard, clock):
     told = heard(service.notified)
     service.start()
-    launch[0].line.emit(READY)
+    launch[0].answer.emit(READY)
     for _ in range(7):
         launch[-1].end(1, "")
         service.start()
     assert [float(text.rpartition("in ")[2].removesuffix(" s")) for _, text in told] == [1, 2, 4, 8, 16, 30, 30]
-    launch[-1].line.emit(READY)
+    launch[-1].answer.emit(READY)
     clock[0] += 100.0
     launch[-1].end(1, "")
     assert told[-1][1].endswith("in 1 s")
@@ -70,7 +71,7 @@ def test_the_pauses_grow_and_are_short_again_when_it_ran_long(service, launch, h
 def test_it_starts_by_itself(at_once, launch, qtbot):
     service = ServiceProcess((), "tcp://127.0.0.1:*", launch=launch)
     service.start()
-    launch[0].line.emit(READY)
+    launch[0].answer.emit(READY)
     launch[0].end(1, "")
     qtbot.waitUntil(lambda: len(launch) == 2)
 
@@ -107,7 +108,7 @@ def test_told_to_stop_it_ends_and_stays_ended(launch, heard, qtbot, outlives):
     service.stop()
     assert launch[0].stopped
     assert not ended
-    launch[0].line.emit(READY)
+    launch[0].answer.emit(READY)
     launch[0].end(0, "no samples were received, nothing was recorded")
     assert ended == [True]
     assert not told
@@ -120,7 +121,7 @@ def test_stopped_while_it_waits_for_a_new_start_it_does_not_start(at_once, launc
     ended = []
     service.ended.connect(lambda: ended.append(True))
     service.start()
-    launch[0].line.emit(READY)
+    launch[0].answer.emit(READY)
     launch[0].end(1, "")
     service.stop()
     assert ended

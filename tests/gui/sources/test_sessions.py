@@ -12,7 +12,7 @@ from monitor.__main__ import parser_for
 from monitor.messages.recordings import read_description
 from monitor.system.default_endpoints import RESULTS
 
-READY = "listening on x; results on tcp://127.0.0.1:40123"
+READY = {"ready": {"signals": ["x"], "results": "tcp://127.0.0.1:40123"}}
 STATE = {"duration": 10.0, "subscribed": True}
 BEAM = ModelUnderTest("beam", "deflection", "16%", "literal", ("accumulated=0.7:0.85",), 2000)
 
@@ -57,7 +57,7 @@ def test_a_rig_gets_a_service_that_outlives_the_window(qtbot, launch, heard, end
     assert given.config == Path("lab.toml")
     assert given.publish == RESULTS
     assert given.until_closed is not launch[0].outlives
-    launch[0].line.emit(READY)
+    launch[0].answer.emit(READY)
     assert ready == ["tcp://127.0.0.1:40123"]
     assert not told
     session.stop()
@@ -72,7 +72,7 @@ def test_where_the_usual_port_is_taken_a_rig_is_told(qtbot, launch, heard, monke
     told = heard(session.notified)
     session.start()
     assert options(launch[0].words).bind == ["tcp://127.0.0.1:7000"]
-    launch[0].line.emit(READY)
+    launch[0].answer.emit(READY)
     assert [level for level, _ in told] == ["info"]
     assert "tcp://127.0.0.1:40123" in told[0][1]
 
@@ -115,7 +115,7 @@ def test_it_begins_when_the_service_hears_and_the_results_are_watched(played, la
     (control,) = controls
     assert control.url == "tcp://127.0.0.1:9"
     control.say(STATE | {"subscribed": False}, played.player)
-    service.line.emit(READY)
+    service.answer.emit(READY)
     played.on_client_connected()
     assert control.told == []
     control.say(STATE, played.player)
@@ -130,7 +130,7 @@ def test_one_that_shall_wait_waits(qtbot, launch, controls, described):
     session = source.session(launch=launch)
     session.start()
     launch.of("replay").take_requests()
-    launch.of("monitor").line.emit(READY)
+    launch.of("monitor").answer.emit(READY)
     session.on_client_connected()
     controls[0].say(STATE, session.player)
     assert controls[0].told == []
@@ -187,7 +187,7 @@ def test_a_file_that_is_damaged_is_said_to_be(qtbot, launch, described, heard):
 def test_a_service_that_dies_under_a_replay_is_told(played, launch, heard):
     told = heard(played.notified)
     played.start()
-    launch.of("monitor").line.emit(READY)
+    launch.of("monitor").answer.emit(READY)
     launch.of("monitor").end(-9, "")
     assert told[0][0] == "error"
     assert "started again" in told[0][1]
