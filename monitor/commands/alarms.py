@@ -27,7 +27,7 @@ _SHAPES = {Severity.WARN: "▲", Severity.TRIP: "■"}
 
 
 def print_alarms(alarms: Iterable[Alarm]) -> None:
-    """Print a table of the alarms, standing ones first."""
+    """Print a table of the alarms, active ones first."""
     # without a terminal Rich assumes 80 columns and truncates the names
     console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 140)
     table = Table()
@@ -36,16 +36,16 @@ def print_alarms(alarms: Iterable[Alarm]) -> None:
     for alarm in sorted(
         alarms, key=lambda a: (not a.is_annunciated, not a.needs_acknowledgement, a.severity, a.name)
     ):
-        standing = alarm.is_annunciated
+        annunciated = alarm.is_annunciated
         table.add_row(
-            _SHAPES[alarm.severity] if standing else "",
+            _SHAPES[alarm.severity] if annunciated else "",
             Text(alarm.name),
             state_text(alarm),
             "—" if alarm.last is None else Text(format_value(alarm.last, alarm.unit)),
             Text(normal_range(alarm)),
-            f"{alarm.time:.3f}" if standing else "",
-            Text(alarm.advice if standing else ""),
-            style=_STYLES[alarm.severity] if standing else "dim",
+            f"{alarm.time:.3f}" if annunciated else "",
+            Text(alarm.advice if annunciated else ""),
+            style=_STYLES[alarm.severity] if annunciated else "dim",
         )
     console.print(table if table.row_count else "this monitor has no alarms")
 

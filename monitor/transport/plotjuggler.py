@@ -236,11 +236,11 @@ def _alarm_tree(names: Sequence[str]) -> NumberTree:
 
 
 def _alarm_values(alarms: Sequence[Alarm]) -> list[float]:
-    standing = [alarm for alarm in alarms if alarm.is_annunciated]
-    worst = max((_SEVERITIES[alarm.severity] for alarm in standing), default=0.0)
+    active = [alarm for alarm in alarms if alarm.is_annunciated]
+    worst = max((_SEVERITIES[alarm.severity] for alarm in active), default=0.0)
     waiting = sum(alarm.needs_acknowledgement for alarm in alarms)
     each = [number for alarm in alarms for number in (ALARM_CODES[alarm.state], float(alarm.active))]
-    return [worst, float(len(standing)), float(waiting), *each]
+    return [worst, float(len(active)), float(waiting), *each]
 
 
 _JUMP = 1.0  # s by which a time may differ from the one expected by the index

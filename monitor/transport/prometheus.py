@@ -127,12 +127,12 @@ def _broker(broker: BrokerStatus) -> Iterator[Metric]:
 
 
 def _alarms(alarms: Sequence[Alarm]) -> Iterator[Metric]:
-    standing = _gauge(
+    active = _gauge(
         "alarms_standing", "Alarms that are neither normal, shelved nor out of service.", labels=("severity",)
     )
     for severity in Severity:
-        standing.add_metric([severity], float(sum(a.is_annunciated and a.severity is severity for a in alarms)))
-    yield standing
+        active.add_metric([severity], float(sum(a.is_annunciated and a.severity is severity for a in alarms)))
+    yield active
     waiting = sum(alarm.needs_acknowledgement for alarm in alarms)
     yield _gauge("alarms_unacknowledged", "Alarms that are not acknowledged.", waiting)
     active = _gauge("alarm_active", "1 while the alarm's condition holds.", labels=("name", "severity"))

@@ -1,6 +1,6 @@
 """Decoder of plain messages: the JSON or MessagePack maps of simple senders (docs/wire-format.md).
 
-Each message is decoded by itself; `monitor.wire.plain_assembler` makes signal blocks of them.
+Each message is decoded on its own; `monitor.wire.plain_assembler` assembles them into signal blocks.
 """
 
 from __future__ import annotations

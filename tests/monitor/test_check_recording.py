@@ -131,7 +131,7 @@ def test_alarms_that_still_stand_are_told_and_left_alone(tmp_path):
     kept = monitor.snapshot()
     path.write_bytes(kept)
     (said,) = alarm_state(given)
-    assert (said.level, said.detail) == (Level.OK, f"{path}: standing alarms: dead_stream.trip")
+    assert (said.level, said.detail) == (Level.OK, f"{path}: active alarms: dead_stream.trip")
     path.write_bytes(kept[:-3])
     (said,) = alarm_state(given)
     assert said.level is Level.WARN

@@ -78,8 +78,8 @@ def alarm_state(settings: Settings) -> Iterator[CheckResult]:
     except ValueError as problem:
         yield warn("alarm file", f"{path}: the service will rename it and start from normal: {problem}")
         return
-    standing = [alarm.name for alarm in monitor.alarms if alarm.is_annunciated]
-    yield ok("alarm file", f"{path}: standing alarms: {', '.join(standing) or 'none'}")
+    active = [alarm.name for alarm in monitor.alarms if alarm.is_annunciated]
+    yield ok("alarm file", f"{path}: active alarms: {', '.join(active) or 'none'}")
 
 
 def _run_folder(settings: Settings) -> tuple[Path, bool]:

@@ -49,7 +49,7 @@ class Discovery:
         return (*first, *(self._sensor(column) for column in shown))[:MAX_SENSORS]
 
     def alarms(self, alarms: Sequence[Alarm]) -> tuple[Message, ...]:
-        """Return a binary sensor for each alarm, on while the alarm is standing."""
+        """Return a binary sensor for each alarm, on while the alarm is active."""
         return tuple(self._alarm(alarm) for alarm in alarms)
 
     def _headline(self, actuator: str, quantity: str, unit: str) -> Message:
