@@ -83,8 +83,11 @@ def main(words: list[str] | None = None) -> int:
         if not words:
             parser.print_help()
             return 0
-        arguments = parser.parse_args(words)
+        arguments, unknown = parser.parse_known_args(words)
         name = f"synchroscope {arguments.subcommand}"
+        if unknown:
+            parser.prog = name
+            parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         module, _ = COMMANDS[arguments.subcommand]
         more = _MORE_ARGUMENTS.get(arguments.subcommand, {})
         with retrying_interrupts():

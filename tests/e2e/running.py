@@ -138,3 +138,12 @@ def family(pid: int) -> list[int]:
             if place.name.isdecimal() and int((place / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
                 children.append(int(place.name))
     return [pid, *children]
+
+
+def wait_for_library(process: subprocess.Popen[str], name: str) -> None:
+    """Wait until the process has loaded a library of this name."""
+    maps = Path(f"/proc/{process.pid}/maps")
+    deadline = monotonic() + 30.0
+    while name not in maps.read_text():
+        assert monotonic() < deadline and process.poll() is None
+        sleep(0.01)

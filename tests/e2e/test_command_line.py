@@ -7,12 +7,13 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from time import monotonic, sleep
+from time import sleep
 
 import pytest
 
 from monitor.__main__ import COMMANDS, main
 from monitor.recording import RunReader
+from tests.e2e.running import wait_for_library
 
 ROOT = Path(__file__).parents[2]
 ANY_PORT = "tcp://127.0.0.1:*"
@@ -59,6 +60,7 @@ def said_by(capsys, *words: object) -> str:
         (["assess", "RECORD", "--window", "0.001"], ["window", "32 samples"]),
         (["assess", "RECORD", "--frequency", "3"], ["--frequency"]),
         (["assess"], ["FILE"]),
+        (["monitor", "--measures", "fdb", "paei", "lab.toml"], ["synchroscope monitor: ", "lab.toml"]),
     ],
     ids=lambda value: " ".join(value)[:60],
 )
@@ -145,15 +147,6 @@ def test_ctrl_c_at_any_time_of_the_start(start, record, command) -> None:
         sleep(wait)
         running.stop(signal.SIGINT, None)
         assert running.process.returncode in (0, 130, -signal.SIGINT)
-
-
-def wait_for_library(process: subprocess.Popen[str], name: str) -> None:
-    """Wait until the process has loaded a library of this name."""
-    maps = Path(f"/proc/{process.pid}/maps")
-    deadline = monotonic() + 30.0
-    while name not in maps.read_text():
-        assert monotonic() < deadline and process.poll() is None
-        sleep(0.01)
 
 
 def test_a_reader_that_goes_away_is_no_error(record) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import signal
+import time
 
 import numpy as np
 import pytest
+
+from tests.e2e.running import wait_for_library
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -19,3 +22,19 @@ def test_it_stops_at_once_and_has_said_what_it_does(start, tmp_path, number):
     running.stop(number)
     assert "loading kernels" not in running.err
     path.unlink()
+
+
+@pytest.mark.parametrize("seconds", [0.5, 2.0, 3.5])
+@pytest.mark.parametrize("command", ["monitor", "assess"])
+def test_ctrl_c_while_kernels_are_compiled(start, record, tmp_path, command, seconds):
+    words = ("assess", record()) if command == "assess" else ("monitor", "--publish", "tcp://127.0.0.1:*")
+    running = start(*words, NUMBA_CACHE_DIR=str(tmp_path / "empty"))
+    if command == "monitor":
+        running.until("loading kernels")
+    wait_for_library(running.process, "llvmlite")
+    time.sleep(seconds)
+    pressed = time.monotonic()
+    running.stop(signal.SIGINT, 0 if command == "monitor" else 130)
+    # all kernels together take a minute
+    assert time.monotonic() - pressed < 10.0
+    assert running.out == "" and "Traceback" not in running.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -127,3 +128,17 @@ def test_every_actuator_is_told_in_units_of_its_own(capsys) -> None:
     first, second = capsys.readouterr().out.split("rotary.command", 1)
     assert "mm^2" in first and "deg^2" not in first
     assert "deg^2" in second and "mm^2" not in second
+
+
+def test_compiled_kernels_are_reported(monkeypatch) -> None:
+    @contextmanager
+    def compiling(progress):
+        progress(3, 118, "update_fdb")
+        yield
+        progress(118, 118, "")
+
+    monkeypatch.setattr(run, "report_compilation", compiling)
+    shown = []
+    assess(tone(), IndicatorSettings(window=1.0), progress=lambda *values: shown.append(values))
+    assert shown[0] == ("compiling kernels", 3, 118)
+    assert all(label == "samples" for label, _, _ in shown[1:])
