@@ -1,16 +1,16 @@
-# Each goal makes its own virtual environment: nothing but Python 3.11+ and make is needed.
+# Every target creates the virtual environment it needs; only Python 3.11+ and make are required.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-# as many processes test as there are cores: threads of linear algebra in each would only be in each other's way
+# one test process per core: linear algebra threads in each would oversubscribe the cores
 test test-all campaign soak: export OPENBLAS_NUM_THREADS := 1
 test test-all campaign soak: export OMP_NUM_THREADS := 1
 
 .PHONY: demo checks test test-all campaign soak benchmark pictures clean
 
 demo: $(VENV)/run.stamp
-	@# Ctrl-C is an end like any other
+	@# Ctrl-C is a normal exit
 	@trap : INT; $(BIN)/synchroscope demo $(ARGS) || test $$? -eq 130
 
 checks: $(VENV)/dev.stamp
@@ -22,7 +22,7 @@ checks: $(VENV)/dev.stamp
 test: checks
 	$(BIN)/python -m pytest -m "not slow" --numprocesses=auto --dist=worksteal $(ARGS)
 
-# everything of `make test` with other random values each time, the tests marked slow, and ten minutes of the campaign
+# all of `make test` with new random values each time, the tests marked slow, and ten minutes of the campaign
 test-all: checks
 	$(BIN)/python -m pytest --hypothesis-profile=random --numprocesses=auto --dist=worksteal $(ARGS)
 	$(BIN)/python -m tests.campaign --short

@@ -74,7 +74,7 @@ class SpecimenModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Specimen:
-    """A spring that may yield, with kinematic hardening, beside a viscous damper.
+    """A spring that may yield, with kinematic hardening, in parallel with a viscous damper.
 
     Parameters
     ----------

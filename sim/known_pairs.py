@@ -174,7 +174,7 @@ class Recipe:
     Parameters
     ----------
     motion : of the command.
-    fault : what disturbs the pair, beside delay, gain and white noise on the measured signal.
+    fault : what disturbs the pair, besides delay, gain and white noise on the measured signal.
     jitter : the instants of the measured samples are off, by 0.1 ms.
     other : another motion, which is measured in place of the command's.
     """

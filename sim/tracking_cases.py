@@ -38,7 +38,7 @@ class TrackingCase:
     true_ratio, true_phase, true_delay, true_amplitude_error : (n,); 1, rad, s, m. Where the motion has no amplitude
         of its own, that of the amplitude error is half the command's range over the cycle around each instant.
     printed : the paper's figures with the paper's signs, SI, angles in rad or, where the name says so, deg.
-    virtual : stands in for a laboratory record that is not public.
+    virtual : simulated in place of a laboratory record that is not public.
     """
 
     name: str

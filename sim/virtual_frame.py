@@ -1,6 +1,6 @@
 """A virtual laboratory test: a steel frame computed, a pair of elastomeric dampers in the rig, an earthquake.
 
-It stands in for two real-time tests at Lehigh whose records are not public. Known of those are the kind of
+It replaces two real-time tests at Lehigh whose records are not public. Known of those are the kind of
 frame and specimen, the natural frequency of 5.5 rad/s, the earthquake's name, and how late the actuator was;
 every other number here is assumed.
 """
@@ -27,7 +27,7 @@ NOISE = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class ElastomericDampers:
-    """Elastomeric dampers: an elastic spring beside a Maxwell element whose dashpot thins. Assumed, ours.
+    """Elastomeric dampers: an elastic spring in parallel with a Maxwell element whose dashpot thins. Assumed, ours.
 
     f = k_e x + k_m z, z' = x' - (1 + (z/z_t)^2) z/tau: stiffer when moved faster, softer when moved farther.
     Raises ValueError for a value that is not positive.

@@ -130,7 +130,7 @@ class Screen:
                     ("lost", counts.lost),
                     ("duplicates", counts.duplicates),
                     ("restarts", counts.restarts),
-                    ("refused", counts.rejected),
+                    ("rejected", counts.rejected),
                 )
             ),
         ]
@@ -142,9 +142,9 @@ class Screen:
         if not health.recording:
             yield [Text("not recording", style="yellow")]
             return
-        kept = Text(f"{count(health.recorded)} samples safe on disk")
-        room = max(12, width - len(kept) - len(_GAP) - len("recording "))
-        last = [Text.assemble("recording ", (shortened(health.recording, room), "bold")), kept]
+        recorded = Text(f"{count(health.recorded)} samples safe on disk")
+        room = max(12, width - len(recorded) - len(_GAP) - len("recording "))
+        last = [Text.assemble("recording ", (shortened(health.recording, room), "bold")), recorded]
         if health.unwritten_age > LONGEST_UNWRITTEN:
             last.append(Text(f"disk {health.unwritten_age:.0f} s behind", style="bold yellow"))
         if health.unrecorded:
@@ -173,8 +173,8 @@ class Screen:
 
     def _event_line(self, width: int, lines: int) -> Iterator[Text]:
         yield Text("─ events " + "─" * max(0, width - 9), style="dim", no_wrap=True, overflow="crop")
-        told = [_sentence(event) for event in self.events[-lines:]] or [Text("nothing yet", style="dim")]
-        for text in told + [Text()] * (lines - len(told)):
+        shown = [_sentence(event) for event in self.events[-lines:]] or [Text("nothing yet", style="dim")]
+        for text in shown + [Text()] * (lines - len(shown)):
             text.no_wrap, text.overflow = True, "ellipsis"
             text.truncate(width, overflow="ellipsis")
             yield text

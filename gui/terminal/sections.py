@@ -114,10 +114,10 @@ def contradiction_lines(results: ResultHistory, width: int) -> Iterator[Text]:
     if not marks:
         return
     more = f" and {len(marks) - _MAX_NAMED} more" if len(marks) > _MAX_NAMED else ""
-    said = f"{'; '.join(marks[:_MAX_NAMED])}{more}"
+    marked = f"{'; '.join(marks[:_MAX_NAMED])}{more}"
     why = f": believe {LABELS[HEADLINE]}; several frequencies, or a delay that changes"
     text = Text(no_wrap=True, overflow="ellipsis")
-    text.append(said, style="cyan")
+    text.append(marked, style="cyan")
     text.append(why, style="dim")
     text.truncate(width, overflow="ellipsis")
     yield text

@@ -115,5 +115,5 @@ class _PaddedRow(QStyledItemDelegate):
 
 
 def set_row_padding(view: QAbstractItemView) -> None:
-    """Make the rows of a view higher, so that they are easy to tell apart and to click."""
+    """Make the rows of a view higher, so that they are easy to distinguish and to click."""
     view.setItemDelegate(_PaddedRow(view))

@@ -28,7 +28,7 @@ class ActuatorResponse:
 
     The command between its samples is a cubic spline, and the lag is that of the spline, exactly. The simulated
     actuator of `sim.actuator` takes straight lines instead: its lag is found longer by dt^2/(12 lag), its delay
-    shorter by as much. A delay and a lag are told apart only by a motion of several frequencies; without a lag the
+    shorter by as much. A delay and a lag can be separated only by a motion of several frequencies; without a lag the
     delay is both together.
 
     Parameters
@@ -153,7 +153,7 @@ def delay_correlation(command: Samples, measured: Samples, reach: int) -> Sample
         raise ValueError(f"{len(command)} samples are too few for a delay of up to {reach} samples")
     reference = command - command.mean()
     kept = measured[reach : reach + n] - measured[reach : reach + n].mean()
-    # the earliest stretch of the command stands first, which is the longest delay
+    # the earliest segment of the command is first: the longest delay
     length = next_fast_len(len(command), real=True)
     products = irfft(rfft(reference, length) * rfft(kept, length).conj(), length)[2 * reach :: -1]
     sums, squares = (np.concatenate([[0.0], np.cumsum(reference**power)]) for power in (1, 2))

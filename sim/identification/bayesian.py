@@ -142,7 +142,7 @@ def _begin(
     number: int,
     generator: np.random.Generator,
 ) -> Samples:
-    """Return (number, p) possible starts around one, drawn nearer to it where it stands close to a border."""
+    """Return (number, p) feasible starts around one, drawn nearer to it where it is close to a bound."""
     walkers = start + spread * generator.standard_normal((number, len(start)))
     for _ in range(60):
         bad = ~np.isfinite(log_density(walkers))

@@ -22,10 +22,10 @@ _BATCH_LENGTH = 4.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Information:
-    """What observations tell of the parameters, for m problems; covariances are unknown (NaN) at a bound.
+    """Information of the observations about the parameters, for m problems; covariances are unknown (NaN) at a bound.
 
-    A bound that is reached says nothing of how far an estimate behind it would have scattered, and the normal
-    approximation does not hold there. The covariance of the others takes what is at a bound for known.
+    The scatter of an estimate at a bound is unknown, as the normal approximation does not hold there. The covariance
+    of the others assumes that those at a bound are known.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Information:
 
 
 def information(normal: Samples, held: Flags, matrix: Samples) -> Information:
-    """Return what normal matrices J'J, (m, p, p), tell where some coordinates, (m, p), are held by bounds."""
+    """Return what normal matrices J'J, (m, p, p), yield where some coordinates, (m, p), are held at bounds."""
     size = np.sqrt(np.einsum("mpp->mp", normal))
     size[size == 0.0] = 1.0
     scaled = normal / size[:, :, None] / size[:, None, :]
@@ -91,9 +91,9 @@ def correlated_covariance(
 ) -> tuple[Samples, float]:
     """Return the covariance, (p, p), for errors that are autocorrelated, and its degrees of freedom.
 
-    Between the inverses of J'J stands J'GJ, with G the residuals' own autocovariances up to where these first change
-    sign (Newey and West 1987, with their first zero for the lag at which to stop). It takes the errors for
-    stationary, and so it holds for a motion that is one event, too. Where the standard errors of white errors are
+    The middle factor, between the inverses of J'J, is J'GJ, with G the autocovariances of the residuals up to their
+    first change of sign (Newey and West 1987, truncated at the first zero). The errors are assumed stationary, so
+    that it holds for a motion that is one event, too. Where the standard errors of white errors are
     larger, or those from how the scores of consecutive batches scatter (batch means; errors that
     grow with the motion make them larger), these are taken, with the correlations left as they are.
 
@@ -106,7 +106,7 @@ def correlated_covariance(
     """
     n, rank = len(residual), int(info.rank[0])
     gamma = _autocovariance(residual)
-    # so many independent errors would tell as much of their mean
+    # number of independent errors with the same information about their mean
     effective = n * gamma[0] / (2.0 * gamma.sum() - gamma[0]) if gamma[0] > 0.0 else float(n)
     degrees = effective - rank
     if not degrees >= _FEWEST_DEGREES:

@@ -29,11 +29,11 @@ class Fit:
     ----------
     names : (p,).
     parameters : (p,).
-    covariance : (p, p), for white errors. What stands at a bound has NaN, as nothing is known there, and the others
+    covariance : (p, p), for white errors. Parameters at a bound have NaN, as nothing is known there, and the others
         have that of a fit in which it is held. The variance of what the data do not determine is infinite.
     correlated_covariance : (p, p), for errors that are autocorrelated; all NaN where these are so over too much of
         the record, else NaN and infinite as the other.
-    correlated_degrees_of_freedom : of it: so many independent errors would tell as much, less the parameters.
+    correlated_degrees_of_freedom : number of independent errors with the same information, less the parameters.
     sigma, sum_of_squares : of the errors.
     degrees_of_freedom : observations less the parameters that they determine.
     at_bound : (p,), parameters in which an active bound has a part.
@@ -68,7 +68,7 @@ class Fit:
 
     @property
     def standard_errors(self) -> Samples:
-        """(p,), for white errors; NaN at a bound, infinite where the data do not tell."""
+        """(p,), for white errors; NaN at a bound, infinite where the data do not determine it."""
         return np.sqrt(np.diag(self.covariance))
 
     @property
@@ -83,7 +83,7 @@ class Fit:
 
     @property
     def correlation(self) -> Samples:
-        """(p, p); NaN for what stands at a bound, or is not determined."""
+        """(p, p); NaN for parameters at a bound or not determined."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(self.covariance / np.outer(self.standard_errors, self.standard_errors))
 
@@ -177,9 +177,9 @@ def check_fittable(observations: int, parameters: int, squares: float) -> None:
 def distinct_minima(found: Minimum, observed: Samples) -> NDArray[np.int64]:
     """Return which of the starts led to minima of their own, (k,) indices, the least sum of squares first.
 
-    The best start stands first, whether it converged or not; of the others those that did.
+    The best start is first, whether it converged or not; of the others only those that converged.
 
-    Two that are equally good are two minima nevertheless, unless the data do not tell them apart.
+    Two that are equally good are two minima nevertheless, unless the data do not distinguish them.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def distinct_minima(found: Minimum, observed: Samples) -> NDArray[np.int64]:
 
 def _are_same_minimum(found: Minimum, i: int, j: int, n: int, scale: float) -> bool:
     least = found.sum_of_squares[j]
-    # in directions in which the data tell nothing no distance counts
+    # distances along directions without information in the data are ignored
     apart = found.parameters[i] - found.parameters[j]
     limit = _APART**2 * least / max(n - len(apart), 1) + scale
     return bool(found.sum_of_squares[i] - least <= limit and apart @ found.normal[j] @ apart <= limit)
@@ -206,7 +206,7 @@ def _are_same_minimum(found: Minimum, i: int, j: int, n: int, scale: float) -> b
 def reparameterized(fit: Fit, matrix: Samples, shift: Samples) -> Fit:
     """Return the same fit of parameters = matrix @ fitted + shift.
 
-    A parameter is unknown where one that it is made of is, and at a bound where one of them stands there.
+    A parameter is unknown where one that it depends on is, and at a bound where one of those is at a bound.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class Fits:
     ----------
     names : (p,).
     parameters : (m, p).
-    covariance : (m, p, p), for white errors; NaN at a bound and infinite where the data do not tell, as in `Fit`.
+    covariance : (m, p, p), for white errors; NaN at a bound and infinite if undetermined, as in `Fit`.
     sigma : (m,), standard deviation of the errors, estimated.
     sum_of_squares : (m,).
     at_bound : (m, p), parameters in which an active bound has a part.

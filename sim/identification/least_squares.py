@@ -55,8 +55,8 @@ def minimize(
 ) -> Minimum:
     """Minimise the sum of squared differences between responses and observations, each problem for itself.
 
-    A step that a bound stops goes on along the bound. Damping follows Nielsen (1999). A minimum is where the next
-    step is too short to matter, or where no step leads down and nothing beside is better: a kink.
+    A step that reaches a bound continues along it. Damping follows Nielsen (1999). A minimum is where the next
+    step is too short to matter, or where no step decreases the sum and no neighbour is better: a kink.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def _damped_step(normal: Samples, gradient: Samples, held: Flags, damping: Sampl
     normal : (m, p, p), J'J.
     gradient : (m, p), J' times the residual.
     held : (m, p).
-    damping : (m,), beside a diagonal of one.
+    damping : (m,), relative to a diagonal of one.
     """
     size = np.sqrt(np.einsum("mpp->mp", normal))
     size[size == 0.0] = 1.0
@@ -155,7 +155,7 @@ def _damped_step(normal: Samples, gradient: Samples, held: Flags, damping: Sampl
 
 
 def _neighbours(at: Samples, normal: Samples, gradient: Samples, held: Flags, sigma: float) -> Samples:
-    """Return (3 p, p) parameters beside one set, among which there is a better one unless it is a minimum.
+    """Return (3 p, p) parameters around one set, among which there is a better one unless it is a minimum.
 
     The minimum may be a kink: a solution with a delay has one wherever the delay is an observed instant, and a step
     along the gradient ends on the wrong side of it, however short. So each parameter is taken a hundredth of its

@@ -78,8 +78,8 @@ class DelayResponse:
 class SystemResponse:
     """The output of a delay system whose matrices depend on parameters (Burns, Cliff and Farlow, eq. 5 to 7).
 
-    Derivatives are central differences, of two solves for each parameter. Several outputs stand one after the other,
-    first all instants of the first, and so must what was observed of them: `observed.T.ravel()` of (n, n_outputs).
+    Derivatives are central differences, of two solves for each parameter. Several outputs are concatenated,
+    first all instants of the first, and the observations in the same order: `observed.T.ravel()` of (n, n_outputs).
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def stable(regression: DelayResponse | PolynomialDiscrepancy, margin: float = MA
 
     Parameters
     ----------
-    regression : a delay response (Method 2), also with a polynomial beside it (Method 1).
+    regression : a delay response (Method 2), optionally with an added polynomial (Method 1).
     margin : 1/s; without any, a steady state may lie at infinity.
 
     Raises
@@ -173,7 +173,7 @@ class SlabResponse:
     Parameters
     ----------
     test : what is done to it.
-    time : (n,), s, without time zero, which tells nothing.
+    time : (n,), s, without time zero, which has no information.
     slope : of the conductivity, W/(m K^2), which is known; 0: constant properties, by eq. 2.
     depth : of the thermocouple, as a share of the thickness.
     """

@@ -20,7 +20,7 @@ _POINTS = 33
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """A parameter held at values, the others fitted anew (Bates and Watts 1988, 6.1).
+    """A parameter held at values, the others refitted (Bates and Watts 1988, 6.1).
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def profile(regression: Regression, observed: Samples, fitted: Fit, name: str) -
 
     With few degrees of freedom it goes further, past the interval of 95 %.
 
-    What stands at a bound has the standard error it would have without. Of what the data do not determine, and of a
-    fit without residuals, the profile is the estimate alone, and its interval has no ends.
+    A parameter at a bound has the standard error it would have without the bound. Of an
+    undetermined parameter, and of a fit without residuals, the profile is the estimate alone, and its interval has no ends.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def profile(regression: Regression, observed: Samples, fitted: Fit, name: str) -
     lower, upper = float(regression.lower[i]), float(regression.upper[i])
     error, slope = _scale(regression, fitted, i, len(observed))
     reach = max(_REACH, _BEYOND * float(stdtrit(degrees, 0.975)))
-    # no scale, no values beside the estimate
+    # no scale, no values around the estimate
     away = np.linspace(-reach, reach, _POINTS) * (error if np.isfinite(error) else 0.0)
     held = np.unique(np.clip(estimate + away, lower, upper))
     if len(held) < 3 or sigma == 0.0:

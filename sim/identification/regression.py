@@ -1,4 +1,4 @@
-"""Regressions: what can be fitted, with a polynomial discrepancy beside it, and in other coordinates."""
+"""Regressions: what can be fitted, with an added polynomial discrepancy, and in other coordinates."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def unbounded(p: int) -> Samples:
 
 @dataclass(frozen=True, eq=False)
 class PolynomialDiscrepancy:
-    """A response and a polynomial in time beside it, for what the model leaves out: Method 1.
+    """A response plus a polynomial in time, for what the model omits: Method 1.
 
     It is eq. 4 of Burns, Cliff and Farlow. Outside of the observed times the polynomial means nothing, and it grows
     without bound. Standard errors are those of a polynomial that is right; where it only comes near to what the model

@@ -110,7 +110,7 @@ class DelayEquation:
 def solve(time: ArrayLike, parameters: ArrayLike, history: float = 0.0) -> tuple[Samples, Samples]:
     """Solve many delay equations at once, exactly.
 
-    On interval k, s seconds after k r, the solution begins anew from its values X_i at the multiples of r:
+    On interval k, s seconds after k r, the solution restarts from its values X_i at the multiples of r:
 
         x = sum over j <= k of  q1^j (X_(k-j) e_j(s) + omega I_j(s))  +  history q1^(k+1) I_k(s)
 

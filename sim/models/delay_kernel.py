@@ -24,7 +24,7 @@ _X, _BY_Q0, _BY_Q1, _BY_OMEGA, _BY_INITIAL, _BY_DELAY, _RATE = range(7)
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _ahead(reach: float) -> int:
-    """Return how many terms the series of the integrals takes for q0 s up to `reach`, beside those that are used."""
+    """Return how many terms the series of the integrals takes for q0 s up to `reach`, besides those that are used."""
     terms, size = 0, 1.0
     while size > _NEGLIGIBLE:
         terms += 1

@@ -69,7 +69,7 @@ class DelaySystem:
         if not n:
             raise ValueError("delay system initial: must have one state or more")
         shapes: dict[str, tuple[int | str, ...]] = {"a0": (n, n), "a1": (n, n), "g": (n, "l"), "c": ("p", n)}
-        # what is looked at is kept as arrays, whatever it came as
+        # stored as arrays, whatever was passed
         found: dict[str, object] = {
             name: _checked_array(name, getattr(self, name), shape)
             for name, shape in shapes.items()
@@ -170,7 +170,7 @@ class DelaySystem:
         return np.append(np.concatenate(cut), span)
 
     def _forcing(self, time: Samples, delayed: Samples | None) -> Samples:
-        """Return what drives an element beside its own state, at its nodes, (n_nodes, n)."""
+        """Return the forcing of an element apart from its own state, at its nodes, (n_nodes, n)."""
         forcing = self._push(time)
         if self.a1 is not None:
             forcing += self._past(time - self.delay) if delayed is None else delayed @ self.a1.T

@@ -203,7 +203,7 @@ class SandiaStructure(EqualSteps):
         ):
             if array.shape != (rows, n):
                 raise ValueError(f"structure {name}: must be of shape {(rows, n)}, not {array.shape}")
-        # copies: a read-only array would have the kernel compiled anew, and so would a whole number
+        # copies: a read-only array would have the kernel compiled again, and so would an integer
         springs, masses = np.array(springs, dtype=np.float64, order="C"), np.array(self.masses, dtype=np.float64)
         dampers = 2.0 * damping_ratios * np.sqrt(springs * masses[:, None])
         beam = self._modal_forces(), self._modes()

@@ -25,10 +25,10 @@ def _best_known() -> Population:
 
 @dataclass(frozen=True)
 class ThermalExperiment(EqualSteps):
-    """The accreditation test of the thermal challenge, of specimens drawn anew (Dowding, Pilch and Hills 2006).
+    """The accreditation test of the thermal challenge, of newly drawn specimens (Dowding, Pilch and Hills 2006).
 
     The specimens are those of Table 4, with a conductivity that rises with temperature. Ours: the fault, a heater
-    that from the onset on gives more than it is told to; the time scale, instants and horizon.
+    that from the onset on gives more than its set value; the time scale, instants and horizon.
 
     Parameters
     ----------

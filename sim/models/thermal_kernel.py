@@ -77,7 +77,7 @@ def advance(
         for step in range(len(grid)):
             if step > 0:
                 dt = grid[step] - grid[step - 1]
-                # Newton begins with what goes on as it went
+                # Newton starts from an extrapolation of the last step
                 ahead = _GAMMA * dt / (grid[step - 1] - grid[step - 2]) if step > 1 else 0.0
                 for i in range(lanes):
                     volume[i] = capacity[i] / (_GAMMA * dt)

@@ -113,7 +113,7 @@ def conduction_temperature(
 ) -> Samples:
     """Return the temperature of specimens with k(T) = conductivity + slope T.
 
-    rho C_p dT/dt = d/dx(k(T) dT/dx), with the flux at the front and none at the back. Nodes stand on both faces.
+    rho C_p dT/dt = d/dx(k(T) dT/dx), with the flux at the front and none at the back. There are nodes on both faces.
     Between two nodes the flux is the difference of the integral of k over T, which is exact for a line. In time it is
     a diagonally implicit Runge-Kutta rule of order two that damps every mode (Alexander 1977); Newton's method solves
     its stages. The steps grow from time zero on, because the temperature begins as the root of the time. The error
@@ -129,7 +129,7 @@ def conduction_temperature(
     heat_capacity : (n,), J/(m^3 K).
     depths : shares of the thickness from the front; between nodes along a straight line.
     n_cells : of the slab.
-    n_steps : in time, beside the instants asked for.
+    n_steps : in time, besides the requested instants.
 
     Returns
     -------

@@ -134,11 +134,11 @@ def _rank(level: str) -> int:
 
 
 def _fixed(arrays: tuple[Samples, ...] | Samples) -> tuple[Samples, ...]:
-    """Return the arrays so that nobody changes what is kept for the next one."""
-    kept = tuple(np.ascontiguousarray(array) for array in arrays)
-    for array in kept:
+    """Return the arrays read-only, so that cached values cannot be changed."""
+    fixed = tuple(np.ascontiguousarray(array) for array in arrays)
+    for array in fixed:
         array.setflags(write=False)
-    return kept
+    return fixed
 
 
 def _rows(name: str) -> list[list[str]]:

@@ -68,7 +68,7 @@ class ColumnChooser(QDialog):
         self._columns = description.columns
         self._names = {column.option_value: column.name for column in description.columns}
         self._overview: Overview | None = None
-        self._told = "no preview"
+        self._empty_text = "no preview"
         self._asking = False
         self.rows: list[ActuatorRow] = []
         self.setWindowTitle(f"Columns of {title}")
@@ -105,9 +105,9 @@ class ColumnChooser(QDialog):
         """Whether the choice is valid as far as is known without the file."""
         return not self.choice.problems()
 
-    def show_preview(self, overview: Overview | None, told: str = "no preview") -> None:
-        """Draw a preview of the chosen columns; `told` is shown if there is none."""
-        self._overview, self._told = overview, told
+    def show_preview(self, overview: Overview | None, text: str = "no preview") -> None:
+        """Draw a preview of the chosen columns; `text` is shown if there is none."""
+        self._overview, self._empty_text = overview, text
         self._draw()
 
     def settle(self) -> None:
@@ -201,8 +201,8 @@ class ColumnChooser(QDialog):
             pairs = [(each.command, self.theme.command) for each in choice.actuators]
             pairs += [(each.measured, self.theme.measured) for each in choice.actuators]
             curves = [(self._names[column], colour) for column, colour in pairs if column]
-        told = self._told if curves else "choose columns to see them here"
-        self.preview.show_curves(self._overview, curves, told)
+        text = self._empty_text if curves else "choose columns to see them here"
+        self.preview.show_curves(self._overview, curves, text)
 
     def _submit(self) -> None:
         if self.can_open and not self._asking:

@@ -205,7 +205,7 @@ class EnsembleCache(QObject):
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
-            self.failed.emit(f"{self._folder} cannot be made: {problem.strerror or problem}")
+            self.failed.emit(f"{self._folder} cannot be created: {problem.strerror or problem}")
             return
         # an interrupted simulation is continued
         words = ["simulate", self.model_under_test.model, "--realizations", str(self.model_under_test.realizations)]
@@ -218,7 +218,7 @@ class EnsembleCache(QObject):
 
     def _on_progress(self) -> None:
         what = f"{self.model_under_test.realizations:,} realizations of the model {self.model_under_test.model}"
-        self.progress.emit(f"simulating {what}, once; they are kept: {monotonic() - self._begun:.0f} s")
+        self.progress.emit(f"simulating {what}, once; they are cached: {monotonic() - self._begun:.0f} s")
 
     def _on_ended(self, code: int, last: str) -> None:
         if self._process is not None:

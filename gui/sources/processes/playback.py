@@ -55,7 +55,7 @@ class PlaybackSession(SourceSession):
         self._process: ChildProcess | None = None
         self._describing: DescribeJob | None = None
         self._stopping = self._over = False
-        self._client_connected = self._begun = self._told_doubts = False
+        self._client_connected = self._begun = self._doubts_reported = False
         self._passed = 0.0  # s, the last position for which injected faults were shown
         self._start_timer = QTimer(self, singleShot=True, interval=_START_TIMEOUT)
         self._start_timer.timeout.connect(self.on_client_connected)
@@ -168,8 +168,8 @@ class PlaybackSession(SourceSession):
 
     def _show_warnings(self) -> None:
         known = None if self.player is None else self.player.description
-        if known is not None and known.doubts and not self._told_doubts:
-            self._told_doubts = True
+        if known is not None and known.doubts and not self._doubts_reported:
+            self._doubts_reported = True
             self.notified.emit("warning", f"the file is damaged: {'; '.join(known.doubts)}")
 
     def _begin(self) -> None:

@@ -200,8 +200,8 @@ class FaultBar(QWidget):
             self.injected.emit(f"faults injected: {', '.join([*_words(faults), *map(_once_words, once)]) or 'none'}")
 
     def _show_state(self) -> None:
-        if self._player is not None and (told := faults_from_text(self._player.faults)) != self.faults:
-            self._show(told)
+        if self._player is not None and (reported := faults_from_text(self._player.faults)) != self.faults:
+            self._show(reported)
 
     def _give_back(self, _why: str) -> None:
         self._show_state()

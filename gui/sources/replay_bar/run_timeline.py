@@ -44,7 +44,7 @@ class SeekThrottle(QObject):
         super().__init__(parent)
         self.wanted: float | None = None
         self.dragging = False
-        self._told: float | None = None
+        self._requested: float | None = None
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE)
         self._pause.timeout.connect(self.go_on)
 
@@ -67,7 +67,7 @@ class SeekThrottle(QObject):
 
     def go_on(self) -> None:
         """Seek to the newest target; without a new one, the player has arrived."""
-        if self.dragging or self.wanted != self._told:
+        if self.dragging or self.wanted != self._requested:
             self._seek_newest()
         else:
             self.rest()
@@ -75,12 +75,12 @@ class SeekThrottle(QObject):
     def rest(self) -> None:
         """Drop the target; the next seek is sent at once."""
         self._pause.stop()
-        self._told = self.wanted = None
+        self._requested = self.wanted = None
         self.arrived.emit()
 
     def _seek_newest(self) -> None:
-        if self.wanted is not None and self.wanted != self._told:
-            self._told = self.wanted
+        if self.wanted is not None and self.wanted != self._requested:
+            self._requested = self.wanted
             self._pause.start()
             self.sought.emit(self.wanted)
 
