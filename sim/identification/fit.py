@@ -14,10 +14,10 @@ from sim.identification.least_squares import Minimum, minimize
 from sim.identification.regression import Regression, original_parameters
 from sim.identification.residual_checks import ResidualChecks, check_residuals
 
-# minima less than so many standard errors apart are the same, if they are as good as each other, too: searches end a
-# hundredth beside one that is a kink
+# standard errors: minima that are closer, and equally good, are the same; searches end within a hundredth of a
+# minimum that is a kink
 _APART = 0.05
-# of the observations' squares: what is less is rounding
+# fraction of the observations' squares below which differences are rounding
 _OBSERVED_ROUNDING = 1e-20
 
 

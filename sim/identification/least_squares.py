@@ -10,13 +10,13 @@ import numpy as np
 from sim.arrays import Flags, Samples
 from sim.identification.regression import Regression, evaluated
 
-# what keeps a matrix of alike columns from being singular
+# added to the diagonal, so that a matrix with equal columns is not singular
 _RIDGE = 1e-13
-# how far to each side to look, in standard errors
+# step to each side when a kink is suspected, in standard errors
 _KINK_OFFSET = 0.01
-# done where the next step is shorter than so many standard errors: the relative offset of Bates and Watts (1981)
+# converged when the next step is shorter, in standard errors: the relative offset of Bates and Watts (1981)
 _OFFSET = 1e-5
-# or takes away less than the rounding of the observations, or than that of the sum of squares lets see
+# or when it decreases the sum by less than the rounding of the observations or of the sum of squares
 _ROUNDING = 1e-30
 _UNSEEN = 0.1 * float(np.finfo(float).eps)
 # of a sum of squares, as its rounding grows with the number of terms
@@ -33,7 +33,7 @@ class Minimum:
     parameters : (m, p).
     sum_of_squares : (m,); infinite where the response at the start is not finite.
     normal : (m, p, p), the sensitivities' products J'J there.
-    at_bound : (m, p), which parameters a bound holds back.
+    at_bound : (m, p), which parameters are held at a bound.
     converged : (m,); false where the steps ran out, or where there was no start.
     """
 
@@ -53,7 +53,7 @@ def minimize(
     upper: Samples | None = None,
     most_iterations: int = 200,
 ) -> Minimum:
-    """Minimise the sum of squared differences between responses and observations, each problem for itself.
+    """Minimise the sum of squared differences between responses and observations, separately for each problem.
 
     A step that reaches a bound continues along it. Damping follows Nielsen (1999). A minimum is where the next
     step is too short to matter, or where no step decreases the sum and no neighbour is better: a kink.
@@ -62,9 +62,9 @@ def minimize(
     ----------
     regression : evaluated for all problems that are not done yet at once.
     observed : (m, n).
-    start : (m, p); where it is out of bounds, the nearest point within is taken.
+    start : (m, p); where it is out of bounds, the nearest point within is used.
     lower, upper : (p,) or (m, p), instead of the regression's own; equal ones hold a parameter.
-    most_iterations : so many steps are tried, better ones and others.
+    most_iterations : maximum number of trial steps, accepted or rejected.
 
     Raises
     ------
@@ -158,8 +158,8 @@ def _neighbours(at: Samples, normal: Samples, gradient: Samples, held: Flags, si
     """Return (3 p, p) parameters around one set, among which there is a better one unless it is a minimum.
 
     The minimum may be a kink: a solution with a delay has one wherever the delay is an observed instant, and a step
-    along the gradient ends on the wrong side of it, however short. So each parameter is taken a hundredth of its
-    standard error up and down, the others following as in a linear model; and each is kept, the others as in one.
+    along the gradient ends on the wrong side of it, however short. So each parameter is moved by a hundredth of its
+    standard error up and down, the others following as in a linear model; and each is held while the others move.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def _neighbours(at: Samples, normal: Samples, gradient: Samples, held: Flags, si
 
 
 def _residuals(regression: Regression, observed: Samples, parameters: Samples) -> tuple[Samples, Samples]:
-    # a step may go where the response overflows; it is refused then
+    # a step may go where the response overflows; it is rejected then
     with np.errstate(all="ignore"):
         response, jacobian = evaluated(regression, parameters, observed.shape[-1])
         return observed - response, jacobian
@@ -203,12 +203,12 @@ def spread_starts(lower: Samples, upper: Samples, number: int, seed: int = 1) ->
     Parameters
     ----------
     lower, upper : (p,), of the box.
-    number : each parameter has one start in each of so many parts of its side.
-    seed : of the random places within.
+    number : of starts; each side of the box has one in each of as many equal parts.
+    seed : of the random positions within.
 
     Raises
     ------
-    ValueError : the box has no inside, or no start is asked for.
+    ValueError : the box has no inside, or no start is requested.
     """
     if number < 1 or not (np.isfinite(lower) & np.isfinite(upper) & (lower < upper)).all():
         raise ValueError("fit starts: need one at least, and a box with finite lower and upper ends")

@@ -59,8 +59,9 @@ def profile(regression: Regression, observed: Samples, fitted: Fit, name: str) -
 
     With few degrees of freedom it goes further, past the interval of 95 %.
 
-    A parameter at a bound has the standard error it would have without the bound. Of an
-    undetermined parameter, and of a fit without residuals, the profile is the estimate alone, and its interval has no ends.
+    A parameter at a bound has the standard error it would have without the bound. For
+    an undetermined parameter, and for a fit without residuals, the profile is the estimate alone, and its interval
+    has no ends.
 
     Parameters
     ----------
