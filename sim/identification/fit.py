@@ -103,7 +103,7 @@ class Fit:
             *(() if self.converged else ("the fit did not converge",)),
             *((f"another start led to a different minimum ({len(self.minima)} in all)",) * (len(self.minima) > 1)),
             *((f"{self.unconverged} of the starts did not converge",) * (self.converged and self.unconverged > 0)),
-            *(f"{name} stands at a bound: its standard error is not known" for name in self.bounded),
+            *(f"{name} is at a bound: its standard error is not known" for name in self.bounded),
             *(f"{name} is not determined by the data" for name in self.unidentified),
             *self.checks.doubts(),
         )

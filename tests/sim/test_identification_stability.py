@@ -62,7 +62,7 @@ def test_method_1_is_kept_stable_too():
     assert found.sum_of_squares == pytest.approx(expected.fun, rel=1e-5)
     # what a bound holds has no standard error that anyone knows, the others have theirs
     assert np.isnan(found.standard_errors[:2]).all() and (found.standard_errors[2:] > 0.0).all()
-    assert found.doubts()[:1] == ("q0 stands at a bound: its standard error is not known",)
+    assert found.doubts()[:1] == ("q0 is at a bound: its standard error is not known",)
 
 
 @pytest.mark.parametrize("discrepancy", [0, 2])
