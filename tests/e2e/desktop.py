@@ -195,7 +195,7 @@ class Desktop:
         for number in self.processes("monitor"):
             # one that is too late for its endpoint ends at once
             with suppress(OSError):
-                found += re.findall(r"results on (tcp://[\d.:]+)", Path(f"/proc/{number}/fd/2").read_text())
+                found += re.findall(r'"results":"(tcp://[\d.:]+)"', Path(f"/proc/{number}/fd/2").read_text())
         return found
 
     def deserted(self, patience: float = PATIENCE) -> bool:
