@@ -206,9 +206,9 @@ def define_alarms(
     first = sorted(found, key=lambda name: 0 if name in retained else 1 if found[name].column < 0 else 2)
     omitted = set(first[room:])
     if duplicates:
-        notes.append(f"alarms: {duplicates} omitted that have the name of another: give their limits names")
+        notes.append(f"{duplicates} omitted that have the name of another: give their limits names")
     if omitted:
-        notes.append(f"alarms: {len(omitted)} omitted: the maximum is {MAX_ALARMS}")
+        notes.append(f"{len(omitted)} omitted: the maximum is {MAX_ALARMS}")
     return [each for name, each in found.items() if name not in omitted], notes
 
 
@@ -290,4 +290,4 @@ def _missing_note(limit: LimitSettings, columns: Sequence[Column]) -> str:
     listed = ", ".join(there)
     if len(listed) > _MAX_LISTED:
         listed = listed[:_MAX_LISTED].rpartition(",")[0] + ", ..."
-    return f"alarms: no {what}; there are {listed}" if listed else f"alarms: no {what}"
+    return f"no {what}; there are {listed}" if listed else f"no {what}"

@@ -238,7 +238,8 @@ class AlarmMonitor:
         """Return the definitions that have room beside those of `before` that are not normal."""
         assert self._settings is not None
         retained = {name for name, instance in before.items() if instance.must_be_saved}
-        definitions, self._notes = define_alarms(self._settings, self._stale_after, columns, retained)
+        definitions, notes = define_alarms(self._settings, self._stale_after, columns, retained)
+        self._notes = [f"alarms: {note}" for note in notes]
         names = {definition.alarm.name for definition in definitions}
         self._on_health = [each for each in self._on_health if each.instance.name in names]
         return definitions

@@ -71,7 +71,7 @@ def check_published(settings: Settings, plan: ReliabilityPlan | None) -> None:
     from monitor.alarms.definitions import missing_values
 
     if settings.alarms.limit and (notes := missing_values(settings.alarms.limit, _assumed_columns(settings, plan))):
-        raise ValueError("; ".join([notes[0], *(note.removeprefix("alarms: ") for note in notes[1:])]))
+        raise ValueError(f"alarms: {'; '.join(notes)}")
 
 
 def _limits(settings: Settings) -> Iterator[CheckResult]:
@@ -112,7 +112,7 @@ def _watched(settings: Settings, columns: Sequence[Column]) -> tuple[int, list[C
 
     definitions, notes = define_alarms(settings.alarms, settings.stream.stale_after, columns)
     # a limit on a missing value would silently have no effect
-    return len(definitions), [fail("alarms", note.removeprefix("alarms: ")) for note in notes]
+    return len(definitions), [fail("alarms", note) for note in notes]
 
 
 def _assumed_columns(settings: Settings, plan: ReliabilityPlan | None) -> tuple[Column, ...]:
