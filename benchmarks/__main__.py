@@ -59,8 +59,8 @@ def main(words: Sequence[str] | None = None) -> int:
     machine = _machine()
     if arguments.json:
         rows = [asdict(figure) | {"met": figure.met} for figure in figures]
-        told = [asdict(row) | {"honest": truth.is_honest(row)} for row in truths]
-        print(json.dumps(without_nan({"machine": machine, "figures": rows, "truth": told}), indent=1))
+        truth_rows = [asdict(row) | {"honest": truth.is_honest(row)} for row in truths]
+        print(json.dumps(without_nan({"machine": machine, "figures": rows, "truth": truth_rows}), indent=1))
     else:
         # a table wider than a pipe's 80 columns would be cut
         console = Console(width=None if sys.stdout.isatty() else 170)

@@ -1,4 +1,4 @@
-"""What a user would write with numpy alone: the window analysed anew at every sample."""
+"""What a user would write with numpy alone: the whole window recomputed at every sample."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def run(quick: bool) -> Iterator[Figure]:
         taken: dict[str, list[list[float]]] = {name: [] for name in lanes}
         for turn in range(turns + 1):
             n = per_turn if turn else warm
-            # nobody is always the first
+            # the order alternates
             names = list(lanes)
             for name in names[turn % len(names) :] + names[: turn % len(names)]:
                 latencies = measure(lanes[name], following[name], n, RATE)

@@ -20,7 +20,7 @@ from benchmarks.timing import median_ratio
 
 SUMMARY = "source to result over loopback TCP, 8 pairs at 1 kHz, one sample a message, the window watching or not"
 RATE, N_PAIRS, WINDOW = 1000.0, 8, 1.0
-AGAINST = "nobody watching"
+AGAINST = "no window"
 
 Turns = list[list[float]]
 
@@ -56,7 +56,7 @@ def run(quick: bool) -> Iterator[Figure]:
 
 @contextmanager
 def _window(results: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Open the real window on a screen that nobody sees, with the settings of a first start."""
+    """Open the real window offscreen, with default settings."""
     with TemporaryDirectory(prefix="synchroscope-benchmark-") as home:
         surroundings = {"QT_QPA_PLATFORM": "offscreen", **os.environ, "XDG_CONFIG_HOME": home}
         command = [sys.executable, "-m", "monitor", "gui", "--connect", results]

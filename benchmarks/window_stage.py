@@ -1,4 +1,4 @@
-"""The desktop window on a screen that nobody sees, fed by hand instead of by a service."""
+"""The desktop window offscreen, fed with messages without a service."""
 
 from __future__ import annotations
 

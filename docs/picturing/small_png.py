@@ -14,7 +14,7 @@ _MOST_COLOURS = 256
 
 def write_png(image: QImage, path: Path) -> None:
     """Write a picture with a palette: a screen of text and thin lines has few colours, and where there are more,
-    nobody sees the difference."""
+    the difference is invisible."""
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     image.convertToFormat(QImage.Format.Format_RGB32).save(buffer, "PNG")

@@ -20,7 +20,7 @@ from gui.window.application import Program
 from gui.window.launch import LaunchOptions
 from monitor.__main__ import offers
 
-_PATIENCE = 180.0  # s: kernels that nobody has compiled before take long
+_START_TIMEOUT = 180.0  # s: kernels may have to be compiled
 _SETTLED = 0.3  # s, until what was asked for is drawn
 WINDOW = QSize(1440, 900)
 
@@ -54,11 +54,11 @@ class Stage:
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Let time pass until something is so."""
-        limit = time.monotonic() + _PATIENCE
+        limit = time.monotonic() + _START_TIMEOUT
         while not condition():
             if time.monotonic() > limit:
                 said = [str(notice) for notice in self.program.window.notification_bar.log.entries]
-                raise TimeoutError(f"the window is not where it should be after {_PATIENCE:g} s: {said}")
+                raise TimeoutError(f"the window did not reach its state in {_START_TIMEOUT:g} s: {said}")
             self.wait(0.02)
 
     def wait(self, seconds: float) -> None:
@@ -70,7 +70,7 @@ class Stage:
 
     def shoot(self, path: Path, widget: QWidget | None = None) -> None:
         """Take a picture of the window, or of a part of it."""
-        # nobody's hand is on it
+        # the mouse is not over it
         focused = QApplication.focusWidget()
         if focused is not None:
             focused.clearFocus()
@@ -91,7 +91,7 @@ class Stage:
 
 @contextmanager
 def stage(options: LaunchOptions, size: QSize = WINDOW) -> Iterator[Stage]:
-    """Open a window with settings that nobody has touched, and close it with all that it started."""
+    """Open a window with default settings, and close it with all that it started."""
     application = QApplication.instance() or QApplication([])
     with tempfile.TemporaryDirectory() as folder:
         store = QSettings(str(Path(folder) / "settings.ini"), QSettings.Format.IniFormat)

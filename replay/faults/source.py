@@ -148,7 +148,7 @@ class FaultySource:
         return given
 
     def apply_faults(self, items: Sequence[SignalBlock | Event]) -> list[SignalBlock | Event]:
-        """Return what becomes of `items`, which go on where the source has stopped."""
+        """Return `items` with faults, continued where the source has stopped."""
         given, self._held = self._held, []
         for item in items:
             given += _apply_chain(self._chain.values(), item) if isinstance(item, SignalBlock) else [item]

@@ -90,7 +90,7 @@ _AS_GOOD, _ERRORS = 0.01, 10.0
 class ActuatorRegression:
     """The model that is fitted to a segment of a record: an actuator, plus a polynomial in time.
 
-    Inside, command and measured signal are without their means, which an offset takes up, and the polynomial's time
+    Inside, command and measured signal are without their means, which an offset accounts for, and the polynomial's time
     runs from -1 to 1: a large offset hides nothing behind rounding.
 
     Parameters
@@ -179,8 +179,8 @@ class ActuatorRegression:
 def select_fit(model: Regression, observed: Samples, best: Fit) -> tuple[Fit, Samples]:
     """Return the fit to give among those as good as the least, and the parameters of the others, (n_alternatives, p).
 
-    It is that with a gain over zero and the shortest delay. One that came to rest stands for a start that stalled
-    beside it, where rounding hides the last steps.
+    It is that with a gain over zero and the shortest delay. A converged start replaces one that stalled near it, where rounding
+    hides the last steps.
     """
     limit = (1.0 + _AS_GOOD + _ERRORS / len(observed)) * best.sum_of_squares + 1e-20 * float(observed @ observed)
     equal = best.minima_at[np.asarray(best.minima) <= limit]
@@ -255,7 +255,7 @@ def lag_is_significant(regression: ActuatorRegression, found: Fit) -> bool:
     place = found.names.index("lag")
     variance = found.sigma**2
     white, correlated = found.covariance[place, place], found.correlated_covariance[place, place]
-    # autocorrelated errors take a lag for what is none more often
+    # with autocorrelated errors a lag is more often found where there is none
     if np.isfinite(white) and correlated > white:
         variance *= correlated / white
     return regression.sum_of_squares_without_lag(found) - found.sum_of_squares > _LEAST_GAIN * variance

@@ -222,7 +222,7 @@ def compare_histories(
     Parameters
     ----------
     measured, model : (n,), one unit, sampled uniformly at the same instants. Instants at which one of them is no
-        number are left out of both and counted; what stood on either side of such a hole becomes neighbours, which
+        number are left out of both and counted; samples on either side of such a gap become neighbours, which
         only the time warping can tell.
     dt : s, the time step.
     warping_window : s, the largest shift of the time warping; a tenth of the record where it is not given.

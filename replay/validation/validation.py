@@ -154,7 +154,7 @@ def _shifts(lags: Sequence[float], align: Align, records: Sequence[MeasuredRecor
         return (0.0,) * len(lags)
     for value, record in zip(lags, records, strict=True):
         if np.isnan(value):
-            raise RecordingError(f"{record.name}: its correlation with the model tells no shift: do not align it")
+            raise RecordingError(f"{record.name}: its correlation with the model has no clear peak: do not align it")
     return tuple(lags) if align == "each" else (float(np.mean(lags)),) * len(lags)
 
 

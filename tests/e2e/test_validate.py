@@ -336,7 +336,7 @@ def test_a_mistake_in_the_files(site, complaint, tmp_path):
         (model, tmp_path, [], "is a directory"),
         (model, later, [], "they have no time in common"),
         (model, twice, [], "twice.csv: the time does not rise at line 3"),
-        (model, still, ["--align"], "still.csv: its correlation with the model tells no shift: do not align it"),
+        (model, still, ["--align"], "still.csv: its correlation with the model has no clear peak: do not align it"),
         (tmp_path / "unit.h5", in_mm, [], "mm.csv: is in mm, the model in m: convert one to the other's unit"),
     ):
         assert expected in complaint("--model", which, "--measured", what, "--tolerance", "16%", *more)

@@ -154,7 +154,7 @@ def test_a_record_without_motion_is_judged_but_not_aligned():
     found = validate([one], read_tolerance("0.5"))
     assert np.isnan(found.sites[0].lags).all() and found.sites[0].shifts == (0.0,)
     assert_all_close(curves(found.reliability), definition(np.abs(one.model.response[:, None, :] - 2.0) < 0.5))
-    with pytest.raises(RecordingError, match=r"^still\.csv: its correlation with the model tells no shift"):
+    with pytest.raises(RecordingError, match=r"^still\.csv: its correlation with the model has no clear peak"):
         validate([one], read_tolerance("0.5"), align="each")
 
 

@@ -67,7 +67,7 @@ class ProcessLog:
             return
 
 
-_LOOK = 100  # ms between reads of the log of an outliving process
+_POLL_INTERVAL = 100  # ms between reads of the log of an outliving process
 _ASKED = 2.0  # s to exit after its standard input was closed, before SIGTERM
 _TERMINATE_TIMEOUT = 15.0  # s to close a recording after SIGTERM, before SIGKILL
 _NOT_STARTED = 127  # exit code, as in a shell
@@ -104,8 +104,8 @@ class ChildProcess(QObject):
     ) -> None:
         super().__init__(parent)
         self.words = tuple(words)
-        self._heeds_input = exits_on_stdin_close
-        self._said, self._written = LineBuffer(), LineBuffer()
+        self._exits_on_stdin_close = exits_on_stdin_close
+        self._lines, self._output_lines = LineBuffer(), LineBuffer()
         self._last = ""
         self._over = False
         self._log: ProcessLog | None = None
@@ -119,22 +119,22 @@ class ChildProcess(QObject):
         self._process.readyReadStandardOutput.connect(self._read_answers)
         self._process.finished.connect(self._finish)
         self._process.errorOccurred.connect(self._fail)
-        self._patience = QTimer(self, singleShot=True)
-        self._patience.timeout.connect(self._escalate)
+        self._escalation_timer = QTimer(self, singleShot=True)
+        self._escalation_timer.timeout.connect(self._escalate)
         self._steps: list[tuple[float, Callable[[], None]]] = []
         if outlives:
             self._log = ProcessLog()
             self._process.setStandardInputFile(QProcess.nullDevice())
             self._process.setStandardOutputFile(QProcess.nullDevice())
             self._process.setStandardErrorFile(str(self._log.path))
-            self._look = QTimer(self, interval=_LOOK)
-            self._look.timeout.connect(self._read_messages)
+            self._log_timer = QTimer(self, interval=_POLL_INTERVAL)
+            self._log_timer.timeout.connect(self._read_messages)
 
     def start(self) -> None:
         """Start; if that fails `ended` is emitted."""
         self._process.start()
         if self._log is not None:
-            self._look.start()
+            self._log_timer.start()
 
     @property
     def running(self) -> bool:
@@ -151,7 +151,7 @@ class ChildProcess(QObject):
         if not self.running or self._steps:
             return
         self._steps = [(_TERMINATE_TIMEOUT, self.terminate), (0.0, self.kill)]
-        if self._heeds_input:
+        if self._exits_on_stdin_close:
             self._steps.insert(0, (_ASKED, self._process.closeWriteChannel))
         self._escalate()
 
@@ -169,8 +169,8 @@ class ChildProcess(QObject):
             self.kill()
             return
         self._over, self._steps = True, []
-        self._patience.stop()
-        self._look.stop()
+        self._escalation_timer.stop()
+        self._log_timer.stop()
         self._log.remove()
         # a QProcess kills its running process when it is deleted
         self._process.setProcessState(QProcess.ProcessState.NotRunning)
@@ -181,14 +181,14 @@ class ChildProcess(QObject):
 
     def _escalate(self) -> None:
         if self._steps and self.running:
-            patience, step = self._steps.pop(0)
+            timeout, step = self._steps.pop(0)
             step()
             if self._steps:
-                self._patience.start(round(1000 * patience))
+                self._escalation_timer.start(round(1000 * timeout))
 
     def _read_messages(self) -> None:
         new = self._log.read() if self._log is not None else bytes(self._process.readAllStandardError().data())
-        self._emit_lines(self._said.feed(new))
+        self._emit_lines(self._lines.feed(new))
 
     def _emit_lines(self, lines: Iterable[bytes]) -> None:
         for raw in lines:
@@ -198,7 +198,7 @@ class ChildProcess(QObject):
             self.line.emit(raw.decode(errors="replace").rstrip())
 
     def _read_answers(self) -> None:
-        self._emit_lines(self._written.feed(bytes(self._process.readAllStandardOutput().data())))
+        self._emit_lines(self._output_lines.feed(bytes(self._process.readAllStandardOutput().data())))
 
     def _emit_answer(self, raw: bytes) -> bool:
         """Emit a line as an object, if it is one."""
@@ -212,13 +212,13 @@ class ChildProcess(QObject):
         if self._over:
             return
         self._over = True
-        self._patience.stop()
+        self._escalation_timer.stop()
         self._read_messages()
         if self._log is None:
             self._read_answers()
-        self._emit_lines(self._said.rest())
+        self._emit_lines(self._lines.rest())
         if self._log is not None:
-            self._look.stop()
+            self._log_timer.stop()
             self._log.remove()
         crashed = status is QProcess.ExitStatus.CrashExit
         self.ended.emit(-abs(code) or -1 if crashed else code, self._last)
@@ -232,13 +232,13 @@ class ChildProcess(QObject):
 
 def finish_all(processes: Sequence[ChildProcess], seconds: float) -> None:
     """Stop all processes at the exit of the program; those that run after `seconds` are abandoned."""
-    asked, told = monotonic() + 0.5 * seconds, monotonic() + seconds
+    terminate_at, abandon_at = monotonic() + 0.5 * seconds, monotonic() + seconds
     for process in processes:
         process.stop()
-    late = [process for process in processes if not process.wait(asked - monotonic())]
+    late = [process for process in processes if not process.wait(terminate_at - monotonic())]
     for process in late:
         process.terminate()
-    late = [process for process in late if not process.wait(told - monotonic())]
+    late = [process for process in late if not process.wait(abandon_at - monotonic())]
     for process in late:
         process.abandon()
     for process in late:

@@ -123,7 +123,7 @@ def _ensemble(time: Samples, temperature: Samples, name: str) -> Ensemble:
 class FittedRun:
     """The specimen that a record fits best.
 
-    The standard errors take what is left for independent errors. The records have no noise: what is left is what the
+    The standard errors assume independent residuals. The records have no noise: the residual is what the
     model misses, and hangs together, so that they are only of the right size.
 
     Parameters
