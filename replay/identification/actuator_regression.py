@@ -90,8 +90,8 @@ _AS_GOOD, _ERRORS = 0.01, 10.0
 class ActuatorRegression:
     """The model that is fitted to a segment of a record: an actuator, plus a polynomial in time.
 
-    Inside, command and measured signal are without their means, which an offset accounts for, and the polynomial's time
-    runs from -1 to 1: a large offset hides nothing behind rounding.
+    Command and measured signal are used without their means, for which an offset accounts, and the time of the
+    polynomial runs from -1 to 1: a large offset causes no rounding errors.
 
     Parameters
     ----------
@@ -179,8 +179,8 @@ class ActuatorRegression:
 def select_fit(model: Regression, observed: Samples, best: Fit) -> tuple[Fit, Samples]:
     """Return the fit to give among those as good as the least, and the parameters of the others, (n_alternatives, p).
 
-    It is that with a gain over zero and the shortest delay. A converged start replaces one that stalled near it, where rounding
-    hides the last steps.
+    It is that with a positive gain and the shortest delay. A converged start replaces one that stalled near it, where
+    rounding hides the last steps.
     """
     limit = (1.0 + _AS_GOOD + _ERRORS / len(observed)) * best.sum_of_squares + 1e-20 * float(observed @ observed)
     equal = best.minima_at[np.asarray(best.minima) <= limit]
