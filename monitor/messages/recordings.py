@@ -124,6 +124,35 @@ class Description(msgspec.Struct, frozen=True):
         return next((known.unit for known in self.channels if known.name == channel), "")
 
 
+class RunHeader(msgspec.Struct, frozen=True):
+    """First message of a computed recording (``synchroscope assess --messages``).
+
+    Parameters
+    ----------
+    n_samples : number of samples.
+    duration : s from the first sample to the one that would follow the last, through gaps and restarts.
+    n_breaks : restarts of the rig and jumps of its clock.
+    window : of the indicators, s.
+    every : samples between results.
+    notes : on the file and the settings.
+    """
+
+    n_samples: int
+    duration: float
+    n_breaks: int = 0
+    window: float = 0.0
+    every: int = 1
+    notes: tuple[str, ...] = ()
+
+
+class RunProgress(msgspec.Struct, frozen=True):
+    """Progress message of a computed recording: amount done of a task, and its total."""
+
+    task: str
+    done: int
+    total: int
+
+
 def read_description(answer: object) -> Description:
     """Return the description from the decoded JSON output of a process.
 

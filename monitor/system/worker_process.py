@@ -199,6 +199,21 @@ def pack_message(frames: Iterable[bytes]) -> bytes:
     return _LENGTH.pack(len(message)) + message
 
 
+def read_message(stream: IO[bytes]) -> list[bytes] | None:
+    """Return the frames of the next message of a buffered pipe; None at its end, or where it ends within a message."""
+    head = stream.read(_LENGTH.size)
+    length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else 0
+    message = stream.read(length)
+    if not length or len(message) < length:
+        return None
+    frames, at = [], 0
+    while at < length:
+        begin = at + _LENGTH.size
+        at = begin + _LENGTH.unpack_from(message, at)[0]
+        frames.append(message[begin:at])
+    return frames
+
+
 class MessageReader:
     """Decoder of messages for the worker program, with a reused buffer.
 

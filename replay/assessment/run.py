@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.config import MEASURES, IndicatorSettings
-from monitor.engine.monitor import Monitor
+from monitor.config import MEASURES, IndicatorSettings, SettingsError, load_settings
+from monitor.engine.monitor import Monitor, UnfitSettingsError, Update
 from monitor.indicators.base import LARGEST_WINDOW
 from monitor.kernel import report_compilation
 from monitor.messages.blocks import Column, TransferBlock
+from monitor.system.safe_text import printable
 from replay import Progress, silent
 from replay.assessment.results import Assessment, Series
 from replay.assessment.signal_checks import read_signals
@@ -23,6 +24,30 @@ from replay.assessment.warnings import find_warnings
 from replay.formats import Recording
 
 _BLOCK = 4096
+
+
+def record_settings(recording: Recording, given: Mapping[str, object]) -> tuple[IndicatorSettings, list[str]]:
+    """Return the settings for a recording, and notes on them: those given, else those of a run file, else defaults.
+
+    Raises
+    ------
+    SettingsError : those that are given are wrong.
+    """
+    recorded: object = getattr(recording, "settings", {}).get("indicators")
+    chosen: dict[str, object] = {**(recorded if isinstance(recorded, dict) else {}), **given}
+    notes = []
+    try:
+        settings = load_settings(None, {"indicators": chosen}).indicators
+    except SettingsError as problem:
+        # raises again if those that are given are wrong; else the settings in the file are
+        chosen = dict(given)
+        settings = load_settings(None, {"indicators": chosen}).indicators
+        notes.append(f"the settings in the file are not valid and were ignored: {printable(str(problem))}")
+    if "window" not in chosen:
+        window, note = choose_window(recording, settings.window)
+        settings = settings.model_copy(update={"window": window})
+        notes += [note] if note else []
+    return settings, notes
 
 
 def choose_window(recording: Recording, default: float) -> tuple[float, str]:
@@ -89,18 +114,16 @@ def assess(
     if not recording.n_samples:
         raise ValueError("the recording holds no samples")
     notes = list(recording.notes)
-    every = max(settings.every, -(-recording.n_samples // _MOST_ROWS)) if thin else settings.every
-    if every != settings.every:
-        notes.append(f"a long record: results at every {every}-th sample only")
-        settings = settings.model_copy(update={"every": every})
+    if thin:
+        settings, note = thinned(settings, recording.n_samples)
+        notes += [note] if note else []
     windows = recording.n_samples / (settings.window * stream.sample_rate)
     if 1.0 <= windows < _FEW_WINDOWS:
         notes.append(
             f"the record holds only {windows:.1f} windows of {settings.window:.4g} s: mean, 5 % and 95 % are of "
             "overlapping windows and underestimate the scatter"
         )
-    with report_compilation(partial(_show_compilation, progress)):
-        series, transfer = _follow(recording, _for_a_record(settings, recording), progress)
+    series, transfer = _collect(updates(recording, settings, progress))
     signals = read_signals(recording)
     time = _record_time(series.time, float(signals.time[0]))
     pairs = tuple(
@@ -147,24 +170,55 @@ def _for_a_record(settings: IndicatorSettings, recording: Recording) -> Indicato
     )
 
 
-def _follow(
-    recording: Recording, settings: IndicatorSettings, progress: Progress
-) -> tuple[Series, TransferBlock | None]:
+def thinned(settings: IndicatorSettings, n_samples: int) -> tuple[IndicatorSettings, str]:
+    """Return the settings for a record of that length, with results at fewer samples of a long one, and a note."""
+    every = max(settings.every, -(-n_samples // _MOST_ROWS))
+    if every == settings.every:
+        return settings, ""
+    return settings.model_copy(update={"every": every}), f"a long record: results at every {every}-th sample only"
+
+
+def updates(
+    recording: Recording,
+    settings: IndicatorSettings,
+    progress: Progress = silent,
+    report_unfit: Callable[[str], None] | None = None,
+) -> Iterator[Update]:
+    """Yield what the engine computes of a recording, block by block; the transfer function is of the whole record.
+
+    Parameters
+    ----------
+    progress : called with the number of samples done.
+    report_unfit : called with the reason where the settings do not fit the recording; without it, that is raised.
+    """
+    monitor, done = Monitor(_for_a_record(settings, recording)), 0
+    with report_compilation(partial(_show_compilation, progress)):
+        for block in recording.blocks(_BLOCK):
+            try:
+                update = monitor.update(block)
+            except UnfitSettingsError as problem:
+                if report_unfit is None:
+                    raise
+                report_unfit(str(problem))
+                update = problem.update
+            done += len(block)
+            progress("samples", done, recording.n_samples)
+            yield update
+        yield Update(None, None, (), monitor.finish())
+
+
+def _collect(computed: Iterator[Update]) -> tuple[Series, TransferBlock | None]:
+    """Return the results of all updates, and the last transfer function."""
     times, values = [], []
     columns: tuple[Column, ...] = ()
     transfer: TransferBlock | None = None
-    monitor, done = Monitor(settings), 0
-    for block in recording.blocks(_BLOCK):
-        update = monitor.update(block)
-        done += len(block)
-        progress("samples", done, recording.n_samples)
+    for update in computed:
         results, transfer = update.results, update.transfer or transfer
         if results is not None:
             columns = results.stream.columns
             step = results.stream.every / results.stream.sample_rate
             times.append(results.time + step * np.arange(len(results)))
             values.append(results.values)
-    transfer = monitor.finish() or transfer
     if not values:
         return Series(np.empty(0), np.empty((0, 0)), ()), transfer
     # smaller differences are rounding

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,16 +15,15 @@ import numpy as np
 from monitor.commands.options import add_column_options, add_indicator_options, given_settings
 from monitor.commands.output import print_records, with_units
 from monitor.messages.headline import HEADLINE
-from monitor.system.safe_text import csv_cell, printable
+from monitor.system.safe_text import csv_cell
 from replay.commands import column_selection
 
 if TYPE_CHECKING:
-    from monitor.config import IndicatorSettings
     from monitor.messages.blocks import Column, Samples, TransferBlock
     from replay import Progress
     from replay.assessment import Assessment, HeadlineEstimate, PairAssessment
     from replay.assessment.change_points import Segmentation
-    from replay.formats import Recording
+    from replay.formats import Recording, Selection
 
 
 # in --series without --every: an indicator changes over its window, not from sample to sample
@@ -39,14 +39,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--start", type=float, metavar="S", help="assess the record from S seconds after its start")
     parser.add_argument("--stop", type=float, metavar="S", help="assess the record up to S seconds after its start")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--config", type=Path, metavar="TOML", help="use the indicators' settings in this file")
     add_indicator_options(parser)
     add_column_options(parser)
+    group = parser.add_argument_group("for programs")
+    group.add_argument(
+        "--messages", action="store_true", help="write signals, results and events to standard output, as messages"
+    )
+    group.add_argument(
+        "--result-bytes", type=float, metavar="N", help="with --messages: leave rows of results out beyond N bytes"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Assess every file and print the results."""
     from monitor.commands.output import progress_bars
     from replay.assessment import assess
+    from replay.assessment.run import record_settings
     from replay.commands.assess_table import print_assessment
     from replay.formats import open_recording
 
@@ -56,11 +65,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--series {arguments.series}: is the record itself; give another name")
     if arguments.series and arguments.series.exists() and not arguments.overwrite:
         raise ValueError(f"--series {arguments.series}: exists; give another name or --overwrite")
-    selection, given = column_selection(arguments), given_settings(arguments).get("indicators", {})
+    selection, given = column_selection(arguments), _given(arguments)
+    if arguments.messages:
+        return _write_messages(arguments, selection, given)
     records = []
     for path in arguments.files:
         recording = _part(path, open_recording(path, selection), arguments)
-        settings, settings_notes = _settings(recording, arguments)
+        settings, settings_notes = record_settings(recording, given)
         with progress_bars() as progress:
             assessment = assess(recording, settings, thin="every" not in given, progress=progress)
             notes = [*settings_notes, *assessment.notes]
@@ -81,6 +92,29 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _given(arguments: argparse.Namespace) -> dict[str, object]:
+    """Return the settings of the indicators in the options, or else in the settings file."""
+    from monitor.config import load_settings
+
+    configured: dict[str, object] = {}
+    if arguments.config is not None:
+        configured = load_settings(arguments.config, {}).indicators.model_dump(exclude_unset=True)
+    return {**configured, **given_settings(arguments).get("indicators", {})}
+
+
+def _write_messages(arguments: argparse.Namespace, selection: Selection, given: dict[str, object]) -> int:
+    """Write one recording as messages to standard output."""
+    from replay.assessment.messages import write_messages
+    from replay.formats import open_recording
+
+    if len(arguments.files) > 1 or arguments.json or arguments.series:
+        raise ValueError("--messages takes one file, and neither --json nor --series")
+    (path,) = arguments.files
+    recording = _part(path, open_recording(path, selection), arguments)
+    write_messages(recording, given, sys.stdout.buffer, arguments.result_bytes or math.inf)
+    return 0
+
+
 def _part(path: Path, recording: Recording, arguments: argparse.Namespace) -> Recording:
     from replay.formats.parts import RecordingPart
 
@@ -91,29 +125,6 @@ def _part(path: Path, recording: Recording, arguments: argparse.Namespace) -> Re
         return RecordingPart(recording, start, math.inf if arguments.stop is None else arguments.stop)
     except ValueError as problem:
         raise ValueError(f"{path}: {problem}") from problem
-
-
-def _settings(recording: Recording, arguments: argparse.Namespace) -> tuple[IndicatorSettings, list[str]]:
-    from monitor.config import SettingsError, load_settings
-    from replay.assessment.run import choose_window
-
-    # a run file is assessed with the settings of its recording, unless options change them
-    recorded: object = getattr(recording, "settings", {}).get("indicators")
-    chosen: dict[str, object] = given_settings(arguments).get("indicators", {})
-    notes = []
-    try:
-        chosen = {**(recorded if isinstance(recorded, dict) else {}), **chosen}
-        settings = load_settings(None, {"indicators": chosen}).indicators
-    except SettingsError as problem:
-        # raises again if the options are wrong; else the settings in the file are
-        chosen = given_settings(arguments).get("indicators", {})
-        settings = load_settings(None, {"indicators": chosen}).indicators
-        notes.append(f"the settings in the file are not valid and were ignored: {printable(str(problem))}")
-    if "window" not in chosen:
-        window, note = choose_window(recording, settings.window)
-        settings = settings.model_copy(update={"window": window})
-        notes += [note] if note else []
-    return settings, notes
 
 
 def _thinning(assessment: Assessment) -> int:

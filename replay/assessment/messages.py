@@ -1,0 +1,145 @@
+"""A recording as messages: its signals, what the engine computes of them, and its events, for a window to show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+import msgspec
+
+from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
+from monitor.messages.recordings import RunHeader, RunProgress
+from monitor.system.worker_process import pack_message
+from monitor.wire.native import Encoder, topic
+from replay.assessment.run import record_settings, thinned, updates
+from replay.formats import Recording
+from replay.formats.run_file import RunRecording
+
+_BREAKS = (EventKind.RESTART, EventKind.CLOCK_JUMP)
+
+
+def write_messages(
+    recording: Recording, given: Mapping[str, object], output: BinaryIO, result_bytes: float
+) -> None:
+    """Write a recording and its results, computed with the settings with which it is assessed.
+
+    A recording without command and measured channels has no results, and neither has one that the settings do not
+    fit; a note says so. The events of a run file are those that were recorded.
+
+    Parameters
+    ----------
+    given : settings that were given, by name.
+    output : for `RunHeader`, then blocks, events and `RunProgress`, each packed by `pack_message`.
+    result_bytes : size of the results, at most; rows are left out evenly.
+
+    Raises
+    ------
+    ValueError : the recording holds no samples, or settings are wrong.
+    """
+    if not recording.n_samples:
+        raise ValueError("the recording holds no samples")
+    settings, notes = record_settings(recording, given)
+    if "every" not in given:
+        settings, note = thinned(settings, recording.n_samples)
+        notes += [note] if note else []
+    run = recording if isinstance(recording, RunRecording) else None
+    recorded = () if run is None else run.events()
+    encoder, events = Encoder(), None if run is None else _RecordedEvents(run, recorded)
+    thinning = _Thinning(recording.n_samples, result_bytes)
+    unfit: list[str] = []
+
+    def write(*frames: bytes) -> None:
+        output.write(pack_message(frames))
+
+    def write_events(found: Sequence[Event] | Iterator[Event]) -> None:
+        for event in found:
+            write(topic("event", recording.stream.rig), msgspec.json.encode(event))
+
+    def report(task: str, done: int, total: int) -> None:
+        if task != "samples":
+            write(b"progress", msgspec.json.encode(RunProgress(task, done, total)))
+            output.flush()
+
+    breaks = sum(event.kind in _BREAKS for event in recorded)
+    about = (*recording.notes, *notes)
+    header = RunHeader(recording.n_samples, recording.duration, breaks, settings.window, settings.every, about)
+    write(b"run", msgspec.json.encode(header))
+    for update in updates(recording, settings, report, unfit.append):
+        signals = update.signals
+        if signals is not None:
+            write_events(() if events is None else events.before(signals))
+            write(*encoder.encode(signals))
+            write_events(Event(EventKind.NOTE, signals.time, signals.index, 0, f"no results: {why}") for why in unfit)
+            unfit.clear()
+        if update.results is not None and len(rows := thinning(update.results)):
+            write(*encoder.encode(rows))
+        if events is None:
+            write_events(update.events)
+        elif signals is not None:
+            write_events(events.within(signals))
+        if signals is None and update.transfer is not None:
+            # the last one, which is that of the whole record
+            write(*encoder.encode(update.transfer))
+    write_events(() if events is None else events.rest())
+    output.flush()
+
+
+@dataclass
+class _Thinning:
+    """Leaves rows of results out evenly, so that at most `most` bytes remain of `n_samples` samples."""
+
+    n_samples: int
+    most: float
+    _known: tuple[ResultStream, ResultStream] | None = None
+
+    def __call__(self, block: ResultBlock) -> ResultBlock:
+        stream = block.stream
+        if self._known is None or self._known[0] is not stream:
+            size = 8.0 * len(stream.columns) * self.n_samples / stream.every
+            self._known = stream, replace(stream, every=stream.every * max(1, -int(-size // self.most)))
+        fewer = self._known[1]
+        step = fewer.every // stream.every
+        if step == 1:
+            return block
+        skipped = -(block.index // stream.every) % step
+        time = block.time + skipped * stream.every / stream.sample_rate
+        return ResultBlock(fewer, block.index + skipped * stream.every, time, block.values[skipped::step], block.last)
+
+
+class _RecordedEvents:
+    """The events of a run file in the order of its samples, each after those that it is about."""
+
+    def __init__(self, run: RunRecording, events: Sequence[Event]) -> None:
+        self._starts = [epoch.row for epoch in run.epochs]
+        self._pending = list(_with_epochs(run, events))[::-1]
+        self._row = self._epoch = 0
+
+    def before(self, block: SignalBlock) -> Iterator[Event]:
+        """Yield what is left of the epochs that end before the next block."""
+        while self._epoch + 1 < len(self._starts) and self._starts[self._epoch + 1] <= self._row:
+            self._epoch += 1
+        self._row += len(block)
+        while self._pending and self._pending[-1][0] < self._epoch:
+            yield self._pending.pop()[1]
+
+    def within(self, block: SignalBlock) -> Iterator[Event]:
+        """Yield the events up to the last sample of the current block."""
+        end = block.index + len(block)
+        while self._pending and self._pending[-1][0] == self._epoch and self._pending[-1][1].index < end:
+            yield self._pending.pop()[1]
+
+    def rest(self) -> Iterator[Event]:
+        """Yield those that remain at the end."""
+        while self._pending:
+            yield self._pending.pop()[1]
+
+
+def _with_epochs(run: RunRecording, events: Sequence[Event]) -> Iterator[tuple[int, Event]]:
+    """Yield the events, each with the number of the epoch in which it happened."""
+    number, epochs = 0, run.epochs
+    for event in events:
+        if event.kind is EventKind.RESTART:
+            later = range(number + 1, len(epochs))
+            number = next((n for n in later if (epochs[n].index, epochs[n].time) == (event.index, event.time)), number)
+        yield number, event
