@@ -19,11 +19,12 @@ _SOURCES = {"file": "FILE", "connect": "--connect", "serve": "--serve", "simulat
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="recorded run or text file to replay")
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="recorded run or text file to show")
     parser.add_argument("--connect", metavar="URL", help="connect to the service that publishes there")
     add_keys_option(parser)
     parser.add_argument("--serve", metavar="URL", help="start a service for the rig that publishes there")
     parser.add_argument("--simulation", metavar="NAME", help="replay this simulation; the menu lists all")
+    parser.add_argument("--stream", action="store_true", help="send FILE through a service, as a rig would")
     parser.add_argument("--config", type=Path, metavar="TOML", help="settings of the service that the window starts")
     parser.add_argument("--record", metavar="PATH", help="file or folder of that service's recording")
     add_alarm_option(parser)
@@ -55,6 +56,10 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
         raise ValueError("--keys requires --connect; a service that the window starts has its keys in the settings")
     if arguments.alarm and not arguments.serve:
         raise ValueError("--alarm requires --serve; a running service has its alarms in its settings")
+    if arguments.stream and not arguments.file:
+        raise ValueError("--stream requires a FILE")
+    if arguments.record and arguments.file and not arguments.stream:
+        raise ValueError("--record requires --stream: a file that is shown as a whole is not recorded again")
     with_alarms(Settings(), arguments.alarm)  # raises for a malformed limit
     client_security(arguments)  # raises for missing or unsafe keys
     options = LaunchOptions(
@@ -70,6 +75,7 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
         layout=arguments.layout or "",
         theme=arguments.theme,
         operator=arguments.operator,
+        stream=arguments.stream,
     )
     return open_window(options, offers())
 

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gui.model.alarms import AlarmSummary
-from gui.model.history import History
-from gui.model.service_state import ServiceState
+from gui.model.history import History, Recording
+from gui.model.service_state import RECORDED, ServiceState
 from gui.wording.level import Level
 from gui.wording.numbers import bytes_text, count, duration_text
 from monitor.messages.health import LONGEST_UNWRITTEN, Health
 
 _LOW, _VERY_LOW = 3600.0, 600.0  # s of disk space left
 _LOW_BYTES = 1 << 30  # where it is not known how long they last
+_MINUTES = 600.0  # s from which a length is in minutes
 _ROW_OVERHEAD = 24  # bytes of time, epoch and index of a row in a run file
 
 
@@ -51,10 +52,30 @@ def health_items(history: History, dropped: int = 0) -> tuple[HealthItem, ...]:
     history : of the service.
     dropped : samples that this window has dropped.
     """
+    if history.recording is not None:
+        return tuple(_recording_items(history, history.recording))
     health = history.health
     if health is None:
         return (_state(history.state, Health()),)
     return tuple(_items(history, health, history.state, dropped))
+
+
+def _recording_items(history: History, recording: Recording) -> Iterator[HealthItem]:
+    header, signals = recording.header, history.signals
+    seconds = header.duration
+    length = f"{seconds:.4g} s" if seconds < _MINUTES else duration_text(seconds)
+    words = f"{RECORDED.shape} Recording {recording.name}, {length}"
+    yield HealthItem("state", words, f"recording {recording.path}", RECORDED.level, 0, f"{RECORDED.shape} Recording")
+    if signals is not None:
+        yield HealthItem("rate", f"{signals.sample_rate:.5g} Hz", "sample rate", rank=4)
+        if signals.stream.rig not in recording.name:
+            yield HealthItem("rig", f"rig {signals.stream.rig}", f"name of the rig: {signals.stream.rig}", rank=6)
+    yield HealthItem("samples", f"{count(header.n_samples)} samples", "samples in the file", rank=5)
+    if history.results is not None:
+        yield HealthItem("window", f"window {header.window:.4g} s", "window of the indicators", rank=3)
+    if header.notes:
+        n = len(header.notes)
+        yield HealthItem("notes", f"{n} {'remark' if n == 1 else 'remarks'}", "; ".join(header.notes), rank=7)
 
 
 def _items(history: History, health: Health, state: ServiceState, dropped: int) -> Iterator[HealthItem]:

@@ -11,13 +11,15 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from gui.model.alarms import AlarmLimits, AlarmSummary, alarm_limits, summarize
+from gui.model.pyramid import DAY
 from gui.model.receiver import ReceivedMessages
-from gui.model.series import ResultHistory, SignalHistory
-from gui.model.service_state import ServiceState, service_state
-from gui.model.timeline import DisplayTimeline
+from gui.model.series import RATE, ResultHistory, SignalHistory
+from gui.model.service_state import RECORDED, ServiceState, service_state
+from gui.model.timeline import PAUSE, DisplayTimeline
 from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples, SignalBlock, Stream, TransferBlock
 from monitor.messages.health import Health
+from monitor.messages.recordings import RunHeader
 
 _MAX_TIME_ERROR = 0.1  # s by which the time of a contiguous block may differ from the expected one
 
@@ -91,7 +93,29 @@ class _ContiguousRun(Generic[Block]):
 
 
 _MAX_EVENTS = 10_000
-_RESULTS_SHARE = 4  # one part in this many of the memory is for results
+RESULTS_SHARE = 4
+"""One part in this many of the memory is for results."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A recording that is shown as a whole, in place of what a service publishes.
+
+    Parameters
+    ----------
+    name : of its file.
+    path : of its file; empty: of none.
+    header : its length, and the settings with which its results were computed.
+    """
+
+    name: str
+    path: str
+    header: RunHeader
+
+    @property
+    def room(self) -> float:
+        """Length on the display's axis, s, at most: a restart takes a pause."""
+        return self.header.duration + (1.0 + PAUSE) * (1.0 + self.header.n_breaks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +136,7 @@ class History:
     ----------
     memory : maximum in bytes, a quarter of it for results; allocated when the first block defines the columns.
     minutes : for which every row is stored, where the memory suffices.
+    recording : what is shown, where it is not live: all of its rows are stored, where the memory suffices.
 
     Attributes
     ----------
@@ -121,8 +146,10 @@ class History:
     limits : limits of these alarms; the object is replaced only when a limit changes.
     """
 
-    def __init__(self, memory: int = 512 << 20, minutes: float = 10.0) -> None:
-        self._memory, self._minutes = memory, minutes
+    def __init__(self, memory: int = 512 << 20, minutes: float = 10.0, recording: Recording | None = None) -> None:
+        self.recording = recording
+        self._longest = DAY if recording is None else recording.room
+        self._memory, self._minutes = memory, minutes if recording is None else recording.room / 60.0
         self.timeline = DisplayTimeline()
         self.signals: SignalHistory | None = None
         self.results: ResultHistory | None = None
@@ -141,6 +168,8 @@ class History:
     @property
     def state(self) -> ServiceState:
         """State of the service, and whether the newest values are current."""
+        if self.recording is not None:
+            return RECORDED
         results = self.results
         interval = 0.0 if results is None else results.stream.every / results.stream.sample_rate
         return service_state(self.health, self.silence, self.age, interval, halted=self.halted)
@@ -250,7 +279,9 @@ class History:
         if self.signals is not None:
             # of another rig; its memory is freed before as much is allocated again
             self.signals = self.results = None
-        self.signals = SignalHistory(stream, self._minutes, self._memory - self._memory // _RESULTS_SHARE)
+        self.signals = SignalHistory(
+            stream, self._minutes, self._memory - self._memory // RESULTS_SHARE, self._longest
+        )
         self.generation += 1
 
     def _check_result_stream(self, stream: ResultStream) -> None:
@@ -261,7 +292,13 @@ class History:
         if self.signals is not None and self.signals.sample_rate != stream.sample_rate:
             # of another rig, whose service does not publish its signals
             self.signals = None
-        self.results = ResultHistory(stream, self._minutes, self._memory // _RESULTS_SHARE)
+        self.results = ResultHistory(
+            stream,
+            self._minutes,
+            self._memory // RESULTS_SHARE,
+            RATE if self.recording is None else math.inf,
+            self._longest,
+        )
         self.generation += 1
 
 

@@ -11,23 +11,31 @@ from gui.model.envelope import Envelope, bucket_rows, halved
 from monitor.messages.blocks import Samples
 
 _FACTOR = 16
-_HOUR, _DAY = 3600.0, 86_400.0
+_HOUR, DAY = 3600.0, 86_400.0
 _MIN_ROWS = 1 << 14
 _COARSE_SHARE = 8  # one part in this many of the memory is for the coarse levels where it is short
 _FLOAT_BYTES = 8
 
 
-def signal_levels(sample_rate: float, width: int, minutes: float, memory: int) -> tuple[int, ...]:
+def signal_levels(
+    sample_rate: float, width: int, minutes: float, memory: int, longest: float = DAY
+) -> tuple[int, ...]:
     """Return the lengths of the levels: single rows, an hour in buckets of 16, a day in buckets of 256 and of 4096.
 
-    The last makes a view of hours as fast as one of minutes, for a sixteenth of the memory of the level before.
+    The last makes a view of hours as fast as one of minutes, for a sixteenth of the memory of the level before. A
+    recording is stored as a whole, whose length is `longest` s.
     """
-    return _levels(sample_rate, width, minutes, memory, (_HOUR, _DAY, _DAY))
+    return _levels(sample_rate, width, minutes, memory, _within((_HOUR, DAY, DAY), longest))
 
 
-def result_levels(rate: float, width: int, minutes: float, memory: int) -> tuple[int, ...]:
+def result_levels(rate: float, width: int, minutes: float, memory: int, longest: float = DAY) -> tuple[int, ...]:
     """Return the lengths of the levels: single rows, two hours in buckets of 16, a day in buckets of 256."""
-    return _levels(rate, width, minutes, memory, (2.0 * _HOUR, _DAY))
+    return _levels(rate, width, minutes, memory, _within((2.0 * _HOUR, DAY), longest))
+
+
+def _within(spans: tuple[float, ...], longest: float) -> tuple[float, ...]:
+    """Return the spans for a stream that lasts `longest` s: no level is longer, and the coarsest has all of it."""
+    return (*(min(span, longest) for span in spans[:-1]), longest)
 
 
 def _levels(rate: float, width: int, minutes: float, memory: int, spans: tuple[float, ...]) -> tuple[int, ...]:
@@ -37,7 +45,7 @@ def _levels(rate: float, width: int, minutes: float, memory: int, spans: tuple[f
     level does. Of a slow stream, for which `minutes` are few rows, some thousand single rows are stored.
     """
     row = _FLOAT_BYTES * max(1, width)
-    wanted = max(round(60.0 * minutes * rate), min(_MIN_ROWS, round(spans[-1] * rate)))
+    wanted = max(math.ceil(60.0 * minutes * rate), min(_MIN_ROWS, round(spans[-1] * rate)))
     finest = max(_FACTOR, min(wanted, (memory - memory // _COARSE_SHARE) // row))
     coarse = [span * rate / _FACTOR ** (k + 1) for k, span in enumerate(spans)]
     # each bucket has a minimum and a maximum

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.model.envelope import Envelope
-from gui.model.pyramid import Pyramid, result_levels, signal_levels
+from gui.model.pyramid import DAY, Pyramid, result_levels, signal_levels
 from monitor.messages.blocks import Channel, Column, Pair, ResultStream, Samples, Stream
 
 _MAX_SAMPLES = 1 << 20
@@ -23,12 +23,13 @@ class SignalHistory(Pyramid):
     stream : channels and sample rate.
     minutes : for which every sample is stored, where the memory suffices.
     memory : maximum in bytes; allocated at once.
+    longest : s that the stream lasts at most, or for which it is stored.
     """
 
-    def __init__(self, stream: Stream, minutes: float, memory: int) -> None:
+    def __init__(self, stream: Stream, minutes: float, memory: int, longest: float = DAY) -> None:
         self.stream = stream
         width, rate = len(stream.channels), stream.sample_rate
-        super().__init__(width, signal_levels(rate, width, minutes, memory), rate=rate)
+        super().__init__(width, signal_levels(rate, width, minutes, memory, longest), rate=rate)
 
     @property
     def channels(self) -> tuple[Channel, ...]:
@@ -107,9 +108,12 @@ class ResultHistory:
     minutes : for which every instant is stored, where the memory suffices; a day is stored in less detail.
     memory : maximum in bytes; allocated at once.
     rate : instants a second; no more than rows a second.
+    longest : as for `SignalHistory`.
     """
 
-    def __init__(self, stream: ResultStream, minutes: float, memory: int, rate: float = RATE) -> None:
+    def __init__(
+        self, stream: ResultStream, minutes: float, memory: int, rate: float = RATE, longest: float = DAY
+    ) -> None:
         self.stream = stream
         self.rate = min(rate, stream.sample_rate / stream.every)
         columns = stream.columns
@@ -122,7 +126,7 @@ class ResultHistory:
         )
         # the last column is x of the row
         width = len(columns) + 1
-        self._instants = Pyramid(width, result_levels(self.rate, width, minutes, memory), rate=self.rate)
+        self._instants = Pyramid(width, result_levels(self.rate, width, minutes, memory, longest), rate=self.rate)
         self._newest: Samples = np.full(len(columns), np.nan)
         self._valid: Samples = np.full(len(columns), np.nan)
         self.end_x = math.nan

@@ -18,7 +18,7 @@ class ServiceState:
 
     Parameters
     ----------
-    key : connecting, waiting, receiving, stale, halted, ended, silent, or another one of a newer service.
+    key : connecting, waiting, receiving, stale, halted, ended, silent, recording, or another one of a newer service.
     words, shape : shown.
     level : importance.
     brief : shorter words; by default the same.
@@ -48,6 +48,10 @@ _STATES = {
         ServiceState("silent", "no data from the service", "▲", Level.BAD, "no data"),
     )
 }
+
+
+RECORDED = ServiceState("recording", "recording", "■", Level.INFO)
+"""State of a recording that is shown as a whole: there is no service."""
 
 
 def service_state(

@@ -7,7 +7,8 @@ from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass, replace
 
-_PAUSE = 1.0
+PAUSE = 1.0
+"""s between two segments."""
 _MOST_SEGMENTS = 4096
 # the service's limits between a clock jump and drift
 _JUMP = 0.1
@@ -69,7 +70,7 @@ class DisplayTimeline:
     pause : s between two segments.
     """
 
-    def __init__(self, pause: float = _PAUSE) -> None:
+    def __init__(self, pause: float = PAUSE) -> None:
         self._pause = pause
         self._segments: deque[ClockSegment] = deque(maxlen=_MOST_SEGMENTS)
         self._last = (0, 0.0)

@@ -63,12 +63,12 @@ class _EventList(QWidget):
         self._kinds.setToolTip("Filter by kind of event")
         self._kinds.setMenu(self._kind_menu())
         self._count = PlainLabel()
-        note = QPushButton("Note…")
-        note.setToolTip("Record a note at the displayed instant (N)")
-        note.clicked.connect(self.note_requested)
+        self.note = QPushButton("Note…")
+        self.note.setToolTip("Record a note at the displayed instant (N)")
+        self.note.clicked.connect(self.note_requested)
         bar = QHBoxLayout()
         bar.setContentsMargins(4, 4, 4, 0)
-        for widget in (self._kinds, self._text, self._count, note):
+        for widget in (self._kinds, self._text, self._count, self.note):
             bar.addWidget(widget)
         bar.setStretchFactor(self._text, 1)
         layout = QVBoxLayout(self)
@@ -194,7 +194,8 @@ class EventsPanel(Panel):
         self.alarms.hide()
 
     def configure(self, history: History) -> None:
-        """Show another history; events do not depend on channels."""
+        """Show another history; events do not depend on channels, and a recording takes no notes."""
+        self.events.note.setVisible(history.recording is None)
         self.refresh(history)
 
     def refresh(self, history: History) -> None:

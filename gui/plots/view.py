@@ -1,4 +1,4 @@
-"""Visible time range and cursors of all panels over time; it follows the newest sample or is paused."""
+"""Visible time range and cursors of all panels over time; it follows the newest sample, is paused, or is recorded."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from PySide6.QtCore import QObject, Signal
 _SHORTEST, _LONGEST = 0.02, 90_000.0
 """Limits of the span, s: the longest is a little over a day."""
 _DEFAULT = 30.0
+_HEAD_ROOM = 0.8  # of the span that is ahead of a play head after a page is turned
 
 
 class View(QObject):
     """The span [left, right] of x in s that all panels over time show.
 
-    Panels of one instant show the pinned cursor, or else the right edge.
+    Panels of one instant show the pinned cursor, or else the right edge. Of a recording that is shown as a whole no
+    newest sample is followed, and the pinned cursor is always there: it is the play head.
 
     Signals
     -------
@@ -33,6 +35,7 @@ class View(QObject):
         self.cursor: float | None = None
         self.pinned: float | None = None
         self.actuator = ""
+        self.recorded = False
         self._stays_live = False
         self._begin, self._end = 0.0, 0.0
 
@@ -63,8 +66,17 @@ class View(QObject):
             self.right = self.newest
             self.range_changed.emit()
 
+    def show_recording(self, begin: float, end: float) -> None:
+        """Show all of a recording, with the play head at its end."""
+        self.restart()
+        self.recorded, self.following = True, False
+        self._begin, self._end = begin, end
+        self.show_all()
+        self.pin(end)
+
     def restart(self) -> None:
         """Return to the initial state, for other signals."""
+        self.recorded = False
         self.right = self._begin = self._end = 0.0
         self.cursor = self.pinned = None
         self.follow()
@@ -72,13 +84,14 @@ class View(QObject):
 
     def follow(self) -> None:
         """Go to the newest sample, and follow it."""
-        self.following = True
+        self.following = not self.recorded
         self.right = self.newest
         self.range_changed.emit()
 
     def live(self) -> None:
         """Unpin the cursor, and follow."""
-        self.pin(None)
+        if not self.recorded:
+            self.pin(None)
         self.follow()
 
     def stay_live(self, on: bool) -> None:
@@ -87,9 +100,14 @@ class View(QObject):
         if on:
             self.live()
 
+    def keep_in_view(self, x: float, before: float) -> None:
+        """Scroll with a play head that has moved from `before`, where that was visible, to `x`."""
+        if self.left <= before <= self.right and not self.left <= x <= self.right:
+            self.set_right(x + (1.0 - _HEAD_ROOM if x < before else _HEAD_ROOM) * self.span)
+
     def pause(self) -> None:
         """Freeze the display; acquisition continues."""
-        if self._stays_live:
+        if self._stays_live and not self.recorded:
             self.follow()
         elif self.following:
             # the empty space at the right would fill while the view is paused
@@ -107,8 +125,9 @@ class View(QObject):
     def set_right(self, right: float) -> None:
         """Move the right edge; at the newest sample or beyond, follow."""
         earliest = min(self._end, self._begin + self.span)
-        self.following = self._stays_live or right >= self._end
-        self.right = self.newest if self.following else max(right, earliest)
+        self.following = not self.recorded and (self._stays_live or right >= self._end)
+        at_end = self.following or right >= self._end
+        self.right = self.newest if at_end else max(right, earliest)
         self.range_changed.emit()
 
     def zoom(self, factor: float, at: float | None = None) -> None:
@@ -144,11 +163,18 @@ class View(QObject):
             self.cursor_changed.emit()
 
     def pin(self, x: float | None) -> None:
-        """Pin the cursor at `x`, or unpin it with None; pinning pauses the view."""
-        self.pinned = None if self._stays_live else x
-        if x is not None:
-            self.pause()
+        """Pin the cursor at `x`, or unpin it with None; pinning pauses the view. A play head is only moved."""
+        if self.recorded:
+            self.pinned = self.pinned if x is None else min(max(x, self._begin), self._end)
+        else:
+            self.pinned = None if self._stays_live else x
+            if x is not None:
+                self.pause()
         self.cursor_changed.emit()
+
+    def toggle_pin(self, x: float) -> None:
+        """Pin the cursor at `x`, or unpin a pinned one; move a play head."""
+        self.pin(x if self.recorded or self.pinned is None else None)
 
     def select_actuator(self, actuator: str) -> None:
         """Select the actuator that panels of one actuator show."""

@@ -86,7 +86,7 @@ def panel_actions(panels: Iterable[type[Panel]]) -> tuple[ActionSpec, ...]:
 _read_only = partial(ActionSpec, modifies=False)
 
 _FILE = (
-    ActionSpec("file.open", "&Open…", "File", ("Ctrl+O",), "Open a recorded run or a text file, and replay it."),
+    ActionSpec("file.open", "&Open…", "File", ("Ctrl+O",), "Open a recorded run or a text file."),
     ActionSpec("file.columns", "C&hoose columns…", "File", (), "Choose again which column of this file is what."),
     ActionSpec(
         "file.export_png",
@@ -161,13 +161,20 @@ _REPLAY = (
     ActionSpec("replay.restart", "From the &beginning", "Replay", ("Ctrl+Home",), "Play from the first sample."),
     ActionSpec("replay.loop", "L&oop", "Replay", ("Ctrl+Shift+L",), "Restart at the end.", checkable=True),
     ActionSpec(
+        "replay.stream",
+        "Stream as if li&ve",
+        "Replay",
+        ("Ctrl+Shift+T",),
+        "Send this file through a service, as a rig would; for example to try alarms.",
+        separator_before=True,
+    ),
+    ActionSpec(
         "replay.faults",
         "Fa&ults",
         "Replay",
         ("Ctrl+Shift+F",),
-        "Show the bar of faults to inject.",
+        "Show the bar of faults to inject into a stream.",
         checkable=True,
-        separator_before=True,
     ),
 )
 _PANELS = (

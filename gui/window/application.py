@@ -17,16 +17,18 @@ from PySide6.QtCore import QObject, QSettings, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
+from gui.model.history import History
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.panels.wall import WallPanel
 from gui.plots.view import View
 from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.playback import PlaySimulation
+from gui.sources.processes.player import ReplayControl
 from gui.sources.processes.session import SourceSpec
 from gui.window.action_table import ACTIONS, simulation_actions
 from gui.window.actions import Actions
-from gui.window.bindings import bind_panels, bind_replay, bind_view, seek
+from gui.window.bindings import bind_panels, bind_play_head, bind_replay, bind_view, seek
 from gui.window.command_palette import CommandPalette
 from gui.window.export import ExportController
 from gui.window.help import ShortcutDialog, show_about, show_documentation
@@ -110,7 +112,8 @@ class Program(QObject):
 
     def _bind(self) -> None:
         window, actions, sessions = self.window, self.actions, self.sessions
-        bind_view(actions, self.view)
+        bind_view(actions, self.view, sessions)
+        bind_play_head(self.view, sessions)
         bind_replay(actions, sessions, window.replay_bar)
         bind_panels(actions, window, self.view)
         actions.connect(
@@ -125,6 +128,7 @@ class Program(QObject):
             },
         )
         sessions.ready.connect(self._connect)
+        sessions.loaded.connect(self._show_recording)
         sessions.progress.connect(self._show_progress)
         self.sources.notified.connect(self.notify)
         self.sources.opened.connect(self._show_model)
@@ -135,6 +139,7 @@ class Program(QObject):
             self.operator.changed.connect(set_mode)
         window.dock_area.docks[WallPanel.key].visibilityChanged.connect(self._scale_banner)
         window.ticked.connect(self._update_session)
+        window.cancelled.connect(self.sources.disconnect_source)
         window.dock_area.panel(HistoriesPanel).detail = window.detail
         window.closing.connect(self._save)
         self.preferences.themes.changed.connect(partial(setattr, self.sources.opener, "theme"))
@@ -147,13 +152,18 @@ class Program(QObject):
     def _connect(self, url: str) -> None:
         self.connection.open(url, self.sources.keys)
 
+    def _show_recording(self, history: History) -> None:
+        self.connection.show(history)
+        self._show_session()
+
     def _show_session(self) -> None:
         """Show the parts that the current session has, and enable the actions that it allows."""
         session, player = self.sessions.current, self.sessions.player
         window, actions, read_only = self.window, self.actions, self.operator.on
         if session is None:
             window.start_page.refresh()
-        window.show_data(session is not None)
+        recorded = window.connection.history.recording is not None
+        window.show_data(session is not None, live=not recorded)
         window.start_page.setDisabled(read_only)
         window.view_bar.setVisible(session is not None and not read_only)
         title = "" if session is None else session.title
@@ -161,15 +171,17 @@ class Program(QObject):
         window.redraw()
         window.view_bar.set_title(title)
         window.replay_bar.set_player(player)
-        window.fault_bar.set_player(player)
+        window.fault_bar.set_player(player if isinstance(player, ReplayControl) else None)
         window.replay_bar.setVisible(player is not None and not read_only)
         self._show_faults()
         if session is None or read_only:
             window.note_bar.cancel()
         actions.enable("file.columns", session is not None and self.sources.has_columns)
         window.dock_area.panel(EventsPanel).alarms.set_read_only(read_only)
-        for key in ("source.disconnect", "note.add", "alarm.list", "alarm.acknowledge_all"):
-            actions.enable(key, session is not None)
+        actions.enable("source.disconnect", session is not None)
+        for key in ("note.add", "alarm.list", "alarm.acknowledge_all"):
+            actions.enable(key, session is not None and not recorded)
+        actions.enable("view.live", not recorded)
         self.exports.set_enabled(session is not None)
 
     def _show_model(self, source: SourceSpec) -> None:
@@ -189,7 +201,7 @@ class Program(QObject):
 
     def _show_faults(self) -> None:
         wanted = self.actions["replay.faults"].isChecked() and not self.operator.on
-        self.window.fault_bar.setVisible(wanted and self.sessions.player is not None)
+        self.window.fault_bar.setVisible(wanted and isinstance(self.sessions.player, ReplayControl))
 
     def _present_palette(self, *instants: str) -> None:
         """Open the command palette; `instants` are labels of what can be done with an instant, in order."""
@@ -213,6 +225,7 @@ class Program(QObject):
         """Report to the session that its results are received, and to the history that the replay is paused."""
         session, player, history = self.sessions.current, self.sessions.player, self.connection.history
         history.halted = player is not None and not player.playing
+        self.window.show_loading(None if session is None else session.loading)
         if session is not None and self.connection.is_open and history.health is not None:
             session.on_client_connected()
         if self.connection.failed:

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QWidget
 
 from gui.plots.view import View
+from gui.sources.processes.play_head import PlayHead
 from gui.sources.processes.session import SessionManager
 from gui.sources.replay_bar.replay_bar import LEAD, STEP, ReplayBar
 from gui.window.actions import Actions
@@ -18,12 +19,15 @@ from gui.window.window import MainWindow
 _SPANS = {"view.span_5": 5.0, "view.span_30": 30.0, "view.span_60": 60.0, "view.span_600": 600.0}
 
 
-def bind_view(actions: Actions, view: View) -> None:
-    """Connect the actions that move the view; "pause" is checked while it does not follow the newest sample."""
+def bind_view(actions: Actions, view: View, sessions: SessionManager) -> None:
+    """Connect the actions that move the view; "pause" is checked while it does not follow the newest sample.
+
+    Of a recording that is shown as a whole, "pause" is that of the play head.
+    """
     actions.connect({key: partial(view.set_span, seconds) for key, seconds in _SPANS.items()})
     actions.connect(
         {
-            "view.pause": view.toggle,
+            "view.pause": lambda: _toggle(view, sessions),
             "view.live": view.live,
             "view.back": lambda: view.shift(-view.span / 10.0),
             "view.forward": lambda: view.shift(view.span / 10.0),
@@ -35,6 +39,39 @@ def bind_view(actions: Actions, view: View) -> None:
         },
     )
     view.range_changed.connect(lambda: actions["view.pause"].setChecked(not view.following))
+
+
+def _toggle(view: View, sessions: SessionManager) -> None:
+    if not view.recorded:
+        view.toggle()
+    elif sessions.player is not None:
+        sessions.player.toggle()
+
+
+def bind_play_head(view: View, sessions: SessionManager) -> None:
+    """Let the pinned cursor be the play head of a recording: either moves the other."""
+
+    def head() -> PlayHead | None:
+        return sessions.player if isinstance(sessions.player, PlayHead) else None
+
+    def move_cursor() -> None:
+        player, before = head(), view.pinned
+        if player is not None and view.recorded and player.x != before:
+            view.pin(player.x)
+            view.keep_in_view(player.x, player.x if before is None else before)
+
+    def move_head() -> None:
+        player = head()
+        if player is not None and view.recorded and view.pinned is not None and view.pinned != player.x:
+            player.seek_x(view.pinned)
+
+    def attach() -> None:
+        player = head()
+        if player is not None:
+            player.changed.connect(move_cursor)
+
+    sessions.changed.connect(attach)
+    view.cursor_changed.connect(move_head)
 
 
 def bind_replay(actions: Actions, sessions: SessionManager, bar: ReplayBar) -> None:
@@ -59,9 +96,13 @@ def bind_replay(actions: Actions, sessions: SessionManager, bar: ReplayBar) -> N
     )
 
     def update_enabled() -> None:
+        player = sessions.player
         for spec, _ in actions:
             if spec.menu == "Replay":
-                actions.enable(spec.key, sessions.player is not None)
+                actions.enable(spec.key, player is not None)
+        # a whole is streamed, and faults are injected into a stream
+        actions.enable("replay.stream", isinstance(player, PlayHead))
+        actions.enable("replay.faults", player is not None and not isinstance(player, PlayHead))
 
     sessions.changed.connect(update_enabled)
     update_enabled()

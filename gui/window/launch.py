@@ -26,6 +26,7 @@ class LaunchOptions:
     record : file or folder of its recordings.
     layout, theme : instead of those of the last session.
     operator : operator mode: full screen, read-only.
+    stream : send the file through a service, as a rig would, instead of showing it as a whole.
     """
 
     connect: str = ""
@@ -38,6 +39,7 @@ class LaunchOptions:
     layout: str = ""
     theme: Literal["system", "light", "dark"] | None = None
     operator: bool = False
+    stream: bool = False
     keys: str = ""
     alarms: tuple[str, ...] = ()
 

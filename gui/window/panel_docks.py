@@ -66,10 +66,10 @@ class PanelDocks(QMainWindow):
 
     def refresh(self, history: History) -> None:
         """Draw the visible panels."""
-        health = history.health
+        about = history.health if history.recording is None else history.recording.header
         for panel in self.visible_panels:
-            if health is not None and 0.0 < health.window < inf:
-                panel.window_seconds = health.window
+            if about is not None and 0.0 < about.window < inf:
+                panel.window_seconds = about.window
             self._try(panel, "refresh", panel.refresh, history)
 
     def apply_theme(self, theme: Theme) -> None:

@@ -29,7 +29,7 @@ class ServiceConnection(QObject):
 
     Attributes
     ----------
-    history : what was received; a new one after each `open`.
+    history : what was received, a new one after each `open`; or a recording.
     configured : the panels are configured for this history; set by the window.
     """
 
@@ -62,6 +62,12 @@ class ServiceConnection(QObject):
         self.reset()
         self.url, self.keys = url, keys
         self._receiver = ReceiverThread(partial(ServiceSubscription.connect, url, signals=True, keys=keys))
+
+    def show(self, history: History) -> None:
+        """Close the connection, and show a recording."""
+        self.close()
+        self.history, self.configured = history, False
+        self.view.show_recording(history.begin_x, history.end_x)
 
     def poll(self) -> bool:
         """Add the messages received since the last call to the history; return whether there were any."""

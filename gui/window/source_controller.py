@@ -16,12 +16,14 @@ from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.child_process import finish_all
 from gui.sources.processes.playback import PlayFile, PlaySimulation
+from gui.sources.processes.recording import OpenRecording
 from gui.sources.processes.session import ConnectToService, ServeRig, SessionManager, SourceSpec
 from gui.window.actions import Actions
 from gui.window.launch import LaunchOptions
 from gui.window.window import MainWindow
 from monitor.config import load_settings
 
+_RUN_FILE = "run file"  # format with settings of its own
 _DESCRIBE_TIMEOUT = 1.0  # s for a process that reads a file to end
 
 
@@ -72,6 +74,7 @@ class SourceController(QObject):
                 "source.connect": partial(self._ask_endpoint, serve=False),
                 "source.serve": partial(self._ask_endpoint, serve=True),
                 "source.disconnect": self.disconnect_source,
+                "replay.stream": self._stream,
             },
         )
         actions.connect(
@@ -80,8 +83,8 @@ class SourceController(QObject):
 
     @property
     def has_columns(self) -> bool:
-        """Whether a file is replayed, whose columns can be chosen again."""
-        return isinstance(self.source, PlayFile)
+        """Whether a file is shown, whose columns can be chosen again."""
+        return isinstance(self.source, OpenRecording | PlayFile)
 
     @property
     def keys(self) -> str:
@@ -114,16 +117,34 @@ class SourceController(QObject):
 
     def _open(self, source: SourceSpec) -> None:
         options = self._options_of(source)
+        if isinstance(source, OpenRecording) and options.stream:
+            source = PlayFile(source.path, source.words, source.description)
+        if isinstance(source, OpenRecording):
+            source = replace(
+                source, config=self._indicator_settings(source, options), memory=self._window.connection.memory
+            )
         if isinstance(source, ServeRig | PlayFile | PlaySimulation):
             config = Path(options.config) if options.config else self._service_file
             record = source.record or options.record
             source = replace(source, config=config if config.exists() else None, record=record)
-        if isinstance(source, PlayFile):
+        if isinstance(source, OpenRecording | PlayFile):
             recent_files(self._store).add(str(source.path))
         self._window.connection.reset()
         self.source = source
         self.sessions.open(source)
         self.opened.emit(source)
+
+    def _indicator_settings(self, source: OpenRecording, options: LaunchOptions) -> Path | None:
+        """Return the file of settings for a recording: a run file has its own, unless the command line names one."""
+        if options.config:
+            return Path(options.config)
+        own = source.description is not None and source.description.format == _RUN_FILE
+        return None if own or not self._service_file.exists() else self._service_file
+
+    def _stream(self) -> None:
+        """Send the file that is shown through a service, as a rig would."""
+        if isinstance(self.source, OpenRecording):
+            self.open(PlayFile(self.source.path, self.source.words, self.source.description))
 
     def simulate(self, name: str, words: tuple[str, ...] = ()) -> None:
         """Play a simulation, and validate its model if it has one; `words` are options of `synchroscope replay`."""
@@ -137,6 +158,8 @@ class SourceController(QObject):
 
     def _disconnect(self) -> None:
         self._window.connection.close()
+        if self._window.connection.history.recording is not None:
+            self._window.connection.reset()
         self.sessions.close()
 
     def finish(self) -> None:
@@ -151,7 +174,9 @@ class SourceController(QObject):
         if options is None:
             return LaunchOptions()
         # while the file is read, the user may have opened another source
-        its_own = not options.file or (isinstance(source, PlayFile) and source.path == Path(options.file).absolute())
+        its_own = not options.file or (
+            isinstance(source, OpenRecording | PlayFile) and source.path == Path(options.file).absolute()
+        )
         return options if its_own else LaunchOptions()
 
     def _at_risk(self) -> str:
@@ -220,5 +245,5 @@ class SourceController(QObject):
             self.opener.open_path(path)
 
     def _choose_columns(self) -> None:
-        if isinstance(self.source, PlayFile):
+        if isinstance(self.source, OpenRecording | PlayFile):
             self.opener.open_path(self.source.path, choose=True)

@@ -52,6 +52,7 @@ class ViewBar(QToolBar):
             # a click does not move the focus: Space and Left are shortcuts of the view
             box.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._actuator_widgets: list[QAction] = []
+        self._live_widgets: list[QAction] = []
         self._title = PlainLabel()
         view.range_changed.connect(self.refresh)
         view.actuator_changed.connect(self._choose)
@@ -60,10 +61,11 @@ class ViewBar(QToolBar):
     def fill(self, actions: Actions) -> None:
         """Add buttons of the most used actions, and the fields."""
         for key in ("view.pause", "view.live", "note.add"):
-            self.addAction(actions[key])
-            button = self.widgetForAction(actions[key])
-            if isinstance(button, QToolButton):
-                button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+            button = QToolButton()
+            button.setDefaultAction(actions[key])
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            self._live_widgets.append(self.addWidget(button))
         self.addWidget(self._state)
         for part in (PlainLabel("Span "), self._spans):
             self.addWidget(part)
@@ -83,6 +85,9 @@ class ViewBar(QToolBar):
         names = actuators_of(history)
         for action in self._actuator_widgets:
             action.setVisible(bool(names))
+        # a recording has no newest sample, and takes no notes; the replay bar plays it
+        for action in self._live_widgets:
+            action.setVisible(history.recording is None)
         self._actuators.clear()
         self._actuators.addItems(list(names))
         self._actuators.setEnabled(len(names) > 1)
@@ -118,6 +123,8 @@ class ViewBar(QToolBar):
     @property
     def _state_text(self) -> tuple[str, Level]:
         """Text and level: of the view, or of the service where the view follows one that sends nothing."""
+        if self._view.recorded:
+            return "■ recording", Level.INFO
         if not self._view.following:
             return f"❚❚ paused, {duration_text(self._view.behind)} behind", Level.WARN
         state = None if self._history is None else self._history.state

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from time import monotonic, time
 
 from PySide6.QtCore import QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
-from PySide6.QtWidgets import QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMainWindow, QProgressBar, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from gui.model.run_detail import DetailLoader
 from gui.plots.view import View
@@ -14,6 +15,7 @@ from gui.sources.opening.first_page import FirstPage
 from gui.sources.processes.catalogue import Catalogue
 from gui.sources.replay_bar.fault_bar import FaultBar
 from gui.sources.replay_bar.replay_bar import ReplayBar
+from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from gui.window.alarm_banner import AlarmBanner
 from gui.window.health_strip import HealthStrip
@@ -24,6 +26,35 @@ from gui.window.service_connection import ServiceConnection
 from gui.window.view_bar import ViewBar
 
 _IDLE_REFRESH_INTERVAL = 0.5  # s: the age of the data is shown, and grows without messages
+
+
+class LoadingPage(QWidget):
+    """Progress of a recording that is being computed, with a button to cancel."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._text = PlainLabel(alignment=Qt.AlignmentFlag.AlignCenter)
+        self.bar = QProgressBar()
+        self.bar.setMaximumWidth(480)
+        self.cancel = QPushButton("Cancel")
+        rows = QVBoxLayout(self)
+        rows.addStretch(1)
+        for part in (self._text, self.bar, self.cancel):
+            rows.addWidget(part, 0, Qt.AlignmentFlag.AlignHCenter)
+        rows.addStretch(1)
+        self.bar.setMinimumWidth(320)
+
+    @property
+    def text(self) -> str:
+        """What is being done."""
+        return self._text.text()
+
+    def show_progress(self, title: str, task: str, share: float) -> None:
+        """Show a task and the share of it that is done; NaN: unknown."""
+        self._text.setText(f"{title}: {task}")
+        self.bar.setRange(0, 0 if math.isnan(share) else 1000)
+        if not math.isnan(share):
+            self.bar.setValue(round(1000.0 * share))
 
 
 class MainWindow(QMainWindow):
@@ -42,11 +73,13 @@ class MainWindow(QMainWindow):
     dropped : path of a file that was dropped on the window.
     ticked : the timer has fired.
     closing : the window is being closed.
+    cancelled : a recording is not to be loaded.
     """
 
     dropped = Signal(str)
     ticked = Signal()
     closing = Signal()
+    cancelled = Signal()
 
     def __init__(
         self, view: View, connection: ServiceConnection, offers: Catalogue, store: QSettings, theme: Theme
@@ -66,8 +99,10 @@ class MainWindow(QMainWindow):
         self.fault_bar = FaultBar(theme)
         self.replay_bar = ReplayBar(theme)
         self.health_strip = HealthStrip(theme)
+        self.loading_page = LoadingPage()
+        self.loading_page.cancel.clicked.connect(self.cancelled)
         self._pages = QStackedWidget()
-        for page in (self.start_page, self.dock_area):
+        for page in (self.start_page, self.dock_area, self.loading_page):
             self._pages.addWidget(page)
         central = QWidget()
         rows = QVBoxLayout(central)
@@ -99,11 +134,17 @@ class MainWindow(QMainWindow):
         """Draw at this rate [Hz]."""
         self._timer.start(round(1000.0 / frame_rate))
 
-    def show_data(self, shown: bool) -> None:
-        """Show the panels, or else the start page."""
+    def show_data(self, shown: bool, *, live: bool = True) -> None:
+        """Show the panels, or else the start page; with the banner of alarms, where they are `live`."""
         self._pages.setCurrentWidget(self.dock_area if shown else self.start_page)
         # always visible with the panels, so that an alarm does not move them
-        self.alarm_banner.setVisible(shown)
+        self.alarm_banner.setVisible(shown and live)
+
+    def show_loading(self, progress: tuple[str, float] | None) -> None:
+        """Show, in place of the panels, what is being loaded and the share that is done; None: nothing."""
+        if progress is not None:
+            self.loading_page.show_progress(self.title, *progress)
+            self._pages.setCurrentWidget(self.loading_page)
 
     def redraw(self) -> None:
         """Draw at the next tick, even if there is no new data."""
@@ -139,7 +180,7 @@ class MainWindow(QMainWindow):
         if fresh or self._stale or now - self._last_drawn >= _IDLE_REFRESH_INTERVAL:
             self._stale, self._last_drawn = False, now
             # first: should a panel fail, the state of the service is shown
-            if self.connection.is_open:
+            if self.connection.is_open or history.recording is not None:
                 self.health_strip.show_health(history, self.connection.dropped)
             else:
                 self.health_strip.show_disconnected(self.waiting_for)

@@ -200,7 +200,7 @@ def pack_message(frames: Iterable[bytes]) -> bytes:
 
 
 def read_message(stream: IO[bytes]) -> list[bytes] | None:
-    """Return the frames of the next message of a buffered pipe; None at its end, or where it ends within a message."""
+    """Return the frames of the next message of a buffered pipe; None where it ends before or within one."""
     head = stream.read(_LENGTH.size)
     length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else 0
     message = stream.read(length)

@@ -19,9 +19,7 @@ from replay.formats.run_file import RunRecording
 _BREAKS = (EventKind.RESTART, EventKind.CLOCK_JUMP)
 
 
-def write_messages(
-    recording: Recording, given: Mapping[str, object], output: BinaryIO, result_bytes: float
-) -> None:
+def write_messages(recording: Recording, given: Mapping[str, object], output: BinaryIO, result_bytes: float) -> None:
     """Write a recording and its results, computed with the settings with which it is assessed.
 
     A recording without command and measured channels has no results, and neither has one that the settings do not
@@ -141,5 +139,7 @@ def _with_epochs(run: RunRecording, events: Sequence[Event]) -> Iterator[tuple[i
     for event in events:
         if event.kind is EventKind.RESTART:
             later = range(number + 1, len(epochs))
-            number = next((n for n in later if (epochs[n].index, epochs[n].time) == (event.index, event.time)), number)
+            number = next(
+                (n for n in later if (epochs[n].index, epochs[n].time) == (event.index, event.time)), number
+            )
         yield number, event

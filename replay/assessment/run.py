@@ -160,7 +160,7 @@ def _for_a_record(settings: IndicatorSettings, recording: Recording) -> Indicato
     """Average the transfer function over the whole record, in enough segments for a coherence."""
     duration = recording.n_samples / recording.stream.sample_rate
     # the window is half as long again as a segment, for the lags
-    largest = LARGEST_WINDOW / (1.6 * recording.stream.sample_rate * len(recording.stream.pairs))
+    largest = LARGEST_WINDOW / (1.6 * recording.stream.sample_rate * max(1, len(recording.stream.pairs)))
     segment = min(settings.transfer_segment, duration / _FEWEST_SEGMENTS, largest)
     measures = settings.measures
     if segment * recording.stream.sample_rate < _SHORTEST_SEGMENT:

@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--messages", action="store_true", help="write signals, results and events to standard output, as messages"
     )
+    group.add_argument("--auxiliary", action="store_true", help="with --messages: the file has no actuators")
     group.add_argument(
         "--result-bytes", type=float, metavar="N", help="with --messages: leave rows of results out beyond N bytes"
     )
@@ -65,7 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--series {arguments.series}: is the record itself; give another name")
     if arguments.series and arguments.series.exists() and not arguments.overwrite:
         raise ValueError(f"--series {arguments.series}: exists; give another name or --overwrite")
-    selection, given = column_selection(arguments), _given(arguments)
+    selection, given = column_selection(arguments, auxiliary=arguments.auxiliary), _given(arguments)
+    if arguments.auxiliary and not arguments.messages:
+        raise ValueError("--auxiliary requires --messages: without actuators there is nothing to assess")
     if arguments.messages:
         return _write_messages(arguments, selection, given)
     records = []
@@ -107,7 +110,7 @@ def _write_messages(arguments: argparse.Namespace, selection: Selection, given: 
     from replay.assessment.messages import write_messages
     from replay.formats import open_recording
 
-    if len(arguments.files) > 1 or arguments.json or arguments.series:
+    if len(arguments.files) > 1 or arguments.json or arguments.series is not None:
         raise ValueError("--messages takes one file, and neither --json nor --series")
     (path,) = arguments.files
     recording = _part(path, open_recording(path, selection), arguments)

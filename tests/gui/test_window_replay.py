@@ -52,12 +52,16 @@ def test_a_table_is_opened_steered_and_left_by_keys(begin, warm_kernels, table):
     hands.until(lambda: hands.program.sources.opener.chooser is None)
     hands.until(lambda: hands.program.sessions.player is not None)
     player = hands.program.sessions.player
-    hands.until(lambda: player.playing and hands.history.end_x > 0.5)
+    # all of it is there, and nothing plays
+    assert not player.playing
+    assert hands.history.end_x == pytest.approx(59.99)
     hands.window.activateWindow()
     hands.until(hands.window.isActiveWindow)
     assert not hands.first_page
     assert hands.window.windowTitle() == "table.csv - Synchroscope"
 
+    hands.key("P")
+    hands.until(lambda: player.playing and 0.0 < player.position < 50.0)
     hands.key("P")
     hands.until(lambda: not player.playing)
     stood = player.position
@@ -77,7 +81,6 @@ def test_a_table_is_opened_steered_and_left_by_keys(begin, warm_kernels, table):
     # a window manager would give the window back what a list over it had
     hands.window.activateWindow()
     hands.until(hands.window.isActiveWindow)
-    # what the windows need has come before it: there are values at that instant
     hands.until(lambda: any("delay 20.0 ms" in text for text in hands.tile_texts.values()))
     timeline = hands.window.replay_bar.timeline
     place = timeline.picture.x_of(45.0)
@@ -90,7 +93,7 @@ def test_a_table_is_opened_steered_and_left_by_keys(begin, warm_kernels, table):
     hands.key("P")
     hands.until(lambda: player.ended)
     signals, last = hands.history.signals, [np.sin(20.0 * 59.99), 0.9 * np.sin(20.0 * 59.97)]
-    hands.until(lambda: signals.at(signals.end_x, [0, 1]) == pytest.approx(last))
+    assert signals.at(hands.view.instant, [0, 1]) == pytest.approx(last)
     hands.key("Ctrl+D")
     assert hands.first_page
     assert hands.window.start_page.recent.item(0).text().startswith("table.csv")

@@ -234,7 +234,7 @@ class TimeStack(RowArea):
         self.viewport().unsetCursor()
         if self._dragged_from is None:
             self._pinned_before = self._view.pinned
-            self._view.pin(self.scale().x(event.position().x()) if self._view.pinned is None else None)
+            self._view.toggle_pin(self.scale().x(event.position().x()))
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
         """Enable auto-range of a row; what the first of the two clicks did is undone."""
@@ -263,7 +263,7 @@ class TimeStack(RowArea):
         key, modifiers, view = event.key(), event.modifiers(), self._view
         at = view.right if view.cursor is None else view.cursor
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            view.pin(at if view.pinned is None else None)
+            view.toggle_pin(at)
         elif modifiers == Qt.KeyboardModifier.ControlModifier and key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
             step = _KEY_STEP * view.span * (1.0 if key == Qt.Key.Key_Right else -1.0)
             view.set_cursor(min(max(at + step, view.left), view.right))

@@ -15,7 +15,7 @@ from gui.sources.opening.columns import ColumnChoice, choice_of
 from gui.sources.opening.fields import RecentList
 from gui.sources.processes.catalogue import Catalogue, DescribeJob
 from gui.sources.processes.child_process import ChildProcess
-from gui.sources.processes.playback import PlayFile
+from gui.sources.processes.recording import OpenRecording
 from gui.sources.processes.service import ProcessFactory
 from gui.widgets.theme import Theme
 from monitor.messages.recordings import Description, FileColumn
@@ -60,6 +60,7 @@ def _key(columns: Sequence[FileColumn]) -> str:
 
 
 _FOLDER = "open/folder"
+_SHOWN_AS_EVENTS = ("note at ", "alarm ")  # of a run file
 
 
 class Opener(QObject):
@@ -75,7 +76,7 @@ class Opener(QObject):
 
     Signals
     -------
-    opened : a `PlayFile`.
+    opened : an `OpenRecording`.
     progress : status text; empty: none.
     notified : level and text.
     failed : why the file cannot be opened.
@@ -230,8 +231,9 @@ class Opener(QObject):
 
     def _open(self, words: tuple[str, ...], description: Description) -> None:
         for note in description.notes:
-            self.notified.emit("info", f"{self._path.name}: {note}")
-        self.opened.emit(PlayFile(self._path, words, description))
+            if not note.startswith(_SHOWN_AS_EVENTS):
+                self.notified.emit("info", f"{self._path.name}: {note}")
+        self.opened.emit(OpenRecording(self._path, words, description))
 
     def _drop_chooser(self) -> None:
         if self.chooser is not None:

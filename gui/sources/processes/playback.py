@@ -51,6 +51,7 @@ class PlaybackSession(SourceSession):
         self._played, self._words, self._launch = played, service, launch
         self._ensemble, self._description, self._paused = ensemble, description, paused
         self._signals = ""
+        self._control: ReplayControl | None = None
         self._service: ServiceProcess | None = None
         self._process: ChildProcess | None = None
         self._describing: DescribeJob | None = None
@@ -138,7 +139,7 @@ class PlaybackSession(SourceSession):
         found = Endpoints.from_message(message)
         if found is None or self.player is not None or self._stopping:
             return
-        self.player = player = ReplayControl(RequestClient(found.requests), self, self._description)
+        self.player = self._control = player = ReplayControl(RequestClient(found.requests), self, self._description)
         player.changed.connect(self._begin)
         player.refused.connect(self._show_refusal)
         player.described.connect(self._show_warnings)
@@ -174,10 +175,10 @@ class PlaybackSession(SourceSession):
 
     def _begin(self) -> None:
         """Play once the service and a client are connected; before, samples would be lost."""
-        if self._client_connected and not self._begun and self.player is not None and self.player.subscribed:
+        if self._client_connected and not self._begun and self._control is not None and self._control.subscribed:
             self._begun = True
             if not self._paused:
-                self.player.resume()
+                self._control.resume()
 
     def _player_ended(self, code: int, last: str) -> None:
         self._process = None
@@ -187,7 +188,7 @@ class PlaybackSession(SourceSession):
             self._give_up(exit_reason(code, last))
         else:
             self._close_player()
-            self.player = None
+            self.player = self._control = None
             self.player_changed.emit()
             self.notified.emit(
                 "error", f"the player ended: {exit_reason(code, last)}; what it has sent can be looked at"

@@ -1,4 +1,4 @@
-"""Player: control of a replay process by requests, and its state."""
+"""Players: what the replay bar controls, and the control of a replay process by requests."""
 
 from __future__ import annotations
 
@@ -45,12 +45,11 @@ class RequestSender(Protocol):
         ...
 
 
-class ReplayControl(QObject):
-    """Controller of a process ``synchroscope replay --control``.
+class Player(QObject):
+    """What the replay bar controls: a position in a recording that moves.
 
     Parameters
     ----------
-    client : sends the requests; closed by `close`.
     description : of the recording, if it is known.
 
     Signals
@@ -64,25 +63,110 @@ class ReplayControl(QObject):
     described = Signal()
     refused = Signal(str)
 
+    def __init__(self, parent: QObject | None = None, description: Description | None = None) -> None:
+        super().__init__(parent)
+        self._description = description
+
+    @property
+    def description(self) -> Description | None:
+        """Description of the recording."""
+        return self._description
+
+    @property
+    def position(self) -> float:
+        """Seconds since the recording's first sample."""
+        raise NotImplementedError
+
+    @property
+    def duration(self) -> float:
+        """Duration of the recording, s; 0 while unknown."""
+        raise NotImplementedError
+
+    @property
+    def playing(self) -> bool:
+        """Whether it plays."""
+        raise NotImplementedError
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is at the end."""
+        raise NotImplementedError
+
+    @property
+    def speed(self) -> float:
+        """Factor on real time; infinite: as fast as possible."""
+        raise NotImplementedError
+
+    @property
+    def loop(self) -> bool:
+        """Whether it starts again at the end."""
+        raise NotImplementedError
+
+    def pause(self) -> None:
+        """Pause."""
+        raise NotImplementedError
+
+    def resume(self) -> None:
+        """Play; after the end, from the beginning."""
+        raise NotImplementedError
+
+    def toggle(self) -> None:
+        """Pause or play."""
+        self.pause() if self.playing else self.resume()
+
+    def step(self, seconds: float = 0.1) -> None:
+        """Play `seconds`, then pause."""
+        raise NotImplementedError
+
+    def seek(self, seconds: float, lead: float = 0.0) -> None:
+        """Seek to `seconds`; where results are computed, from `lead` s before it."""
+        raise NotImplementedError
+
+    def restart(self) -> None:
+        """Play from the beginning."""
+        self.seek(0.0)
+        self.resume()
+
+    def set_speed(self, speed: float) -> None:
+        """Play `speed` times as fast as recorded; infinite: as fast as possible."""
+        raise NotImplementedError
+
+    def set_loop(self, loop: bool) -> None:
+        """Start again at the end, or stop there."""
+        raise NotImplementedError
+
+    def describe(self, description: Description) -> None:
+        """Replace the description by a more complete one."""
+        self._description = description
+        self.described.emit()
+
+    def close(self) -> None:
+        """Stop."""
+        raise NotImplementedError
+
+
+class ReplayControl(Player):
+    """Controller of a process ``synchroscope replay --control``.
+
+    Parameters
+    ----------
+    client : sends the requests; closed by `close`.
+    description : of the recording, if it is known.
+    """
+
     def __init__(
         self, client: RequestSender, parent: QObject | None = None, description: Description | None = None
     ) -> None:
-        super().__init__(parent)
+        super().__init__(parent, description)
         self._client: RequestSender | None = client
         weakref.finalize(self, client.close)  # if it is deleted with its parent
         self._state = PlayerState()
-        self._description = description
         self._newest_command = 0
         self._state_request = 0  # request without an answer
         self._asked_at = -math.inf
         self._timer = QTimer(self, interval=_POLL_INTERVAL)
         self._timer.timeout.connect(self.poll)
         self._timer.start()
-
-    @property
-    def description(self) -> Description | None:
-        """Description of the recording."""
-        return self._description
 
     @property
     def position(self) -> float:
@@ -135,10 +219,6 @@ class ReplayControl(QObject):
             self.seek(0.0)
         self._send(ResumeRequest())
 
-    def toggle(self) -> None:
-        """Pause or resume."""
-        self.pause() if self.playing else self.resume()
-
     def step(self, seconds: float = 0.1) -> None:
         """Send the samples of the next `seconds`, then pause."""
         self._send(StepRequest(seconds=seconds))
@@ -164,11 +244,6 @@ class ReplayControl(QObject):
     def set_loop(self, loop: bool) -> None:
         """Start again at the end, or stop there."""
         self._send(LoopRequest(loop=loop))
-
-    def describe(self, description: Description) -> None:
-        """Replace the description by a more complete one."""
-        self._description = description
-        self.described.emit()
 
     def poll(self) -> None:
         """Process the answers, and request the state at intervals."""

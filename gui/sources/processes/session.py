@@ -12,7 +12,7 @@ from typing import Protocol
 from PySide6.QtCore import QObject, Signal
 
 from gui.sources.processes.child_process import ChildProcess, finish_all
-from gui.sources.processes.player import ReplayControl
+from gui.sources.processes.player import Player
 from gui.sources.processes.service import ProcessFactory, ServiceProcess
 from monitor.system.default_endpoints import RESULTS
 
@@ -42,6 +42,7 @@ class SourceSession(QObject):
     Signals
     -------
     ready : endpoint of the results; emitted once.
+    loaded : history of a recording that is shown as a whole; emitted once, in place of `ready`.
     progress : status text; empty: none.
     notified : level (info, warning, error) and one line.
     injected : a fault that a simulation injects from now on, one line.
@@ -51,6 +52,7 @@ class SourceSession(QObject):
     """
 
     ready = Signal(str)
+    loaded = Signal(object)
     progress = Signal(str)
     notified = Signal(str, str)
     injected = Signal(str)
@@ -62,13 +64,18 @@ class SourceSession(QObject):
         super().__init__(parent)
         self.title = title
         self.results_url = ""
-        self.player: ReplayControl | None = None
+        self.player: Player | None = None
         self.ready.connect(self._track)
 
     @property
     def processes(self) -> Sequence[ChildProcess]:
         """The running processes."""
         return ()
+
+    @property
+    def loading(self) -> tuple[str, float] | None:
+        """What is being loaded, and the share that is done (NaN: unknown); None where nothing is."""
+        return None
 
     def start(self) -> None:
         """Start; does not wait."""
@@ -217,6 +224,7 @@ class SessionManager(QObject):
     Signals
     -------
     ready : endpoint of the current session's results.
+    loaded : history of the current session's recording.
     progress : status text; empty: none.
     notified : level and one line.
     injected : a fault that a simulation injects, one line.
@@ -224,6 +232,7 @@ class SessionManager(QObject):
     """
 
     ready = Signal(str)
+    loaded = Signal(object)
     progress = Signal(str)
     notified = Signal(str, str)
     injected = Signal(str)
@@ -235,7 +244,7 @@ class SessionManager(QObject):
         self._closing: list[SourceSession] = []
 
     @property
-    def player(self) -> ReplayControl | None:
+    def player(self) -> Player | None:
         """Controls the replay; None where there is none."""
         return None if self.current is None else self.current.player
 
@@ -245,6 +254,7 @@ class SessionManager(QObject):
         session = source.session(self)
         self.current = session
         session.ready.connect(self.ready)
+        session.loaded.connect(self.loaded)
         session.progress.connect(self.progress)
         session.notified.connect(self.notified)
         session.injected.connect(self.injected)
@@ -262,6 +272,7 @@ class SessionManager(QObject):
         # only `ended` is still needed
         for signal in (
             session.ready,
+            session.loaded,
             session.progress,
             session.notified,
             session.injected,

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
-from gui.sources.processes.player import ReplayControl
+from gui.sources.processes.player import Player
 from gui.sources.replay_bar.run_timeline import RunTimeline
 from gui.widgets.labels import PlainLabel
 from gui.widgets.painting import media_icon
@@ -148,7 +148,7 @@ class ReplayBar(QWidget):
         super().__init__(parent)
         self.theme = theme
         self.lead = LEAD
-        self._player: ReplayControl | None = None
+        self._player: Player | None = None
         self.play = self._button("play", "Play")
         self.step = self._button("step", f"Step: {STEP:g} s, then pause")
         self.restart = self._button("restart", "Play from the beginning")
@@ -176,11 +176,11 @@ class ReplayBar(QWidget):
         self.set_player(None)
 
     @property
-    def player(self) -> ReplayControl | None:
+    def player(self) -> Player | None:
         """The player."""
         return self._player
 
-    def set_player(self, player: ReplayControl | None) -> None:
+    def set_player(self, player: Player | None) -> None:
         """Set the player; None: none."""
         if self._player is not None:
             self._player.changed.disconnect(self._show_state)
@@ -263,7 +263,7 @@ class ReplayBar(QWidget):
             self._player.seek(seconds, 0.0 if self._player.playing else self.lead)
 
 
-def place_text(player: ReplayControl) -> str:
+def place_text(player: Player) -> str:
     """Return position, duration and state of a player."""
     decimals = 1 if player.duration >= 1.0 else 3
     whole = f"{player.duration:.{decimals}f}"

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QWidget
 from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.child_process import ChildProcess, finish_all
+from gui.sources.processes.playback import PlayFile
 from gui.sources.processes.player import ReplayControl
 from gui.sources.processes.session import ANY_PORT, free_endpoint
 from gui.widgets.theme import LIGHT
@@ -162,7 +163,8 @@ def test_a_table_is_opened_played_and_heard_from_its_first_sample(qtbot, warm_ke
     opener = Opener(window, settings, Catalogue(), LIGHT)
     with qtbot.waitSignal(opener.opened, timeout=PATIENCE) as opened:
         opener.open_path(path)
-    source = opened.args[0]
+    whole = opened.args[0]
+    source = PlayFile(whole.path, whole.words, whole.description)
     assert source.description.overview.channels
     session = source.session(window)
     told, failed = [], []

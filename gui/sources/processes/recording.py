@@ -1,0 +1,110 @@
+"""Session of a recording that is shown as a whole."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer
+
+from gui.sources.processes.child_process import ChildProcess
+from gui.sources.processes.play_head import PlayHead
+from gui.sources.processes.run_loader import RunLoader
+from gui.sources.processes.service import ProcessFactory
+from gui.sources.processes.session import SourceSession
+from monitor.messages.recordings import Description
+from monitor.system.worker_process import start_python
+
+_POLL_INTERVAL = 40  # ms
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRecording:
+    """Source: a recording that is shown as a whole.
+
+    Parameters
+    ----------
+    path : of the file.
+    words : options that choose columns.
+    description : if it is known.
+    config : file with settings of the indicators.
+    memory : of the history, bytes.
+    """
+
+    path: Path
+    words: tuple[str, ...] = ()
+    description: Description | None = None
+    config: Path | None = None
+    memory: int = 512 << 20
+
+    def session(self, parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess) -> SourceSession:  # noqa: ARG002
+        """Return a new session."""
+        return RecordingSession(self, parent)
+
+
+class RecordingSession(SourceSession):
+    """Session that computes and loads a recording, and then has a play head.
+
+    Parameters
+    ----------
+    source : the recording.
+    start : starts the process.
+    """
+
+    def __init__(
+        self,
+        source: OpenRecording,
+        parent: QObject | None = None,
+        start: Callable[..., subprocess.Popen[bytes]] | None = None,
+    ) -> None:
+        super().__init__(source.path.name, parent)
+        self._source, self._start = source, start or start_python
+        self._loader: RunLoader | None = None
+        self._timer = QTimer(self, interval=_POLL_INTERVAL)
+        self._timer.timeout.connect(self._poll)
+
+    @property
+    def loading(self) -> tuple[str, float] | None:
+        """What is being done, and the share that is done; None once it is loaded."""
+        return None if self._loader is None else self._loader.progress
+
+    def start(self) -> None:
+        """Start; does not wait."""
+        words = self._source.words
+        if self._source.config is not None:
+            words = (*words, "--config", str(self._source.config))
+        self._loader = RunLoader(self._source.path, words, self._source.memory, self._start)
+        self._timer.start()
+
+    def stop(self) -> None:
+        """End the process."""
+        self._timer.stop()
+        if self._loader is not None:
+            self._loader.cancel()
+            self._loader = None
+        if self.player is not None:
+            self.player.close()
+        self.ended.emit()
+
+    def _poll(self) -> None:
+        loader = self._loader
+        if loader is None or not loader.done:
+            return
+        self._timer.stop()
+        self._loader = None
+        history = loader.history
+        if history is None:
+            name = self._source.path.name
+            self.failed.emit(loader.failed if name in loader.failed else f"{name}: {loader.failed}")
+            return
+        known = self._source.description
+        if known is not None and known.doubts:
+            self.notified.emit("warning", f"the file is damaged: {'; '.join(known.doubts)}")
+        for note in history.recording.header.notes if history.recording is not None else ():
+            if known is None or note not in known.notes:
+                self.notified.emit("info", f"{self._source.path.name}: {note}")
+        self.player = PlayHead(history, known, self)
+        self.loaded.emit(history)
+        self.player_changed.emit()

@@ -1,0 +1,289 @@
+"""Recordings as a whole: opened, looked at by the play head, and equal to what `assess` computes."""
+
+from __future__ import annotations
+
+import csv
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QComboBox, QLabel
+
+from gui.model.history import History
+from gui.model.receiver import ReceivedMessages
+from gui.sources.processes import recording as recording_module
+from gui.sources.processes.playback import PlayFile
+from monitor.__main__ import main
+from monitor.config import IndicatorSettings
+from monitor.engine.monitor import Monitor
+from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
+from monitor.messages.blocks import Event, EventKind
+from monitor.recording import RunWriter
+from replay.simulations import simulation
+
+RATE, N, START = 100.0, 1500, 5.0
+LIVE_WORDS = ("live", "receiving", "newest", "stale", "connect")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Fifteen seconds whose clock begins at 5 s; the measured signal lags by 20 ms."""
+    time = np.arange(N) / RATE
+    columns = (START + time, 10.0 * np.sin(20.0 * time), 9.0 * np.sin(20.0 * (time - 0.02)))
+    path = tmp_path / "table.csv"
+    header = "t [s],cmd [mm],meas [mm]"
+    np.savetxt(path, np.column_stack(columns), delimiter=",", header=header, comments="", fmt="%.10g")
+    return path
+
+
+@pytest.fixture
+def run(tmp_path, warm_kernels):
+    """A run file as a service records it, with a note and an alarm; and what it published."""
+    recording = simulation("hybrid", duration=12.0)
+    monitor = Monitor(IndicatorSettings(window=1.5), max_rows=200.0)
+    path, history = tmp_path / "run.h5", History(memory=64 << 20)
+    writer = RunWriter(path, {"indicators": {"window": 1.5}})
+    for block in recording.blocks(400):
+        update = monitor.update(block)
+        writer.signals(update.signals)
+        writer.results(update.results)
+        events = list(update.events)
+        if block.index == 4 * 400:
+            events.append(Event(EventKind.NOTE, block.time, block.index, 0, "valve opened"))
+            step = Transition(
+                1, "north.delay", Severity.WARN, AlarmAction.OCCUR, AlarmState.NORMAL, AlarmState.UNACKNOWLEDGED,
+                block.time, block.index, 0.02, 0.01, "s", "delay above 10 ms", "", "north", "broadband_delay",
+            )  # fmt: skip
+            events.append(Event.of_alarm(step))
+        for event in events:
+            writer.event(event)
+        history.update(ReceivedMessages(results=(update.results,), signals=(update.signals,), events=tuple(events)))
+    writer.close()
+    return path, history
+
+
+def load(hands):
+    hands.until(lambda: hands.program.sessions.player is not None or "error" in "".join(hands.notices))
+    assert not [line for line in hands.notices if "error" in line]
+    hands.ticks(3)
+
+
+def visible_texts(window):
+    """All texts that are seen on labels, strips and in boxes."""
+    labels = [each.text() for each in window.findChildren(QLabel) if each.isVisible()]
+    boxes = [each.currentText() for each in window.findChildren(QComboBox) if each.isVisible()]
+    return [*labels, *boxes, window.windowTitle(), *window.health_strip.texts]
+
+
+def series_of(path, tmp_path, *words):
+    """What `assess --series` writes: headings and rows of text."""
+    target = tmp_path / "series.csv"
+    assert main(["assess", str(path), "--series", str(target), *words]) == 0
+    with target.open(encoding="utf-8", newline="") as file:
+        headings, *rows = csv.reader(file)
+    return headings, rows
+
+
+def shown_rows(history):
+    """The stored results as `assess --series` writes them."""
+    x, values = history.results.rows(history.begin_x, history.end_x)
+    times = [history.timeline.time_at(each) for each in x]
+    cells = [["" if math.isnan(value) else f"{value:.10g}" for value in row] for row in values.tolist()]
+    return [[f"{round(time, 9):.10g}", *row] for time, row in zip(times, cells, strict=True)]
+
+
+def test_a_file_is_shown_whole_on_its_own_axis_and_equals_assess(begin, warm_kernels, table, tmp_path):
+    hands = begin(file=str(table))
+    load(hands)
+    history, view = hands.history, hands.view
+    assert (view.left, view.right) == pytest.approx((history.begin_x, history.end_x))
+    assert history.timeline.time_at(history.begin_x) == pytest.approx(START)
+    assert history.timeline.time_at(history.end_x) == pytest.approx(START + (N - 1) / RATE)
+    assert "Recording table.csv, 15 s" in hands.strip
+    assert not [text for text in visible_texts(hands.window) if any(word in text.lower() for word in LIVE_WORDS)]
+    assert not hands.window.alarm_banner.isVisible()
+    # every value of every column at every sample
+    headings, rows = series_of(table, tmp_path, "--every", "1")
+    assert [f"{c.name} [{c.unit or 1}]" for c in history.results.columns] == headings[1:]
+    assert shown_rows(history) == rows
+    # and the signals, bit for bit
+    written = np.loadtxt(table, delimiter=",", skiprows=1)
+    _, samples = history.signals.samples(history.begin_x, history.end_x)
+    assert np.array_equal(samples, written[:, 1:])
+    # tiles show the value at the play head
+    hands.program.sessions.player.seek(10.0)
+    hands.ticks()
+    at = next(row for row in rows if float(row[0]) == START + 10.0)
+    delay = 1e3 * float(at[headings.index("broadband_delay [s]")])
+    (text,) = hands.tile_texts.values()
+    assert f"delay {delay:.1f} ms" in text
+    assert "at 15.00 s" in text
+
+
+def test_live_replay_and_offline_agree_to_the_last_bit(begin, run, tmp_path):
+    path, live = run
+    hands = begin(file=str(path))
+    load(hands)
+    offline = hands.history
+    assert offline.results.columns == live.results.columns
+    # a live history has the last row of each of 25 instants a second
+    x, values = live.results.rows(live.begin_x, live.end_x)
+    assert len(x) == 300
+    for place, row in zip(x, values, strict=True):
+        at = offline.results.rows(place, place)[1]
+        assert np.array_equal(at, row[None], equal_nan=True)
+    headings, rows = series_of(path, tmp_path, "--every", "1")
+    assert shown_rows(offline) == rows
+    assert len(headings) == 1 + len(offline.results.columns)
+    assert "Recording run.h5, 12 s" in hands.strip
+    assert "window 1.5 s" in hands.strip
+
+
+def test_notes_and_alarms_of_the_run_are_in_events_at_their_instants(begin, run):
+    path, _ = run
+    hands = begin(file=str(path))
+    load(hands)
+    assert [line for line in hands.events if "valve opened" in line]
+    assert [line for line in hands.events if "delay" in line and "north" in line]
+    placed = {each.event.kind: each.x for each in hands.history.events}
+    signals = hands.history.signals
+    assert placed[EventKind.NOTE] == placed[EventKind.ALARM] == pytest.approx(4 * 400 / signals.sample_rate)
+
+
+def test_playing_and_seeking_move_the_head_and_compute_nothing(begin, warm_kernels, table):
+    hands = begin(file=str(table))
+    load(hands)
+    player, history, generation = hands.program.sessions.player, hands.history, hands.history.generation
+    version = history.version
+    begun = hands.view.left, hands.view.right
+    timeline = hands.window.replay_bar.timeline
+    hands.click(timeline, QPoint(round(timeline.picture.x_of(6.0)), timeline.height() // 2))
+    hands.until(lambda: player.position == pytest.approx(6.0, abs=0.1))
+    assert hands.view.pinned == player.x
+    assert hands.view.instant == pytest.approx(history.begin_x + player.position)
+    # a click in the time plots moves the head too, and the view stays
+    stack = hands.stack
+    scale = stack.scale()
+    hands.click(stack.viewport(), QPoint(round(scale.begin + 0.5 * scale.width), stack.viewport().height() // 2))
+    assert player.position == pytest.approx(7.5, abs=0.05)
+    hands.window.setFocus()
+    stood = player.position
+    hands.key(".")
+    assert player.position == pytest.approx(stood + 0.1)
+    hands.key("]")
+    assert player.speed == 2.0
+    hands.key("Space")
+    assert player.playing
+    hands.until(lambda: player.position > stood + 0.5)
+    hands.key("P")
+    assert not player.playing
+    assert hands.view.pinned == player.x
+    for _ in range(6):
+        hands.key("]")
+    assert math.isinf(player.speed)
+    hands.key("P")
+    hands.until(lambda: player.ended and not player.playing)
+    assert hands.view.pinned == pytest.approx(history.end_x)
+    hands.key("Ctrl+Home")
+    assert player.position == 0.0 or player.playing
+    assert (hands.view.left, hands.view.right) == begun
+    assert hands.history is history
+    assert (history.generation, history.version) == (generation, version)
+    assert not hands.program.sessions.current.processes
+
+
+def test_a_zoomed_view_follows_the_head_that_leaves_it(begin, warm_kernels, table):
+    hands = begin(file=str(table))
+    load(hands)
+    player = hands.program.sessions.player
+    player.seek(1.0)
+    hands.view.show(0.0, 2.0)
+    player.seek(1.9)
+    assert (hands.view.left, hands.view.right) == (0.0, 2.0)
+    player.seek(2.1)
+    assert hands.view.left <= hands.view.pinned <= hands.view.right
+    assert hands.view.span == pytest.approx(2.0)
+    # what is looked at elsewhere is left alone
+    hands.view.show(8.0, 10.0)
+    player.seek(2.5)
+    assert (hands.view.left, hands.view.right) == (8.0, 10.0)
+
+
+def test_what_cannot_be_computed_is_one_line_and_the_window_is_usable(begin, run, table, tmp_path):
+    hands = begin()
+    path, _ = run
+    cut = tmp_path / "cut.h5"
+    cut.write_bytes(path.read_bytes()[:20_000])
+    hands.program.sources.opener.open_path(cut)
+    hands.until(lambda: any("cut.h5" in line for line in hands.notices))
+    assert "error" in hands.notices[-1]
+    assert hands.first_page
+    # the file is gone when it is computed
+    gone = tmp_path / "gone.csv"
+    hands.program.sources.open(recording_module.OpenRecording(gone))
+    hands.until(lambda: any("gone.csv" in line for line in hands.notices))
+    assert "Traceback" not in hands.notices[-1]
+    assert hands.first_page
+    hands.program.sources.opener.open_path(table)
+    hands.until(lambda: hands.program.sessions.player is not None)
+    assert not hands.first_page
+
+
+def test_samples_that_are_no_numbers_are_gaps_in_the_curves(begin, warm_kernels, tmp_path):
+    time = np.arange(N) / RATE
+    table = np.column_stack([time, np.sin(20.0 * time), np.sin(20.0 * time)])
+    table[700:720, 2] = np.nan
+    path = tmp_path / "nan.csv"
+    np.savetxt(path, table, delimiter=",", header="t [s],cmd [mm],meas [mm]", comments="")
+    hands = begin(file=str(path))
+    load(hands)
+    column = [channel.name for channel in hands.history.signals.channels].index("meas")
+    assert np.isnan(hands.history.signals.at(7.1, [column])).all()
+    assert np.isfinite(hands.history.signals.at(7.3, [column])).all()
+
+
+def test_signals_without_roles_are_shown_without_results(begin, warm_kernels, table):
+    hands = begin(file=str(table), replay_options=("--auxiliary",))
+    load(hands)
+    assert hands.history.results is None
+    assert [channel.role for channel in hands.history.signals.channels] == ["auxiliary", "auxiliary"]
+    assert len(hands.stack.rows) > 0
+
+
+def test_a_long_computation_shows_its_progress_and_can_be_cancelled(begin, monkeypatch, table):
+    started = []
+
+    def start(_words, **options):
+        # sends nothing, and does not end by itself
+        script = "import sys; sys.stdin.read()"
+        started.append(subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, **options))
+        return started[-1]
+
+    monkeypatch.setattr(recording_module, "start_python", start)
+    hands = begin(file=str(table))
+    page = hands.window.loading_page
+    hands.until(page.isVisible)
+    assert page.text == "table.csv: reading the file"
+    assert hands.window.windowTitle() == "table.csv - Synchroscope"
+    hands.click(page.cancel)
+    assert hands.first_page
+    assert started[0].poll() is not None
+    hands.ticks()
+    assert hands.first_page
+    assert hands.strip == "○ not connected"
+
+
+def test_a_file_can_be_streamed_as_if_live(begin, warm_kernels, table):
+    hands = begin(file=str(table))
+    load(hands)
+    assert not hands.program.actions["replay.faults"].isEnabled()
+    hands.key("Ctrl+Shift+T")
+    assert isinstance(hands.program.sources.source, PlayFile)
+    hands.until(lambda: hands.connection.is_open and hands.history.end_x > 0.3)
+    assert not hands.view.recorded
+    assert hands.program.actions["replay.faults"].isEnabled()
+    hands.key("Ctrl+D")
+    assert hands.first_page
