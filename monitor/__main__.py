@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "demo": ("gui.commands.demo", "run a simulated hybrid test over real sockets and watch it live"),
-    "gui": ("gui.commands.gui", "open the desktop window: watch a test live, scroll back through it, look at a recorded run"),
+    "gui": ("gui.commands.gui", "open the desktop window: watch a test live, scroll back through it, view a run"),
     "monitor": (
         "monitor.commands.monitor",
         "receive a rig's stream, compute the indicators live, publish and record them",
