@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
-from monitor.__main__ import main, parser_for
+from monitor.__main__ import main
 from monitor.config import SettingsError, load_settings
 from monitor.ensembles.plan_files import read_tolerance_table
 from monitor.ensembles.reader import read_ensemble
@@ -19,7 +19,8 @@ from monitor.reliability.ensemble import EnsembleError
 from monitor.reliability.tolerance import ToleranceError
 from monitor.system.safe_text import csv_cell, printable
 from replay.assessment import Series
-from replay.commands.assess import _settings, _write_series
+from replay.assessment.run import record_settings
+from replay.commands.assess import _write_series
 from replay.formats import RecordingError, open_recording
 from tests.campaign.run_file_mutations import write_run
 
@@ -142,7 +143,7 @@ def test_a_run_is_assessed_whatever_its_settings_say(tmp_path: Path, content: st
     with h5py.File(path, "r+") as file:
         del file["settings"]
         file["settings"] = np.bytes_(content)
-    settings, notes = _settings(open_recording(path), parser_for(["assess"]).parse_args(["assess", str(path)]))
+    settings, notes = record_settings(open_recording(path), {})
     assert settings.window > 0.0
     assert any("are not valid and were ignored" in note for note in notes) == ("window" in content)
 
