@@ -10,7 +10,7 @@ from gui.model.alarms import AlarmSummary
 from gui.model.history import History, Recording
 from gui.model.service_state import RECORDED, ServiceState
 from gui.wording.level import Level
-from gui.wording.numbers import bytes_text, count, duration_text
+from gui.wording.numbers import bytes_text, count, duration_text, instant_text
 from monitor.messages.health import LONGEST_UNWRITTEN, Health
 
 _LOW, _VERY_LOW = 3600.0, 600.0  # s of disk space left
@@ -96,10 +96,9 @@ def _items(history: History, health: Health, state: ServiceState, dropped: int) 
     if dropped:
         tip = f"{count(dropped)} samples dropped while this window was busy: gaps in its curves, not in the recording"
         yield HealthItem("dropped", f"▲ window dropped {count(dropped)}", tip, Level.WARN, 2)
-    if health.shed:
-        shed = ", ".join(_SHED.get(each, each) for each in health.shed)
-        tip = f"the service is slower than the rig, and omits {shed}; everything is recorded"
-        yield HealthItem("overload", f"▲ overloaded, {health.lag:.1f} s behind", tip, Level.WARN, 1)
+    if health.shed and state.key != "silent":
+        tip = f"the service has been slower than the rig, and omits {_shed(health)}; everything is recorded"
+        yield HealthItem("shed", f"▲ {len(health.shed)} omitted", tip, Level.WARN, 2)
     if health.latency:
         tip = "maximum of the last half second, from the arrival of samples to the publication of their results"
         yield HealthItem("latency", f"latency {1e3 * health.latency:.1f} ms", tip, rank=7)
@@ -115,7 +114,15 @@ def _state(state: ServiceState, health: Health) -> HealthItem:
         f"{count(counts.reconnects)} reconnections",
     )
     words = f"{state.shape} {state.words}"
-    return HealthItem("state", words, f"{state.words}: {', '.join(details)}", state.level, 0)
+    tip = f"{state.words}: {', '.join(details)}"
+    if state.key == "overloaded":
+        omits = f", and omits {_shed(health)}" if health.shed else ""
+        tip += f"\nthe service is slower than the rig{omits}; everything is recorded"
+    return HealthItem("state", words, tip, state.level, 0)
+
+
+def _shed(health: Health) -> str:
+    return ", ".join(_SHED.get(each, each) for each in health.shed)
 
 
 def _alarms(found: AlarmSummary) -> HealthItem:
@@ -145,13 +152,17 @@ def _recording(history: History, health: Health) -> Iterator[HealthItem]:
         yield HealthItem("recording", "○ not recording", "this run is not recorded", Level.WARN, 1)
         return
     name = health.recording.replace("\\", "/").rpartition("/")[2]
-    if history.state.key == "silent":
-        # without messages from the service its recording is unknown
-        tip = f"{health.recording} was being recorded when the last message was received"
-        yield HealthItem("recording", f"▲ recording {name}: unknown", tip, Level.BAD, 1, "▲ recording unknown")
-        return
     safe = f"{count(health.recorded)} samples on disk"
     lasted = duration_text(health.recorded / health.sample_rate) if health.sample_rate else safe
+    if history.state.key == "silent":
+        # without messages from the service its recording is unknown
+        tip = f"{health.recording}: {safe} at the last message from the service; nothing is known of later ones"
+        brief = f"▲ last known {lasted} on disk" if lasted != safe else f"▲ last known {safe}"
+        yield HealthItem("recording", f"▲ {name}: {brief[2:]}", tip, Level.BAD, 1, brief)
+        return
+    if history.progress.stopped_since is not None:
+        yield from _stopped(history, health, instant_text(history.progress.stopped_since))
+        return
     yield HealthItem(
         "recording",
         f"● recording {name}: {lasted}, {safe}" if lasted != safe else f"● recording {name}: {safe}",
@@ -170,6 +181,23 @@ def _recording(history: History, health: Health) -> Iterator[HealthItem]:
         yield HealthItem("unrecorded", f"■ not recorded {lost}", f"{lost} samples missing in the file", Level.BAD, 0)
     if health.disk_free >= 0:
         yield _disk(history, health)
+
+
+def _stopped(history: History, health: Health, since: str) -> Iterator[HealthItem]:
+    lost, waiting = count(health.unrecorded), _waiting(health)
+    text = f"■ recording stopped {since}, {lost} samples lost"
+    tip = (
+        f"{health.recording}: nothing written since {since}; {lost} samples are lost, {count(waiting)} wait in memory"
+        "\nMake space on the disk, or start a service that records elsewhere."
+    )
+    yield HealthItem("recording", text + (f", {count(waiting)} waiting" if waiting else ""), tip, Level.BAD, 0, text)
+    if health.disk_free >= 0:
+        yield _disk(history, health)
+
+
+def _waiting(health: Health) -> int:
+    """Return how many samples are received, but neither written nor lost."""
+    return max(0, health.counts.received - health.recorded - health.unrecorded)
 
 
 def _disk(history: History, health: Health) -> HealthItem:

@@ -14,7 +14,7 @@ from gui.model.alarms import AlarmLimits, AlarmSummary, alarm_limits, summarize
 from gui.model.pyramid import DAY
 from gui.model.receiver import ReceivedMessages
 from gui.model.series import RATE, ResultHistory, SignalHistory
-from gui.model.service_state import RECORDED, ServiceState, service_state
+from gui.model.service_state import RECORDED, RecordingProgress, ServiceState, service_state
 from gui.model.timeline import PAUSE, DisplayTimeline
 from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples, SignalBlock, Stream, TransferBlock
@@ -144,6 +144,7 @@ class History:
     alarms : newest alarms of the service; None before the first report.
     summary : counts of these alarms.
     limits : limits of these alarms; the object is replaced only when a limit changes.
+    progress : whether the service's recording proceeds.
     """
 
     def __init__(self, memory: int = 512 << 20, minutes: float = 10.0, recording: Recording | None = None) -> None:
@@ -158,6 +159,7 @@ class History:
         self.summary, self.limits = AlarmSummary(), AlarmLimits()
         self.silence, self.age = 0.0, math.inf
         self.halted = False
+        self.progress = RecordingProgress()
         self.generation = 0
         self.version = 0
         self._events: deque[PlacedEvent] = deque(maxlen=_MAX_EVENTS)
@@ -202,16 +204,21 @@ class History:
         """Bytes that the ring buffers hold."""
         return sum(stored.nbytes for stored in (self.signals, self.results) if stored is not None)
 
-    def update(self, received: ReceivedMessages, *, silence: float = 0.0, age: float = math.inf) -> None:
+    def update(
+        self, received: ReceivedMessages, *, silence: float = 0.0, age: float = math.inf, now: float = 0.0
+    ) -> None:
         """Store received messages.
 
         Parameters
         ----------
         silence : s since the last health message.
         age : s since the last results.
+        now : s since 1970.
         """
         self.silence, self.age = silence, age
-        self.health = received.health or self.health
+        if received.health is not None:
+            self.health = received.health
+            self.progress.update(received.health, now)
         if received.alarms is not None:
             self._update_alarms(received.alarms.alarms)
         for message in received.in_order:

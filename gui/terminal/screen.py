@@ -30,6 +30,7 @@ _STATE_STYLES = {
     "connecting": "yellow",
     "waiting": "yellow",
     "receiving": "bold green",
+    "overloaded": "bold yellow",
     "stale": "bold red",
     "ended": "bold blue",
     "silent": "bold red",
@@ -135,10 +136,7 @@ class Screen:
             ),
         ]
         if health.shed:
-            yield [
-                Text(f"overloaded, {health.lag:.1f} s behind", style="bold yellow"),
-                Text(f"left out: {', '.join(health.shed)}", style="yellow"),
-            ]
+            yield [Text(f"left out: {', '.join(health.shed)}", style="yellow")]
         if not health.recording:
             yield [Text("not recording", style="yellow")]
             return

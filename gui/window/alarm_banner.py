@@ -42,7 +42,7 @@ class AlarmBanner(QWidget):
         self._large = False
         self._inverted = False
         self._stale = ""
-        self._state: ServiceState | None = None  # unless values are current
+        self._state: ServiceState | None = None  # unless it is receiving
         self._has_alarms = False
         self.blinks = True
         self.summary = AlarmSummary()
@@ -66,7 +66,7 @@ class AlarmBanner(QWidget):
         state, summary = history.state, history.summary
         stale = state.words if state.key in ("silent", "connecting") else ""
         inverted = self.blinks and summary.unacknowledged > 0 and not stale and now % (2.0 * BLINK) >= BLINK
-        shown = summary, stale, None if state.current else state, inverted, bool(history.alarms)
+        shown = summary, stale, None if state.key == "receiving" else state, inverted, bool(history.alarms)
         if shown != (self.summary, self._stale, self._state, self._inverted, self._has_alarms):
             self.summary, self._stale, self._state, self._inverted, self._has_alarms = shown
             self.setToolTip(plain_tip(f"{self.text}\n{_HELP}"))

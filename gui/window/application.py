@@ -276,7 +276,7 @@ def _install_handlers(program: Program) -> None:
     """Close the window at Ctrl-C and SIGTERM; report uncaught exceptions in the window, which keeps running."""
 
     def close_window() -> None:
-        program.window.close()
+        program.window.close_now()
         # the last window may have been closed before the event loop started
         QApplication.quit()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -31,6 +32,7 @@ class ServiceConnection(QObject):
     ----------
     history : what was received, a new one after each `open`; or a recording.
     configured : the panels are configured for this history; set by the window.
+    clock : s since 1970.
     """
 
     def __init__(self, view: View, memory: int, minutes: float, parent: QObject | None = None) -> None:
@@ -40,6 +42,7 @@ class ServiceConnection(QObject):
         self.url = self.keys = ""
         self.history = History(memory, minutes)
         self.configured = False
+        self.clock = time.time
         self._receiver: ReceiverThread | None = None
 
     @property
@@ -75,7 +78,7 @@ class ServiceConnection(QObject):
             return False
         received = self._receiver.drain()
         history = self.history
-        history.update(received, silence=self._receiver.silence, age=self._receiver.age)
+        history.update(received, silence=self._receiver.silence, age=self._receiver.age, now=self.clock())
         self.view.extend(history.begin_x, history.end_x)
         return bool(received)
 

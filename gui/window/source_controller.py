@@ -67,6 +67,7 @@ class SourceController(QObject):
         window.start_page.browse.connect(self.opener.ask)
         window.start_page.path_chosen.connect(self.opener.open_path)
         window.dropped.connect(self._open_dropped)
+        window.may_close = self._may_close
         actions.connect(
             {
                 "file.open": self.opener.ask,
@@ -155,6 +156,13 @@ class SourceController(QObject):
     def disconnect_source(self) -> None:
         """Close the source; where that ends the recording of a rig, the user is asked first."""
         self._confirm(self._disconnect)
+
+    def _may_close(self) -> bool:
+        """Return whether the window may close; where that ends the recording of a rig, the user is asked first."""
+        if not self._at_risk():
+            return True
+        self._confirm(self._window.close_now)
+        return False
 
     def _disconnect(self) -> None:
         self._window.connection.close()

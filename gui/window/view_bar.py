@@ -128,7 +128,9 @@ class ViewBar(QToolBar):
         if not self._view.following:
             return f"❚❚ paused, {duration_text(self._view.behind)} behind", Level.WARN
         state = None if self._history is None else self._history.state
-        if state is None or state.current:
+        if state is None:
+            return "○ not connected", Level.NONE
+        if state.key == "receiving":
             return "● live", Level.GOOD
         return f"{state.shape} newest: {state.brief or state.words}", state.level
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from time import monotonic, time
 
 from PySide6.QtCore import QSettings, Qt, QTimer, Signal
@@ -10,6 +11,7 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QProgressBar, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from gui.model.run_detail import DetailLoader
+from gui.model.service_state import ServiceState
 from gui.plots.view import View
 from gui.sources.opening.first_page import FirstPage
 from gui.sources.processes.catalogue import Catalogue
@@ -24,6 +26,7 @@ from gui.window.notification_bar import NotificationBar
 from gui.window.panel_docks import PanelDocks
 from gui.window.service_connection import ServiceConnection
 from gui.window.view_bar import ViewBar
+from gui.wording.level import Level
 
 _IDLE_REFRESH_INTERVAL = 0.5  # s: the age of the data is shown, and grows without messages
 
@@ -74,6 +77,10 @@ class MainWindow(QMainWindow):
     ticked : the timer has fired.
     closing : the window is being closed.
     cancelled : a recording is not to be loaded.
+
+    Attributes
+    ----------
+    may_close : called before the window closes, unless by `close_now`; False where the user is asked first.
     """
 
     dropped = Signal(str)
@@ -115,6 +122,8 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(central)
         self.addToolBar(self.view_bar)
         self.waiting_for = self.title = ""
+        self.may_close: Callable[[], bool] = lambda: True
+        self._state_key = ""
         self._generation: int | None = None
         self._stale = True
         self._last_drawn = -_IDLE_REFRESH_INTERVAL
@@ -177,6 +186,10 @@ class MainWindow(QMainWindow):
             self.dock_area.configure(history)
             self.view_bar.configure(history)
             self._stale = True
+        state = history.state
+        if state.key != self._state_key:
+            # a service that sends nothing changes its state too
+            self._state_key, self._stale = state.key, True
         if fresh or self._stale or now - self._last_drawn >= _IDLE_REFRESH_INTERVAL:
             self._stale, self._last_drawn = False, now
             # first: should a panel fail, the state of the service is shown
@@ -187,13 +200,18 @@ class MainWindow(QMainWindow):
             self.dock_area.refresh(history)
             self.view_bar.refresh()
         self.alarm_banner.show_alarms(history, now)
-        self._update_title(self.alarm_banner.summary.plain_words)
+        self._update_title(self.alarm_banner.summary.plain_words, state)
         self.notification_bar.tick(time())
         self.ticked.emit()
 
-    def _update_title(self, alarms: str) -> None:
-        """Show active alarms and the source in the title of the window."""
-        prefix = f"({alarms}) " if alarms else ""
+    def _update_title(self, alarms: str, state: ServiceState) -> None:
+        """Show active alarms, a bad state and the source in the title of the window."""
+        bad = state.brief or state.words if self.connection.is_open and state.level is Level.BAD else ""
+        if state.key == "silent":
+            # alarms are unknown
+            alarms = ""
+        words = ", ".join(filter(None, (alarms, bad)))
+        prefix = f"({words}) " if words else ""
         title = f"{prefix}{self.title} - Synchroscope" if self.title else f"{prefix}Synchroscope"
         if title != self.windowTitle():
             self.setWindowTitle(title)
@@ -218,8 +236,16 @@ class MainWindow(QMainWindow):
             event.acceptProposedAction()
             self.dropped.emit(paths[0])
 
+    def close_now(self) -> None:
+        """Close without a question."""
+        self.may_close = lambda: True
+        self.close()
+
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
-        """Stop the timer, and close the connection."""
+        """Stop the timer, and close the connection, if the window may close."""
+        if not self.may_close():
+            event.ignore()
+            return
         self._timer.stop()
         self.closing.emit()
         self.connection.close()

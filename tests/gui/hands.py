@@ -166,7 +166,7 @@ class Hands:
     def leave(self) -> None:
         """Close the window as its user does, and end the program as `run_window` does."""
         if self.program is not None:
-            self.window.close()
+            self.window.close_now()
             self.program.finish()
         self.program = self.window = self.view = self.connection = None
 

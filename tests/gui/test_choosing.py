@@ -95,6 +95,37 @@ def test_neither_is_it_by_disconnecting_nor_by_esc(served):
     assert served.program.sessions.current is None
 
 
+@pytest.mark.parametrize("way", ["close button", "Ctrl+Q"])
+def test_closing_the_window_asks_too(served, way):
+    def leave():
+        served.window.activateWindow()
+        served.until(served.window.isActiveWindow)
+        served.window.close() if way == "close button" else served.key(way)
+
+    leave()
+    assert served.window.isVisible()
+    assert question(served).text() == "runs/a.h5 is being recorded from hybrid. End it?"
+    # the window still draws
+    served.ticks(2)
+    answer(served, "Continue")
+    assert served.window.isVisible()
+    assert served.connection.is_open
+    leave()
+    answer(served, "End it")
+    assert not served.window.isVisible()
+    assert not served.connection.is_open
+
+
+def test_a_window_that_records_nothing_closes_without_a_question(fed, hybrid_arrivals):
+    hands = fed()
+    # the service is somebody else's
+    first = hybrid_arrivals[0]
+    hands.played.say(replace(first, health=replace(first.health, recording="runs/a.h5")))
+    hands.until(lambda: hands.history.health is not None)
+    hands.window.close()
+    assert not hands.window.isVisible()
+
+
 def test_a_service_that_hears_no_rig_is_left_without_a_question(opened, fed):
     hands = fed()
     hands.program.sources.open(RIG)
