@@ -153,13 +153,15 @@ class HistoriesPanel(TimePanel):
         return tuple((row, group) for row, _, group in found)
 
     def default_rows(self, history: History) -> Sequence[str]:
-        """Return the first actuators with their forces, or without actuators the first other channels."""
+        """Return the motion of the first actuators, or without actuators the first other channels."""
         if history.signals is None:
             return ()
         first = {pair.actuator for pair in history.signals.pairs[:_MAX_DEFAULT_ROWS]}
         if first:
             return [
-                row.key for row, _ in self._available if row.name in first and not row.key.startswith("auxiliary")
+                row.key
+                for row, _ in self._available
+                if row.name in first and not row.key.startswith(("auxiliary", "force"))
             ]
         return [row.key for row, _ in self._available][:_MAX_DEFAULT_ROWS]
 

@@ -42,14 +42,13 @@ def alarm_lines(
     # trip limits are drawn over warn limits
     by_severity = sorted(found.items(), key=lambda item: (item[0][0] is Severity.TRIP, item[0][1]))
     return tuple(
-        LimitLine(value, _limit_label(severity, owners, len(labels)), *_LIMIT_STYLES[severity])
+        LimitLine(value, severity.value, *_LIMIT_STYLES[severity], _limit_owner(owners, len(labels)))
         for (severity, value), owners in by_severity
     )
 
 
-def _limit_label(severity: Severity, owners: list[str], n_curves: int) -> str:
-    named = [] if len(owners) >= n_curves else [owner for owner in owners if owner]
-    return f"{severity.value} {', '.join(named)}".rstrip()
+def _limit_owner(owners: list[str], n_curves: int) -> str:
+    return "" if len(owners) >= n_curves else ", ".join(filter(None, owners))
 
 
 _LIMIT_STYLES = {Severity.WARN: ("warn", False), Severity.TRIP: ("bad", True)}

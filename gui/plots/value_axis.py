@@ -63,18 +63,52 @@ Bounds = tuple[float, float]
 
 # units that take prefixes; numbers in others (in, kip, mm, °) are written out
 _PLAIN = frozenset({"m", "N", "V", "A", "Pa", "J", "W", "Nm", "N·m", "m/s", "m/s2", "m/s^2", "m/s²"})
-
+_SQUARES = frozenset({"m2", "m^2", "m²"})
 _PREFIXES = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
 
 
 def prefixed_unit(unit: str, limits: Bounds) -> tuple[float, str]:
     """Return the factor and the unit in which numbers within `limits` have few digits: (1000, "mm") for 0.05 m."""
     largest = max(abs(limits[0]), abs(limits[1]))
-    if unit not in _PLAIN or not 0.0 < largest < inf:
+    if not 0.0 < largest < inf:
+        return 1.0, unit
+    if unit in _SQUARES:
+        # areas of displacements in mm are mm²: 0.01 mm² to 10 000 mm²
+        power = min(3, max(-9, 3 * floor((log10(largest) + 2.0) / 6.0)))
+        return 10.0 ** (-2 * power), _PREFIXES[power] + unit
+    if unit not in _PLAIN:
         return 1.0, unit
     # 0.9 m is 900 mm, 1.1 m remains 1.1 m
     power = min(9, max(-9, 3 * floor(log10(largest) / 3.0)))
     return 10.0**-power, _PREFIXES[power] + unit
+
+
+_PLAIN_RANGE = 1e-4, 1e5  # numbers outside are shown with a power of ten
+_LEAST_NUMBER = 1e-3  # below it a unit is replaced by a smaller one
+
+
+def scaled_unit(
+    unit: str, limits: Bounds, *, prefixed: bool, before: tuple[float, str] | None = None
+) -> tuple[float, str]:
+    """Return the factor and the unit in which numbers within `limits` are shown, with a prefix or a power of ten.
+
+    Parameters
+    ----------
+    prefixed : the unit may take a prefix.
+    before : those shown so far; they are not replaced by a smaller unit while their numbers are readable.
+    """
+    largest = max(abs(limits[0]), abs(limits[1]))
+    factor, found = prefixed_unit(unit, limits) if prefixed else (1.0, unit)
+    if factor == 1.0 and not _PLAIN_RANGE[0] <= largest < _PLAIN_RANGE[1] and largest > 0.0:
+        power = 3 * floor(log10(largest) / 3.0)
+        factor, found = 10.0**-power, f"10{_raised(power)} {'' if unit == '1' else unit}".rstrip()
+    if before is not None and (largest == 0.0 or (before[0] < factor and largest * before[0] >= _LEAST_NUMBER)):
+        return before
+    return factor, found
+
+
+def _raised(power: int) -> str:
+    return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def deviation_text(deviation: float, decimals: int) -> str:
@@ -94,7 +128,10 @@ def unit_text(unit: str) -> str:
 
 SHRINK_DELAY = 50
 """Updates for which the values must have been small before the scale shrinks: two seconds of a live picture."""
-_ROOM = 0.03
+_ROOM = 0.05
+"""Margin of new limits, of the range of the values."""
+_LEAST_ROOM = 0.02
+"""Margin of the axis that values do not enter: a curve at a limit would be hidden by the frame."""
 _STEPS = 20
 _SMALL = 0.5
 _SHORTEST, _LONGEST = 1e-30, 1e30
@@ -159,7 +196,7 @@ class ValueRange:
         wanted = round_limits(low, high, self.least_span)
         if not self._known:
             self._set(wanted)
-        elif low < self.low or high > self.high:
+        elif self._needs_room(low, high):
             self._set(wanted if immediate else self._grown(low, high))
         elif wanted[1] - wanted[0] > _SMALL * (self.high - self.low):
             self._reset_shrinking()
@@ -185,10 +222,41 @@ class ValueRange:
         if self.fixed is not None:
             self.low, self.high = self.fixed
 
+    @property
+    def known(self) -> bool:
+        """Whether the limits are those of values."""
+        return self._known or self._manual
+
+    @property
+    def manual(self) -> bool:
+        """Whether the limits were chosen by hand."""
+        return self._manual
+
+    def _inner(self) -> tuple[float, float]:
+        """Return the limits without the margin that values do not enter."""
+        room = _LEAST_ROOM * (self.high - self.low)
+        return self.low + room, self.high - room
+
+    def _needs_room(self, low: float, high: float) -> bool:
+        inner = self._inner()
+        return low < inner[0] or high > inner[1]
+
     def _grown(self, low: float, high: float) -> tuple[float, float]:
-        # only the end that is exceeded: the other end would move further with every update
-        grown = round_limits(min(low, self.low), max(high, self.high))
-        return grown[0] if low < self.low else self.low, grown[1] if high > self.high else self.high
+        """Return limits with a margin at an end that has none; the other would move further with every update."""
+        inner = self._inner()
+        span = max(high, self.high) - min(low, self.low)
+        step = nice_step(span, _STEPS)
+        begin, end = self.low, self.high
+        if low < inner[0]:
+            begin = min(begin, math.floor((low - _ROOM * span) / step) * step)
+        if high > inner[1]:
+            end = max(end, math.ceil((high + _ROOM * span) / step) * step)
+        # zero is a better end than one just beyond it
+        if begin < 0.0 <= self.low and low >= _LEAST_ROOM * span:
+            begin = 0.0
+        if end > 0.0 >= self.high and -high >= _LEAST_ROOM * span:
+            end = 0.0
+        return begin, end
 
     def _set(self, limits: tuple[float, float]) -> None:
         self.low, self.high = limits

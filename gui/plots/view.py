@@ -33,6 +33,8 @@ class View(QObject):
         self.right = 0.0
         self.following = True
         self.cursor: float | None = None
+        self.cursor_scrolls = False
+        """Whether the cursor moves with the view, under a mouse at rest."""
         self.pinned: float | None = None
         self.actuator = ""
         self.recorded = False
@@ -156,20 +158,18 @@ class View(QObject):
         # a right edge at the newest sample keeps following
         self.set_right(right)
 
-    def set_cursor(self, x: float | None) -> None:
-        """Move the cursor to `x`, or remove it."""
+    def set_cursor(self, x: float | None, *, scrolled: bool = False) -> None:
+        """Move the cursor to `x`, or remove it; `scrolled`: the data moved under a mouse at rest."""
         if x != self.cursor:
-            self.cursor = x
+            self.cursor, self.cursor_scrolls = x, scrolled
             self.cursor_changed.emit()
 
     def pin(self, x: float | None) -> None:
-        """Pin the cursor at `x`, or unpin it with None; pinning pauses the view. A play head is only moved."""
+        """Pin the cursor at `x`, or unpin it with None, without pausing. A play head is only moved."""
         if self.recorded:
             self.pinned = self.pinned if x is None else min(max(x, self._begin), self._end)
         else:
             self.pinned = None if self._stays_live else x
-            if x is not None:
-                self.pause()
         self.cursor_changed.emit()
 
     def toggle_pin(self, x: float) -> None:

@@ -86,6 +86,12 @@ def test_the_mouse_scrubs_zooms_and_pins(live):
     assert "delay 10.0 ms" in live.tile_texts["north"]
     live.key("Home")
     assert live.view.pinned is None
+    # a click on a live view pins, and does not pause
+    live.click(viewport, place)
+    assert live.view.pinned is not None
+    assert live.view.following
+    live.key("Home")
+    assert live.view.pinned is None
     assert live.view.following
 
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.plots.time.rows import PlotRow
-from gui.plots.value_axis import MINUS, ValueRange, decimals_of, nice_step, prefixed_unit, ticks, unit_text
+from gui.plots.value_axis import MINUS, decimals_of, nice_step, ticks, unit_text
 from gui.wording.numbers import instant_text, is_dated
 from monitor.messages.blocks import Samples
 
@@ -136,7 +135,6 @@ def _step(span: float, most: int, *, dated: bool) -> float:
 
 
 _TICK_HEIGHT = 26  # px a tick label
-_PLAIN_RANGE = 1e-4, 1e5  # numbers outside are shown with a power of ten
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,19 +146,10 @@ class ShownUnit:
     decimals: int
 
 
-def shown_unit(row: PlotRow, limits: ValueRange, height: float) -> ShownUnit:
-    """Return the unit of a row on an axis of `height` px."""
-    return _shown(row.unit, limits.low, limits.high, height, row.prefixed)
-
-
 @lru_cache(maxsize=256)
-def _shown(unit: str, low: float, high: float, height: float, prefixed: bool) -> ShownUnit:
+def shown_unit(factor: float, unit: str, low: float, high: float, height: float) -> ShownUnit:
+    """Return the unit of a row on an axis of `height` px; see `scaled_unit`."""
     # limits seldom change, and this is called several times a frame
-    largest = max(abs(low), abs(high))
-    factor, unit = prefixed_unit(unit, (low, high)) if prefixed else (1.0, unit)
-    if factor == 1.0 and not _PLAIN_RANGE[0] <= largest < _PLAIN_RANGE[1] and largest > 0.0:
-        power = 3 * math.floor(math.log10(largest) / 3.0)
-        factor, unit = 10.0**-power, f"10{_raised(power)} {'' if unit == '1' else unit}".rstrip()
     _, step = ticks(low * factor, high * factor, most_ticks(height))
     return ShownUnit(factor, unit_text(unit), decimals_of(step))
 
@@ -168,7 +157,3 @@ def _shown(unit: str, low: float, high: float, height: float, prefixed: bool) ->
 def most_ticks(height: float) -> int:
     """Return the maximum number of intervals on an axis of `height` px."""
     return max(3, int(height / _TICK_HEIGHT))
-
-
-def _raised(power: int) -> str:
-    return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))

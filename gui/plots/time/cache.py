@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 
-from PySide6.QtCore import QPointF, QRectF, QSize
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPaintEngine, QPainter, QPixmap
 
 from gui.widgets.painting import painting_on
@@ -40,6 +40,12 @@ class TextMetrics:
                 _widths.clear()
             found = _widths[key] = self._metrics.horizontalAdvance(text)
         return found
+
+    def elided(self, text: str, width: float) -> str:
+        """Return a text, or its beginning with an ellipsis where it is wider than `width` px."""
+        return (
+            text if self.width(text) <= width else self._metrics.elidedText(text, Qt.TextElideMode.ElideRight, width)
+        )
 
 
 _PIXEL_TOLERANCE = 1e-3  # px of the device

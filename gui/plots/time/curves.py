@@ -13,6 +13,7 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPolygonF
 
 from gui.plots.time.axis import TimeScale
 from gui.plots.time.rows import Trace
+from gui.plots.value_axis import ValueRange
 from monitor.messages.blocks import Samples
 
 # px; larger coordinates are clipped, which painters cannot handle
@@ -42,6 +43,19 @@ class ValueScale:
     def value(self, pixel: float) -> float:
         """Return the value at a pixel."""
         return self.high - (pixel - self.top) * (self.high - self.low) / self.height
+
+
+_INSET = 2.0
+
+
+def value_scale(limits: ValueRange, top: float, height: float, ratio: float = 1.0) -> ValueScale:
+    """Return the scale of a row; a curve at a limit is not under the frame.
+
+    Parameters
+    ----------
+    top, height : of the row, in pixels of which the device has `ratio` per logical pixel.
+    """
+    return ValueScale(limits.low, limits.high, top + _INSET * ratio, height - 2.0 * _INSET * ratio)
 
 
 def runs(known: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Draw background, grid, value and time axis, limit lines and event markers."""
+"""Draw background, grid, value and time axis, and event markers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from gui.plots.time.axis import ShownUnit, TimeScale, axis_unit, breaks, most_ticks, time_ticks
 from gui.plots.time.cache import PixmapCache, TextMetrics
 from gui.plots.time.curves import ValueScale, runs
-from gui.plots.time.rows import Frame, PlotRow, RowData, Trace
+from gui.plots.time.rows import Frame, RowData, Trace
 from gui.plots.time.scene import MARGIN, Scene
-from gui.plots.value_axis import ValueRange, decimals_of, ticks, unit_text, value_text
+from gui.plots.value_axis import decimals_of, ticks, value_text
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import event_level, kind_name
 
@@ -99,34 +99,7 @@ def _known_spans(curves: Sequence[Trace]) -> list[tuple[float, float]]:
 
 
 _MAX_DASHED = 20  # more dashed lines are too slow
-_MAX_DECIMALS = 6
 _CENTRE = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter
-
-
-def draw_limits(painter: QPainter, plot: QRectF, row: PlotRow, values: ValueScale, theme: Theme) -> None:
-    """Draw the limit lines of a row; of those outside its scale, the label with an arrow."""
-    metrics = TextMetrics(painter.font())
-    height = metrics.height
-    taken: list[QRectF] = []
-    for limit in row.limits:
-        y, colour = values.pixel(limit.value), colour_of(theme, limit.colour)
-        text = f"{limit.word} {value_text(limit.value, _digits(limit.value))} {unit_text(row.unit)}".rstrip()
-        if plot.top() <= y <= plot.bottom():
-            pen = QPen(QColor(colour), 1)
-            if not limit.solid:
-                pen.setDashPattern([6.0, 4.0])
-            painter.setPen(pen)
-            painter.drawLine(QPointF(plot.left(), round(y)), QPointF(plot.right(), round(y)))
-        else:
-            text += " ↑" if y < plot.top() else " ↓"
-        width = metrics.width(text)
-        top = min(max(y - height if y > plot.center().y() else y + 1.0, plot.top()), plot.bottom() - height)
-        box = QRectF(plot.right() - width - 4.0, top, width + 2.0, height)
-        while any(box.intersects(other) for other in taken):
-            box.moveRight(box.left() - 8.0)
-        if box.left() > plot.left():
-            taken.append(box)
-            _draw_word(painter, box, text, colour, theme)
 
 
 def draw_marks(painter: QPainter, plot: QRectF, time: TimeScale, marks: Sequence[PlacedEvent], theme: Theme) -> None:
@@ -162,22 +135,15 @@ def draw_mark_words(
         taken = x + width + 8.0
 
 
-def _draw_word(painter: QPainter, box: QRectF, text: str, colour: str, theme: Theme) -> None:
-    """Write on a nearly opaque background."""
-    painter.fillRect(box.adjusted(-1.0, 0.0, 1.0, 0.0), translucent(theme.base, 200))
-    painter.setPen(QColor(colour))
-    painter.drawText(box, _CENTRE, text)
-
-
-def _digits(value: float) -> int:
-    return next(n for n in range(_MAX_DECIMALS + 1) if round(value, n) == value or n == _MAX_DECIMALS)
-
-
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _LONGEST_LABEL = "00:00:00.000"
 _LABEL_GAP = 10.0
-_OVERHANG = 2.0  # px by which a number may extend above or below its row
+OVERHANG = 2.0
+"""px by which a label beside a plot may extend above or below its row."""
+DIGIT_HEIGHT = 0.8
+"""Of a line: digits have no descenders."""
+_LABEL_STEPS = (1, 2, 5, 10, 20, 50, 100)
 
 
 class TimeAxis:
@@ -222,34 +188,51 @@ class TimeAxis:
 
 
 def draw_value_axis(
-    painter: QPainter, plot: QRectF, row: str, limits: ValueRange, unit: ShownUnit, theme: Theme, pixmaps: PixmapCache
+    painter: QPainter, plot: QRectF, row: str, values: ValueScale, unit: ShownUnit, theme: Theme, pixmaps: PixmapCache
 ) -> None:
     """Draw the horizontal grid lines of one row, and its tick labels on the left."""
-    marks = _value_marks(limits.low, limits.high, unit.factor, plot.height())
+    height = TextMetrics(painter.font()).height
+    inset = values.top - plot.top()
+    grid, labels = value_marks(values.low, values.high, unit.factor, plot.height(), inset, height)
     painter.setPen(QPen(QColor(theme.grid), 1))
-    lines = (plot.top() + below for below, _ in marks)
+    lines = (plot.top() + below for below in grid)
     painter.drawLines([QLineF(plot.left(), y, plot.right(), y) for y in lines])
 
     def write(painter: QPainter, box: QRectF) -> None:
         painter.setPen(QColor(theme.muted))
-        height = TextMetrics(painter.font()).height
-        for below, text in marks:
-            # the outermost labels are kept within their row
-            top = min(max(box.top() + _OVERHANG + below - height / 2.0, box.top()), box.bottom() - height)
-            painter.drawText(QRectF(box.left(), top, box.width(), height), _RIGHT, text)
+        for top, text in labels:
+            painter.drawText(QRectF(box.left(), box.top() + OVERHANG + top, box.width(), height), _RIGHT, text)
 
     painter.setClipping(False)
-    box = QRectF(0.0, plot.top() - _OVERHANG, plot.left() - 5.0, plot.height() + 2.0 * _OVERHANG)
-    pixmaps.draw(painter, ("numbers", row), (marks, theme.muted), box, QColor(theme.window), write)
+    box = QRectF(0.0, plot.top() - OVERHANG, plot.left() - 5.0, plot.height() + 2.0 * OVERHANG)
+    pixmaps.draw(painter, ("numbers", row), (labels, theme.muted), box, QColor(theme.window), write)
     painter.setClipping(True)
 
 
 @lru_cache(maxsize=256)
-def _value_marks(low: float, high: float, factor: float, height: float) -> tuple[tuple[int, str], ...]:
-    """Return the ticks of an axis: px below its top, and label."""
+def value_marks(
+    low: float, high: float, factor: float, height: float, inset: float, line: float
+) -> tuple[tuple[int, ...], tuple[tuple[float, str], ...]]:
+    """Return the grid lines of an axis, px below its top, and its tick labels: top and text, none overlapping.
+
+    Parameters
+    ----------
+    height, line : of the axis and of a label, px.
+    inset : from the ends of the axis to the limits, px.
+    """
     marks, step = ticks(low * factor, high * factor, most_ticks(height))
     decimals = decimals_of(step)
-    pixels = (high - marks / factor) * (height / (high - low))
-    return tuple(
-        (round(y), value_text(mark, decimals)) for y, mark in zip(pixels.tolist(), marks.tolist(), strict=True)
-    )
+    pixels = inset + (high - marks / factor) * ((height - 2.0 * inset) / (high - low))
+    # the outermost labels are kept within their row
+    tops = np.clip(pixels - line / 2.0, -OVERHANG, height + OVERHANG - line)
+    multiples = np.rint(marks / step)
+    chosen = np.arange(len(marks))
+    for parts in _LABEL_STEPS:
+        # every tick, else every second one, ..., which includes zero
+        chosen = np.flatnonzero(multiples % parts == 0)
+        if (np.diff(tops[chosen]) <= -DIGIT_HEIGHT * line).all():
+            break
+    if len(chosen) < 2 and tops[0] - tops[-1] >= DIGIT_HEIGHT * line:
+        chosen = np.array([0, len(marks) - 1])
+    labels = tuple((float(tops[i]), value_text(float(marks[i]), decimals)) for i in chosen)
+    return tuple(round(y) for y in pixels.tolist()), labels

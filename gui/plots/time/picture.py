@@ -10,17 +10,17 @@ from PySide6.QtGui import QColor, QFontMetrics, QPaintEngine, QPainter, QPen
 
 from gui.plots.time.axis import TimeScale
 from gui.plots.time.cache import PixmapCache
-from gui.plots.time.curves import ColumnsImage, CurvePainter, PixelColumns, ValueScale
+from gui.plots.time.curves import ColumnsImage, CurvePainter, PixelColumns, value_scale
 from gui.plots.time.decoration import (
     TimeAxis,
     colour_of,
     draw_background,
-    draw_limits,
     draw_mark_words,
     draw_marks,
     draw_value_axis,
     translucent,
 )
+from gui.plots.time.limits import draw_limit_labels, draw_limit_lines, limits_tip
 from gui.plots.time.readouts import Readout, draw_row_header, row_header
 from gui.plots.time.rows import CurveStyle, Trace
 from gui.plots.time.scene import MARGIN, Scene
@@ -75,12 +75,12 @@ class ScenePainter:
         painter, scene, theme = self._painter, self._scene, self._theme
         row, data, plot, time = scene.rows[i], scene.frame.rows[i], self._plot(i), scene.scale
         limits = scene.ranges[row.key]
-        values = ValueScale(limits.low, limits.high, plot.top(), plot.height())
+        values = value_scale(limits, plot.top(), plot.height())
         painter.save()
         painter.setClipRect(plot)
         draw_background(painter, plot, time, scene.frame, data, theme)
         self._axis.draw_grid(plot)
-        draw_value_axis(painter, plot, row.key, limits, scene.unit(i), theme, self._pixmaps)
+        draw_value_axis(painter, plot, row.key, values, scene.unit(i), theme, self._pixmaps)
         if data is not None:
             curves = CurvePainter(painter, time, values, smooth=scene.smooth)
             for colour, trace in zip(row.bands, data.bands, strict=True):
@@ -94,18 +94,21 @@ class ScenePainter:
                 if (curve, trace) not in dense:
                     curves.curve(trace, self._colour(curve), dashed=curve.dashed)
         draw_marks(painter, plot, time, scene.frame.marks, theme)
-        draw_limits(painter, plot, row, values, theme)
+        draw_limit_lines(painter, plot, row, values, theme)
         painter.restore()
+        margin = QRectF(plot.right() + 1.0, plot.top(), scene.places.margin, plot.height())
+        draw_limit_labels(painter, margin, row, values, scene.unit(i), theme, self._pixmaps)
         painter.setPen(QColor(theme.grid))
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawRect(plot.adjusted(-0.5, -0.5, 0.5, 0.5).toRect())
+        # around the plot, not over its first row of pixels
+        painter.drawRect(QRectF(plot.left() - 1.0, plot.top() - 1.0, plot.width() + 1.0, plot.height() + 1.0))
 
     def _dense(self, plot: QRectF, limits: ValueRange, curves: Sequence[tuple[CurveStyle, Trace]]) -> None:
         """Draw curves with several samples a pixel as one image, in pixels of the device."""
         ratio = self._painter.device().devicePixelRatioF()
         width, height = round(plot.width() * ratio), round(plot.height() * ratio)
         time = TimeScale(self._scene.frame.left, self._scene.frame.right, 0.0, width)
-        values = ValueScale(limits.low, limits.high, 0.0, height)
+        values = value_scale(limits, 0.0, height, ratio)
         made = ColumnsImage(width, height, ratio)
         for curve, trace in curves:
             if len(trace.low):
@@ -175,6 +178,12 @@ def _draw_cursor(painter: QPainter, scene: Scene, x: float, pen: QPen, more: str
 
 POINTER_TOLERANCE = 5.0
 """px by which a pointer may miss."""
+
+
+def limit_tip(scene: Scene, row: int, at: QPoint) -> str:
+    """Return the limits of a row where the point is in its right margin; else empty."""
+    right = scene.places.plot_left + scene.places.plot_width
+    return limits_tip(scene.rows[row], scene.unit(row)) if at.x() > right else ""
 
 
 def row_header_tip(scene: Scene, row: int, legend: Sequence[str]) -> str:

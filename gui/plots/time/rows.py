@@ -38,12 +38,19 @@ class CurveStyle:
 
 @dataclass(frozen=True, slots=True)
 class LimitLine:
-    """A horizontal line at `value` with a word: ``warn`` or ``trip``; dashed unless it is `solid`."""
+    """A horizontal line at `value`; dashed unless it is `solid`.
+
+    Parameters
+    ----------
+    word : ``warn``, ``trip`` or ``display limit``.
+    owner : the curves it holds for; empty for the main one or all.
+    """
 
     value: float
     word: str
     colour: str = "warn"
     solid: bool = False
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from gui.plots.time.axis import ShownUnit, TimeScale, segment_at, shown_unit
 from gui.plots.time.rows import Frame, PlotRow, RowData
-from gui.plots.value_axis import ValueRange
+from gui.plots.value_axis import ValueRange, scaled_unit
 from gui.widgets.theme import Theme
 from gui.wording.numbers import instant_text
 
@@ -42,6 +42,7 @@ class StackLayout:
     Parameters
     ----------
     plot_left, plot_width : of the curves of all rows.
+    margin : width of the labels of limits, right of the curves.
     axis_height : of the time axis below.
     height : of all rows.
     rows : from the top down.
@@ -49,6 +50,7 @@ class StackLayout:
 
     plot_left: int
     plot_width: int
+    margin: int
     axis_height: int
     height: int
     rows: tuple[RowPlace, ...]
@@ -66,11 +68,14 @@ class StackLayout:
 def layout(rows: Sequence[PlotRow], width: int, height: int, line: int, digit: int) -> StackLayout:
     """Divide `height` px among rows by their weight, none lower than the minimum.
 
+    The value axis is left of the curves, the labels of limits are right of them.
+
     Parameters
     ----------
     line, digit : height of a line of text and width of a digit, px.
     """
     gutter = 8 * digit + MARGIN
+    margin = 9 * digit + MARGIN
     axis = line + 8
     heading = line + 3
     weights = sum(row.weight for row in rows) or 1.0
@@ -80,7 +85,7 @@ def layout(rows: Sequence[PlotRow], width: int, height: int, line: int, digit: i
         plot = max(_MIN_PLOT, int(free * row.weight / weights))
         places.append(RowPlace(top, top + heading, plot))
         top += heading + plot + _GAP
-    return StackLayout(gutter, max(1, width - gutter - MARGIN), axis, top, tuple(places))
+    return StackLayout(gutter, max(1, width - gutter - margin), margin, axis, top, tuple(places))
 
 
 _SCROLL_STEP = 20
@@ -178,6 +183,7 @@ class RowArea(QAbstractScrollArea):
 
 
 _SPAN_TOLERANCE = 1e-9
+_FIXED_ROOM = 0.05
 
 
 class AxisRanges:
@@ -185,6 +191,7 @@ class AxisRanges:
 
     def __init__(self) -> None:
         self._ranges: dict[str, ValueRange] = {}
+        self._units: dict[str, tuple[float, str]] = {}
         self._span = 0.0
 
     def __getitem__(self, key: str) -> ValueRange:
@@ -193,11 +200,17 @@ class AxisRanges:
     def set_rows(self, rows: Sequence[PlotRow]) -> None:
         """Keep limits for these rows only."""
         before = self._ranges
-        self._ranges = {row.key: before.get(row.key) or ValueRange(row.fixed, row.least_span) for row in rows}
+        self._ranges = {row.key: before.get(row.key) or _value_range(row) for row in rows}
+        self._units = {key: unit for key, unit in self._units.items() if key in self._ranges}
 
     def clear(self) -> None:
         """Drop all ranges."""
         self._ranges.clear()
+        self._units.clear()
+
+    def unit(self, row: PlotRow) -> tuple[float, str]:
+        """Return the factor and the unit in which the values of a row are shown."""
+        return self._units.get(row.key) or self._scaled_unit(row)
 
     def update(self, rows: Sequence[PlotRow], frame: Frame) -> None:
         """Adapt the limits to the values of a frame."""
@@ -207,12 +220,34 @@ class AxisRanges:
         for row, data in zip(rows, frame.rows, strict=True):
             if data is not None:
                 self._ranges[row.key].update(*data.extent, immediate=immediate)
+                self._update_unit(row)
 
-    def enable_auto_range(self, key: str, data: RowData | None) -> None:
+    def enable_auto_range(self, row: PlotRow, data: RowData | None) -> None:
         """Let the limits of a row follow its values again, starting with `data`."""
-        self._ranges[key].enable_auto_range()
+        self._ranges[row.key].enable_auto_range()
+        self._units.pop(row.key, None)
         if data is not None:
-            self._ranges[key].update(*data.extent)
+            self._ranges[row.key].update(*data.extent)
+            self._update_unit(row)
+
+    def _update_unit(self, row: PlotRow) -> None:
+        if self._ranges[row.key].known:
+            self._units[row.key] = self._scaled_unit(row)
+
+    def _scaled_unit(self, row: PlotRow) -> tuple[float, str]:
+        limits = self._ranges[row.key]
+        return scaled_unit(
+            row.unit, (limits.low, limits.high), prefixed=row.prefixed, before=self._units.get(row.key)
+        )
+
+
+def _value_range(row: PlotRow) -> ValueRange:
+    """Return the range of a row; with a margin around fixed limits, so that the frame hides no curve at them."""
+    fixed = row.fixed
+    if fixed is not None:
+        room = _FIXED_ROOM * (fixed[1] - fixed[0])
+        fixed = fixed[0] - room, fixed[1] + room
+    return ValueRange(fixed, row.least_span)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -263,7 +298,8 @@ class Scene:
     def unit(self, row: int) -> ShownUnit:
         """Return the unit in which the values of a row are shown."""
         shown = self.rows[row]
-        return shown_unit(shown, self.ranges[shown.key], self.places.rows[row].plot_height)
+        limits = self.ranges[shown.key]
+        return shown_unit(*self.ranges.unit(shown), limits.low, limits.high, self.places.rows[row].plot_height)
 
     def instant(self, x: float) -> str:
         """Return the rig's time at `x` with the resolution of a pixel; a dash in a break."""

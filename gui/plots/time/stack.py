@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from gui.plots.time.axis import TimeScale
 from gui.plots.time.cache import BackgroundCache, PixmapCache
-from gui.plots.time.curves import ValueScale
+from gui.plots.time.curves import value_scale
 from gui.plots.time.picture import (
     POINTER_TOLERANCE,
     ScenePainter,
@@ -18,6 +18,7 @@ from gui.plots.time.picture import (
     draw_focus,
     draw_row_headers,
     event_tip,
+    limit_tip,
     row_header_tip,
 )
 from gui.plots.time.readouts import Readout, ReadoutThrottle, legend_entries, readouts
@@ -65,6 +66,7 @@ class TimeStack(RowArea):
         self._pressed: QPointF | None = None
         self._dragged_from: float | None = None
         self._pinned_before: float | None = None
+        self._hover: float | None = None
         view.cursor_changed.connect(self._move_cursor)
         view.range_changed.connect(self._update_smooth)
 
@@ -115,6 +117,9 @@ class TimeStack(RowArea):
         self._readouts.update(frame, more=more)
         self._ranges.update(self._rows, frame)
         self._redraw()
+        if self._hover is not None and self._view.following:
+            # under the mouse, while the data scroll
+            self._view.set_cursor(self.scale().x(self._hover), scrolled=True)
 
     def flush_readouts(self) -> None:
         """Show the newest values in the headers: no other frame has come."""
@@ -139,7 +144,7 @@ class TimeStack(RowArea):
 
     def enable_auto_range(self, row: int) -> None:
         """Let the scale of a row follow its values."""
-        self._ranges.enable_auto_range(self._rows[row].key, self._frame.rows[row])
+        self._ranges.enable_auto_range(self._rows[row], self._frame.rows[row])
         self._redraw()
 
     def scale(self) -> TimeScale:
@@ -153,14 +158,15 @@ class TimeStack(RowArea):
     def value_at(self, row: int, y: float) -> float:
         """Return the value of a row at a pixel of the viewport."""
         place, limits = self.places.rows[row], self._ranges[self._rows[row].key]
-        return ValueScale(limits.low, limits.high, place.plot_top, place.plot_height).value(y + self.scrolled)
+        return value_scale(limits, place.plot_top, place.plot_height).value(y + self.scrolled)
 
     def tip(self, at: QPoint) -> str:
         """Return the tool tip at a point: the events there, or the full text of a row header."""
         row = self.row_at(at.y())
         if row is not None and at.y() + self.scrolled < self.places.rows[row].plot_top:
             return row_header_tip(self.scene, row, self.legend(row))
-        return event_tip(self.scene, at)
+        limits = "" if row is None else limit_tip(self.scene, row, at)
+        return limits or event_tip(self.scene, at)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802, ARG002 - Qt's name and arguments
         """Draw the background from its cache, and over it the headers and cursors."""
@@ -174,7 +180,8 @@ class TimeStack(RowArea):
             self._background.draw(
                 painter, scene.area.size(), ratio, lambda inner: ScenePainter(inner, scene, self._pixmaps).draw()
             )
-            live = self._view.following and self._view.cursor is None and self._view.pinned is None
+            view = self._view
+            live = view.following and (view.cursor is None or view.cursor_scrolls)
             draw_row_headers(
                 painter, scene, self._readouts.choose(self._current_readouts(), live=live), self._pixmaps
             )
@@ -205,6 +212,7 @@ class TimeStack(RowArea):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
         """Start a click or a drag."""
+        self._pinned_before = self._view.pinned
         if event.button() is Qt.MouseButton.LeftButton and self._over_plots(event.position()):
             self._pressed, self._dragged_from = event.position(), None
         else:
@@ -214,14 +222,15 @@ class TimeStack(RowArea):
         """Move the cursor, or pan while dragging."""
         at, scale, view = event.position(), self.scale(), self._view
         if self._pressed is None:
-            view.set_cursor(scale.x(at.x()) if self._over_plots(at) else None)
+            self._hover = at.x() if self._over_plots(at) else None
+            view.set_cursor(None if self._hover is None else scale.x(self._hover))
             return
         moved = at.x() - self._pressed.x()
         if self._dragged_from is None:
             if abs(moved) < POINTER_TOLERANCE:
                 return
             self._dragged_from = view.right
-            view.set_cursor(None)
+            self._hide_cursor()
             self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
         view.set_right(self._dragged_from - moved * view.span / scale.width)
 
@@ -233,7 +242,6 @@ class TimeStack(RowArea):
         self._pressed = None
         self.viewport().unsetCursor()
         if self._dragged_from is None:
-            self._pinned_before = self._view.pinned
             self._view.toggle_pin(self.scale().x(event.position().x()))
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
@@ -255,7 +263,7 @@ class TimeStack(RowArea):
             QToolTip.showText(event.globalPos(), plain_tip(text), self) if text else QToolTip.hideText()
             return True
         if event.type() is QEvent.Type.Leave:
-            self._view.set_cursor(None)
+            self._hide_cursor()
         return super().viewportEvent(event)
 
     def _key(self, event: QKeyEvent) -> bool:
@@ -266,6 +274,7 @@ class TimeStack(RowArea):
             view.toggle_pin(at)
         elif modifiers == Qt.KeyboardModifier.ControlModifier and key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
             step = _KEY_STEP * view.span * (1.0 if key == Qt.Key.Key_Right else -1.0)
+            self._hover = None
             view.set_cursor(min(max(at + step, view.left), view.right))
         elif modifiers == Qt.KeyboardModifier.ShiftModifier and key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             for i, row in enumerate(self._rows):
@@ -294,6 +303,10 @@ class TimeStack(RowArea):
     def _redraw(self) -> None:
         self._background.invalidate()
         super()._redraw()
+
+    def _hide_cursor(self) -> None:
+        self._hover = None
+        self._view.set_cursor(None)
 
     def _move_cursor(self) -> None:
         """Redraw the cursors."""

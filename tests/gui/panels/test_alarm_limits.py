@@ -38,7 +38,7 @@ def shown(qtbot, panel_of, history):
 
 def limits_of(panel, key):
     (row,) = (row for row in panel.stack.rows if row.key == key)
-    return {(limit.word, round(limit.value, 9), limit.solid) for limit in row.limits}
+    return {(f"{limit.word} {limit.owner}".rstrip(), round(limit.value, 9), limit.solid) for limit in row.limits}
 
 
 def tell(panel, history, *alarms):
@@ -96,7 +96,7 @@ def test_a_line_says_whose_it_is_unless_it_is_everybodys():
     labels = {("north", "fdb_delay"): "north", ("south", "fdb_delay"): "south"}
     both = tuple(AlarmLimit("fdb_delay", name, Severity.WARN, None, 0.02) for name in ("north", "south"))
     assert alarm_lines(both, labels, 1e3) == (LimitLine(20.0, "warn", "warn", False),)
-    assert alarm_lines(both[:1], labels, 1e3) == (LimitLine(20.0, "warn north", "warn", False),)
+    assert alarm_lines(both[:1], labels, 1e3) == (LimitLine(20.0, "warn", "warn", False, "north"),)
     assert alarm_lines(both, {("roof", "fdb_delay"): "roof"}) == ()
 
 

@@ -62,8 +62,10 @@ def kept(*blocks, events=()):
     return history
 
 
-def test_command_and_measured_lie_over_each_other_with_the_force_below(qtbot, watched):
+def test_command_and_measured_lie_over_each_other_with_the_force_below_when_asked_for(qtbot, watched):
     panel, _ = shown(qtbot, watched)
+    assert panel.shown == ("motion:north", "motion:south", "motion:roof")
+    panel.show_rows([key for name in ("north", "south", "roof") for key in (f"motion:{name}", f"force:{name}")])
     names = [(row.name, row.quantity, [curve.label for curve in row.curves]) for row in panel.stack.rows]
     assert names == [
         (actuator, *what)
@@ -124,7 +126,6 @@ def test_values_of_different_units_do_not_share_a_scale(qtbot):
     assert [(row.key, row.unit) for row in panel.stack.rows] == [
         ("command:a0", "V"),
         ("measured:a0", "m"),
-        ("force:a0", "kN"),
     ]
 
 
@@ -169,11 +170,14 @@ def test_without_actuators_the_other_channels_are_shown(qtbot):
 def test_the_menu_ticks_what_is_shown_and_shows_what_is_ticked(qtbot, watched):
     panel, _ = shown(qtbot, watched)
     actions = {action.text(): action for action in panel.menu.menu().actions() if action.isCheckable()}
-    assert actions["north force"].isChecked()
+    assert actions["north displacement"].isChecked()
+    assert not actions["north force"].isChecked()
     assert not actions["true ratio"].isChecked()
+    actions["north displacement"].trigger()
     actions["north force"].trigger()
     actions["true ratio"].trigger()
-    assert "force:north" not in panel.shown
+    assert "motion:north" not in panel.shown
+    assert "force:north" in panel.shown
     assert any(key.startswith("auxiliary:true_ratio") for key in panel.shown)
 
 
@@ -246,7 +250,7 @@ def test_what_memory_has_forgotten_comes_from_the_run_file(qtbot, long_ago):
     assert trace.exact
     np.testing.assert_array_equal(trace.low, samples[200:600, 0])
     epoch, start, stop, _, columns = panel.detail.spans[0]
-    assert (epoch, start, stop, columns) == (1, pytest.approx(200.0), pytest.approx(600.0), (0, 1, 2))
+    assert (epoch, start, stop, columns) == (1, pytest.approx(200.0), pytest.approx(600.0), (0, 1))
 
 
 def test_detail_that_comes_later_is_drawn_although_nothing_else_is_new(qtbot, long_ago):

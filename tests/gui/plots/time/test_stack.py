@@ -135,6 +135,55 @@ def test_a_double_click_lets_the_scale_follow_again_and_pins_nothing(stack, view
     assert view.pinned is None
 
 
+@pytest.mark.parametrize("pinned", [None, 6.0])
+def test_a_double_click_leaves_the_view_as_it_was(stack, view, pinned):
+    view.pin(pinned)
+    before = view.following, view.left, view.right, view.pinned
+    at = place(stack, 3.0)
+    wheel(stack, at, 3, Qt.KeyboardModifier.ControlModifier)
+    QTest.mouseClick(stack.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    QTest.mouseDClick(stack.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert (view.following, view.left, view.right, view.pinned) == before
+    # also over the value axis, long after a click
+    QTest.mouseClick(stack.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    before = view.pinned
+    QTest.mouseClick(stack.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(10, at.y()))
+    QTest.mouseDClick(stack.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(10, at.y()))
+    assert view.pinned == before
+
+
+def test_a_click_pins_and_only_a_drag_or_a_key_pauses(stack, view):
+    QTest.mouseClick(stack.viewport(), Qt.MouseButton.LeftButton, pos=place(stack, 3.0))
+    assert view.pinned == pytest.approx(3.0, abs=0.02)
+    assert view.following
+    view.extend(-20.0, SPAN + 1.0)
+    draw(stack, 1.0)
+    # the pinned instant scrolls with the data
+    assert view.right == SPAN + 1.0
+    assert view.pinned == pytest.approx(3.0, abs=0.02)
+
+
+def test_while_data_scroll_the_cursor_stays_under_the_mouse(stack, view):
+    at = place(stack, 7.0)
+    move(stack, at)
+    for newest in (1.0, 2.5):
+        view.extend(-20.0, SPAN + newest)
+        draw(stack, newest)
+        assert stack.scale().pixel(view.cursor) == pytest.approx(at.x())
+    assert view.cursor == pytest.approx(9.5, abs=0.02)
+    # a paused view does not scroll
+    view.pause()
+    x = view.cursor
+    draw(stack, 2.5)
+    assert view.cursor == x
+    # nor does the cursor that keys have moved
+    view.follow()
+    QTest.keyClick(stack, Qt.Key.Key_Left, Qt.KeyboardModifier.ControlModifier)
+    x = view.cursor
+    draw(stack, 3.0)
+    assert view.cursor == x
+
+
 def test_dragging_scrubs_and_comes_back_to_live(stack, view):
     begin, end = place(stack, 3.0), place(stack, 5.0)
     QTest.mousePress(stack.viewport(), Qt.MouseButton.LeftButton, pos=begin)
