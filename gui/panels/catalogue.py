@@ -8,6 +8,7 @@ from gui.panels.histories import HistoriesPanel
 from gui.panels.hysteresis import HysteresisPanel
 from gui.panels.indicators import IndicatorsPanel
 from gui.panels.reliability import ReliabilityPanel
+from gui.panels.spectrum import SpectrumPanel
 from gui.panels.subspace import SubspacePanel
 from gui.panels.tiles import TilesPanel
 from gui.panels.transfer import TransferPanel
@@ -23,4 +24,5 @@ PANELS: tuple[type[Panel], ...] = (
     HysteresisPanel,
     EventsPanel,
     WallPanel,
+    SpectrumPanel,
 )

@@ -126,6 +126,9 @@ def retrying_interrupts() -> Iterator[None]:
             raise KeyboardInterrupt from None
         raise
     finally:
+        if timers:
+            # a timer that fires now must not end a program that is ending
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.unraisablehook = before
         for timer in timers:
             timer.cancel()

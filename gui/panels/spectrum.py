@@ -1,0 +1,189 @@
+"""Spectrum panel: amplitude spectral density of a channel over the visible range, and its spectrogram."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import ClassVar
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QRectF
+from PySide6.QtWidgets import QComboBox
+
+from gui.model.history import History
+from gui.model.series import SignalHistory
+from gui.model.spectrum import Spectrogram, occupied_band, segment_length, spectrogram
+from gui.panels.xy_panel import XYPanel, incomplete_note
+from gui.plots.view import View
+from gui.plots.xy.axes import FrequencyAxis, pen
+from gui.plots.xy.plot import XYPlot, extent
+from gui.widgets.theme import Theme
+from gui.wording.numbers import DASH
+
+_OF_ACTUATOR = "selected actuator"
+_SEGMENTS = (1.0, 2.0, 4.0, 8.0, 16.0)  # s
+_INTERVAL = 0.5  # s of data between two spectra while live
+_MAX_SAMPLES = 1 << 19
+_DECADES = 4.0  # of the spectrogram's colours, below its maximum
+_LEAST = 1e-300  # so that zero has a logarithm
+_MIN_BAND = 5.0  # Hz of the spectrogram
+
+
+class SpectrumPanel(XYPanel):
+    """Spectra of a channel, or of command and measured signal of `view.actuator`, over the visible range."""
+
+    key: ClassVar[str] = "spectrum"
+    title: ClassVar[str] = "Spectrum"
+
+    def __init__(self, view: View, theme: Theme) -> None:
+        self.channels, self.segments = QComboBox(), QComboBox()
+        self.channels.setAccessibleName("channel of the spectrum")
+        self.channels.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.channels.addItem(_OF_ACTUATOR)
+        self.segments.setAccessibleName("length of a segment")
+        self.segments.setToolTip("Length of the averaged segments: longer ones resolve frequencies better")
+        for seconds in _SEGMENTS:
+            self.segments.addItem(f"{seconds:g} s", seconds)
+        self.segments.setCurrentIndex(_SEGMENTS.index(4.0))
+        super().__init__(view, theme, self.channels, self.segments)
+        self.plot = XYPlot(theme, axes={"bottom": FrequencyAxis()})
+        self.plot.getAxis("bottom").setLogMode(True)
+        self.plot.getAxis("left").setLogMode(True)
+        self.over_time = XYPlot(theme)
+        self.pane.addItem(self.plot, row=0, col=0)
+        self.pane.addItem(self.over_time, row=1, col=0)
+        self.curves = tuple(pg.PlotCurveItem(skipFiniteCheck=False) for _ in range(2))
+        for curve in self.curves:
+            self.plot.view_box.addItem(curve, ignoreBounds=True)
+        self.legend = pg.LegendItem(offset=(-10, 6))
+        self.legend.setParentItem(self.plot.view_box)
+        self.image = pg.ImageItem(colorMap=pg.colormap.get("viridis"))
+        self.image.setZValue(-5.0)
+        self.over_time.view_box.addItem(self.image, ignoreBounds=True)
+        self._found: dict[str, Spectrogram] = {}
+        self._labels: tuple[str, ...] = ()
+        self._unit = ""
+        self._drawn: tuple[object, ...] | None = None
+        self._drawn_to = math.nan
+        for box in (self.channels, self.segments):
+            box.activated.connect(lambda: self.view.range_changed.emit())
+        self.apply_theme(theme)
+
+    def apply_colours(self) -> None:
+        """Set the colours of the curves."""
+        for curve, colour in zip(self.curves, (self.theme.command, self.theme.measured), strict=True):
+            curve.setPen(pen(self.theme.muted if self.stale else colour, 1.5))
+        self.legend.setLabelTextColor(self.theme.text)
+
+    def configure(self, history: History) -> None:
+        """List the channels; the chosen one remains, if it exists."""
+        chosen = self.channels.currentText()
+        names = [] if history.signals is None else [channel.name for channel in history.signals.channels]
+        self.channels.clear()
+        self.channels.addItems([_OF_ACTUATOR, *names])
+        self.channels.setCurrentIndex(max(0, self.channels.findText(chosen)))
+        for plot in self.plots:
+            plot.reset_scales()
+        self._drawn = None
+        self.refresh(history)
+
+    def refresh(self, history: History) -> None:
+        """Draw the spectra of the visible range, at intervals while it changes."""
+        signals, view = history.signals, self.view
+        columns = self._columns(signals)
+        self.set_heading(history, self.channels.currentText() if self.channels.currentIndex() else view.actuator)
+        if signals is None or not columns:
+            self._draw_message("the service publishes no signals" if signals is None else "no actuator is selected")
+            return
+        state = (tuple(columns), self.segments.currentData(), view.span, view.following, history.generation)
+        right = min(view.right, signals.end_x)
+        if state == self._drawn and abs(right - self._drawn_to) < (_INTERVAL if view.following else 1e-9):
+            return
+        self._drawn, self._drawn_to = state, right
+        self._compute(signals, columns, right)
+        self.caption = incomplete_note(history, view.left)
+        self._read_out()
+
+    def under_mouse(self, plot: XYPlot, x: float, y: float) -> str:
+        """Return the densities at the frequency under the mouse."""
+        if not self._found:
+            return ""
+        frequency = 10.0**x if plot is self.plot else y
+        first = next(iter(self._found.values()))
+        at = int(np.argmin(np.abs(first.frequencies - frequency)))
+        parts = [f"{name} {found.mean[at]:.3g} {self._unit}" for name, found in self._found.items()]
+        return f"{first.frequencies[at]:.4g} Hz: " + ", ".join(parts)
+
+    def _columns(self, signals: SignalHistory | None) -> dict[str, int]:
+        """Return the columns that are shown, by name."""
+        if signals is None:
+            return {}
+        names = [channel.name for channel in signals.channels]
+        if self.channels.currentIndex() > 0 and self.channels.currentText() in names:
+            return {self.channels.currentText(): names.index(self.channels.currentText())}
+        pair = next((pair for pair in signals.pairs if pair.actuator == self.view.actuator), None)
+        return {} if pair is None else {"command": pair.command, "measured": pair.measured}
+
+    def _compute(self, signals: SignalHistory, columns: dict[str, int], right: float) -> None:
+        x, samples = signals.samples(self.view.left, right, _MAX_SAMPLES)
+        n_segment = segment_length(len(x), signals.sample_rate, self.segments.currentData())
+        if len(x) < 2 * n_segment:
+            n_segment //= 2
+        if n_segment < 16:
+            self._draw_message("the visible range has too few samples")
+            return
+        self._found = {
+            name: spectrogram(samples[:, column], signals.sample_rate, n_segment) for name, column in columns.items()
+        }
+        unit = signals.channels[next(iter(columns.values()))].unit
+        self._unit = f"{unit}/√Hz" if unit else "1/√Hz"
+        if all(math.isnan(found.mean[0]) for found in self._found.values()):
+            self._draw_message(f"no {n_segment / signals.sample_rate:.3g} s without a gap: choose shorter segments")
+            return
+        self.plot.set_annotation("", self.theme.text)
+        self._draw_spectra()
+        last, found = list(self._found.items())[-1]
+        self._draw_image(last, found, float(x[0]), n_segment / signals.sample_rate)
+
+    def _draw_spectra(self) -> None:
+        # the first frequency is zero, which has no logarithm
+        frequency = np.log10(next(iter(self._found.values())).frequencies[1:])
+        densities = [np.log10(np.maximum(found.mean[1:], _LEAST)) for found in self._found.values()]
+        for curve, density in zip(self.curves, densities, strict=False):
+            curve.setData(frequency, density)
+        for curve in self.curves[len(densities) :]:
+            curve.setData(np.empty(0), np.empty(0))
+        self._label_curves(tuple(self._found))
+        everything = np.concatenate(densities)
+        top = float(np.nanmax(everything))
+        self.plot.name_axes(("frequency [Hz]", ""), (f"density [{self._unit}]", ""))
+        # rounding errors far below the maximum do not set the scale
+        self.plot.fit(extent(frequency), extent(everything[everything > top - 2.0 * _DECADES]), immediate=True)
+
+    def _label_curves(self, names: tuple[str, ...]) -> None:
+        if names != self._labels:
+            self._labels = names
+            self.legend.clear()
+            for curve, name in zip(self.curves, names, strict=False):
+                self.legend.addItem(curve, escape(name))
+
+    def _draw_image(self, name: str, found: Spectrogram, begin: float, seconds: float) -> None:
+        level = np.log10(np.maximum(found.density, _LEAST))
+        top = float(np.nanmax(level))
+        self.image.setImage(level, levels=(top - _DECADES, top))
+        step = float(found.times[1] - found.times[0]) if len(found.times) > 1 else seconds
+        width = float(found.frequencies[1])
+        left = begin + float(found.times[0]) - 0.5 * step
+        self.image.setRect(QRectF(left, -0.5 * width, step * len(found.times), width * len(found.frequencies)))
+        band = min(float(found.frequencies[-1]), max(_MIN_BAND, 1.5 * occupied_band(found.frequencies, found.mean)))
+        self.over_time.name_axes((f"time, {name}", "s"), ("frequency", "Hz"))
+        self.over_time.fit((left, left + step * len(found.times)), (0.0, band), immediate=True)
+
+    def _draw_message(self, why: str) -> None:
+        self._found, self._drawn = {}, None
+        for curve in self.curves:
+            curve.setData(np.empty(0), np.empty(0))
+        self.image.clear()
+        self._label_curves(())
+        self.plot.set_annotation(why or DASH, self.theme.muted)
