@@ -115,6 +115,10 @@ def main(words: list[str] | None = None) -> int:
     except (ValueError, OSError) as problem:
         print(f"{name}: {printable(str(problem))}", file=sys.stderr)
         return 2
+    finally:
+        # CPython ends by SIGINT once an interrupt has passed an executed string, such as that of a dataclass, unless
+        # another one is executed
+        exec("")  # noqa: S102
     return code
 
 

@@ -45,7 +45,7 @@ def test_every_panel_has_a_command_and_every_command_a_menu(begin):
         assert listed.count(action) == 1
 
 
-@pytest.mark.parametrize("n", range(len(PANELS)))
+@pytest.mark.parametrize("n", range(min(9, len(PANELS))))
 def test_a_panel_is_hidden_and_shown_by_its_key(fed, n):
     hands = fed()
     key = PANELS[n].key

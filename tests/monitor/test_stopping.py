@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -116,3 +117,20 @@ sys.exit(3)
 
 def test_one_that_comes_as_the_program_ends_does_not_change_its_exit_code():
     assert subprocess.run([sys.executable, "-c", LATE]).returncode == 3
+
+
+INTERRUPTED = """
+import sys
+from types import SimpleNamespace
+import monitor.__main__ as program
+# as in the code that a dataclass generates
+program.import_module = lambda _: SimpleNamespace(run=lambda _: exec("raise KeyboardInterrupt"))
+sys.exit(program.main(["watch"]))
+"""
+
+
+def test_an_interrupt_in_an_executed_string_ends_with_an_exit_code(tmp_path):
+    (tmp_path / "interrupted.py").write_text(INTERRUPTED)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run([sys.executable, "-m", "interrupted"], env=os.environ | {"PYTHONPATH": path})
+    assert done.returncode == 130

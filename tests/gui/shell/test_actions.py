@@ -196,7 +196,7 @@ def test_a_panel_of_the_catalogue_has_an_action_and_a_place():
         (f"Alt+{n}",) if n < 10 else () for n in range(1, len(entries) + 1)
     ]
     assert set(panels_of(BUILT_IN["Everything"])) == {panel.key for panel in PANELS}
-    assert panels_of(everything((*PANELS, Peak)))[-3:] == ("events", "wall", "peak")
+    assert panels_of(everything((*PANELS, Peak)))[-4:] == ("events", "wall", "spectrum", "peak")
 
 
 def test_menus_hold_every_command_once(window, actions):
