@@ -121,10 +121,13 @@ def test_one_that_comes_as_the_program_ends_does_not_change_its_exit_code():
 
 INTERRUPTED = """
 import sys
-from types import SimpleNamespace
 import monitor.__main__ as program
-# as in the code that a dataclass generates
-program.import_module = lambda _: SimpleNamespace(run=lambda _: exec("raise KeyboardInterrupt"))
+import gui.commands.watch as watch
+
+def run(arguments):
+    exec("raise KeyboardInterrupt")  # as in the code that a dataclass generates
+
+watch.run = run
 sys.exit(program.main(["watch"]))
 """
 
