@@ -6,14 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 
 import numpy as np
 from PySide6.QtWidgets import QToolButton
 
 from gui.model.alarms import AlarmLimits, DisplayLimits, display_limits_apply
 from gui.model.history import History
+from gui.model.ranking import RankedResult, severities, worst
 from gui.model.series import ResultHistory
-from gui.panels.over_time import TimePanel, alarm_lines
+from gui.panels.over_time import ResultKey, TimePanel, alarm_lines
 from gui.plots.time.rows import (
     CurveStyle,
     Interval,
@@ -22,13 +24,14 @@ from gui.plots.time.rows import (
     Reader,
     RowData,
     Trace,
+    extremes,
     intervals,
     spread,
     trace,
 )
 from gui.plots.view import View
 from gui.widgets.theme import Theme
-from gui.wording.quantity_names import QUANTITIES, Quantity
+from gui.wording.quantity_names import QUANTITIES, Quantity, QuantityCurve
 from monitor.messages.headline import HEADLINE
 
 _NOTHING = (
@@ -38,18 +41,32 @@ _NOTHING = (
 _BANDS = "bands ± 1 sd"
 
 
+_MOST_NAMED = 4
+"""Actuators that have a curve of their own in a row of all actuators; one more is not put into a band of its own."""
+_MAX_SOLID = 8  # curves; further ones repeat the colours and are dashed
+_RANKING_INTERVAL = 1.0  # s of data
+
+
 @dataclass(frozen=True, slots=True)
 class _CurveSource:
-    """Source of a curve: a result, its display factor, and the result of its standard deviation or empty."""
+    """Source of a curve: a result, its display factor, and the result of its standard deviation or empty.
 
-    actuator: str
+    Of several actuators the curve is the band from the lowest to the highest value.
+    """
+
+    actuators: tuple[str, ...]
     name: str
     factor: float
     deviation: str = ""
 
+    @property
+    def keys(self) -> list[ResultKey]:
+        """Its results."""
+        return [(actuator, self.name) for actuator in self.actuators]
+
 
 class IndicatorsPanel(TimePanel):
-    """One row a quantity, of one actuator or of all actuators overlaid."""
+    """One row a quantity, of one actuator or of all: the worst by name, the others as a band."""
 
     key = "indicators"
     title = "Tracking indicators"
@@ -59,11 +76,17 @@ class IndicatorsPanel(TimePanel):
         self.limits: DisplayLimits = {}
         self._alarm_limits: AlarmLimits = ()
         self._sources: dict[str, tuple[_CurveSource, ...]] = {}
+        self._named: dict[str, tuple[str, ...]] = {}
+        self._colours: dict[str, int] = {}
+        self._ranked: tuple[object, ...] | None = None
         self.together = QToolButton(self)
         self.together.setText("All actuators")
         self.together.setCheckable(True)
         self.together.setAutoRaise(True)
-        self.together.setToolTip("Overlay all actuators with one indicator, or show one actuator with all indicators")
+        self.together.setToolTip(
+            "Overlay all actuators with one indicator (the worst by name, the others as a band),\n"
+            "or show one actuator with all indicators"
+        )
         self.controls.insertWidget(1, self.together)
         self.together.toggled.connect(self._changed)
         view.actuator_changed.connect(self._changed)
@@ -74,10 +97,32 @@ class IndicatorsPanel(TimePanel):
         self._changed()
 
     def refresh(self, history: History) -> None:
-        """Draw; update the limit lines where the alarm limits have changed."""
-        if history.limits is not self._alarm_limits and self._history is history:
+        """Draw; update the rows where the alarm limits or the worst actuators have changed."""
+        if self._history is history and (self._rank(history) or history.limits is not self._alarm_limits):
             self._update_rows()
         super().refresh(history)
+
+    def _rank(self, history: History) -> bool:
+        """Rank the actuators again where that may change; return whether it has."""
+        results, view = history.results, self.view
+        if results is None or not self.together.isChecked() or len(results.actuators) <= _MOST_NAMED + 1:
+            return False
+        when = (view.right // _RANKING_INTERVAL,) if view.following else (view.left, view.right)
+        state = (*when, history.summary, history.generation, self.shown)
+        if state == self._ranked:
+            return False
+        self._ranked = state
+        severity = severities(history.alarms or ())
+        named = {
+            quantity.key: worst(
+                results, ranked, view.left, view.right, _MOST_NAMED, severity, self._named.get(quantity.key, ())
+            )
+            for quantity in QUANTITIES
+            if quantity.key in self.shown and (ranked := _ranked(quantity, results)) is not None
+        }
+        changed = named != self._named
+        self._named = named
+        return changed
 
     def available_rows(self, history: History) -> tuple[tuple[PlotRow, str], ...]:
         """Return a row for each quantity with a result."""
@@ -89,6 +134,9 @@ class IndicatorsPanel(TimePanel):
             return ()
         chosen = self.view.actuator if self.view.actuator in results.actuators else results.actuators[0]
         several = self.together.isChecked()
+        if several:
+            self._rank(history)
+            self._choose_colours(results)
         self.together.setEnabled(len(results.actuators) > 1)
         self.heading.setText("all actuators" if several else f"actuator {chosen}")
         made = (self._row(quantity, results, "" if several else chosen) for quantity in QUANTITIES)
@@ -104,11 +152,12 @@ class IndicatorsPanel(TimePanel):
         if results is None:
             return (None,) * len(rows)
         names = [
-            (source.actuator, name)
+            (actuator, name)
             for i in seen
             for source in self._sources[rows[i].key]
             for name in (source.name, source.deviation)
             if name
+            for actuator in source.actuators
         ]
         envelope = results.envelope(left, right, self.stack.columns, names)
         place = {name: i for i, name in enumerate(names)}
@@ -117,7 +166,10 @@ class IndicatorsPanel(TimePanel):
         late = max(0.0, 1.0 / results.rate - results.stream.every / results.stream.sample_rate)
 
         def one(source: _CurveSource, name: str) -> Trace:
-            return trace(envelope, place[source.actuator, name], source.factor, late)
+            columns = [place[actuator, name] for actuator in source.actuators]
+            if len(columns) > 1:
+                return extremes(envelope, columns, source.factor, late)
+            return trace(envelope, columns[0], source.factor, late)
 
         def data(row: PlotRow) -> RowData:
             sources = self._sources[row.key]
@@ -144,12 +196,13 @@ class IndicatorsPanel(TimePanel):
         curves: list[CurveStyle] = []
         sources: list[_CurveSource] = []
         bands: list[str | int] = []
-        for owner in actuators:
+        named = actuators if actuator else self._named_first(quantity, results, measures)
+        for owner in named:
             for measure in measures:
                 column = results.column(owner, measure.name)
                 if column is None:
                     continue
-                colour = measure.colour if actuator else len(curves)
+                colour = measure.colour if actuator else self._colours[owner]
                 faint = bool(actuator) and measure.secondary and not computed[0].secondary
                 deviation = f"{measure.name}_sd"
                 if results.column(owner, deviation) is None:
@@ -157,10 +210,18 @@ class IndicatorsPanel(TimePanel):
                 else:
                     bands.append(colour)
                 unit = quantity.unit or results.columns[column].unit
-                curves.append(CurveStyle(measure.label if actuator else owner, colour, faint))
-                sources.append(_CurveSource(owner, measure.name, quantity.factor, deviation))
+                label = measure.label if actuator else owner
+                dashed = not actuator and isinstance(colour, int) and colour >= _MAX_SOLID
+                curves.append(CurveStyle(label, colour, faint, dashed, named=not actuator))
+                sources.append(_CurveSource((owner,), measure.name, quantity.factor, deviation))
         if not curves:
             return None
+        others = tuple(
+            owner for owner in actuators if owner not in named and results.column(owner, measures[0].name) is not None
+        )
+        if others:
+            curves.append(CurveStyle(f"{len(others)} others", "muted", faint=True, filled=True, named=True))
+            sources.append(_CurveSource(others, measures[0].name, quantity.factor))
         self._sources[quantity.key] = tuple(sources)
         by = f"by {measures[0].label}" if not actuator and len(quantity.curves) > 1 else ""
         legend = ", ".join(filter(None, (quantity.note, by, _BANDS if bands else "")))
@@ -170,22 +231,53 @@ class IndicatorsPanel(TimePanel):
             least_span=quantity.least_span, prefixed=not quantity.unit and unit != "1", legend=legend,
         )  # fmt: skip
 
+    def _named_first(
+        self, quantity: Quantity, results: ResultHistory, measures: Sequence[QuantityCurve]
+    ) -> tuple[str, ...]:
+        """Return the actuators that have a curve of their own in a row of all."""
+        if len(results.actuators) <= _MOST_NAMED + 1 or not measures:
+            return results.actuators
+        return self._named.get(quantity.key) or results.actuators[:_MOST_NAMED]
+
+    def _choose_colours(self, results: ResultHistory) -> None:
+        """Give each named actuator the same colour in all rows; those named before keep theirs."""
+        if len(results.actuators) <= _MOST_NAMED + 1:
+            self._colours = {actuator: i for i, actuator in enumerate(results.actuators)}
+            return
+        named = dict.fromkeys(actuator for owners in self._named.values() for actuator in owners)
+        kept = {actuator: colour for actuator, colour in self._colours.items() if actuator in named}
+        free = (colour for colour in count() if colour not in kept.values())
+        first = dict.fromkeys(results.actuators[:_MOST_NAMED], 0)
+        self._colours = first | kept | {actuator: next(free) for actuator in named if actuator not in kept}
+
     def _lines(self, quantity: Quantity, unit: str) -> tuple[LimitLine, ...]:
         """Return the alarm limits of the service; where it has none for any actuator, those of the window."""
         sources = self._sources[quantity.key]
         # the headline has an unlabelled line
         names = {m.name: "" if m.name.startswith(f"{HEADLINE}_") else m.label for m in quantity.curves}
-        of_all = len({source.actuator for source in sources}) > 1
-        labels = {(s.actuator, s.name): s.actuator if of_all else names[s.name] for s in sources}
+        own = [source.keys[0] for source in sources if len(source.keys) == 1]
+        of_all = len({actuator for actuator, _ in own}) > 1
+        labels = {(actuator, name): actuator if of_all else names[name] for actuator, name in own}
         if display_limits_apply(self._alarm_limits):
             return _lines(self.limits, quantity.key, unit)
-        return alarm_lines(self._alarm_limits, labels, quantity.factor)
+        in_band = {key for source in sources if len(source.keys) > 1 for key in source.keys}
+        return alarm_lines(self._alarm_limits, labels, quantity.factor, in_band)
 
     def _changed(self) -> None:
         """Rebuild the rows for another actuator, all actuators, or other limits."""
         self.stack.reset_scales()
+        self._named, self._colours, self._ranked = {}, {}, None
         self._update_rows()
         self._redraw()
+
+
+def _ranked(quantity: Quantity, results: ResultHistory) -> RankedResult | None:
+    """Return the result by which the actuators of a row are ranked; None where no actuator has one."""
+    for measure in quantity.curves:
+        owners = tuple(a for a in results.actuators if results.column(a, measure.name) is not None)
+        if owners:
+            return RankedResult(measure.name, owners, 1.0 if quantity.key == "ratio" else 0.0)
+    return None
 
 
 def _lines(limits: DisplayLimits, quantity: str, unit: str) -> tuple[LimitLine, ...]:
@@ -207,7 +299,13 @@ def _read(results: ResultHistory | None, rows: Sequence[tuple[_CurveSource, ...]
     if results is None:
         return []
     sources = [source for row in rows for source in row]
-    low, high = results.between(min(x, results.end_x), [(source.actuator, source.name) for source in sources])
+    keys = [source.keys for source in sources]
+    low, high = results.between(min(x, results.end_x), [key for each in keys for key in each])
+    begins = np.cumsum([0, *(len(each) for each in keys)])[:-1]
     factors = np.array([source.factor for source in sources])
-    found = iter(intervals(factors * low, factors * high))
+    found = iter(
+        intervals(factors * np.fmin.reduceat(low, begins), factors * np.fmax.reduceat(high, begins))
+        if sources
+        else ()
+    )
     return [[next(found) for _ in row] for row in rows]

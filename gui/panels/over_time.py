@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
@@ -23,7 +23,10 @@ ResultKey = tuple[str, str]
 
 
 def alarm_lines(
-    limits: Iterable[AlarmLimit], labels: Mapping[ResultKey, str], factor: float = 1.0
+    limits: Iterable[AlarmLimit],
+    labels: Mapping[ResultKey, str],
+    factor: float = 1.0,
+    in_band: Collection[ResultKey] = (),
 ) -> tuple[LimitLine, ...]:
     """Return the limit lines of a row.
 
@@ -33,22 +36,27 @@ def alarm_lines(
     labels : of the row's curves by their result; empty for the main one. A line is labelled with its curves unless it
         holds for all of them.
     factor : from results to displayed values.
+    in_band : results of the row that have no curve of their own: lines for them alone are omitted.
     """
-    found: dict[tuple[Severity, float], list[str]] = {}
+    found: dict[tuple[Severity, float], list[ResultKey]] = {}
     for limit in limits:
-        label = labels.get((limit.actuator, limit.value))
-        for side in () if label is None else limit.sides:
-            found.setdefault((limit.severity, side * factor), []).append(str(label))
+        key = limit.actuator, limit.value
+        for side in limit.sides if key in labels or key in in_band else ():
+            found.setdefault((limit.severity, side * factor), []).append(key)
+    n_curves = len(labels) + len(in_band)
     # trip limits are drawn over warn limits
     by_severity = sorted(found.items(), key=lambda item: (item[0][0] is Severity.TRIP, item[0][1]))
     return tuple(
-        LimitLine(value, severity.value, *_LIMIT_STYLES[severity], _limit_owner(owners, len(labels)))
-        for (severity, value), owners in by_severity
+        LimitLine(
+            value, severity.value, *_LIMIT_STYLES[severity], "" if len(keys) >= n_curves else _owners(keys, labels)
+        )
+        for (severity, value), keys in by_severity
+        if len(keys) >= n_curves or any(key in labels for key in keys)
     )
 
 
-def _limit_owner(owners: list[str], n_curves: int) -> str:
-    return "" if len(owners) >= n_curves else ", ".join(filter(None, owners))
+def _owners(keys: Iterable[ResultKey], labels: Mapping[ResultKey, str]) -> str:
+    return ", ".join(filter(None, (labels.get(key) for key in keys)))
 
 
 _LIMIT_STYLES = {Severity.WARN: ("warn", False), Severity.TRIP: ("bad", True)}
@@ -72,6 +80,7 @@ class TimePanel(Panel):
         self._history: History | None = None
         self._drawn: tuple[object, ...] | None = None
         self._available: tuple[tuple[PlotRow, str], ...] = ()
+        self._choices: tuple[RowChoice, ...] | None = None
         self._shown: tuple[str, ...] | None = None
         self.stack = TimeStack(view, theme, self)
         self.stack.message = nothing
@@ -163,7 +172,13 @@ class TimePanel(Panel):
             return
         self._available = self.available_rows(history)
         self._set_rows()
-        self.menu.set_choices(self.choices(), self.shown)
+        choices = self.choices()
+        if choices != self._choices:
+            self._choices = choices
+            self.menu.set_choices(choices, self.shown)
+        else:
+            # an open menu remains open
+            self.menu.set_checked(self.shown)
 
     def _set_rows(self) -> None:
         if self._history is None:

@@ -73,8 +73,8 @@ def prefixed_unit(unit: str, limits: Bounds) -> tuple[float, str]:
     if not 0.0 < largest < inf:
         return 1.0, unit
     if unit in _SQUARES:
-        # areas of displacements in mm are mm²: 0.01 mm² to 10 000 mm²
-        power = min(3, max(-9, 3 * floor((log10(largest) + 2.0) / 6.0)))
+        # areas of displacements in mm are in mm²: from 0.1 mm² to 100 000 mm²
+        power = min(3, max(-9, 3 * floor((log10(largest) + 1.0) / 6.0)))
         return 10.0 ** (-2 * power), _PREFIXES[power] + unit
     if unit not in _PLAIN:
         return 1.0, unit

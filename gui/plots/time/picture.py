@@ -87,6 +87,10 @@ class ScenePainter:
                 curves.band(trace, translucent(colour_of(theme, colour), _BAND_ALPHA))
             # faint curves first, below the others
             pairs = sorted(zip(row.curves, data.curves, strict=True), key=lambda pair: not pair[0].faint)
+            for curve, trace in pairs:
+                if curve.filled:
+                    curves.band(trace, translucent(colour_of(theme, curve.colour), _BAND_ALPHA))
+            pairs = [pair for pair in pairs if not pair[0].filled]
             dense = [pair for pair in pairs if self._raster and not pair[1].exact and not pair[0].dashed]
             if dense:
                 self._dense(plot, limits, dense)

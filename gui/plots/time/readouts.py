@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from gui.plots.time.axis import ShownUnit, segment_at
 from gui.plots.time.cache import TextMetrics
-from gui.plots.time.decoration import colour_of
+from gui.plots.time.decoration import colour_of, translucent
 from gui.plots.time.rows import CurveStyle, Frame, Interval, PlotRow
 from gui.plots.value_axis import MINUS, ValueRange, value_text
 from gui.widgets.theme import Theme
@@ -53,6 +53,7 @@ def _read(frame: Frame, n_rows: int, x: float) -> list[Sequence[Interval]]:
 
 
 DELTA = "Δ "
+RANGE = " … "
 _EXTRA_DECIMALS = 2  # of a value, beyond those of the axis
 _MAX_DECIMALS = 6
 _UNKNOWN = Interval(math.nan, math.nan)
@@ -119,7 +120,7 @@ def _known_text(value: Interval, unit: ShownUnit) -> str:
     """Return ``3.42 mm``; ``−2.10 … 3.42 mm`` for a range; a dash where the value is unknown."""
     texts = [value_text(bound * unit.factor, _decimals(unit)) for bound in value]
     # bounds that round to the same text are one value
-    shown = " … ".join(dict.fromkeys(texts))
+    shown = RANGE.join(dict.fromkeys(texts))
     return f"{shown} {unit.unit}".rstrip() if math.isfinite(value.low) else shown
 
 
@@ -130,6 +131,7 @@ def _decimals(unit: ShownUnit) -> int:
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _SAMPLE = 12.0
+_FILLED_ALPHA = 90
 _GAP = 12.0
 
 
@@ -142,10 +144,13 @@ def draw_row_header(painter: QPainter, box: QRectF, header: RowHeader, theme: Th
     free = box.right() - name_end - _GAP
     if header.stale:
         free -= metrics.width(header.stale) + _GAP
+    shown: list[tuple[LegendEntry, float]] = []
     for shortened in _shortened(found):
         number = _number_width(metrics, header.widest, shortened)
-        shown = _fitting(metrics, shortened, number, free)
-        if shown:
+        fitting = _fitting(metrics, shortened, number, free)
+        if not shown or len(fitting) == len(found):
+            shown = fitting
+        if len(shown) == len(found) or (shown and not found[0].curve.named):
             break
     right = box.right()
     if len(shown) < len(found):
@@ -165,6 +170,9 @@ def draw_row_header(painter: QPainter, box: QRectF, header: RowHeader, theme: Th
 def _shortened(found: Sequence[LegendEntry]) -> Iterator[Sequence[LegendEntry]]:
     """Yield shorter and shorter legends; the tool tip has the full one."""
     yield found
+    if found and found[0].curve.named:
+        yield [replace(entry, value="", difference="") for entry in found]
+        return
     # colours identify the curves
     wordless = [replace(entry, curve=replace(entry.curve, label="")) for entry in found]
     yield wordless
@@ -215,12 +223,16 @@ def _draw_entry(
         pen.setDashPattern([2.0, 1.5])
     painter.setPen(pen)
     y = box.center().y()
-    painter.drawLine(QPointF(box.left(), y), QPointF(box.left() + _SAMPLE, y))
+    if entry.curve.filled:
+        painter.fillRect(QRectF(box.left(), y - 4.0, _SAMPLE, 8.0), translucent(colour.name(), _FILLED_ALPHA))
+    else:
+        painter.drawLine(QPointF(box.left(), y), QPointF(box.left() + _SAMPLE, y))
     left = box.left() + _SAMPLE + 4.0
     painter.setPen(QColor(theme.muted))
     painter.drawText(QRectF(left, box.top(), box.width(), box.height()), _LEFT, entry.curve.label)
     left += metrics.width(entry.curve.label) + 4.0
     painter.setPen(values)
+    number = _value_width(metrics, entry, number)
     painter.drawText(QRectF(left, box.top(), number, box.height()), _RIGHT, entry.value)
     if entry.difference:
         painter.setPen(QColor(theme.accent))
@@ -229,13 +241,26 @@ def _draw_entry(
 
 
 def _entry_width(metrics: TextMetrics, entry: LegendEntry, number: float) -> float:
+    number = _value_width(metrics, entry, number)
     width = _SAMPLE + 8.0 + metrics.width(entry.curve.label) + number
     return width + (number + metrics.width(DELTA) + 4.0 if entry.difference else 0.0)
 
 
+def _value_width(metrics: TextMetrics, entry: LegendEntry, number: float) -> float:
+    """Return the width of a value: none where it is omitted, that of two numbers where it is a range by nature."""
+    if not entry.value:
+        return 0.0
+    return 2.0 * number + metrics.width(RANGE) if entry.curve.filled else number
+
+
 def _number_width(metrics: TextMetrics, widest: str, found: Sequence[LegendEntry]) -> float:
     """Return the column width of values: of the widest, so that changing digits move nothing."""
-    texts = [text for entry in found for text in (entry.value, entry.difference.removeprefix(DELTA))]
+    texts = [
+        text
+        for entry in found
+        if not entry.curve.filled
+        for text in (entry.value, entry.difference.removeprefix(DELTA))
+    ]
     return max(metrics.width(text) for text in (widest, *texts))
 
 

@@ -28,12 +28,16 @@ class CurveStyle:
     colour : name of a colour in `Theme`, or index into its series.
     faint : drawn translucent, below the others.
     dashed : drawn with dashes, where colours repeat.
+    filled : the band between the lowest and the highest of several curves.
+    named : its label is shown rather than its value where there is room for one of them.
     """
 
     label: str
     colour: str | int
     faint: bool = False
     dashed: bool = False
+    filled: bool = False
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,13 @@ def trace(envelope: Envelope, column: int, factor: float = 1.0, late: float = 0.
     low = factor * envelope.low[:, column]
     high = low if envelope.exact else factor * envelope.high[:, column]
     return Trace(envelope.edges, envelope.centers + late, low, high, envelope.exact)
+
+
+def extremes(envelope: Envelope, columns: Sequence[int], factor: float = 1.0, late: float = 0.0) -> Trace:
+    """Return the band from the lowest to the highest of several columns of an envelope; see `trace`."""
+    low = factor * np.fmin.reduce(envelope.low[:, columns], axis=1)
+    high = factor * np.fmax.reduce(envelope.high[:, columns], axis=1)
+    return Trace(envelope.edges, envelope.centers + late, low, high, exact=False)
 
 
 def band(low: Trace, high: Trace) -> Trace:
