@@ -48,6 +48,8 @@ def test_where_there_is_no_display_a_line_says_what_to_do(start, environment, sa
         (("--serve", "tcp://127.0.0.1"), "'tcp://127.0.0.1' is not an endpoint"),
         (("--serve", "tcp://127.0.0.1:5", "--alarm", "fdb_delay"), "--alarm fdb_delay: write for example"),
         (("--alarm", "fdb_delay=1"), "--alarm requires --serve"),
+        (("--stream",), "--stream requires a FILE"),
+        (("README.md", "--record", "x.h5"), "--record requires --stream"),
         (("--connect", "tcp://127.0.0.1:99999"), "ports end at 65535"),
         (("--theme", "green"), "argument --theme: invalid choice: 'green'"),
     ],

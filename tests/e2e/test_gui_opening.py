@@ -7,6 +7,7 @@ import signal
 import pytest
 
 from monitor.recording import RunReader
+from tests.e2e.desktop import until
 
 QUICK = ("--measures", "nrmse", "--window", 0.5)
 
@@ -26,20 +27,22 @@ def run_file(start, record, free_url, tmp_path):
 def test_a_run_file_is_played_and_halted_by_keys(desktop, run_file):
     window = desktop.open("gui", run_file, "--theme", "dark")
     desktop.titled("run.h5 - Synchroscope")
-    desktop.lives()
-    desktop.press("p")
+    # it is computed, and all of it is there
+    until(lambda: not desktop.processes("assess"), "the end of the computation")
     desktop.stands()
     desktop.moves("p")
     desktop.lives()
+    desktop.press("p")
+    desktop.stands()
     desktop.press("ctrl+q")
     window.wait()
     assert (window.out, window.err) == ("", "")
     assert desktop.deserted()
 
 
-def test_a_text_file_is_played_with_the_columns_that_are_named(desktop, record):
+def test_a_text_file_is_streamed_with_the_columns_that_are_named(desktop, record):
     names = [f"--{role}={name}_{role}" for name in ("north", "south") for role in ("command", "measured")]
-    window = desktop.open("gui", record(20_000), *names, "--layout", "Everything")
+    window = desktop.open("gui", record(20_000), "--stream", *names, "--layout", "Everything")
     desktop.titled("record.csv - Synchroscope")
     desktop.lives()
     player = desktop.process("replay")
