@@ -25,6 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--serve", metavar="URL", help="start a service for the rig that publishes there")
     parser.add_argument("--simulation", metavar="NAME", help="replay this simulation; the menu lists all")
     parser.add_argument("--stream", action="store_true", help="send FILE through a service, as a rig would")
+    parser.add_argument(
+        "--compare", type=Path, action="append", default=[], metavar="FILE", help="draw this recording over FILE"
+    )
     parser.add_argument("--config", type=Path, metavar="TOML", help="settings of the service that the window starts")
     parser.add_argument("--record", metavar="PATH", help="file or folder of that service's recording")
     add_alarm_option(parser)
@@ -46,7 +49,7 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
     given = [word for name, word in _SOURCES.items() if getattr(arguments, name)]
     if len(given) > 1:
         raise ValueError(f"{', '.join(given)}: give only one of them")
-    for path in (arguments.file, arguments.config):
+    for path in (arguments.file, arguments.config, *arguments.compare):
         if path is not None and not path.is_file():
             raise ValueError(f"{path}: is a folder, give a file" if path.is_dir() else f"{path}: no such file")
     for url in (arguments.connect, arguments.serve):
@@ -58,6 +61,8 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
         raise ValueError("--alarm requires --serve; a running service has its alarms in its settings")
     if arguments.stream and not arguments.file:
         raise ValueError("--stream requires a FILE")
+    if arguments.compare and (arguments.stream or not arguments.file):
+        raise ValueError("--compare requires a FILE, and not --stream")
     if arguments.record and arguments.file and not arguments.stream:
         raise ValueError("--record requires --stream: a file that is shown as a whole is not recorded again")
     with_alarms(Settings(), arguments.alarm)  # raises for a malformed limit
@@ -76,6 +81,7 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
         theme=arguments.theme,
         operator=arguments.operator,
         stream=arguments.stream,
+        compare=tuple(map(str, arguments.compare)),
     )
     return open_window(options, offers())
 

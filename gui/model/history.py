@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples, SignalBlock, Stream, TransferBlock
 from monitor.messages.health import Health
 from monitor.messages.recordings import RunHeader
+
+if TYPE_CHECKING:
+    from gui.model.comparison import ComparedRun
 
 _MAX_TIME_ERROR = 0.1  # s by which the time of a contiguous block may differ from the expected one
 
@@ -145,6 +148,7 @@ class History:
     summary : counts of these alarms.
     limits : limits of these alarms; the object is replaced only when a limit changes.
     progress : whether the service's recording proceeds.
+    compared : recordings that are drawn over this one.
     """
 
     def __init__(self, memory: int = 512 << 20, minutes: float = 10.0, recording: Recording | None = None) -> None:
@@ -162,6 +166,7 @@ class History:
         self.progress = RecordingProgress()
         self.generation = 0
         self.version = 0
+        self.compared: tuple[ComparedRun, ...] = ()
         self._events: deque[PlacedEvent] = deque(maxlen=_MAX_EVENTS)
         self._transfer: TransferBlock | None = None
         self._epoch: int | None = None
@@ -235,6 +240,13 @@ class History:
         self._result_run.end()
         self._transfer = received.transfer or self._transfer
         self.version += bool(received)
+
+    def compare(self, runs: tuple[ComparedRun, ...]) -> None:
+        """Draw these recordings over this one."""
+        others = [run.history for run in runs] != [run.history for run in self.compared]
+        self.compared = runs
+        self.generation += others
+        self.version += 1
 
     def _update_alarms(self, alarms: tuple[Alarm, ...]) -> None:
         self.alarms, self.summary = alarms, summarize(alarms)

@@ -137,6 +137,11 @@ class ResultHistory:
         return self.stream.columns
 
     @property
+    def instants(self) -> Pyramid:
+        """The stored rows; their last column is x."""
+        return self._instants
+
+    @property
     def begin_x(self) -> float:
         """x of the oldest stored row, s; NaN before the first row."""
         return self._instants.begin_x

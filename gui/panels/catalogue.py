@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gui.panels.base import Panel
+from gui.panels.comparison import ComparisonPanel
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.panels.hysteresis import HysteresisPanel
@@ -25,4 +26,5 @@ PANELS: tuple[type[Panel], ...] = (
     EventsPanel,
     WallPanel,
     SpectrumPanel,
+    ComparisonPanel,
 )

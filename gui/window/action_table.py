@@ -87,6 +87,13 @@ _read_only = partial(ActionSpec, modifies=False)
 
 _FILE = (
     ActionSpec("file.open", "&Open…", "File", ("Ctrl+O",), "Open a recorded run or a text file."),
+    ActionSpec(
+        "file.compare",
+        "Com&pare with a recording…",
+        "File",
+        ("Ctrl+Shift+O",),
+        "Draw another recording over the one that is shown, with their difference.",
+    ),
     ActionSpec("file.columns", "C&hoose columns…", "File", (), "Choose again which column of this file is what."),
     ActionSpec(
         "file.export_png",

@@ -30,6 +30,7 @@ from gui.window.action_table import ACTIONS, simulation_actions
 from gui.window.actions import Actions
 from gui.window.bindings import bind_panels, bind_play_head, bind_replay, bind_view, seek
 from gui.window.command_palette import CommandPalette
+from gui.window.comparison import ComparisonController
 from gui.window.export import ExportController
 from gui.window.help import ShortcutDialog, show_about, show_documentation
 from gui.window.launch import LaunchOptions
@@ -68,6 +69,9 @@ class Program(QObject):
         self.sessions = self.sources.sessions
         self.exports = ExportController(self.window, self.actions, self.notify)
         self.layouts = LayoutController(self.window, self.actions, store, self.notify)
+        self.comparison = ComparisonController(
+            self.window, self.actions, self.sources, self.layouts, offers, store, self.notify
+        )
         self.operator = OperatorMode(
             self.window,
             self.actions,
@@ -91,6 +95,7 @@ class Program(QObject):
         self.window.show_data(False)
         self.window.start(self.preferences.settings.frame_rate)
         self.sources.begin(self._options)
+        self.comparison.open_paths(self._options.compare)
         if self._options.operator:
             self.actions["window.operator"].trigger()
 
@@ -101,6 +106,7 @@ class Program(QObject):
     def finish(self) -> None:
         """Close everything; waits some seconds for processes at most."""
         self.sources.finish()
+        self.comparison.close()
         self.exports.close()
         self._notes.close()
         self._alarms.close()
@@ -182,6 +188,7 @@ class Program(QObject):
         for key in ("note.add", "alarm.list", "alarm.acknowledge_all"):
             actions.enable(key, session is not None and not recorded)
         actions.enable("view.live", not recorded)
+        actions.enable("file.compare", recorded)
         self.exports.set_enabled(session is not None)
 
     def _show_model(self, source: SourceSpec) -> None:

@@ -26,6 +26,7 @@ class LaunchOptions:
     record : file or folder of its recordings.
     layout, theme : instead of those of the last session.
     operator : operator mode: full screen, read-only.
+    compare : paths of recordings that are drawn over the file.
     stream : send the file through a service, as a rig would, instead of showing it as a whole.
     """
 
@@ -40,6 +41,7 @@ class LaunchOptions:
     theme: Literal["system", "light", "dark"] | None = None
     operator: bool = False
     stream: bool = False
+    compare: tuple[str, ...] = ()
     keys: str = ""
     alarms: tuple[str, ...] = ()
 

@@ -164,6 +164,7 @@ BUILT_IN: Mapping[str, LayoutPart] = {
     "Replay": row((_CURVES, 3), (column(("subspace", 2), (Tabs(("events", "transfer", "hysteresis")), 2)), 2)),
     "Everything": everything(PANELS),
     "Wall": "wall",
+    "Comparison": row(("comparison", 3), (column(("tiles", 2), ("events", 2)), 1)),
 }
 """The built-in layouts."""
 

@@ -121,9 +121,7 @@ class SourceController(QObject):
         if isinstance(source, OpenRecording) and options.stream:
             source = PlayFile(source.path, source.words, source.description)
         if isinstance(source, OpenRecording):
-            source = replace(
-                source, config=self._indicator_settings(source, options), memory=self._window.connection.memory
-            )
+            source = self.with_settings(source, options)
         if isinstance(source, ServeRig | PlayFile | PlaySimulation):
             config = Path(options.config) if options.config else self._service_file
             record = source.record or options.record
@@ -135,12 +133,13 @@ class SourceController(QObject):
         self.sessions.open(source)
         self.opened.emit(source)
 
-    def _indicator_settings(self, source: OpenRecording, options: LaunchOptions) -> Path | None:
-        """Return the file of settings for a recording: a run file has its own, unless the command line names one."""
-        if options.config:
-            return Path(options.config)
+    def with_settings(self, source: OpenRecording, options: LaunchOptions | None = None) -> OpenRecording:
+        """Return a recording with its settings: a run file has its own, unless the command line names a file."""
+        config = Path(options.config) if options is not None and options.config else None
         own = source.description is not None and source.description.format == _RUN_FILE
-        return None if own or not self._service_file.exists() else self._service_file
+        if config is None and not own and self._service_file.exists():
+            config = self._service_file
+        return replace(source, config=config, memory=self._window.connection.memory)
 
     def _stream(self) -> None:
         """Send the file that is shown through a service, as a rig would."""

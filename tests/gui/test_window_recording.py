@@ -14,8 +14,9 @@ from PySide6.QtWidgets import QComboBox, QLabel
 
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
-from gui.sources.processes import recording as recording_module
+from gui.sources.processes import run_loader
 from gui.sources.processes.playback import PlayFile
+from gui.sources.processes.recording import OpenRecording
 from monitor.__main__ import main
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
@@ -223,7 +224,7 @@ def test_what_cannot_be_computed_is_one_line_and_the_window_is_usable(begin, run
     assert hands.first_page
     # the file is gone when it is computed
     gone = tmp_path / "gone.csv"
-    hands.program.sources.open(recording_module.OpenRecording(gone))
+    hands.program.sources.open(OpenRecording(gone))
     hands.until(lambda: any("gone.csv" in line for line in hands.notices))
     assert "Traceback" not in hands.notices[-1]
     assert hands.first_page
@@ -262,7 +263,7 @@ def test_a_long_computation_shows_its_progress_and_can_be_cancelled(begin, monke
         started.append(subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, **options))
         return started[-1]
 
-    monkeypatch.setattr(recording_module, "start_python", start)
+    monkeypatch.setattr(run_loader, "start_python", start)
     hands = begin(file=str(table))
     page = hands.window.loading_page
     hands.until(page.isVisible)

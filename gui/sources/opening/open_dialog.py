@@ -133,6 +133,11 @@ class Opener(QObject):
             self.chooser.reject()
 
     @property
+    def busy(self) -> bool:
+        """Whether a file is being read, or its columns are being chosen."""
+        return bool(self.processes) or self.chooser is not None
+
+    @property
     def processes(self) -> tuple[ChildProcess, ...]:
         """The running processes."""
         return tuple(each.process for each in self._asked if each.process is not None)

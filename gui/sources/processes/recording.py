@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +13,6 @@ from gui.sources.processes.run_loader import RunLoader
 from gui.sources.processes.service import ProcessFactory
 from gui.sources.processes.session import SourceSession
 from monitor.messages.recordings import Description
-from monitor.system.worker_process import start_python
 
 _POLL_INTERVAL = 40  # ms
 
@@ -39,6 +36,11 @@ class OpenRecording:
     config: Path | None = None
     memory: int = 512 << 20
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Options of `assess`."""
+        return self.words if self.config is None else (*self.words, "--config", str(self.config))
+
     def session(self, parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess) -> SourceSession:  # noqa: ARG002
         """Return a new session."""
         return RecordingSession(self, parent)
@@ -50,17 +52,11 @@ class RecordingSession(SourceSession):
     Parameters
     ----------
     source : the recording.
-    start : starts the process.
     """
 
-    def __init__(
-        self,
-        source: OpenRecording,
-        parent: QObject | None = None,
-        start: Callable[..., subprocess.Popen[bytes]] | None = None,
-    ) -> None:
+    def __init__(self, source: OpenRecording, parent: QObject | None = None) -> None:
         super().__init__(source.path.name, parent)
-        self._source, self._start = source, start or start_python
+        self._source = source
         self._loader: RunLoader | None = None
         self._timer = QTimer(self, interval=_POLL_INTERVAL)
         self._timer.timeout.connect(self._poll)
@@ -72,10 +68,7 @@ class RecordingSession(SourceSession):
 
     def start(self) -> None:
         """Start; does not wait."""
-        words = self._source.words
-        if self._source.config is not None:
-            words = (*words, "--config", str(self._source.config))
-        self._loader = RunLoader(self._source.path, words, self._source.memory, self._start)
+        self._loader = RunLoader(self._source.path, self._source.options, self._source.memory)
         self._timer.start()
 
     def stop(self) -> None:
@@ -96,8 +89,7 @@ class RecordingSession(SourceSession):
         self._loader = None
         history = loader.history
         if history is None:
-            name = self._source.path.name
-            self.failed.emit(loader.failed if name in loader.failed else f"{name}: {loader.failed}")
+            self.failed.emit(loader.failure)
             return
         known = self._source.description
         if known is not None and known.doubts:

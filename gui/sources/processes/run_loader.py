@@ -30,7 +30,7 @@ class RunLoader:
     path : of the file.
     words : further options of `assess`.
     memory : of the history, bytes.
-    start : starts a process, as `start_python` does.
+    start : starts a process; by default `start_python`.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class RunLoader:
         path: Path,
         words: Sequence[str],
         memory: int,
-        start: Callable[..., subprocess.Popen[bytes]] = start_python,
+        start: Callable[..., subprocess.Popen[bytes]] | None = None,
     ) -> None:
-        self._path, self._memory, self._start = path, memory, start
+        self.path, self._memory, self._start = path, memory, start or start_python
         most = round(_RESULTS * memory / RESULTS_SHARE)
         self._words = ("-m", "monitor", "assess", str(path), *words, "--messages", "--result-bytes", str(most))
         self._task, self._loaded, self._total = "reading the file", 0, 0
@@ -60,6 +60,12 @@ class RunLoader:
     def done(self) -> bool:
         """Whether it has finished or failed."""
         return not self._thread.is_alive()
+
+    @property
+    def failure(self) -> str:
+        """Why it has failed, with the name of the file."""
+        name = self.path.name
+        return self.failed if name in self.failed else f"{name}: {self.failed}"
 
     @property
     def progress(self) -> tuple[str, float]:
@@ -113,7 +119,7 @@ class RunLoader:
                 self._task, self._loaded, self._total = step.task, step.done, step.total
             elif frames[0] == b"run":
                 header = msgspec.json.decode(frames[1], type=RunHeader)
-                history = History(self._memory, recording=Recording(self._path.name, str(self._path), header))
+                history = History(self._memory, recording=Recording(self.path.name, str(self.path), header))
             elif history is not None:
                 batch += decoder.decode(frames, "")
                 size += len(frames[-1])

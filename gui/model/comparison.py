@@ -1,0 +1,209 @@
+"""Comparison of recordings on one time axis: the lag between them, and the difference of their curves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gui.model.envelope import Envelope
+from gui.model.history import History
+from gui.model.pyramid import Pyramid
+from monitor.messages.blocks import Samples
+
+_CHUNK = 1 << 18
+_ON_GRID = 1e-3  # of a sample: a smaller distance from a sample is rounding
+_SNAP = 0.02  # of a sample: an estimate this close to a whole number of samples is one
+_MOST = 1 << 20  # samples that are correlated at once
+_FEWEST = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredCurve:
+    """One column of the rows that a history stores: a channel or a result, in displayed units.
+
+    Parameters
+    ----------
+    rows : the rows.
+    column : of the curve.
+    factor : from stored to displayed values.
+    shift : x in the rows = x on the axis + shift, s.
+    """
+
+    rows: Pyramid
+    column: int
+    factor: float = 1.0
+    shift: float = 0.0
+
+    def envelope(self, left: float, right: float, n_columns: int) -> Envelope:
+        """Return the min/max buckets from `left` to `right` of the axis; see `Pyramid.envelope`."""
+        found = self.rows.envelope(left + self.shift, right + self.shift, n_columns, [self.column])
+        return found.scaled(1.0, -self.shift)
+
+    def between(self, x: float) -> tuple[float, float]:
+        """Return the bounds of the value of the row nearest to `x`, equal where it is stored; NaN where it is not."""
+        if not math.isfinite(x):
+            return math.nan, math.nan
+        place = x + self.shift
+        low, high = self.rows.envelope(place, place, 1, [self.column]).at(place + 0.5 / self.rows.rate)
+        return self.factor * float(low[0]), self.factor * float(high[0])
+
+    def values(self) -> tuple[int, Samples]:
+        """Return the number of the first row that is stored as received, and the values from there, (n,)."""
+        first = self.rows.exact_begin
+        return first, self.factor * self.rows.rows(first, self.rows.end, [self.column])[:, 0]
+
+
+def difference(of: StoredCurve, reference: StoredCurve) -> StoredCurve:
+    """Return the curve `of` minus the reference, at the rows of the reference.
+
+    Between two rows `of` is interpolated; where either is not stored as received, or is NaN, so is the difference.
+    """
+    rows, rate = reference.rows, reference.rows.rate
+    first, other = of.values()
+    begin, n_rows = rows.exact_begin, rows.end - rows.exact_begin
+    levels = (max(_FEWEST * 2, n_rows), *(max(_FEWEST * 2, n_rows // 16**k + 2) for k in (1, 2, 3)))
+    found = Pyramid(1, levels, rate=rate)
+    for start in range(begin, rows.end, _CHUNK):
+        stop = min(start + _CHUNK, rows.end)
+        base = reference.factor * rows.rows(start, stop, [reference.column])[:, 0]
+        x = np.arange(start, stop) / rate - reference.shift
+        there = _interpolated(other, (x + of.shift) * of.rows.rate - first)
+        found.append(start / rate, (there - base)[:, None])
+    return StoredCurve(found, 0, 1.0, reference.shift)
+
+
+def _interpolated(values: Samples, places: Samples) -> Samples:
+    """Return values, (n,), at places between them, counted from 0; NaN outside."""
+    whole = np.round(places)
+    places = np.where(np.abs(places - whole) < _ON_GRID, whole, places)
+    at = np.floor(places).astype(np.int64)
+    share = places - at
+    inside = (at >= 0) & (at + (share > 0.0) < len(values))
+    found = np.full(len(places), np.nan)
+    at, share = at[inside], share[inside]
+    low, high = values[at], values[np.minimum(at + 1, len(values) - 1)]
+    found[inside] = np.where(share > 0.0, low + share * (high - low), low)
+    return found
+
+
+def estimate_lag(reference: Samples, other: Samples, rate: float, other_rate: float) -> float:
+    """Return how much later the motion is in the other curve than in the reference, s, both from their first sample.
+
+    It is the lag of the maximum of their cross-correlation; NaN where one of them does not move.
+
+    Parameters
+    ----------
+    reference, other : (n,), (m,); NaN is taken as the mean.
+    rate, other_rate : Hz.
+    """
+    if other_rate != rate:
+        n = max(1, math.floor((len(other) - 1) * rate / other_rate) + 1)
+        other = np.interp(np.arange(n) / rate, np.arange(len(other)) / other_rate, other)
+    one, two = _centred(reference), _centred(other)
+    if not one.any() or not two.any():
+        return math.nan
+    q = -(-max(len(one), len(two)) // _MOST)
+    lag = q * _peak(_coarse(one, q), _coarse(two, q), None)
+    if q > 1:
+        # at full resolution, about the part in which the reference moves most
+        n = min(_MOST, len(one))
+        energy = np.concatenate([[0.0], np.cumsum(one**2)])
+        start = int(np.argmax(energy[n:] - energy[:-n]))
+        begin = min(max(0, start + round(lag) - 2 * q), len(two))
+        part = two[begin : begin + n + 4 * q]
+        lag = begin - start + _peak(one[start : start + n], part, (0.0, 4.0 * q))
+    nearest = round(lag)
+    return (nearest if abs(lag - nearest) < _SNAP else lag) / rate
+
+
+def _centred(values: Samples) -> Samples:
+    known = np.isfinite(values)
+    if not known.any():
+        return np.zeros(len(values))
+    moved: Samples = np.where(known, values - values[known].mean(), 0.0)
+    return moved
+
+
+def _coarse(values: Samples, q: int) -> Samples:
+    n = len(values) // q * q
+    found: Samples = values if q == 1 else values[:n].reshape(-1, q).mean(axis=1)
+    return found
+
+
+def _peak(one: Samples, two: Samples, within: tuple[float, float] | None) -> float:
+    """Return the lag, in samples, at which the cross-correlation is largest, by a parabola through three values."""
+    size = 1 << (len(one) + len(two) - 1).bit_length()
+    found = np.fft.irfft(np.conj(np.fft.rfft(one, size)) * np.fft.rfft(two, size), size)
+    lags = np.arange(size)
+    lags = np.where(lags >= len(two), lags - size, lags)
+    allowed = (lags > -len(one)) if within is None else (lags >= within[0]) & (lags <= within[1])
+    best = int(np.argmax(np.where(allowed, found, -np.inf)))
+    before, peak, after = found[best - 1], found[best], found[(best + 1) % size]
+    bend = before - 2.0 * peak + after
+    shift = 0.5 * (before - after) / bend if bend < 0.0 else 0.0
+    return float(lags[best] + min(max(shift, -0.5), 0.5))
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """A recording over another one.
+
+    Parameters
+    ----------
+    history : of the recording.
+    lag : s by which its motion is later, both counted from their first sample; it is drawn that much earlier.
+    correlation : of the curve by which the lag was estimated; NaN: it was not.
+    """
+
+    history: History
+    lag: float = 0.0
+    correlation: float = math.nan
+    _differences: dict[tuple[str, int], StoredCurve] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Name of its file."""
+        return "" if self.history.recording is None else self.history.recording.name
+
+    def shift(self, reference: History) -> float:
+        """Return x in this recording minus x on the axis of the reference, s."""
+        return self.history.begin_x - reference.begin_x + self.lag
+
+    def aligned(self, lag: float, correlation: float = math.nan) -> ComparedRun:
+        """Return the same with another lag."""
+        return replace(self, lag=lag, correlation=correlation, _differences={})
+
+    def difference(self, key: str, of: StoredCurve, reference: StoredCurve) -> StoredCurve:
+        """Return the difference of two curves, computed once for a lag."""
+        found = self._differences.get((key, id(reference.rows)))
+        if found is None:
+            found = self._differences[key, id(reference.rows)] = difference(of, reference)
+        return found
+
+
+def channel_curve(history: History, name: str) -> StoredCurve | None:
+    """Return the curve of a channel; None where there is none of that name."""
+    signals = history.signals
+    names = [] if signals is None else [channel.name for channel in signals.channels]
+    return StoredCurve(signals, names.index(name)) if signals is not None and name in names else None
+
+
+def result_curve(history: History, actuator: str, name: str, factor: float) -> StoredCurve | None:
+    """Return the curve of a result; None where there is none."""
+    results = history.results
+    column = None if results is None else results.column(actuator, name)
+    return None if results is None or column is None else StoredCurve(results.instants, column, factor)
+
+
+def correlation(of: StoredCurve, reference: StoredCurve) -> float:
+    """Return the correlation coefficient of two curves where both have values; NaN where it is unknown."""
+    first, other = of.values()
+    begin, base = reference.values()
+    x = (np.arange(len(base)) + begin) / reference.rows.rate - reference.shift
+    there = _interpolated(other, (x + of.shift) * of.rows.rate - first)
+    known = np.isfinite(base) & np.isfinite(there)
+    one, two = _centred(base[known]), _centred(there[known])
+    size = math.sqrt(float(one @ one) * float(two @ two)) if known.any() else 0.0
+    return float(one @ two) / size if size > 0.0 else math.nan

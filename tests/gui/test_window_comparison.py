@@ -1,0 +1,163 @@
+"""Recordings over each other: opened, aligned, edited and removed in the window."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from gui.panels.comparison import ComparisonPanel
+from gui.sources.processes import run_loader
+
+RATE, N, LAG = 200.0, 4000, 0.35
+
+
+def command(t):
+    return 10.0 * np.sin(2.0 * np.pi * 1.1 * t) * np.exp(-(((t - 9.0) / 3.0) ** 2))
+
+
+def write(path, lag, gain, names=("command", "measured")):
+    time = np.arange(N) / RATE
+    columns = time, command(time - lag), gain * command(time - lag - 0.02)
+    header = f"t [s],{names[0]} [mm],{names[1]} [mm]"
+    np.savetxt(path, np.column_stack(columns), delimiter=",", header=header, comments="", fmt="%.17g")
+    return path, columns[1:]
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Two recordings of one motion, the second 0.35 s later and with another gain."""
+    return write(tmp_path / "before.csv", 0.0, 0.9), write(tmp_path / "after.csv", LAG, 0.98)
+
+
+@pytest.fixture
+def compared(begin, warm_kernels, pair):
+    """The window with both."""
+    (before, _), (after, _) = pair
+    hands = begin(file=str(before), compare=(str(after),))
+    hands.until(lambda: len(hands.history.compared) == 1)
+    hands.ticks(3)
+    return hands
+
+
+def panel_of(hands):
+    return hands.window.dock_area.panel(ComparisonPanel)
+
+
+def values(panel, key, x):
+    """What the readouts of a row show at x."""
+    history = panel._history
+    rows = [row.key for row in panel.stack.rows]
+    return [interval.low for interval in panel.reader(history)(x)[rows.index(key)]]
+
+
+def test_two_recordings_are_aligned_and_their_difference_is_a_row(compared, pair):
+    (_, (_, one)), (_, (_, two)) = pair
+    hands, panel = compared, panel_of(compared)
+    assert panel.isVisible()
+    (run,) = hands.history.compared
+    assert run.lag == LAG
+    assert panel.lags[0].lag.value() == LAG
+    assert panel.lags[0].quality.text() == "correlation 1.000 of command"
+    assert "overlay:measured" in panel.shown
+    assert "difference:measured" in panel.shown
+    # every sample of the reference, bit for bit
+    shift = round(LAG * RATE)
+    assert all(
+        values(panel, "overlay:measured", i / RATE) == [one[i], two[i + shift]]
+        and values(panel, "difference:measured", i / RATE) == [two[i + shift] - one[i]]
+        for i in range(0, N - shift, 97)
+    )
+    assert np.isnan(values(panel, "difference:measured", (N - 10) / RATE)).all()
+    # results are compared too: both lag by 20 ms
+    assert "difference:actuator.delay" in panel.shown
+    assert values(panel, "difference:actuator.delay", 9.0) == pytest.approx([0.0], abs=0.05)
+    labels = {row.key: [curve.label for curve in row.curves] for row in panel.stack.rows}
+    assert labels["overlay:measured"] == ["before.csv", "after.csv"]
+    assert labels["difference:measured"] == ["after.csv − before.csv"]
+
+
+def test_a_lag_is_edited_and_estimated_again(compared, pair):
+    (_, (_, one)), (_, (_, two)) = pair
+    hands, panel = compared, panel_of(compared)
+    (row,) = panel.lags
+    row.lag.setFocus()
+    row.lag.selectAll()
+    QTest.keyClicks(row.lag, "0.1")
+    QTest.keyClick(row.lag, Qt.Key.Key_Return)
+    hands.ticks()
+    assert hands.history.compared[0].lag == 0.1
+    assert row.quality.text() == ""
+    assert values(panel, "difference:measured", 9.0) == [two[1800 + 20] - one[1800]]
+    hands.click(row.button)
+    hands.ticks()
+    assert hands.history.compared[0].lag == LAG
+    assert row.lag.value() == LAG
+
+
+def test_a_third_one_is_added_and_each_can_be_removed(compared, tmp_path):
+    hands, panel = compared, panel_of(compared)
+    third, _ = write(tmp_path / "third.csv", -0.1, 1.1)
+    hands.click(panel.add)
+    hands.name_file(third)
+    hands.until(lambda: len(hands.history.compared) == 2)
+    hands.ticks(3)
+    assert [run.name for run in hands.history.compared] == ["after.csv", "third.csv"]
+    assert hands.history.compared[1].lag == pytest.approx(-0.1)
+    assert len(values(panel, "overlay:measured", 9.0)) == 3
+    assert len(values(panel, "difference:measured", 9.0)) == 2
+    hands.click(panel.lags[0].close_button)
+    hands.ticks(3)
+    assert [run.name for run in hands.history.compared] == ["third.csv"]
+    assert len(panel.lags) == 1
+    assert "third.csv" in panel.lags[0].name.text()
+    hands.click(panel.lags[0].close_button)
+    hands.ticks(3)
+    assert not panel.stack.rows
+    # the recording itself is as it was
+    assert hands.history.end_x == pytest.approx((N - 1) / RATE)
+
+
+def test_what_cannot_be_compared_is_one_line(compared, tmp_path):
+    hands = compared
+    other = tmp_path / "other.csv"
+    np.savetxt(
+        other, np.random.default_rng(0).normal(size=(500, 2)), delimiter=",", header="p [V],q [V]", comments=""
+    )
+    hands.program.comparison.opener.open_path(other, ("--auxiliary", "--rate", "100"))
+    hands.until(lambda: any("other.csv has no channel" in line for line in hands.notices))
+    assert len(hands.history.compared) == 1
+    gone = tmp_path / "gone.csv"
+    hands.program.comparison.opener.open_path(gone)
+    hands.until(lambda: any("gone.csv" in line for line in hands.notices))
+    assert len(hands.history.compared) == 1
+
+
+def test_loading_can_be_cancelled_and_ends_with_the_recording(compared, monkeypatch, tmp_path):
+    hands, panel = compared, panel_of(compared)
+    started = []
+
+    def start(_words, **options):
+        script = "import sys; sys.stdin.read()"
+        started.append(subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, **options))
+        return started[-1]
+
+    monkeypatch.setattr(run_loader, "start_python", start)
+    third, _ = write(tmp_path / "third.csv", 0.0, 1.0)
+    for end in (lambda: hands.click(panel._cancel), lambda: hands.key("Ctrl+D")):
+        hands.program.comparison.opener.open_path(third)
+        hands.until(lambda: "third.csv: reading the file" in panel._loading.text())
+        end()
+        hands.until(lambda: started[-1].poll() is not None)
+        assert not panel._loading.isVisible()
+    assert len(started) == 2
+    assert hands.first_page
+
+
+def test_nothing_is_compared_without_a_recording(begin):
+    hands = begin()
+    assert not hands.program.actions["file.compare"].isEnabled()
