@@ -255,7 +255,7 @@ class ComparisonPanel(TimePanel):
             ("overlay", styles, title),
             ("difference", differences, f"{title}, difference" if title else "difference"),
         ):
-            row = PlotRow(f"{kind}:{key}", name, text.strip(), unit, curves, prefixed=not title and unit != "1")
+            row = PlotRow(f"{kind}:{key}", name, text, unit, curves, prefixed=not title and unit != "1")
             self._curves[row.key] = _Curves(own, others, runs, key, kind == "difference")
             yield row, group
 

@@ -69,13 +69,13 @@ def simulation_actions(simulations: Iterable[SimulationEntry]) -> tuple[ActionSp
 
 
 def panel_actions(panels: Iterable[type[Panel]]) -> tuple[ActionSpec, ...]:
-    """Return an action for every panel, ``panel.KEY``, with Alt+1 to Alt+9 as shortcuts."""
+    """Return an action for every panel, ``panel.KEY``, with Alt+1 to Alt+9 and Alt+0 as shortcuts."""
     return tuple(
         _read_only(
             f"panel.{panel.key}",
             panel.title,
             "Panels",
-            (f"Alt+{n}",) if n <= 9 else (),
+            (f"Alt+{n % 10}",) if n <= 10 else (),
             "Show or hide this panel.",
             checkable=True,
         )
@@ -89,7 +89,7 @@ _FILE = (
     ActionSpec("file.open", "&Open…", "File", ("Ctrl+O",), "Open a recorded run or a text file."),
     ActionSpec(
         "file.compare",
-        "Com&pare with a recording…",
+        "Co&mpare with a recording…",
         "File",
         ("Ctrl+Shift+O",),
         "Draw another recording over the one that is shown, with their difference.",

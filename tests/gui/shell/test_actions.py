@@ -193,10 +193,10 @@ def test_a_panel_of_the_catalogue_has_an_action_and_a_place():
     entries = panel_actions((*PANELS, Peak))
     assert [entry.text for entry in entries] == [*(panel.title for panel in PANELS), "Peak error"]
     assert [entry.shortcuts for entry in entries] == [
-        (f"Alt+{n}",) if n < 10 else () for n in range(1, len(entries) + 1)
+        (f"Alt+{n % 10}",) if n <= 10 else () for n in range(1, len(entries) + 1)
     ]
     assert set(panels_of(BUILT_IN["Everything"])) == {panel.key for panel in PANELS}
-    assert panels_of(everything((*PANELS, Peak)))[-4:] == ("events", "wall", "spectrum", "peak")
+    assert panels_of(everything((*PANELS, Peak)))[-5:] == ("events", "wall", "spectrum", "comparison", "peak")
 
 
 def test_menus_hold_every_command_once(window, actions):
