@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 from gui.wording.level import Level
 from gui.wording.numbers import DASH, bytes_text, count, duration_text, instant_text
 from gui.wording.quantity_names import QUANTITIES
-from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Severity, Transition
+from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, LimitChange, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.headline import HEADLINE
 
@@ -103,6 +104,14 @@ def transition_text(transition: Transition) -> str:
     elif transition.reason:
         parts.append(transition.reason)
     return f"{', '.join(parts)}: {state_name(transition.state)}"
+
+
+def change_text(change: LimitChange) -> str:
+    """Return a change of limits: ``north delay (FDB): limit ≤ 25 ms, was ≤ 20 ms, by kim``."""
+    new = Alarm(change.name, change.quantity, change.actuator, change.unit, change.severity, change.low, change.high)
+    former = replace(new, low=change.previous_low, high=change.previous_high)
+    by = f", by {change.by}" if change.by else ""
+    return f"{alarm_source(new)}: limit {normal_range(new)}, was {normal_range(former)}{by}"
 
 
 def alarm_value(alarm: Alarm, value: float | None, digits: int = _DIGITS) -> str:
@@ -200,8 +209,9 @@ _KIND_SHAPES = {
     EventKind.CLOCK_JUMP: "▲",
     EventKind.REJECTED: "▼",
     EventKind.NOTE: "✎",
+    EventKind.LIMITS: "↕",
 }
-_UNIMPORTANT = (EventKind.STARTED, EventKind.ENDED, EventKind.DECISION, EventKind.NOTE)
+_UNIMPORTANT = (EventKind.STARTED, EventKind.ENDED, EventKind.DECISION, EventKind.NOTE, EventKind.LIMITS)
 _COUNTED = {
     EventKind.GAP: "{} samples lost",
     EventKind.DUPLICATE: "{} duplicate samples",
@@ -239,5 +249,7 @@ def event_sentence(event: Event) -> str:
     if transition is not None:
         severity = transition.severity
         return f"{severity_shape(severity)} {severity_word(severity)} {transition_text(transition)}"
+    if (change := event.limits) is not None:
+        return f"{severity_shape(change.severity)} {severity_word(change.severity)} {change_text(change)}"
     counted = _COUNTED[event.kind].format(count(event.count)) if event.kind in _COUNTED else ""
     return ": ".join(part for part in (counted, event.detail) if part)

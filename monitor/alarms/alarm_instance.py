@@ -170,6 +170,14 @@ class AlarmInstance:
         self.state, self.active = other.state, other.active
         self._last, self._shelved_for = other._last, other._shelved_for
 
+    def set_limits(self, alarm: Alarm) -> None:
+        """Copy the limits of `alarm`; the state is unchanged."""
+        self._alarm = replace(self.alarm, low=alarm.low, high=alarm.high, configured=alarm.configured)
+
+    def remove_definition(self) -> None:
+        """Mark it as one whose limits cannot be changed: it has no definition."""
+        self._alarm = replace(self.alarm, changeable=False)
+
     def set_active(self, active: bool, value: float | None, reason: str, at: StreamPosition) -> Transition | None:
         """Set whether the condition is active; return the transition, None if there is none."""
         action = AlarmAction.OCCUR if active else AlarmAction.RETURN_TO_NORMAL

@@ -1,10 +1,8 @@
-"""Conditions of alarms: whether a value is out of its limits, over rows of results and over evaluations of health."""
+"""Conditions of alarms: whether a value is out of its limits, over rows of results."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +10,6 @@ from numpy.typing import NDArray
 
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
-from monitor.messages.health import Health
 
 Integers = NDArray[np.int64]
 _MAX_CHANGES = 1024  # returned by one call of the kernel
@@ -105,6 +102,13 @@ class ConditionEvaluator:
         """Restart the delays: rows are missing here."""
         self._held[:] = 0
 
+    def set_limits(self, position: int, condition: RowCondition) -> None:
+        """Replace the range and the deadband of a condition from the next row on; its delays restart."""
+        low, high, deadband = condition.low, condition.high, condition.deadband
+        self._normal[position] = low, high
+        self._within[position] = low + deadband, high - deadband
+        self._held[position] = 0
+
     def _advance(self, values: Samples, row: int) -> tuple[int, int]:
         return _advance_conditions(
             values,
@@ -187,116 +191,3 @@ def _advance_conditions(
 def warm_up() -> None:
     """Compile the kernel, or load it from disk."""
     ConditionEvaluator([RowCondition(0, -1.0, 1.0)]).advance(np.zeros((1, 1)))
-
-
-MetricReader = Callable[[Health], float]
-
-
-def _count(name: str) -> MetricReader:
-    return lambda health: getattr(health.counts, name)
-
-
-_SAMPLES = ("lost", "duplicates", "reordered")
-_TIMES = ("gaps", "restarts", "clock_jumps", "reconnects")
-
-
-def _age(health: Health) -> float:
-    # the age of an ended stream does not increase; that of one that has not started is unknown
-    if health.state == "waiting":
-        return math.nan
-    return 0.0 if health.state == "ended" else health.age
-
-
-def _free(health: Health) -> float:
-    if not health.recording:
-        return math.inf
-    return float(health.disk_free) if health.disk_free >= 0 else math.nan
-
-
-# value -> (unit, reader); counters are evaluated by their increase since the last evaluation
-_COUNTERS: dict[str, tuple[str, MetricReader]] = {
-    **{name: ("samples", _count(name)) for name in _SAMPLES},
-    **{name: ("", _count(name)) for name in _TIMES},
-    "rejected": ("messages", _count("rejected")),
-    "unrecorded": ("samples", lambda health: health.unrecorded),
-    "recording_breaks": ("", lambda health: health.recording_breaks),
-    "requests_refused": ("requests", lambda health: health.requests_refused),
-    "broker_dropped": ("messages", lambda health: health.broker.dropped),
-    "unpublished": ("messages", lambda health: health.unpublished),
-}
-_GAUGES: dict[str, tuple[str, MetricReader]] = {
-    "age": ("s", _age),
-    "latency": ("s", lambda health: health.latency),
-    "lag": ("s", lambda health: health.lag),
-    "load": ("1", lambda health: health.load),
-    "sample_rate": ("Hz", lambda health: health.sample_rate if health.state != "waiting" else math.nan),
-    "measured_rate": ("Hz", lambda health: health.measured_rate if health.state == "receiving" else math.nan),
-    "disk_free": ("B", _free),
-    "unwritten_age": ("s", lambda health: health.unwritten_age),
-    "broker_waiting": ("messages", lambda health: health.broker.waiting),
-    "all_unrecorded": ("samples", lambda health: health.unrecorded),
-    "unaccounted": ("samples", lambda health: health.unaccounted),
-}
-
-
-METRICS = (*_COUNTERS, *_GAUGES)
-
-
-def metric_unit(name: str) -> str:
-    """Return the unit of a health metric."""
-    return (_COUNTERS.get(name) or _GAUGES[name])[0]
-
-
-class HealthMetric:
-    """One value of the service's health; NaN if it is not known.
-
-    Gauges are read as they are, counters as the increase since the last reading.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._is_counter = name in _COUNTERS
-        self._read = (_COUNTERS.get(name) or _GAUGES[name])[1]
-        self._previous: float | None = None
-
-    def read(self, health: Health) -> float:
-        """Return the value, or the increase of a counter; NaN at the first reading of a counter."""
-        now = float(self._read(health))
-        if not self._is_counter:
-            return now
-        previous, self._previous = self._previous, now
-        return math.nan if previous is None else now - previous
-
-
-@dataclass(slots=True)
-class HealthCondition:
-    """Whether a health metric is out of its limits; as `ConditionEvaluator`, with delays in seconds.
-
-    Parameters
-    ----------
-    low, high, deadband : as in `RowCondition`.
-    on_delay, off_delay : s for which the value must have been out of the range, or back.
-    active : the value is out of its limits.
-    """
-
-    low: float
-    high: float
-    deadband: float = 0.0
-    on_delay: float = 0.0
-    off_delay: float = 0.0
-    active: bool = False
-    held: float | None = None
-
-    def update(self, value: float, elapsed: float) -> bool:
-        """Evaluate a value `elapsed` s after the previous one; return whether `active` has changed."""
-        if self.active:
-            changes = self.low + self.deadband <= value <= self.high - self.deadband
-        else:
-            changes = value < self.low or value > self.high
-        if not changes:
-            self.held = None
-            return False
-        self.held = 0.0 if self.held is None else self.held + elapsed
-        if self.held < (self.off_delay if self.active else self.on_delay):
-            return False
-        self.held, self.active = None, not self.active
-        return True

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from monitor.alarms import text
 from monitor.alarms.alarm_instance import AlarmInstance, AlarmKind, StreamPosition
-from monitor.alarms.conditions import RowCondition, metric_unit
+from monitor.alarms.conditions import RowCondition
+from monitor.alarms.health import metric_unit
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmState, Severity, Transition
 from monitor.messages.blocks import Column
@@ -53,6 +54,18 @@ class AlarmDefinition:
         delays = (self.on_delay, self.off_delay, MIN_DURATION)
         rows = (math.ceil(delay * row_rate - _ROUNDING) for delay in delays)
         return RowCondition(self.column, self.low, self.high, self.deadband, *rows)
+
+    def with_limits(
+        self, low: float | None, high: float | None, configured: tuple[float | None, float | None] | None
+    ) -> AlarmDefinition:
+        """Return the definition with other limits, None where open; `configured` are those of the settings."""
+        alarm = replace(self.alarm, low=low, high=high, configured=configured)
+        return replace(
+            self,
+            alarm=alarm,
+            low=-math.inf if low is None else low,
+            high=math.inf if high is None else high,
+        )
 
     def change(
         self,
@@ -199,7 +212,7 @@ def define_alarms(
     notes: list[str] = []
     found: dict[str, AlarmDefinition] = {}
     duplicates = 0
-    for each in (*standard_alarms(settings, stale_after), *_on_columns(settings.limit, columns, notes)):
+    for each in (*standard_alarms(settings, stale_after), *_on_columns(settings, columns, notes)):
         duplicates += each.alarm.name in found
         found.setdefault(each.alarm.name, each)
     room = MAX_ALARMS - sum(name not in found for name in retained)
@@ -212,22 +225,21 @@ def define_alarms(
     return [each for name, each in found.items() if name not in omitted], notes
 
 
-def missing_values(limits: Sequence[LimitSettings], columns: Sequence[Column]) -> list[str]:
+def missing_values(settings: AlarmSettings, columns: Sequence[Column]) -> list[str]:
     """Return a note for each limit on a value that is neither a health metric nor among `columns`."""
     notes: list[str] = []
-    for _ in _on_columns(limits, columns, notes):
+    for _ in _on_columns(settings, columns, notes):
         pass
     return notes
 
 
-def _on_columns(
-    limits: Sequence[LimitSettings], columns: Sequence[Column], notes: list[str]
-) -> Iterator[AlarmDefinition]:
-    own = {(limit.alarm_name, limit.actuator) for limit in limits if limit.actuator}
-    for limit in limits:
+def _on_columns(settings: AlarmSettings, columns: Sequence[Column], notes: list[str]) -> Iterator[AlarmDefinition]:
+    own = {(limit.alarm_name, limit.actuator) for limit in settings.limit if limit.actuator}
+    changeable = settings.limits_changeable != "never"
+    for limit in settings.limit:
         if limit.value.startswith(HEALTH_PREFIX):
             metric = limit.value.removeprefix(HEALTH_PREFIX)
-            yield from _both(limit, "", metric_unit(metric), metric=metric)
+            yield from _both(limit, "", metric_unit(metric), metric=metric, changeable=changeable)
             continue
         matching = [
             (position, column)
@@ -243,7 +255,7 @@ def _on_columns(
         if not matching and not any(_same(column, limit) for column in columns):
             notes.append(_missing_note(limit, columns))
         for position, column in matching:
-            yield from _both(limit, column.actuator, column.unit, column=position)
+            yield from _both(limit, column.actuator, column.unit, column=position, changeable=changeable)
 
 
 def _same(column: Column, limit: LimitSettings) -> bool:
@@ -251,7 +263,7 @@ def _same(column: Column, limit: LimitSettings) -> bool:
 
 
 def _both(
-    limit: LimitSettings, actuator: str, unit: str, column: int = -1, metric: str = ""
+    limit: LimitSettings, actuator: str, unit: str, *, column: int = -1, metric: str = "", changeable: bool
 ) -> Iterator[AlarmDefinition]:
     """Yield the warn and the trip alarm of one value, as far as they are set."""
     for severity, boundary in ((Severity.WARN, limit.warn), (Severity.TRIP, limit.trip)):
@@ -268,6 +280,7 @@ def _both(
             high=high if math.isfinite(high) else None,
             state=AlarmState.NORMAL if limit.in_service else AlarmState.OUT_OF_SERVICE,
             advice=limit.advice,
+            changeable=changeable and limit.in_service,
         )
         yield AlarmDefinition(
             alarm,

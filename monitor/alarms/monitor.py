@@ -7,43 +7,24 @@ from dataclasses import replace
 
 from monitor.alarms import saved_alarm, text
 from monitor.alarms.alarm_instance import AlarmInstance, StreamPosition
-from monitor.alarms.conditions import ConditionEvaluator, HealthCondition, HealthMetric
+from monitor.alarms.changed_limits import ChangedLimits
+from monitor.alarms.conditions import ConditionEvaluator
 from monitor.alarms.definitions import HEALTH_PREFIX, AlarmDefinition, define_alarms
-from monitor.alarms.saved_alarm import SavedAlarm
+from monitor.alarms.health import HealthAlarm
+from monitor.alarms.saved_alarm import SavedAlarm, SavedLimits
 from monitor.config import AlarmSettings
-from monitor.messages.alarms import Alarm, AlarmAction, Transition
+from monitor.messages.alarms import Alarm, AlarmAction, LimitChange, Transition
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
-from monitor.messages.requests import AcknowledgeRequest, AlarmRequest, ResetRequest, ShelveRequest
+from monitor.messages.requests import (
+    AcknowledgeRequest,
+    AlarmRequest,
+    ResetRequest,
+    SetLimitsRequest,
+    ShelveRequest,
+)
 
 _MAX_NAME = 60  # characters of a rig's name in a note
-
-
-class HealthAlarm:
-    """An alarm on a health metric of the service."""
-
-    def __init__(self, definition: AlarmDefinition) -> None:
-        self.definition = definition
-        self.instance = AlarmInstance(definition.alarm, definition.kind)
-        self._metric = HealthMetric(definition.metric)
-        self._condition = HealthCondition(
-            definition.low, definition.high, definition.deadband, definition.on_delay, definition.off_delay
-        )
-
-    def restore_condition(self) -> None:
-        """Set the condition from the restored alarm."""
-        self._condition.active, self._condition.held = self.instance.alarm.active, None
-
-    def evaluate(self, health: Health, at: StreamPosition, elapsed: float) -> Transition | None:
-        """Evaluate the metric `elapsed` s after the previous time."""
-        value = self._metric.read(health)
-        self.instance.record_value(value)
-        if not self._condition.update(value, elapsed):
-            return None
-        # the end of the stream also ends the alarm on its age
-        ended = self.definition.metric == "age" and health.state == "ended"
-        reason = "the stream has ended" if ended else ""
-        return self.definition.change(self.instance, value, at, active=self._condition.active, returns=reason)
 
 
 class AlarmMonitor:
@@ -68,6 +49,7 @@ class AlarmMonitor:
         self._number = 0
         # the rig that the alarms belong to, and the saved alarms of other rigs
         self._rig, self._aside = "", dict[str, tuple[SavedAlarm, ...]]()
+        self._limits_aside = dict[str, dict[str, SavedLimits]]()
         self._clear()
 
     def _clear(self) -> None:
@@ -80,6 +62,8 @@ class AlarmMonitor:
         self._evaluator = ConditionEvaluator(())
         self._release_due = False
         self._notes: list[str] = []
+        self._limits = ChangedLimits()
+        self._limit_notes: list[str] = []
         self._on_health: list[HealthAlarm] = []
         if self._settings is not None:
             definitions, _ = define_alarms(self._settings, self._stale_after, ())
@@ -116,8 +100,11 @@ class AlarmMonitor:
         self._evaluator = ConditionEvaluator(conditions, [instance.active for _, instance in self._on_rows])
         self._index_defined()
         self._undefined = {n: each for n, each in before.items() if n not in self._alarms and each.must_be_saved}
+        for each in self._undefined.values():
+            each.remove_definition()
         self._release_due = bool(self._undefined)
-        return (*notes, *self._notes)
+        limit_notes, self._limit_notes = self._limit_notes, []
+        return (*notes, *self._notes, *limit_notes)
 
     def _index_defined(self) -> None:
         instances = (*(each.instance for each in self._on_health), *(instance for _, instance in self._on_rows))
@@ -127,14 +114,18 @@ class AlarmMonitor:
         former, self._rig = self._rig, rig
         if former in ("", rig):
             return ()
-        alarms = self._to_be_saved()
+        alarms, limits = self._to_be_saved(), self._limits.saved
         self._clear()
-        self._restore_alarms(self._aside.pop(rig, ()))
+        self._restore_alarms(self._aside.pop(rig, ()), self._limits_aside.pop(rig, {}))
+        if limits:
+            self._limits_aside[former] = limits
+        if alarms:
+            self._aside[former] = alarms
+        for aside in (self._limits_aside, self._aside):
+            while len(aside) > saved_alarm.MAX_RIGS:
+                del aside[next(iter(aside))]
         if not alarms:
             return ()
-        self._aside = {**self._aside, former: alarms}
-        while len(self._aside) > saved_alarm.MAX_RIGS:
-            del self._aside[next(iter(self._aside))]
         return (f"alarms of rig {former[:_MAX_NAME]!r} ({len(alarms)}) are set aside until its stream is back",)
 
     def evaluate(self, results: ResultBlock) -> tuple[Transition, ...]:
@@ -203,9 +194,43 @@ class AlarmMonitor:
             )
         return instance.shelve(request.seconds, request.by, at)
 
+    def set_limits(self, request: SetLimitsRequest, *, trusted: bool = True) -> tuple[LimitChange, ...]:
+        """Change limits from the next evaluation on, all those of the request or none.
+
+        Parameters
+        ----------
+        trusted : the request comes from this machine, or from a client with keys.
+
+        Raises
+        ------
+        ValueError : the settings do not allow it, an alarm is not known, or a limit is not possible.
+        """
+        allowed = "never" if self._settings is None else self._settings.limits_changeable
+        if allowed == "never" or (allowed == "trusted" and not trusted):
+            reason = "requests may not" if allowed == "never" else "only requests from its machine or with keys may"
+            raise ValueError(f"{reason} change limits of this monitor: alarms.limits_changeable is {allowed!r}")
+        on_health = {each.instance.name: each for each in self._on_health}
+        definitions = {definition.alarm.name: definition for definition, _ in self._on_rows}
+        definitions |= {name: each.definition for name, each in on_health.items()}
+        for each in request.limits:
+            if self._find(each.alarm).name not in definitions:
+                raise ValueError(f"{each.alarm}: its limit is not in the settings any more")
+        changed, changes = self._limits.change(definitions, request)
+        for name in changed.keys() & on_health.keys():
+            on_health[name].set_limits(changed[name])
+        for position, (_, instance) in enumerate(self._on_rows):
+            definition = changed.get(instance.name)
+            if definition is not None and self._stream is not None:
+                row_rate = self._stream.sample_rate / self._stream.every
+                self._evaluator.set_limits(position, definition.row_condition(row_rate))
+                instance.set_limits(definition.alarm)
+                self._on_rows[position] = definition, instance
+        return changes
+
     def snapshot(self) -> bytes:
         """Return the state to be restored after a restart of the service."""
-        return saved_alarm.encode(self._number, self._to_be_saved(), self._rig, self._aside)
+        alarms, limits = self._to_be_saved(), self._limits.saved
+        return saved_alarm.encode(self._number, alarms, self._rig, self._aside, limits, self._limits_aside)
 
     def _to_be_saved(self) -> tuple[SavedAlarm, ...]:
         self._record_values()
@@ -214,13 +239,14 @@ class AlarmMonitor:
     def restore(self, state: bytes) -> None:
         """Restore the result of `snapshot` of another service; raises ValueError for anything else."""
         found = saved_alarm.decode(state)
-        self._number, self._aside = found.number, dict(found.aside)
+        self._number, self._aside, self._limits_aside = found.number, dict(found.aside), dict(found.limits_aside)
         self._rig = found.rig
-        self._restore_alarms(found.alarms)
+        self._restore_alarms(found.alarms, found.limits)
 
-    def _restore_alarms(self, alarms: Sequence[SavedAlarm]) -> None:
+    def _restore_alarms(self, alarms: Sequence[SavedAlarm], limits: Mapping[str, SavedLimits]) -> None:
         if self._settings is None:
             return
+        self._limits = ChangedLimits(limits)
         before = {instance.name: instance for instance in map(AlarmInstance.from_saved, alarms)}
         self._define(before)
         self._index_defined()
@@ -229,6 +255,7 @@ class AlarmMonitor:
                 self._alarms[name].continue_from(instance)
             else:
                 self._undefined[name] = instance
+                instance.remove_definition()
         for each in self._on_health:
             each.restore_condition()
         if self._stream is not None:
@@ -240,8 +267,13 @@ class AlarmMonitor:
         retained = {name for name, instance in before.items() if instance.must_be_saved}
         definitions, notes = define_alarms(self._settings, self._stale_after, columns, retained)
         self._notes = [f"alarms: {note}" for note in notes]
-        names = {definition.alarm.name for definition in definitions}
-        self._on_health = [each for each in self._on_health if each.instance.name in names]
+        definitions, discarded = self._limits.apply(definitions)
+        self._limit_notes += discarded
+        by_name = {definition.alarm.name: definition for definition in definitions}
+        self._on_health = [each for each in self._on_health if each.instance.name in by_name]
+        for each in self._on_health:
+            if each.definition != by_name[each.instance.name]:
+                each.set_limits(by_name[each.instance.name])
         return definitions
 
     def _all(self) -> Iterator[AlarmInstance]:

@@ -32,6 +32,15 @@ class SavedAlarm(msgspec.Struct, frozen=True):
     acknowledge: bool
 
 
+class SavedLimits(msgspec.Struct, frozen=True):
+    """Limits that a request has changed; `configured` are those of the settings. None: open to that side."""
+
+    low: float | None
+    high: float | None
+    configured: tuple[float | None, float | None]
+
+
+_Limits = Annotated[dict[str, SavedLimits], msgspec.Meta(max_length=MAX_ALARMS)]
 _Alarms = Annotated[tuple[SavedAlarm, ...], msgspec.Meta(max_length=MAX_ALARMS)]
 
 
@@ -42,6 +51,7 @@ class SavedAlarms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ----------
     rig : the rig that they belong to; empty if not known.
     aside : those of other rigs, by the name of the rig, until its stream is received again.
+    limits, limits_aside : changed limits, by the name of the alarm, and those of other rigs.
     """
 
     version: int
@@ -49,6 +59,8 @@ class SavedAlarms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     alarms: _Alarms
     rig: str = ""
     aside: Annotated[dict[str, _Alarms], msgspec.Meta(max_length=MAX_RIGS)] = {}
+    limits: _Limits = {}
+    limits_aside: Annotated[dict[str, _Limits], msgspec.Meta(max_length=MAX_RIGS)] = {}
 
 
 _decoder = msgspec.json.Decoder(SavedAlarms)
@@ -59,9 +71,12 @@ def encode(
     alarms: tuple[SavedAlarm, ...],
     rig: str = "",
     aside: Mapping[str, tuple[SavedAlarm, ...]] = MappingProxyType({}),
+    limits: Mapping[str, SavedLimits] = MappingProxyType({}),
+    limits_aside: Mapping[str, Mapping[str, SavedLimits]] = MappingProxyType({}),
 ) -> bytes:
     """Return the JSON form."""
-    return msgspec.json.encode(SavedAlarms(_VERSION, number, alarms, rig, dict(aside)))
+    others = {name: dict(each) for name, each in limits_aside.items()}
+    return msgspec.json.encode(SavedAlarms(_VERSION, number, alarms, rig, dict(aside), dict(limits), others))
 
 
 def decode(data: bytes) -> SavedAlarms:

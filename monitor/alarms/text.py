@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from monitor.messages.alarms import Alarm, Transition
+from monitor.messages.alarms import Alarm, LimitChange, Transition
 
 _BYTE_UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
@@ -73,6 +73,23 @@ def removed_reason(alarm: Alarm, *, published: bool) -> str:
 def attributed(action: str, by: str) -> str:
     """Return an action with the name of the operator, if known."""
     return f"{action} by {by}" if by else action
+
+
+def range_text(low: float | None, high: float | None, unit: str) -> str:
+    """Return a normal range, None where open: ``at most 0.02 s``, ``0.9 to 1.1``; empty without limits."""
+    lowest, highest = (None if limit is None else format_value(limit, unit) for limit in (low, high))
+    if lowest is not None and highest is not None:
+        return f"{lowest} to {highest}"
+    if lowest is not None:
+        return f"at least {lowest}"
+    return "" if highest is None else f"at most {highest}"
+
+
+def describe_change(change: LimitChange) -> str:
+    """Return a change of limits in one line."""
+    new = range_text(change.low, change.high, change.unit)
+    former = range_text(change.previous_low, change.previous_high, change.unit)
+    return attributed(f"{change.name}: limits changed to {new}, from {former},", change.by).removesuffix(",")
 
 
 def _subject(alarm: Alarm) -> str:

@@ -14,7 +14,15 @@ from monitor.client.rows import Row, RowReader
 from monitor.messages.alarms import Alarm, AlarmReport
 from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock, TransferBlock
 from monitor.messages.health import Health
-from monitor.messages.requests import AcknowledgeRequest, NoteRequest, Request, ResetRequest, ShelveRequest
+from monitor.messages.requests import (
+    AcknowledgeRequest,
+    NewLimits,
+    NoteRequest,
+    Request,
+    ResetRequest,
+    SetLimitsRequest,
+    ShelveRequest,
+)
 from monitor.system.default_endpoints import RESULTS
 from monitor.transport.zeromq.key_files import keys_of
 from monitor.transport.zeromq.request_client import ANSWER_TIMEOUT, send_request
@@ -177,6 +185,10 @@ class Connection:
     def shelve(self, alarm: str, seconds: float, by: str = "") -> None:
         """Shelve an alarm; 0 s unshelves it. Raises as `note` does."""
         self._request(ShelveRequest(alarm=alarm, seconds=seconds, by=by))
+
+    def set_limits(self, alarm: str, low: float | None, high: float | None, by: str = "") -> None:
+        """Change the normal range of an alarm, in its unit; None: open to that side. Raises as `note` does."""
+        self._request(SetLimitsRequest(limits=(NewLimits(alarm=alarm, low=low, high=high),), by=by))
 
     def close(self) -> None:
         """Close the socket; iterations, also in other threads, end. A second call does nothing."""

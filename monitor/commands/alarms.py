@@ -1,24 +1,25 @@
-"""`synchroscope alarms`: list the alarms of a running monitor, acknowledge, reset or shelve them."""
+"""`synchroscope alarms`: list the alarms of a running monitor, acknowledge, reset or shelve them, change limits."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.alarms.text import format_value
+from monitor.alarms.text import format_value, nearest_name, range_text
 from monitor.commands.note import next_message
 from monitor.commands.options import add_monitor_option, client_security, positive
+from monitor.commands.service_settings import parse_boundary
 from monitor.messages.alarms import AlarmReport, Severity
 
 if TYPE_CHECKING:
     from monitor.messages.alarms import Alarm
-    from monitor.messages.requests import AlarmRequest
+    from monitor.messages.requests import AlarmRequest, NewLimits
     from monitor.transport.zeromq.key_files import Keys
 
 
@@ -42,7 +43,7 @@ def print_alarms(alarms: Iterable[Alarm]) -> None:
             Text(alarm.name),
             state_text(alarm),
             "—" if alarm.last is None else Text(format_value(alarm.last, alarm.unit)),
-            Text(normal_range(alarm)),
+            Text(range_text(alarm.low, alarm.high, alarm.unit)),
             f"{alarm.time:.3f}" if annunciated else "",
             Text(alarm.advice if annunciated else ""),
             style=_STYLES[alarm.severity] if annunciated else "dim",
@@ -56,17 +57,7 @@ def state_text(alarm: Alarm) -> str:
     return f"{words} for {alarm.shelved_for:.0f} s" if alarm.shelved_for else words
 
 
-def normal_range(alarm: Alarm) -> str:
-    """Return the normal range as text."""
-    low, high = (None if limit is None else format_value(limit, alarm.unit) for limit in (alarm.low, alarm.high))
-    if low is not None and high is not None:
-        return f"{low} to {high}"
-    if low is not None:
-        return f"at least {low}"
-    return "" if high is None else f"at most {high}"
-
-
-_ACTIONS = ("list", "acknowledge", "reset", "shelve", "unshelve")
+_ACTIONS = ("list", "acknowledge", "reset", "shelve", "unshelve", "limit")
 _MAX_SHELVING = 86400.0  # s
 
 
@@ -78,9 +69,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         default="",
         metavar="NAME",
-        help="alarm name (default: all it applies to)",
+        help="alarm name (default: all it applies to); with limit also without .warn or .trip",
     )
     parser.add_argument("--for", type=positive, dest="seconds", metavar="S", help="how long to shelve the alarm, s")
+    for severity in Severity:
+        parser.add_argument(
+            f"--{severity}",
+            metavar="LIMIT",
+            help=f"with limit: the new {severity} limit in the alarm's unit, a range as LOW..HIGH",
+        )
+    parser.add_argument("--restore", action="store_true", help="with limit: restore the limits of the settings")
     parser.add_argument("--by", default=None, metavar="WHO", help="name of the operator (default: the user name)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     add_monitor_option(parser)
@@ -94,6 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.messages.health import Health
     from monitor.transport.zeromq.request_client import send_request
 
+    _check_options(arguments)
+    if arguments.action == "limit":
+        return _change_limits(arguments, security)
     request = _request(arguments)
     # without a name, the request concerns some of these
     before = () if request.alarm else next_message(arguments.connect, AlarmReport, security).alarms
@@ -125,7 +126,81 @@ def _print_states(arguments: argparse.Namespace, names: list[str], security: Key
         print(alarm_report.encode(found).decode())
         return
     for name in names:
-        print(f"{name}: {state_text(now[name]) if name in now else 'normal, no longer monitored'}")
+        alarm = now.get(name)
+        state = "normal, no longer monitored" if alarm is None else state_text(alarm)
+        limits = arguments.action == "limit" and alarm is not None and range_text(alarm.low, alarm.high, alarm.unit)
+        print(f"{name}: {limits}; {state}" if limits else f"{name}: {state}")
+
+
+def _check_options(arguments: argparse.Namespace) -> None:
+    if (arguments.seconds is not None) != (arguments.action == "shelve"):
+        raise ValueError("--for goes with shelve, and only with it: shelve NAME --for 600")
+    limits = arguments.restore or any(getattr(arguments, severity) for severity in Severity)
+    if limits != (arguments.action == "limit"):
+        raise ValueError(
+            "--warn, --trip and --restore go with limit, and only with it: limit NAME --warn 0.02 --trip 0.05"
+        )
+
+
+def _change_limits(arguments: argparse.Namespace, security: Keys | None) -> int:
+    from monitor.messages.health import Health
+    from monitor.messages.requests import SetLimitsRequest
+    from monitor.transport.zeromq.request_client import send_request, user_name
+
+    alarms = {alarm.name: alarm for alarm in next_message(arguments.connect, AlarmReport, security).alarms}
+    limits = tuple(_new_limits(arguments, alarms))
+    by = user_name() if arguments.by is None else arguments.by
+    request = SetLimitsRequest(limits=limits, by=by)
+    send_request(request, next_message(arguments.connect, Health, security), arguments.connect, security)
+    _print_states(arguments, [each.alarm for each in limits], security)
+    return 0
+
+
+def _new_limits(arguments: argparse.Namespace, alarms: dict[str, Alarm]) -> Iterator[NewLimits]:
+    """Yield the new limits of the alarms that the options select."""
+    from monitor.messages.requests import NewLimits
+
+    name = arguments.name
+    given = {severity: text for severity in Severity if (text := getattr(arguments, severity))}
+    # a name with severity selects that alarm alone
+    base, _, last = name.rpartition(".")
+    own = [severity for severity in Severity if severity == last]
+    base = base if own else name
+    if arguments.restore:
+        if given:
+            raise ValueError("--restore goes without --warn and --trip")
+        found = [alarms.get(f"{base}.{severity}") for severity in own or Severity]
+        changed = [alarm for alarm in found if alarm is not None and alarm.configured is not None]
+        if not changed:
+            raise ValueError(f"no alarm {name!r} with changed limits")
+        for each in changed:
+            low, high = each.configured or (None, None)
+            yield NewLimits(alarm=each.name, low=low, high=high)
+        return
+    for severity, text in given.items():
+        if own and severity not in own:
+            raise ValueError(f"{name} has no --{severity}: give the name as {base}")
+        full = f"{base}.{severity}"
+        if (alarm := alarms.get(full)) is None:
+            nearest = nearest_name(full, list(alarms)) if alarms else ""
+            raise ValueError(f"there is no alarm {full!r}" + (f"; the nearest is {nearest!r}" if nearest else ""))
+        yield _new_limit(alarm, text)
+
+
+def _new_limit(alarm: Alarm, text: str) -> NewLimits:
+    from monitor.messages.requests import NewLimits
+
+    try:
+        boundary = parse_boundary(text)
+    except ValueError:
+        raise ValueError(f"--{alarm.severity} {text}: write a number, or LOW..HIGH") from None
+    if isinstance(boundary, tuple):
+        return NewLimits(alarm=alarm.name, low=boundary[0], high=boundary[1])
+    if alarm.low is not None and alarm.high is not None:
+        normal = range_text(alarm.low, alarm.high, alarm.unit)
+        raise ValueError(f"{alarm.name} has two limits, {normal}: write both as LOW..HIGH")
+    below = alarm.high is None
+    return NewLimits(alarm=alarm.name, low=boundary if below else None, high=None if below else boundary)
 
 
 def _request(arguments: argparse.Namespace) -> AlarmRequest:
@@ -133,8 +208,6 @@ def _request(arguments: argparse.Namespace) -> AlarmRequest:
     from monitor.transport.zeromq.request_client import user_name
 
     name, by = arguments.name, user_name() if arguments.by is None else arguments.by
-    if (arguments.seconds is not None) != (arguments.action == "shelve"):
-        raise ValueError("--for goes with shelve, and only with it: shelve NAME --for 600")
     match arguments.action:
         case "acknowledge":
             return AcknowledgeRequest(alarm=name, by=by)

@@ -69,9 +69,10 @@ _EVENT_TEXTS = {
     EventKind.DECISION: "",
     EventKind.NOTE: "",
     EventKind.ALARM: "alarm",
+    EventKind.LIMITS: "",
 }
 # rate-limited at the source, and each has its own text
-_ALWAYS = (EventKind.DECISION, EventKind.NOTE, EventKind.ALARM)
+_ALWAYS = (EventKind.DECISION, EventKind.NOTE, EventKind.ALARM, EventKind.LIMITS)
 _MAX_ALARM_LINES = 20  # per interval
 
 

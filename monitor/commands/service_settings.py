@@ -126,7 +126,7 @@ def _parse_limit(text: str) -> dict[str, Any]:
         limit: dict[str, Any] = {"value": value}
         for name, level in (("warn", warn), ("trip", trip)):
             if level:
-                limit[name] = _parse_boundary(level)
+                limit[name] = parse_boundary(level)
     except ValueError:
         raise ValueError(
             f"--alarm {text}: write for example broadband_delay=0.02:0.05 or broadband_ratio=0.9..1.1"
@@ -139,6 +139,7 @@ def _parse_limit(text: str) -> dict[str, Any]:
     return limit
 
 
-def _parse_boundary(text: str) -> float | tuple[float, float]:
+def parse_boundary(text: str) -> float | tuple[float, float]:
+    """Return ``LIMIT`` or ``LOW..HIGH``; raises ValueError."""
     low, dots, high = text.partition("..")
     return (float(low), float(high)) if dots else float(text)

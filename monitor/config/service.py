@@ -108,7 +108,7 @@ class MqttSettings(Section):
     commands: bool = setting(
         False,
         "Commands",
-        "Clients of the broker may acknowledge alarms and write notes; requires user or certificate.",
+        "Clients of the broker may send requests; requires user or certificate.",
     )
     discovery: bool = setting(False, "Home Assistant", "Announces the values to Home Assistant.")
     discovery_prefix: Level = setting("homeassistant", "Discovery prefix", "Home Assistant's discovery topic.")
@@ -267,6 +267,11 @@ class AlarmSettings(Section):
     )
     shelve_at_most: Positive = setting(
         28800.0, "Longest shelving", "Longest time for which an alarm can be shelved.", unit="s"
+    )
+    limits_changeable: Literal["trusted", "always", "never"] = setting(
+        "trusted",
+        "Limits by request",
+        "Whether requests may change the limits: those from this machine or with keys, all, or none.",
     )
 
     @model_validator(mode="after")

@@ -65,6 +65,8 @@ class Alarm:
     time, index : s and sample number of the last transition, on the rig's clock.
     shelved_for : s until it is unshelved; 0 otherwise.
     advice : action for the operator.
+    changeable : a request may change its limits, see docs/alarms.md.
+    configured : (low, high) of the settings, if a request has changed them; None: they are in force.
     """
 
     name: str
@@ -81,6 +83,8 @@ class Alarm:
     index: int = 0
     shelved_for: float = 0.0
     advice: str = ""
+    changeable: bool = False
+    configured: tuple[float | None, float | None] | None = None
 
     @property
     def needs_acknowledgement(self) -> bool:
@@ -129,6 +133,33 @@ class Transition:
     limit: float | None = None
     unit: str = ""
     reason: str = ""
+    by: str = ""
+    actuator: str = ""
+    quantity: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitChange:
+    """Change of an alarm's limits by a request.
+
+    Parameters
+    ----------
+    name, severity : the alarm's.
+    low, high : the new normal range; None: open to that side.
+    previous_low, previous_high : the former one.
+    unit : of all four.
+    by : operator; empty: unknown.
+    actuator : of the value; empty for values of the service.
+    quantity : the published value that it monitors.
+    """
+
+    name: str
+    severity: Severity
+    low: float | None
+    high: float | None
+    previous_low: float | None
+    previous_high: float | None
+    unit: str = ""
     by: str = ""
     actuator: str = ""
     quantity: str = ""

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.messages.alarms import Transition
+from monitor.messages.alarms import LimitChange, Transition
 
 Samples = NDArray[np.float64]
 
@@ -39,6 +39,7 @@ class EventKind(StrEnum):
     DECISION = "decision"
     NOTE = "note"
     ALARM = "alarm"
+    LIMITS = "limits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +308,7 @@ class Event:
     count : samples concerned; messages, for rejections.
     alarm : transition of an alarm.
     site, verdict : of a decision on a model: its validation site, and accept, watch or reject.
+    limits : change of an alarm's limits.
     """
 
     kind: EventKind
@@ -317,6 +319,7 @@ class Event:
     alarm: Transition | None = None
     site: str = ""
     verdict: str = ""
+    limits: LimitChange | None = None
 
     @classmethod
     def of_alarm(cls, step: Transition) -> Event:

@@ -16,6 +16,9 @@ MAX_REQUEST = 1 << 14
 MAX_NOTE = 200
 """Bytes that a note may have in UTF-8: what the run file stores."""
 
+MAX_NEW_LIMITS = 128
+"""Alarms whose limits one request may change."""
+
 _MAX_REASON = 240
 _MOST_SHOWN = 60
 
@@ -74,8 +77,7 @@ class _OfAlarm(_Numbered, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for text in (self.alarm, self.by):
-            if not text.isprintable():
-                raise ValueError(f"a name that cannot be printed: {ascii(text)[:_MOST_SHOWN]}")
+            _check_printable(text)
 
 
 class AcknowledgeRequest(_OfAlarm, frozen=True, kw_only=True, tag="acknowledge"):
@@ -97,6 +99,43 @@ class ShelveRequest(_OfAlarm, frozen=True, kw_only=True, tag="shelve"):
 
 
 AlarmRequest = AcknowledgeRequest | ResetRequest | ShelveRequest
+
+
+class NewLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """New normal range of an alarm, in its unit; None: open to that side.
+
+    Raises
+    ------
+    ValueError : the name is not printable, a limit is not finite, there is none, or the range is empty.
+    """
+
+    alarm: Name
+    low: float | None
+    high: float | None
+
+    def __post_init__(self) -> None:
+        _check_printable(self.alarm)
+        given = [limit for limit in (self.low, self.high) if limit is not None]
+        if not given:
+            raise ValueError(f"{self.alarm}: it needs a limit, low or high")
+        if not all(map(math.isfinite, given)):
+            raise ValueError(f"{self.alarm}: limits must be finite")
+        if given != sorted(given):
+            raise ValueError(f"{self.alarm}: low {self.low:g} is above high {self.high:g}")
+
+
+class SetLimitsRequest(_Numbered, frozen=True, kw_only=True, tag="set_limits"):
+    """Change the limits of alarms, all of them or none; ``by`` is the operator."""
+
+    limits: Annotated[tuple[NewLimits, ...], msgspec.Meta(min_length=1, max_length=MAX_NEW_LIMITS)]
+    by: Name = ""
+
+    def __post_init__(self) -> None:
+        _check_printable(self.by)
+        names = [each.alarm for each in self.limits]
+        if len(set(names)) < len(names):
+            raise ValueError("limits: an alarm is listed twice")
+
 
 _Positive = Annotated[float, msgspec.Meta(gt=0.0)]
 _NotNegative = Annotated[float, msgspec.Meta(ge=0.0)]
@@ -155,7 +194,7 @@ ReplayRequest = (
     | LoopRequest
     | StateRequest
 )
-Request = NoteRequest | AlarmRequest | ReplayRequest
+Request = NoteRequest | AlarmRequest | SetLimitsRequest | ReplayRequest
 
 
 class PlayerState(msgspec.Struct, frozen=True, kw_only=True):
@@ -234,6 +273,11 @@ def decode_answer(payload: bytes) -> Answer:
         return _answers.decode(payload)
     except _UNREADABLE as problem:
         raise RequestError("the answer cannot be read") from problem
+
+
+def _check_printable(name: str) -> None:
+    if not name.isprintable():
+        raise ValueError(f"a name that cannot be printed: {ascii(name)[:_MOST_SHOWN]}")
 
 
 def _one_line(text: str) -> str:

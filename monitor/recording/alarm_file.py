@@ -22,7 +22,7 @@ _CLOSE_TIMEOUT = 1.0  # s; a disk may hang
 
 
 class AlarmStateFile:
-    """A sink that saves the alarms' state after every transition; `notes` reports errors.
+    """A sink that saves the alarms' state after every transition and change of limits; `notes` reports errors.
 
     A thread writes, so that a disk that hangs does not block the service; of several waiting states only the newest
     is written. An error is reported once, as a note in the stream, and writing is tried again at the next transition.
@@ -72,7 +72,9 @@ class AlarmStateFile:
         """Do nothing."""
 
     def event(self, event: Event) -> None:
-        """Do nothing."""
+        """Save the state after a change of limits."""
+        if event.limits is not None:
+            self._save()
 
     def health(self, health: Health) -> None:
         """Do nothing."""

@@ -154,6 +154,7 @@ class NoteQueue:
 
     endpoint = ""
     refused = 0
+    trusted = True
 
     def __init__(self, initial: Iterable[str] = ()) -> None:
         self._waiting = deque(initial)

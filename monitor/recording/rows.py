@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
+from monitor.messages.alarms import AlarmAction, AlarmState, LimitChange, Severity, Transition
 from monitor.messages.blocks import Event, EventKind, ResultBlock, Samples, SignalBlock
 from monitor.system.safe_text import printable
 
@@ -97,6 +97,8 @@ _ALARM_FIELDS: list[tuple[str, Any]] = [
 ]
 _DECISION_TEXTS = {"site": 96, "verdict": 16}
 _DECISION_FIELDS = [(name, h5py.string_dtype("utf-8", width)) for name, width in _DECISION_TEXTS.items()]
+_LIMITS = ("low", "high", "previous_low", "previous_high")
+_LIMIT_FIELDS = [(name, "<f8") for name in _LIMITS]
 EVENT_TYPE = np.dtype(
     [
         ("time", "<f8"),
@@ -106,6 +108,7 @@ EVENT_TYPE = np.dtype(
         ("detail", h5py.string_dtype("utf-8", DETAIL_BYTES)),
         *_ALARM_FIELDS,
         *_DECISION_FIELDS,
+        *_LIMIT_FIELDS,
     ]
 )
 _NO_ALARM = (0, math.nan, math.nan, *(b"" for _ in _ALARM_TEXTS))
@@ -116,8 +119,9 @@ def event_rows(events: Sequence[Event]) -> EventTable:
     rows = [
         (
             *(e.time, e.index, e.count, e.kind.encode(), _clip(e.detail, DETAIL_BYTES)),
-            *_alarm_columns(e.alarm),
+            *_alarm_columns(e.alarm, e.limits),
             *map(_clip, (e.site, e.verdict), _DECISION_TEXTS.values()),
+            *(_or_nan(None if e.limits is None else getattr(e.limits, name)) for name in _LIMITS),
         )
         for e in events
     ]
@@ -127,8 +131,10 @@ def event_rows(events: Sequence[Event]) -> EventTable:
 def events_of(rows: EventTable) -> list[Event]:
     """Return stored events; kinds of later versions become notes."""
     known = set(EventKind)
-    # a file of another program may lack the columns of alarms and decisions
-    has_alarms, has_decisions = (_has_columns(rows, fields) for fields in (_ALARM_FIELDS, _DECISION_FIELDS))
+    # a file of another program may lack the columns of alarms, decisions and limits
+    has_alarms, has_decisions, has_limits = (
+        _has_columns(rows, fields) for fields in (_ALARM_FIELDS, _DECISION_FIELDS, _LIMIT_FIELDS)
+    )
     found = []
     for row in rows:
         if not (kind := stored_text(row["kind"])):
@@ -145,6 +151,8 @@ def events_of(rows: EventTable) -> list[Event]:
         if event.kind is EventKind.ALARM:
             transition = _transition_from_columns(row, event) if has_alarms else None
             event = event if transition is None else Event.of_alarm(transition)
+        if event.kind is EventKind.LIMITS and has_alarms and has_limits:
+            event = replace(event, limits=_change_from_columns(row))
         found.append(event)
     return found
 
@@ -164,17 +172,36 @@ def stored_text(value: object) -> str:
     return printable(value.decode(errors="replace") if isinstance(value, bytes) else str(value))
 
 
-def _alarm_columns(transition: Transition | None) -> tuple[Any, ...]:
-    if transition is None:
-        return _NO_ALARM
-    t = transition
-    value, limit = (math.nan if number is None else number for number in (t.value, t.limit))
-    texts = (t.name, t.actuator, t.quantity, t.severity, t.action, t.previous, t.state, t.unit, t.by)
-    return t.number, value, limit, *map(_clip, texts, _ALARM_TEXTS.values())
+def _alarm_columns(transition: Transition | None, change: LimitChange | None) -> tuple[Any, ...]:
+    if (t := transition) is not None:
+        texts = [t.name, t.actuator, t.quantity, t.severity, t.action, t.previous, t.state, t.unit, t.by]
+        return t.number, _or_nan(t.value), _or_nan(t.limit), *map(_clip, texts, _ALARM_TEXTS.values())
+    if (c := change) is not None:
+        texts = [c.name, c.actuator, c.quantity, c.severity, "", "", "", c.unit, c.by]
+        return 0, math.nan, math.nan, *map(_clip, texts, _ALARM_TEXTS.values())
+    return _NO_ALARM
+
+
+def _or_nan(number: float | None) -> float:
+    return math.nan if number is None else number
 
 
 def _clip(text: str, n_bytes: int) -> bytes:
     return text.encode(errors="replace")[:n_bytes].decode(errors="ignore").encode()
+
+
+def _change_from_columns(row: Any) -> LimitChange | None:
+    name, unit, by, actuator, quantity = (
+        stored_text(row[column]) for column in ("alarm", "unit", "by", "actuator", "quantity")
+    )
+    low, high, previous_low, previous_high = (
+        float(row[column]) if math.isfinite(row[column]) else None for column in _LIMITS
+    )
+    try:
+        severity = Severity(stored_text(row["severity"]))
+    except ValueError:
+        return None
+    return LimitChange(name, severity, low, high, previous_low, previous_high, unit, by, actuator, quantity)
 
 
 def _transition_from_columns(row: Any, event: Event) -> Transition | None:

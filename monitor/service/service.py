@@ -6,13 +6,15 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from monitor.alarms.monitor import AlarmMonitor
+from monitor.alarms.text import describe_change
 from monitor.engine.monitor import Monitor, UnfitSettingsError
 from monitor.messages.alarms import MAX_TRANSITIONS, AlarmReport, Transition
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import BrokerStatus, Health, RecordingStatus, StreamCounts
-from monitor.messages.requests import AlarmRequest, NoteRequest, Request
+from monitor.messages.requests import AlarmRequest, NoteRequest, Request, SetLimitsRequest
 from monitor.service.health_statistics import HealthStatistics, SampleAccount
 from monitor.service.load import LoadShedding, RestartLimiter, SinkSchedule, StopDeadlines, join_blocks
 from monitor.transport.base import RequestServer, SignalSource, Sink
@@ -199,9 +201,9 @@ class Service:
     def _serve(self) -> None:
         self._served = self._now
         for server in self._request_servers:
-            server.serve(self._carry_out)
+            server.serve(partial(self._carry_out, trusted=server.trusted))
 
-    def _carry_out(self, request: Request) -> None:
+    def _carry_out(self, request: Request, *, trusted: bool) -> None:
         at, index = self._statistics.newest_sample
         if isinstance(request, NoteRequest):
             at = at if request.time is None else request.time
@@ -209,6 +211,10 @@ class Service:
             self._publish_event(Event(EventKind.NOTE, at, index, 0, request.text))
         elif isinstance(request, AlarmRequest):
             self._publish_transitions(self._alarms.handle_request(request, at, index))
+        elif isinstance(request, SetLimitsRequest):
+            for change in self._alarms.set_limits(request, trusted=trusted):
+                self._publish_event(Event(EventKind.LIMITS, at, index, 0, describe_change(change), limits=change))
+            self._publish_alarms(())
         else:
             raise ValueError("a monitor accepts requests about notes and alarms: this one is for a replay")  # noqa: TRY004
 
@@ -217,11 +223,13 @@ class Service:
             return
         for transition in transitions:
             self._publish_event(Event.of_alarm(transition))
-        alarms = self._alarms.alarms
         for first in range(0, len(transitions), MAX_TRANSITIONS):
-            report = AlarmReport(alarms, tuple(transitions[first : first + MAX_TRANSITIONS]))
-            for sink in self._sinks.all:
-                sink.alarms(report)
+            self._publish_alarms(transitions[first : first + MAX_TRANSITIONS])
+
+    def _publish_alarms(self, transitions: Sequence[Transition]) -> None:
+        report = AlarmReport(self._alarms.alarms, tuple(transitions))
+        for sink in self._sinks.all:
+            sink.alarms(report)
 
     def _publish_event(self, event: Event) -> None:
         self._statistics.count_event(event)
@@ -265,7 +273,6 @@ class Service:
             self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, text))
         health = replace(health, shed=self._shedding.shed)
         self._publish_transitions(self._alarms.evaluate_health(health, *self._statistics.newest_sample, passed))
-        report = AlarmReport(self._alarms.alarms)
         for sink in self._sinks.all:
             sink.health(health)
-            sink.alarms(report)
+        self._publish_alarms(())

@@ -110,6 +110,11 @@ class RequestServer(Protocol):
         """Requests refused so far."""
         ...
 
+    @property
+    def trusted(self) -> bool:
+        """Whether its clients are on this machine or have keys."""
+        ...
+
     def serve(self, carry_out: Callable[[Request], None]) -> None:
         """Carry out and answer the requests that have come; never wait. A ValueError from `carry_out` refuses one."""
         ...

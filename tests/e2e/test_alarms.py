@@ -133,9 +133,67 @@ def test_a_latched_alarm_is_asked_for_recorded_and_outlives_a_kill(start, rig, t
     assert f"{name} normal: reset by kim" in capsys.readouterr().out
 
 
+def test_a_changed_limit_is_evaluated_recorded_and_outlives_a_kill(start, rig, tmp_path, capsys) -> None:
+    config = tmp_path / "lab.toml"
+    config.write_text(CONFIG.format(folder=tmp_path).replace("latching = true", "trip = 5.0"))
+    words = ("--connect", rig.publisher.endpoint, "--publish", ANY_PORT, "--", config)
+    service = start("monitor", *words)
+    assert rig.publisher.wait_for_subscriber(60.0)
+    name = "a.nrmse.warn"
+    until(service.results, capsys, name, "unacknowledged", lambda: rig.send(0.1))
+    value = float(alarms(service.results, capsys)[name]["last"])
+    limit = ["alarms", "limit", "a.nrmse", "--connect", service.results]
+    # further out than the trip, then both, then the value is normal
+    assert main([*limit, "--warn", "9"]) == 2
+    assert "a.nrmse: the trip limit (at most 5) must be further out" in capsys.readouterr().err
+    assert main([*limit, "--warn", "9", "--trip", "10", "--by", "kim"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "a.nrmse.trip: at most 10; normal"
+    until(service.results, capsys, name, "returned_unacknowledged", lambda: rig.send(0.1))
+    assert main([*limit, "--warn", "0.1..0.4"]) == 0
+    capsys.readouterr()
+    assert main([*limit, "--warn", "3"]) == 2
+    assert "has two limits, 0.1 to 0.4: write both as LOW..HIGH" in capsys.readouterr().err
+    deadline = monotonic() + PATIENCE
+    while b'"low":0.1,"high":0.4,"configured":[null,0.5]' not in (tmp_path / "alarms.json").read_bytes():
+        assert monotonic() < deadline
+        sleep(0.02)
+    # the run file has the events once they are flushed
+    (first_run,) = tmp_path.glob("*.h5")
+    while True:
+        with RunReader(first_run) as reader:
+            changes = [event.limits for event in reader.events() if event.limits is not None]
+        if len(changes) == 3:
+            break
+        assert monotonic() < deadline
+        rig.send(0.1)
+        sleep(0.02)
+    service.process.send_signal(signal.SIGKILL)
+    service.process.wait()
+    assert [(each.name, each.low, each.high, each.previous_low, each.previous_high) for each in changes] == [
+        (name, None, 9.0, None, 0.5),
+        ("a.nrmse.trip", None, 10.0, None, 5.0),
+        (name, 0.1, 0.4, None, 9.0),
+    ]
+    assert changes[0].by == "kim"
+
+    service = start("monitor", *words)
+    assert rig.publisher.wait_for_subscriber(60.0)
+    found = until(service.results, capsys, name, "unacknowledged", lambda: rig.send(0.1))
+    assert (found["low"], found["high"], found["configured"]) == (0.1, 0.4, [None, 0.5])
+    assert value > 0.4
+    assert main(["alarms", "limit", name, "--restore", "--connect", service.results]) == 0
+    assert capsys.readouterr().out.startswith(f"{name}: at most 0.5; ")
+    assert alarms(service.results, capsys)[name]["configured"] is None
+    assert main(["alarms", "limit", name, "--restore", "--connect", service.results]) == 2
+    rig.send(1.0, last=True)
+    service.stop()
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
+        (["limit", "x"], "--warn, --trip and --restore go with limit"),
+        (["shelve", "x", "--for", "5", "--warn", "1"], "--warn, --trip and --restore go with limit"),
         (["shelve", "x"], "--for goes with shelve"),
         (["shelve", "--for", "5"], "shelve: which alarm?"),
         (["shelve", "x", "--for", "999999"], "at most 86400 s"),

@@ -1,5 +1,7 @@
 """Steps of alarms as people read them: in the list of events, and as marks on the line of a run."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtGui import QColor
 
@@ -7,7 +9,7 @@ from gui.sources.replay_bar.overview import RunPicture
 from gui.widgets.theme import DARK, LIGHT
 from gui.wording.event_text import event_level, event_sentence
 from gui.wording.level import Level
-from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
+from monitor.messages.alarms import AlarmAction, AlarmState, LimitChange, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.recordings import Description, RecordedEvent
 
@@ -96,3 +98,13 @@ def test_a_trip_stands_out_on_the_line_of_a_run(qapp):
         above = [image.pixelColor(round(picture.x_of(event.time)), 44 - 10) for event in events]
         assert above == [QColor(theme.base), QColor(theme.bad), QColor(theme.base)]
     assert "alarm: ■ TRIP north delay (FDB) 60 ms, limit 50 ms: unacknowledged" in picture.tip(picture.x_of(5.0))
+
+
+def test_a_change_of_limits_is_said_in_the_units_of_the_display() -> None:
+    change = LimitChange(
+        "north.fdb_delay.warn", Severity.WARN, None, 0.025, -0.02, 0.02, "s", "kim", "north", "fdb_delay"
+    )
+    event = Event(EventKind.LIMITS, 1.0, 1, 0, "any words", limits=change)
+    assert event_sentence(event) == "▲ WARN north delay (FDB): limit ≤ 25 ms, was ± 20 ms, by kim"
+    assert event_level(event) is Level.INFO
+    assert not event_sentence(replace(event, limits=replace(change, by=""))).endswith("kim")

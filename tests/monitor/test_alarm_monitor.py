@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from monitor.alarms.conditions import METRICS, HealthMetric, _advance_conditions, metric_unit, warm_up
+from monitor.alarms.conditions import _advance_conditions, warm_up
+from monitor.alarms.health import METRICS, HealthMetric, metric_unit
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.config.service import HEALTH_VALUES

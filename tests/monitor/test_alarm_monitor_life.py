@@ -15,7 +15,14 @@ from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import Transition
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
-from monitor.messages.requests import AcknowledgeRequest, AlarmRequest, ResetRequest, ShelveRequest
+from monitor.messages.requests import (
+    AcknowledgeRequest,
+    AlarmRequest,
+    NewLimits,
+    ResetRequest,
+    SetLimitsRequest,
+    ShelveRequest,
+)
 from tests.oracles.alarms import Condition, Life
 
 RATE, EVERY = 100.0, 5
@@ -47,6 +54,7 @@ class AlarmLife(RuleBasedStateMachine):
         self.service = AlarmMonitor(SETTINGS)
         self.lives = {name: Life(*each[6:]) for name, each in MODEL.items()}
         self.conditions: dict[str, Condition] = {}
+        self.limits = {name: each[1:3] for name, each in MODEL.items()}
         self.slow_since: float | None = None
         self.told: list[Transition] = []
         self.time = 0.0
@@ -61,7 +69,8 @@ class AlarmLife(RuleBasedStateMachine):
         self.with_w, self.index = with_w, 0
         self.stream = ResultStream("rig", 1, RATE, EVERY, tuple(Column(name, "s", "n") for name in self.columns()))
         self.service.set_stream(self.stream)
-        for name, (column, low, high, deadband, on, off, *_) in MODEL.items():
+        for name, (column, _, _, deadband, on, off, *_) in MODEL.items():
+            low, high = self.limits[name]
             self.conditions[name] = Condition(low, high, deadband, on, off, LEAST, self.lives[name].active)
             if column == "w" and not with_w and self.lives[name].active:
                 self.conditions[name].active = False
@@ -158,6 +167,58 @@ class AlarmLife(RuleBasedStateMachine):
     @rule(name=NAMES)
     def unshelve(self, name) -> None:
         assert self.ask(ShelveRequest(alarm=name, seconds=0.0)) == self.lives[name].unshelve()
+
+    @rule(
+        names=st.lists(NAMES, min_size=1, max_size=2, unique=True),
+        low=st.sampled_from([None, -2.0, -0.8, 0.8]),
+        high=st.sampled_from([None, 0.9, 1.2, 3.0]),
+    )
+    def set_limits(self, names, low, high) -> None:
+        """All of the request or none; evaluated from the next row on."""
+        if low is None and high is None:
+            return
+        known = {alarm.name for alarm in self.service.alarms if alarm.changeable}
+        asked = (-INF if low is None else low, INF if high is None else high)
+        after = self.limits | dict.fromkeys(names, asked)
+        warn, trip = after["n.v.warn"], after["n.v.trip"]
+        possible = (
+            known >= set(names)
+            and all(asked[1] - asked[0] >= 2.0 * MODEL[name][3] for name in names)
+            and any(self.limits[name] != asked for name in names)
+            # the order matters where the request touches it
+            and ((trip[0] <= warn[0] and warn[1] <= trip[1]) or not {"n.v.warn", "n.v.trip"} & set(names))
+        )
+        request = SetLimitsRequest(
+            limits=tuple(NewLimits(alarm=each, low=low, high=high) for each in names), by="kim"
+        )
+        before = self.limits
+        try:
+            changes = self.service.set_limits(request)
+        except ValueError as problem:
+            assert "\n" not in str(problem)
+            assert not possible, problem
+            return
+        assert possible
+        self.limits = after
+        assert [each.name for each in changes] == [name for name in names if before[name] != asked]
+        for name in (each.name for each in changes):
+            condition = self.conditions[name]
+            condition.low, condition.high = asked
+            condition.hole()
+            if name == "slow.warn":
+                self.slow_since = None
+
+    @invariant()
+    def every_limit_is_where_the_model_has_it(self) -> None:
+        if not hasattr(self, "service"):
+            return
+        for alarm in self.service.alarms:
+            # one that is not published any more has the limits that it had
+            if alarm.name in self.limits and (self.with_w or (".w." not in alarm.name and "deaf" not in alarm.name)):
+                low, high = self.limits[alarm.name]
+                assert (alarm.low, alarm.high) == (low if low > -INF else None, high if high < INF else None)
+                changed = self.limits[alarm.name] != MODEL[alarm.name][1:3]
+                assert (alarm.configured is not None) == changed
 
     @rule()
     def the_service_starts_anew(self) -> None:

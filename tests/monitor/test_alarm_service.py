@@ -38,6 +38,7 @@ class Asking:
     requests: list[Request]
     endpoint: str = ""
     refused: int = 0
+    trusted: bool = True
     said: list[str] = field(default_factory=list)
 
     def serve(self, carry_out: Callable[[Request], None]) -> None:

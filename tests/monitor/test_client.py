@@ -25,10 +25,12 @@ from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, Resul
 from monitor.messages.health import Health
 from monitor.messages.requests import (
     AcknowledgeRequest,
+    NewLimits,
     NoteRequest,
     Request,
     RequestError,
     ResetRequest,
+    SetLimitsRequest,
     ShelveRequest,
 )
 from monitor.transport.base import TransportError
@@ -288,6 +290,7 @@ def test_a_word_back(sink: ResultPublisher) -> None:
         connection.acknowledge()
         connection.reset("north.fdb_delay.trip")
         connection.shelve("north.fdb_delay.trip", 60.0, by="Ann")
+        connection.set_limits("north.fdb_delay.trip", None, 0.05, by="Ann")
         with pytest.raises(RequestError, match="there is no alarm 'wrong'"):
             connection.acknowledge("wrong")
         with pytest.raises(ValueError, match="needs a text"):
@@ -299,6 +302,7 @@ def test_a_word_back(sink: ResultPublisher) -> None:
         AcknowledgeRequest(id=1),
         ResetRequest(alarm=name, id=1),
         ShelveRequest(alarm=name, seconds=60.0, by="Ann", id=1),
+        SetLimitsRequest(limits=(NewLimits(alarm=name, low=None, high=0.05),), by="Ann", id=1),
     ]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from monitor.alarms.alarm_instance import StreamPosition
 from monitor.alarms.definitions import standard_alarms
-from monitor.alarms.monitor import HealthAlarm
+from monitor.alarms.health import HealthAlarm
 from monitor.config import AlarmSettings, IndicatorSettings
 from monitor.engine.monitor import Monitor, Update
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream

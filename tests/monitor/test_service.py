@@ -229,6 +229,7 @@ class RequestServer:
     requests: list[tuple[float, Request]] = field(default_factory=list)
     endpoint: str = "tcp://127.0.0.1:7001"
     refused: int = 3
+    trusted: bool = True
     asked: list[float] = field(default_factory=list)
 
     def serve(self, carry_out: Callable[[Request], None]) -> None:

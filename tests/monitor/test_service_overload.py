@@ -116,6 +116,7 @@ class RequestServer:
     times: list[float] = field(default_factory=list)
     endpoint: str = ""
     refused: int = 0
+    trusted: bool = True
 
     def serve(self, carry_out: Callable[[Request], None]) -> None:
         self.times.append(self.clock.now)

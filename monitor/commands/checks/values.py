@@ -70,7 +70,7 @@ def check_published(settings: Settings, plan: ReliabilityPlan | None) -> None:
     """
     from monitor.alarms.definitions import missing_values
 
-    if settings.alarms.limit and (notes := missing_values(settings.alarms.limit, _assumed_columns(settings, plan))):
+    if settings.alarms.limit and (notes := missing_values(settings.alarms, _assumed_columns(settings, plan))):
         raise ValueError(f"alarms: {'; '.join(notes)}")
 
 
@@ -100,8 +100,8 @@ def _limit_name(limit: LimitSettings) -> str:
 
 def _is_count(limit: LimitSettings) -> bool:
     """Whether the value is a count, which does not fluctuate around a limit."""
-    from monitor.alarms.conditions import metric_unit
     from monitor.alarms.definitions import HEALTH_PREFIX
+    from monitor.alarms.health import metric_unit
 
     is_health = limit.value.startswith(HEALTH_PREFIX)
     return is_health and metric_unit(limit.value.removeprefix(HEALTH_PREFIX)) not in ("s", "Hz", "B")

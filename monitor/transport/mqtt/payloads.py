@@ -145,7 +145,7 @@ def will() -> bytes:
 def event(event: Event) -> bytes:
     """Return an event, with the time of publication."""
     content = {**asdict(event), "utc": now()}
-    return encode({name: value for name, value in content.items() if name != "alarm" or value is not None})
+    return encode({name: value for name, value in content.items() if value is not None})
 
 
 def alarm(alarm: Alarm, transition: Transition | None = None) -> bytes:

@@ -245,6 +245,9 @@ class MqttCommandHandler:
     endpoint = ""
     """None for ZeroMQ clients."""
 
+    trusted = False
+    """The broker knows its clients, the service does not."""
+
     def __init__(self, answer: Callable[[bytes], None], clock: Callable[[], float] = monotonic) -> None:
         self._lock = threading.Lock()
         self._waiting: deque[tuple[bytes, bool]] = deque()

@@ -65,6 +65,8 @@ class ZmqRequestServer:
         self._frames: list[bytes] = []
         self._limiter = RequestLimiter(rate, clock)
         self._rejected_early = self._rejected_late = 0
+        self.trusted = security is not None or endpoint.is_local(bind)
+        """Whether only clients of this machine, or with keys, can send requests."""
         self.fault = ""
         """Why no requests are read any more; empty while they are."""
         self._thread = threading.Thread(target=self._run, name="requests", daemon=True)

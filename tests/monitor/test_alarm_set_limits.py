@@ -1,0 +1,230 @@
+"""Limits changed by request: what is accepted, what follows from it, what is recorded and kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from monitor.alarms.monitor import AlarmMonitor
+from monitor.alarms.text import describe_change
+from monitor.config import AlarmSettings, LimitSettings
+from monitor.messages.alarms import Alarm, AlarmState, LimitChange, Severity
+from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
+from monitor.messages.health import Health
+from monitor.messages.requests import NewLimits, RequestError, SetLimitsRequest, decode_request, encode
+from monitor.recording.rows import event_rows, events_of
+from monitor.transport.mqtt.sink import MqttCommandHandler
+from monitor.transport.zeromq.request_server import ZmqRequestServer
+
+QUIET = {"dead_stream": False, "overload": False, "lost_data": False, "recording": False}
+V = {"value": "v", "warn": 1.0, "trip": 2.0, "deadband": 0.1}
+BAND = {"value": "w", "warn": [0.9, 1.1], "trip": [0.5, 1.5]}
+STREAM = ResultStream("rig", 1, 100.0, 10, (Column("v", "s", "n"), Column("v", "s", "s"), Column("w", "1", "n")))
+
+
+def settings(*limits: dict[str, object], **more) -> AlarmSettings:
+    return AlarmSettings(limit=tuple(LimitSettings(**each) for each in limits), **(QUIET | more))
+
+
+def made(*limits: dict[str, object], stream: ResultStream = STREAM, **more) -> AlarmMonitor:
+    service = AlarmMonitor(settings(*limits, **more))
+    service.set_stream(stream)
+    return service
+
+
+def change(*limits: tuple[str, float | None, float | None]) -> SetLimitsRequest:
+    return SetLimitsRequest(limits=tuple(NewLimits(alarm=a, low=low, high=high) for a, low, high in limits), by="kim")
+
+
+def alarm(service: AlarmMonitor, name: str) -> Alarm:
+    return next(each for each in service.alarms if each.name == name)
+
+
+def rows(*values: float, index: int = 0) -> ResultBlock:
+    return ResultBlock(STREAM, index, index / 100.0, np.tile(np.array(values)[:, None], (1, 3)))
+
+
+def test_a_limit_is_changed_for_one_alarm_and_the_change_says_from_what_to_what() -> None:
+    service = made(V)
+    (found,) = service.set_limits(change(("n.v.warn", None, 1.5)))
+    assert found == LimitChange("n.v.warn", Severity.WARN, None, 1.5, None, 1.0, "s", "kim", "n", "v")
+    assert describe_change(found) == "n.v.warn: limits changed to at most 1.5 s, from at most 1 s, by kim"
+    assert describe_change(replace(found, by="")) == "n.v.warn: limits changed to at most 1.5 s, from at most 1 s"
+    assert {each.name: each.high for each in service.alarms} == {
+        "n.v.warn": 1.5,
+        "n.v.trip": 2.0,
+        "s.v.warn": 1.0,
+        "s.v.trip": 2.0,
+    }
+    assert alarm(service, "n.v.warn").configured == (None, 1.0)
+    assert alarm(service, "s.v.warn").configured is None
+    service.set_limits(change(("n.v.warn", None, 1.0)))
+    assert alarm(service, "n.v.warn").configured is None
+
+
+def test_the_next_rows_are_evaluated_against_it() -> None:
+    service = made(V)
+    # within both, then above the new one
+    assert not service.evaluate(rows(0.9))
+    service.set_limits(change(("n.v.warn", None, 0.5)))
+    (occurred,) = service.evaluate(rows(0.9, index=10))
+    assert (occurred.name, occurred.index, occurred.limit) == ("n.v.warn", 10, 0.5)
+    assert occurred.reason == "n v 0.9 s is above 0.5 s"
+    service.set_limits(change(("n.v.warn", None, 1.5)))
+    (back,) = service.evaluate(rows(*[0.9] * 6, index=20))
+    assert back.state is AlarmState.RETURNED
+    assert back.reason == "n v 0.9 s is back below 1.5 s"
+
+
+def test_a_limit_on_the_health_of_the_service_is_changed_too() -> None:
+    service = made({"value": "health.latency", "name": "slow", "warn": 1.0})
+    service.set_limits(change(("slow.warn", None, 0.2)))
+    (occurred,) = service.evaluate_health(Health(latency=0.5), 1.0, 100, 0.2)
+    assert (occurred.limit, occurred.reason) == (0.2, "health.latency 0.5 s is above 0.2 s")
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        ([("n.v.wan", None, 3.0)], "there is no alarm 'n.v.wan'; the nearest is 'n.v.warn'"),
+        ([("n.v.warn", None, 1.0)], "n.v.warn: it has these limits already"),
+        (
+            [("n.v.warn", None, 2.5)],
+            r"n.v: the trip limit \(at most 2 s\) must be further out than the warning limit",
+        ),
+        ([("n.v.warn", 0.0, None)], "n.v: the trip limit"),
+        ([("n.v.trip", None, 0.5)], "n.v: the trip limit"),
+        ([("n.v.warn", 0.5, 0.6)], "deadband 0.1 leaves nothing"),
+        ([("n.v.warn", None, 1.5), ("s.v.warn", None, 5.0)], "s.v: the trip limit"),
+        ([("disk.warn", 1e9, None)], "disk.warn: its limit is built in"),
+        ([("deaf.warn", None, 5.0)], "deaf.warn: it is out of service"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_changes(limits, reason) -> None:
+    deaf = {"value": "health.lag", "name": "deaf", "warn": 1.0, "in_service": False}
+    service = made(V, BAND, deaf, recording=True)
+    before, kept = service.alarms, service.snapshot()
+    with pytest.raises(ValueError, match=reason):
+        service.set_limits(change(*limits))
+    assert (service.alarms, service.snapshot()) == (before, kept)
+
+
+def test_warning_and_trip_move_past_each_other_in_one_request() -> None:
+    service = made(BAND)
+    service.set_limits(change(("n.w.warn", 0.2, 1.0), ("n.w.trip", 0.1, 1.05)))
+    assert [(each.low, each.high) for each in service.alarms] == [(0.2, 1.0), (0.1, 1.05)]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "trusted", "accepted"),
+    [
+        ("trusted", True, True),
+        ("trusted", False, False),
+        ("always", False, True),
+        ("never", True, False),
+    ],
+)
+def test_who_may_change_limits_is_a_setting(allowed, trusted, accepted) -> None:
+    service = made(V, limits_changeable=allowed)
+    assert alarm(service, "n.v.warn").changeable == (allowed != "never")
+    if accepted:
+        assert service.set_limits(change(("n.v.warn", None, 1.5)), trusted=trusted)
+        return
+    with pytest.raises(ValueError, match=r"alarms\.limits_changeable"):
+        service.set_limits(change(("n.v.warn", None, 1.5)), trusted=trusted)
+
+
+def test_whom_the_service_can_trust() -> None:
+    local = ZmqRequestServer("tcp://127.0.0.1:*")
+    remote = ZmqRequestServer("tcp://0.0.0.0:*", insecure=True)
+    assert (local.trusted, remote.trusted, MqttCommandHandler(lambda _: None).trusted) == (True, False, False)
+    local.close()
+    remote.close()
+
+
+def test_changes_are_kept_over_a_restart_and_before_the_stream_is_there() -> None:
+    service = made(V, {"value": "health.latency", "name": "slow", "warn": 1.0})
+    service.set_limits(change(("n.v.warn", None, 1.5), ("slow.warn", None, 0.2)))
+    again = AlarmMonitor(settings(V, {"value": "health.latency", "name": "slow", "warn": 1.0}))
+    again.restore(service.snapshot())
+    assert alarm(again, "slow.warn").high == 0.2
+    assert not again.set_stream(STREAM)
+    assert (alarm(again, "n.v.warn").high, alarm(again, "n.v.warn").configured) == (1.5, (None, 1.0))
+    # a later stream too
+    again.set_stream(replace(STREAM, epoch=2))
+    assert alarm(again, "n.v.warn").high == 1.5
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        settings(V | {"warn": 1.2}),
+        settings(V | {"trip": 1.4}),
+        settings(V, limits_changeable="never"),
+        settings(V | {"in_service": False}),
+    ],
+)
+def test_settings_that_were_edited_since_are_in_force(later) -> None:
+    service = made(V)
+    service.set_limits(change(("n.v.warn", None, 1.5)))
+    again = AlarmMonitor(later)
+    again.restore(service.snapshot())
+    assert again.set_stream(STREAM) == ("alarms: changed limits are discarded, the settings have changed: n.v.warn",)
+    assert alarm(again, "n.v.warn").high == later.limit[0].warn
+    assert not again.set_stream(STREAM)
+
+
+def test_changes_belong_to_their_rig() -> None:
+    service = made(V)
+    service.set_limits(change(("n.v.warn", None, 1.5)))
+    other = replace(STREAM, rig="other")
+    service.set_stream(other)
+    assert alarm(service, "n.v.warn").high == 1.0
+    kept = AlarmMonitor(settings(V))
+    kept.restore(service.snapshot())
+    kept.set_stream(other)
+    assert alarm(kept, "n.v.warn").high == 1.0
+    kept.set_stream(STREAM)
+    assert alarm(kept, "n.v.warn").high == 1.5
+
+
+def test_an_alarm_that_stands_keeps_its_state_over_the_change() -> None:
+    service = made(V | {"latching": True})
+    service.evaluate(rows(3.0))
+    before = alarm(service, "n.v.warn")
+    service.set_limits(change(("n.v.warn", None, 1.8)))
+    assert replace(alarm(service, "n.v.warn"), high=1.0, configured=None) == before
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        ("[]", "length"),
+        ('[{"alarm":"a","low":null,"high":null}]', "a: it needs a limit"),
+        ('[{"alarm":"a","low":2,"high":1}]', "a: low 2 is above high 1"),
+        ('[{"alarm":"a","low":null,"high":1e999}]', "out of range|must be finite"),
+        ('[{"alarm":"a","high":1}]', "low"),
+        ('[{"alarm":"a\\u0007","low":0,"high":1}]', "cannot be printed"),
+        ('[{"alarm":"a","low":0,"high":1},{"alarm":"a","low":0,"high":2}]', "listed twice"),
+    ],
+)
+def test_requests_that_make_no_sense_are_refused_when_they_are_read(limits, reason) -> None:
+    with pytest.raises(RequestError, match=reason) as refused:
+        decode_request(f'{{"request":"set_limits","limits":{limits},"id":4}}'.encode())
+    assert refused.value.number == 4
+
+
+def test_a_request_survives_its_json() -> None:
+    request = change(("n.v.warn", None, 1.5), ("n.w.warn", 0.9, 1.2))
+    assert decode_request(encode(request)) == request
+
+
+def test_the_run_file_has_the_change_in_columns() -> None:
+    found = LimitChange("n.v.warn", Severity.WARN, None, 1.5, -1.0, 1.0, "s", "kim", "n", "v")
+    event = Event(EventKind.LIMITS, 1.5, 150, 0, describe_change(found), limits=found)
+    stored = event_rows([event, Event(EventKind.NOTE, 2.0, 200, 0, "pump off")])
+    assert events_of(stored) == [event, Event(EventKind.NOTE, 2.0, 200, 0, "pump off")]
+    older = stored[[name for name in stored.dtype.names or () if not name.startswith(("previous_", "low", "high"))]]
+    assert events_of(older)[0] == replace(event, limits=None)
