@@ -8,6 +8,7 @@ from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.panels.hysteresis import HysteresisPanel
 from gui.panels.indicators import IndicatorsPanel
+from gui.panels.pair import PairPanel
 from gui.panels.reliability import ReliabilityPanel
 from gui.panels.spectrum import SpectrumPanel
 from gui.panels.subspace import SubspacePanel
@@ -27,4 +28,5 @@ PANELS: tuple[type[Panel], ...] = (
     WallPanel,
     SpectrumPanel,
     ComparisonPanel,
+    PairPanel,
 )

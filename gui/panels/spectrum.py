@@ -67,7 +67,7 @@ class SpectrumPanel(XYPanel):
         self._drawn: tuple[object, ...] | None = None
         self._drawn_to = math.nan
         for box in (self.channels, self.segments):
-            box.activated.connect(lambda: self.view.range_changed.emit())
+            box.activated.connect(self._on_chosen)
         self.apply_theme(theme)
 
     def apply_colours(self) -> None:
@@ -179,6 +179,10 @@ class SpectrumPanel(XYPanel):
         band = min(float(found.frequencies[-1]), max(_MIN_BAND, 1.5 * occupied_band(found.frequencies, found.mean)))
         self.over_time.name_axes((f"time, {name}", "s"), ("frequency", "Hz"))
         self.over_time.fit((left, left + step * len(found.times)), (0.0, band), immediate=True)
+
+    def _on_chosen(self) -> None:
+        # the window redraws when the range of the view changes
+        self.view.range_changed.emit()
 
     def _draw_message(self, why: str) -> None:
         self._found, self._drawn = {}, None
