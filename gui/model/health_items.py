@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gui.model.alarms import AlarmSummary
-from gui.model.history import History, Recording
+from gui.model.history import History, LoadedRecording
 from gui.model.service_state import RECORDED, ServiceState
 from gui.wording.level import Level
 from gui.wording.numbers import bytes_text, count, duration_text, instant_text
@@ -60,7 +60,7 @@ def health_items(history: History, dropped: int = 0) -> tuple[HealthItem, ...]:
     return tuple(_items(history, health, history.state, dropped))
 
 
-def _recording_items(history: History, recording: Recording) -> Iterator[HealthItem]:
+def _recording_items(history: History, recording: LoadedRecording) -> Iterator[HealthItem]:
     header, signals = recording.header, history.signals
     seconds = header.duration
     length = f"{seconds:.4g} s" if seconds < _MINUTES else duration_text(seconds)

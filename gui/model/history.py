@@ -101,7 +101,7 @@ RESULTS_SHARE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class LoadedRecording:
     """A recording that is shown as a whole, in place of what a service publishes.
 
     Parameters
@@ -151,7 +151,9 @@ class History:
     compared : recordings that are drawn over this one.
     """
 
-    def __init__(self, memory: int = 512 << 20, minutes: float = 10.0, recording: Recording | None = None) -> None:
+    def __init__(
+        self, memory: int = 512 << 20, minutes: float = 10.0, recording: LoadedRecording | None = None
+    ) -> None:
         self.recording = recording
         self._longest = DAY if recording is None else recording.room
         self._memory, self._minutes = memory, minutes if recording is None else recording.room / 60.0

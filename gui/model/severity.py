@@ -14,7 +14,7 @@ from monitor.messages.alarms import Alarm, AlarmState
 
 
 @dataclass(frozen=True, slots=True)
-class Severity:
+class ActuatorSeverity:
     """Whether action is needed.
 
     Parameters
@@ -39,10 +39,10 @@ class Severity:
 Levels = Mapping[str, Level]
 """Levels of displayed quantities."""
 
-NO_LIMITS = Severity()
-_NORMAL = Severity("normal", "●", Level.GOOD)
-_WITHIN_LIMITS = Severity("within display limits", "●", Level.GOOD)
-_OUT_OF_SERVICE = Severity("alarms out of service", "◌")
+NO_LIMITS = ActuatorSeverity()
+_NORMAL = ActuatorSeverity("normal", "●", Level.GOOD)
+_WITHIN_LIMITS = ActuatorSeverity("within display limits", "●", Level.GOOD)
+_OUT_OF_SERVICE = ActuatorSeverity("alarms out of service", "◌")
 
 
 def has_alarms(history: History, actuator: str) -> bool:
@@ -52,7 +52,7 @@ def has_alarms(history: History, actuator: str) -> bool:
 
 def alarm_severity(
     history: History, actuator: str, quantities: Mapping[str, str], *, known: bool
-) -> tuple[Severity, Levels]:
+) -> tuple[ActuatorSeverity, Levels]:
     """Return the severity of an actuator by its alarms, and the levels of the displayed quantities.
 
     Parameters
@@ -68,7 +68,7 @@ def alarm_severity(
     return _of_alarms(alarms, quantities, known=known), levels
 
 
-def limit_severity(limits: DisplayLimits, values: Mapping[str, float]) -> tuple[Severity, Levels]:
+def limit_severity(limits: DisplayLimits, values: Mapping[str, float]) -> tuple[ActuatorSeverity, Levels]:
     """Return the severity by the limits of the window, and the levels of the quantities.
 
     Parameters
@@ -87,7 +87,7 @@ def limit_severity(limits: DisplayLimits, values: Mapping[str, float]) -> tuple[
     if not over:
         return _WITHIN_LIMITS, levels
     # a shape and words other than those of an alarm
-    return Severity("over display limit", "◇", _highest(levels.values()), ", ".join(over)), levels
+    return ActuatorSeverity("over display limit", "◇", _highest(levels.values()), ", ".join(over)), levels
 
 
 def importance(level: Level) -> int:
@@ -95,7 +95,7 @@ def importance(level: Level) -> int:
     return list(Level).index(level)
 
 
-def _of_alarms(alarms: list[Alarm], quantities: Mapping[str, str], *, known: bool) -> Severity:
+def _of_alarms(alarms: list[Alarm], quantities: Mapping[str, str], *, known: bool) -> ActuatorSeverity:
     if not alarms:
         return NO_LIMITS
     first, others = most_severe(alarms, alarms[0].actuator)
@@ -105,10 +105,14 @@ def _of_alarms(alarms: list[Alarm], quantities: Mapping[str, str], *, known: boo
         how = alarm_value(first, first.last) if first.active else "back to normal"
         words = f"{_name(first, quantities)} {how}{more}"
         severity = first.severity
-        return Severity(severity_word(severity), severity_shape(severity), severity_level(severity), words, True)
+        return ActuatorSeverity(
+            severity_word(severity), severity_shape(severity), severity_level(severity), words, True
+        )
     shelved = [alarm for alarm in alarms if alarm.state is AlarmState.SHELVED]
     if shelved:
-        return Severity("shelved", "◷", Level.INFO, ", ".join(dict.fromkeys(_name(a, quantities) for a in shelved)))
+        return ActuatorSeverity(
+            "shelved", "◷", Level.INFO, ", ".join(dict.fromkeys(_name(a, quantities) for a in shelved))
+        )
     if all(alarm.state is AlarmState.OUT_OF_SERVICE for alarm in alarms):
         return _OUT_OF_SERVICE
     return _NORMAL if known else NO_LIMITS

@@ -9,7 +9,7 @@ from functools import partial
 
 from gui.model.alarms import DisplayLimits, display_limits_apply
 from gui.model.history import History
-from gui.model.severity import NO_LIMITS, Severity, alarm_severity, has_alarms, limit_severity
+from gui.model.severity import NO_LIMITS, ActuatorSeverity, alarm_severity, has_alarms, limit_severity
 from gui.model.tracking_status import NO_VALUE, Status, contradiction_mark, tracking_status
 from gui.panels.base import PanelInstant
 from gui.wording.level import Level
@@ -54,7 +54,7 @@ class TileContent:
     status: Status
     values: tuple[TileValue, ...]
     remark: str = ""
-    severity: Severity = NO_LIMITS
+    severity: ActuatorSeverity = NO_LIMITS
     time_label: str = ""
     window: float = math.nan
     contradicting: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ def actuator_content(
     deviations = {"delay": 1e3 * delay, "phase": _DEGREES * phase, "ratio": 100.0 * (share - 1.0)}
     of_quantity = {f"{prefix}_{q}": q for q, prefix in (("delay", method), ("phase", phase_of), ("ratio", method))}
     known = any(math.isfinite(value) for value in (delay, ratio, phase))
-    severity: Severity = NO_LIMITS
+    severity: ActuatorSeverity = NO_LIMITS
     levels: Mapping[str, Level] = {}
     if at.x is None and has_alarms(history, actuator):
         # the service knows the alarms of now only

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from monitor.commands.checks import CheckResult, Level, checked, fail, ok, warn
+from monitor.commands.checks import CheckLevel, CheckResult, checked, fail, ok, warn
 
 if TYPE_CHECKING:
     from monitor.commands.security import Guard
@@ -35,7 +35,7 @@ def check(
         results.append(result)
         if not as_json:
             print(result, flush=True)
-    failed, warned = (sum(each.level is level for each in results) for level in (Level.FAIL, Level.WARN))
+    failed, warned = (sum(each.level is level for each in results) for level in (CheckLevel.FAIL, CheckLevel.WARN))
     if as_json:
         print(msgspec.json.encode({"ok": not failed, "findings": results}).decode())
     else:

@@ -12,7 +12,7 @@ from monitor.system.default_endpoints import RESULTS, SIGNALS
 # limit of the wire format
 RigName = Annotated[str, Field(max_length=128)]
 # level of an MQTT topic, without the reserved characters
-Level = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^/+#\x00-\x1f\x7f]+$")]
+TopicLevel = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^/+#\x00-\x1f\x7f]+$")]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Rate = Annotated[float, Field(gt=0.0, le=100.0)]
 
@@ -77,7 +77,7 @@ class MqttSettings(Section):
 
     host: str = setting("", "Broker", "Name or address of the broker.", empty="disabled")
     port: Port | None = setting(None, "Port", "Port of the broker.", empty="1883, with TLS 8883")
-    lab: Level = setting("lab", "Laboratory", "Part of the topics, synchroscope/v1/LAB/RIG.")
+    lab: TopicLevel = setting("lab", "Laboratory", "Part of the topics, synchroscope/v1/LAB/RIG.")
     tls: bool | None = setting(
         None,
         "Encryption",
@@ -111,7 +111,7 @@ class MqttSettings(Section):
         "Clients of the broker may send requests; requires user or certificate.",
     )
     discovery: bool = setting(False, "Home Assistant", "Announces the values to Home Assistant.")
-    discovery_prefix: Level = setting("homeassistant", "Discovery prefix", "Home Assistant's discovery topic.")
+    discovery_prefix: TopicLevel = setting("homeassistant", "Discovery prefix", "Home Assistant's discovery topic.")
 
     @model_validator(mode="after")
     def _authenticated(self) -> Self:

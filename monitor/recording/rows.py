@@ -33,7 +33,7 @@ class SeriesRows:
         return len(self.index)
 
 
-class SampleClock:
+class SampleTimes:
     """Time of every sample, such that recording, reading and recording again gives the same times.
 
     A block whose time agrees, up to rounding, with an earlier block and the sample rate is timed from that block; any
@@ -52,10 +52,10 @@ class SampleClock:
         return self._index, self._time
 
 
-def signal_columns(blocks: Sequence[SignalBlock], clock: SampleClock) -> SeriesRows:
+def signal_columns(blocks: Sequence[SignalBlock], times: SampleTimes) -> SeriesRows:
     """Return the samples of `blocks`, of which there is at least one, all with the same rate and width."""
     lengths = [len(block) for block in blocks]
-    anchors = [clock.anchor(block) for block in blocks]
+    anchors = [times.anchor(block) for block in blocks]
     index = np.repeat(np.array([block.index for block in blocks], np.int64), lengths) + _block_offsets(lengths)
     since = index - np.repeat(np.array([first for first, _ in anchors], np.int64), lengths)
     start = np.repeat(np.array([time for _, time in anchors]), lengths)

@@ -9,7 +9,7 @@ from pathlib import Path
 from monitor.messages.blocks import ResultBlock, ResultStream, SignalBlock, Stream
 from monitor.recording import layout
 from monitor.recording.queues import Backlog, Item, NoteQueue, memory_size
-from monitor.recording.rows import SampleClock, SeriesRows, result_columns, signal_columns
+from monitor.recording.rows import SampleTimes, SeriesRows, result_columns, signal_columns
 from monitor.recording.swmr_file import DISK_ERRORS, Location, SwmrFile, error_text
 from monitor.system.safe_text import elide_left
 
@@ -82,7 +82,7 @@ class RunFiles:
         self._interrupted = False  # the stream continues without its file
         self._stream: Stream | None = None
         self._result_stream: ResultStream | None = None
-        self._clock = SampleClock()
+        self._times = SampleTimes()
         self._rows, self._since = 0, 0.0
         self._pending: list[Item] = []
         self._bytes = self._events = 0
@@ -185,7 +185,7 @@ class RunFiles:
             self._wanted.parent.mkdir(parents=True, exist_ok=True)
         self._file = SwmrFile(self._wanted, self._stream, self._result_stream, self._settings)
         self.path = self._file.path
-        self._clock, self._in_file = SampleClock(), 0
+        self._times, self._in_file = SampleTimes(), 0
         self._delay.succeeded()
 
     def _write(self) -> None:
@@ -197,7 +197,7 @@ class RunFiles:
         events = [item for item in self._pending if not isinstance(item, SignalBlock | ResultBlock)]
         rows: dict[str, SeriesRows] = {}
         if signals:
-            rows[layout.SIGNALS] = signal_columns(signals, self._clock)
+            rows[layout.SIGNALS] = signal_columns(signals, self._times)
         if results:
             rows[layout.RESULTS] = result_columns(results)
         self._file.append(rows, events)

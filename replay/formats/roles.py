@@ -25,7 +25,7 @@ _ASK = "name them with --command NAME --measured NAME"
 
 
 @dataclass(frozen=True)
-class Actuator:
+class PairColumns:
     """The columns of one actuator."""
 
     name: str
@@ -36,7 +36,7 @@ class Actuator:
 
 def choose_actuators(
     columns: Sequence[TableColumn], selection: Selection
-) -> tuple[tuple[Actuator, ...], tuple[str, ...]]:
+) -> tuple[tuple[PairColumns, ...], tuple[str, ...]]:
     """Return the actuators, from the columns that the user names or guessed from the columns' names, and notes.
 
     Raises
@@ -49,7 +49,7 @@ def choose_actuators(
         commands = [find_column(columns, text) for text in selection.command]
         measureds = [find_column(columns, text) for text in selection.measured]
         names = _distinct([_pair_name(c, m) for c, m in zip(commands, measureds, strict=True)], commands)
-        actuators = tuple(map(Actuator, names, commands, measureds))
+        actuators = tuple(map(PairColumns, names, commands, measureds))
         notes: tuple[str, ...] = ()
     else:
         actuators = _guess(columns)
@@ -62,10 +62,10 @@ def choose_actuators(
             f"{len(selection.force)} force columns for {len(actuators)} actuators: name one for each"
         )
     forces = [find_column(columns, text) for text in selection.force]
-    return tuple(Actuator(a.name, a.command, a.measured, f) for a, f in zip(actuators, forces, strict=True)), notes
+    return tuple(PairColumns(a.name, a.command, a.measured, f) for a, f in zip(actuators, forces, strict=True)), notes
 
 
-def as_channels(columns: Sequence[TableColumn], actuators: Sequence[Actuator]) -> tuple[Channel, ...]:
+def as_channels(columns: Sequence[TableColumn], actuators: Sequence[PairColumns]) -> tuple[Channel, ...]:
     """Return a channel a column; what belongs to no actuator is auxiliary.
 
     Raises
@@ -106,7 +106,7 @@ def _read_name(column: TableColumn) -> tuple[Role | None, str]:
     return None, column.stem
 
 
-def _guess(columns: Sequence[TableColumn]) -> tuple[Actuator, ...]:
+def _guess(columns: Sequence[TableColumn]) -> tuple[PairColumns, ...]:
     found: dict[Role, dict[str, list[TableColumn]]] = {Role.COMMAND: {}, Role.MEASURED: {}}
     for column in columns:
         role, rest = _read_name(column)
@@ -130,7 +130,7 @@ def _guess(columns: Sequence[TableColumn]) -> tuple[Actuator, ...]:
             "(replay --auxiliary sends them without)"
         )
     names = _distinct([_pair_name(c, m) for c, m in pairs], [c for c, _ in pairs])
-    return tuple(Actuator(name, c, m) for name, (c, m) in zip(names, pairs, strict=True))
+    return tuple(PairColumns(name, c, m) for name, (c, m) in zip(names, pairs, strict=True))
 
 
 def _plain_measurements(
@@ -159,7 +159,7 @@ def _motion(name: str) -> tuple[str, ...]:
     return tuple(_DISPLACEMENT if word in _DISPLACEMENTS else word for word in plain)
 
 
-def _guess_forces(actuators: tuple[Actuator, ...], columns: Sequence[TableColumn]) -> tuple[Actuator, ...]:
+def _guess_forces(actuators: tuple[PairColumns, ...], columns: Sequence[TableColumn]) -> tuple[PairColumns, ...]:
     """Give each actuator the one force that bears its name, or the only one to the only actuator."""
     taken = {c.position for a in actuators for c in (a.command, a.measured)}
     forces: list[tuple[str, TableColumn]] = []
@@ -171,15 +171,15 @@ def _guess_forces(actuators: tuple[Actuator, ...], columns: Sequence[TableColumn
             forces.append((own.lower(), column))
     if len(actuators) == len(forces) == 1:
         a = actuators[0]
-        return (Actuator(a.name, a.command, a.measured, forces[0][1]),)
+        return (PairColumns(a.name, a.command, a.measured, forces[0][1]),)
     own_forces = [[c for own, c in forces if own and own in (a.name.lower(), _rest(a))] for a in actuators]
     return tuple(
-        Actuator(a.name, a.command, a.measured, own[0] if len(own) == 1 else None)
+        PairColumns(a.name, a.command, a.measured, own[0] if len(own) == 1 else None)
         for a, own in zip(actuators, own_forces, strict=True)
     )
 
 
-def _rest(actuator: Actuator) -> str:
+def _rest(actuator: PairColumns) -> str:
     return _read_name(actuator.command)[1].lower()
 
 

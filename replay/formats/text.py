@@ -18,7 +18,7 @@ from replay.formats.base import (
 )
 from replay.formats.clock import SampleTiming, check_times, is_increasing, is_step_index, read_timing
 from replay.formats.columns import SECONDS, TableColumn, find_column, references
-from replay.formats.roles import Actuator, as_channels, choose_actuators
+from replay.formats.roles import PairColumns, as_channels, choose_actuators
 from replay.formats.table import Table, read_table
 
 _BINARY = frozenset(range(32)) - set(b"\t\n\v\f\r\x1a")
@@ -35,7 +35,7 @@ class _Choice:
 
     time: TableColumn | None
     signals: tuple[TableColumn, ...]
-    actuators: tuple[Actuator, ...]
+    actuators: tuple[PairColumns, ...]
     notes: tuple[str, ...]
 
 

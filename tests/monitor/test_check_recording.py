@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from monitor.alarms.monitor import AlarmMonitor
-from monitor.commands.checks import CheckResult, Level, checked
+from monitor.commands.checks import CheckLevel, CheckResult, checked
 from monitor.commands.checks.recording import alarm_state, bytes_per_second, recording
 from monitor.config import Settings
 from monitor.messages.alarms import AlarmState
@@ -61,35 +61,35 @@ def test_a_run_file_grows_as_was_reckoned(tmp_path, every):
 
 def test_a_good_disk_is_timed_and_nothing_stays(tmp_path):
     said = looked(settings(f"{tmp_path}/"))
-    assert [(each.level, each.subject) for each in said] == [(Level.OK, "record"), (Level.OK, "disk speed")]
+    assert [(each.level, each.subject) for each in said] == [(CheckLevel.OK, "record"), (CheckLevel.OK, "disk speed")]
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_is_yet_to_be_made_is_not_made(tmp_path):
-    assert [each.level for each in looked(settings(f"{tmp_path}/all/runs/"))] == [Level.OK, Level.OK]
+    assert [each.level for each in looked(settings(f"{tmp_path}/all/runs/"))] == [CheckLevel.OK, CheckLevel.OK]
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_in_a_folder_that_is_not_there_fails_as_the_service_would(tmp_path):
     (said,) = looked(settings(tmp_path / "none" / "run.h5"))
-    assert said.level is Level.FAIL
+    assert said.level is CheckLevel.FAIL
     assert "does not exist" in said.detail
 
 
 def test_a_file_in_the_way_fails(tmp_path):
     (tmp_path / "runs").write_text("")
     (said,) = looked(settings(tmp_path / "runs" / "run.h5"))
-    assert said.level is Level.FAIL
+    assert said.level is CheckLevel.FAIL
 
 
 # 6 channels at 1 kHz and 10 values at 200 Hz, 24 bytes beside either: 72 + 20.8 = 92.8 kB a second
 @pytest.mark.parametrize(
     ("free", "duration", "level", "words"),
     [
-        (92.8e3 * 7200, None, Level.WARN, "0.668 GB free, at the rate of the rig, 0.0928 MB/s, for 2 hours"),
-        (92.8e3 * 86400, None, Level.OK, "for 24 hours"),
-        (92.8e3 * 86400, 90000.0, Level.FAIL, "less than the 25 hours of the test"),
-        (1e8, None, Level.FAIL, "free some space"),
+        (92.8e3 * 7200, None, CheckLevel.WARN, "0.668 GB free, at the rate of the rig, 0.0928 MB/s, for 2 hours"),
+        (92.8e3 * 86400, None, CheckLevel.OK, "for 24 hours"),
+        (92.8e3 * 86400, 90000.0, CheckLevel.FAIL, "less than the 25 hours of the test"),
+        (1e8, None, CheckLevel.FAIL, "free some space"),
     ],
 )
 def test_room_is_told_in_time(tmp_path, room, free, duration, level, words):
@@ -101,7 +101,7 @@ def test_room_is_told_in_time(tmp_path, room, free, duration, level, words):
 
 def test_without_a_rig_the_rate_is_said_to_be_a_guess(tmp_path):
     said = list(recording(settings(tmp_path / "run.h5"), [], [], 1e12))
-    assert said[0].level is Level.OK
+    assert said[0].level is CheckLevel.OK
     assert "at an assumed 0.4 MB/s" in said[0].detail
 
 
@@ -111,38 +111,38 @@ def test_a_disk_that_refuses_is_heard_of(tmp_path, monkeypatch):
 
     monkeypatch.setattr("monitor.recording.swmr_file.layout.create", refuse)
     (said,) = looked(settings(tmp_path / "run.h5"))
-    assert said.level is Level.FAIL
+    assert said.level is CheckLevel.FAIL
     assert "cannot be written" in said.detail
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_slow_disk_is_a_warning(tmp_path):
     said = looked(settings(tmp_path / "run.h5", record={"path": str(tmp_path / "run.h5"), "flush_interval": 1e-9}))
-    assert [(each.level, each.subject) for each in said][1] == (Level.WARN, "disk speed")
+    assert [(each.level, each.subject) for each in said][1] == (CheckLevel.WARN, "disk speed")
 
 
 def test_alarms_that_still_stand_are_told_and_left_alone(tmp_path):
     path = tmp_path / "alarms.json"
     given = settings(alarms={"state": str(path)})
-    assert [each.level for each in alarm_state(given)] == [Level.OK]
+    assert [each.level for each in alarm_state(given)] == [CheckLevel.OK]
     monitor = AlarmMonitor(given.alarms, 5.0)
     monitor.evaluate_health(Health(state="stale", age=60.0), 1.0, 10, 0.5)
     assert AlarmState.UNACKNOWLEDGED in [alarm.state for alarm in monitor.alarms]
     kept = monitor.snapshot()
     path.write_bytes(kept)
     (said,) = alarm_state(given)
-    assert (said.level, said.detail) == (Level.OK, f"{path}: active alarms: dead_stream.trip")
+    assert (said.level, said.detail) == (CheckLevel.OK, f"{path}: active alarms: dead_stream.trip")
     path.write_bytes(kept[:-3])
     (said,) = alarm_state(given)
-    assert said.level is Level.WARN
+    assert said.level is CheckLevel.WARN
     assert path.read_bytes() == kept[:-3]
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_alarms_that_are_kept_nowhere_are_a_warning(tmp_path):
-    assert [each.level for each in alarm_state(settings())] == [Level.WARN]
+    assert [each.level for each in alarm_state(settings())] == [CheckLevel.WARN]
     (said,) = alarm_state(settings(alarms={"state": str(tmp_path / "none" / "a.json")}))
-    assert said.level is Level.FAIL
+    assert said.level is CheckLevel.FAIL
     with pytest.raises(ValueError, match="is a folder: name a file in it"):
         list(alarm_state(settings(alarms={"state": str(tmp_path)})))
 
@@ -160,4 +160,4 @@ def test_a_check_that_breaks_is_a_failure_and_ends_none_of_the_others():
         raise MemoryError("no room")
         yield
 
-    assert [(each.level, each.detail) for each in checked("record", broken)] == [(Level.FAIL, "no room")]
+    assert [(each.level, each.detail) for each in checked("record", broken)] == [(CheckLevel.FAIL, "no room")]

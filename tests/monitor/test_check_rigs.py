@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 import zmq
 
-from monitor.commands.checks import CheckResult, Level
+from monitor.commands.checks import CheckLevel, CheckResult
 from monitor.commands.checks.endpoints import sockets
 from monitor.commands.checks.rigs import RigProbe
 from monitor.commands.security import Guard
@@ -78,7 +78,7 @@ def test_a_rig_that_sends_is_described_and_one_that_is_off_is_a_warning(rig):
     rigs = rigs_of(connect=(rig, off))
     # as long as it takes for the one that sends: the other is waited for to the end
     findings = heard(rigs, 3.0)
-    assert [(each.level, each.subject) for each in findings] == [(Level.OK, "rig"), (Level.WARN, "rig")]
+    assert [(each.level, each.subject) for each in findings] == [(CheckLevel.OK, "rig"), (CheckLevel.WARN, "rig")]
     assert findings[0].detail == f"{rig}: rig rig, 1000 Hz, 3 channels, 1 actuator, 0 with a force"
     assert findings[1].detail.startswith(f"{off}: nothing is listening there")
     assert [stream.rig for stream in rigs.streams] == ["rig"]
@@ -86,7 +86,7 @@ def test_a_rig_that_sends_is_described_and_one_that_is_off_is_a_warning(rig):
 
 def test_listening_ends_when_all_have_spoken(rig):
     # an hour, if it did not
-    assert heard(rigs_of(connect=(rig,)), 3600.0)[0].level is Level.OK
+    assert heard(rigs_of(connect=(rig,)), 3600.0)[0].level is CheckLevel.OK
 
 
 def test_a_rig_that_connects_is_heard_too(counting):
@@ -95,7 +95,7 @@ def test_a_rig_that_connects_is_heard_too(counting):
     with again_and_again(lambda turn: publisher.send(counting(turn, rig="north"))):
         findings = heard(rigs, 3600.0)
     publisher.close(linger=0.0)
-    assert [each.level for each in findings] == [Level.OK]
+    assert [each.level for each in findings] == [CheckLevel.OK]
     assert "rig north" in findings[0].detail
 
 
@@ -103,7 +103,7 @@ def test_who_listens_and_says_nothing_is_told_from_who_is_off():
     publisher = SignalPublisher(ANY_PORT)
     findings = heard(rigs_of(connect=(publisher.endpoint,), rig="south"), 0.2)
     publisher.close(linger=0.0)
-    assert [each.level for each in findings] == [Level.WARN]
+    assert [each.level for each in findings] == [CheckLevel.WARN]
     assert "something is listening there, but no signals of rig 'south' were received" in findings[0].detail
     assert "no rig has connected" in heard(rigs_of(bind=(ANY_PORT,)), 0.1)[0].detail
 
@@ -115,7 +115,7 @@ def test_what_cannot_be_read_fails_and_says_why():
         url = socket_.getsockopt_string(zmq.LAST_ENDPOINT)
         with again_and_again(lambda _: socket_.send(b"{")):
             findings = heard(rigs_of(connect=(url,)), 2.0)
-    assert [each.level for each in findings] == [Level.FAIL]
+    assert [each.level for each in findings] == [CheckLevel.FAIL]
     assert f"{url}: its messages are rejected: " in findings[0].detail
 
 
@@ -133,7 +133,7 @@ def test_who_does_not_speak_zeromq_fails():
 
         with again_and_again(greet):
             findings = heard(rigs_of(connect=(f"tcp://127.0.0.1:{server.getsockname()[1]}",)), 3.0)
-    assert [each.level for each in findings] == [Level.FAIL]
+    assert [each.level for each in findings] == [CheckLevel.FAIL]
     assert "does not answer like a ZeroMQ publisher" in findings[0].detail
 
 
@@ -141,7 +141,7 @@ def test_a_rig_that_asks_for_keys_fails_for_who_has_none():
     publisher = SignalPublisher(ANY_PORT, security=Keys(*zmq.curve_keypair()))
     findings = heard(rigs_of(connect=(publisher.endpoint,)), 2.0)
     publisher.close(linger=0.0)
-    assert [each.level for each in findings] == [Level.FAIL]
+    assert [each.level for each in findings] == [CheckLevel.FAIL]
     assert "the server requires keys, so give --keys" in findings[0].detail
 
 
@@ -150,14 +150,14 @@ def test_two_rigs_of_which_one_would_be_followed_are_a_warning(rig, counting):
     with again_and_again(lambda turn: other.send(counting(turn, rig="other"))):
         findings = heard(rigs_of(connect=(rig, other.endpoint)), 3600.0)
     other.close(linger=0.0)
-    assert [each.level for each in findings] == [Level.OK, Level.OK, Level.WARN]
+    assert [each.level for each in findings] == [CheckLevel.OK, CheckLevel.OK, CheckLevel.WARN]
     assert findings[2].detail == "other, rig all send, but only one is monitored: select it with --rig"
 
 
 def test_endpoints_that_cannot_be_used_fail_beside_the_others(rig):
     findings = heard(rigs_of(connect=("tcp:/x", rig), bind=("tcp://0.0.0.0:*",)), 3600.0)
     levels = [each.level for each in findings]
-    assert levels == [Level.FAIL, Level.FAIL, Level.OK]
+    assert levels == [CheckLevel.FAIL, CheckLevel.FAIL, CheckLevel.OK]
     assert "without encryption" in findings[0].detail
     assert "'tcp:/x' is not an endpoint" in findings[1].detail
 
@@ -175,10 +175,10 @@ def test_everything_that_is_bound_is_bound_at_once_and_free_again():
         findings = list(sockets(given, False, OPEN, stack))
     said = {each.subject: each for each in findings}
     assert {name: each.level for name, each in said.items()} == {
-        "results": Level.OK,
-        "requests": Level.FAIL,
-        "plotjuggler": Level.OK,
-        "prometheus": Level.OK,
+        "results": CheckLevel.OK,
+        "requests": CheckLevel.FAIL,
+        "plotjuggler": CheckLevel.OK,
+        "prometheus": CheckLevel.OK,
     }
     assert said["requests"].detail == f"{url} is in use: stop the other program or choose another"
     for each in (url, feed, f"tcp://{page}"):

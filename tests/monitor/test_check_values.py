@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from monitor.commands.checks import Level, checked, fail, machine, ok, values
+from monitor.commands.checks import CheckLevel, checked, fail, machine, ok, values
 from monitor.commands.checks.endpoints import keys, no_keys
 from monitor.config import IndicatorSettings, Settings
 from monitor.engine.monitor import Monitor
@@ -68,7 +68,7 @@ def test_the_columns_are_those_that_the_engine_publishes(warm_kernels, measures)
     columns: list[Column] = []
     said = list(values.measures(given.indicators, STREAM, columns))
     assert tuple(columns) == published(given)
-    assert [each.level for each in said] == [Level.OK]
+    assert [each.level for each in said] == [CheckLevel.OK]
     assert f"window of 2 s, 200 samples; {len(columns)} values, 100 times per second" in said[0].detail
 
 
@@ -80,11 +80,11 @@ def test_without_a_rig_every_name_that_a_rig_would_have_is_known_and_no_other(wa
     every = [{"value": column.name, "actuator": column.actuator, "warn": 1.0} for column in real]
     every += [{"value": "health.lost", "warn": 0.0}]
     good = given.model_copy(update={"alarms": settings(alarms={"limit": every}).alarms})
-    assert Level.FAIL not in [each.level for each in values.assumed_alarms(good, None)]
+    assert CheckLevel.FAIL not in [each.level for each in values.assumed_alarms(good, None)]
     values.check_published(good, None)
     wrong = settings(indicators={"measures": measures}, alarms={"limit": [{"value": "paei_delay", "warn": 1.0}]})
     said = list(values.assumed_alarms(wrong, None))
-    assert said[0].level is Level.FAIL
+    assert said[0].level is CheckLevel.FAIL
     assert "no value 'paei_delay'; there are " in said[0].detail
     with pytest.raises(ValueError, match=r"^alarms: no value 'paei_delay'; there are "):
         values.check_published(wrong, None)
@@ -123,13 +123,13 @@ def test_where_limits_lie_and_which_may_chatter(warm_kernels):
     ]
     given = settings(alarms={"limit": limits})
     said = list(values.alarms(given, published(given)))
-    assert [each.detail for each in said if each.level is Level.OK][1:] == [
+    assert [each.detail for each in said if each.level is CheckLevel.OK][1:] == [
         "fdb_delay warn above 0.02",
         "north fdb_ratio trip below 0.9 and above 1.1",
         "nrmse warn below 0.5, trip below 0.2",
         "health.lost warn above 0",
     ]
-    assert [each.detail for each in said if each.level is Level.WARN] == [
+    assert [each.detail for each in said if each.level is CheckLevel.WARN] == [
         "fdb_delay: may chatter without a deadband; give deadband in the settings"
     ]
 
@@ -138,13 +138,13 @@ def test_a_window_that_does_not_fit_the_rig_fails(warm_kernels):
     said = list(
         checked("measures", lambda: values.measures(settings(indicators={"window": 0.01}).indicators, STREAM, []))
     )
-    assert [each.level for each in said] == [Level.FAIL]
+    assert [each.level for each in said] == [CheckLevel.FAIL]
     assert "window" in said[0].detail
 
 
 def test_a_rig_without_actuators_is_a_warning():
     alone = Stream("frame", 1, 100.0, (Channel("x", Role.AUXILIARY),))
-    assert [each.level for each in values.measures(settings().indicators, alone, [])] == [Level.WARN]
+    assert [each.level for each in values.measures(settings().indicators, alone, [])] == [CheckLevel.WARN]
 
 
 def test_a_model_is_looked_for_among_the_channels(tmp_path):
@@ -154,44 +154,44 @@ def test_a_model_is_looked_for_among_the_channels(tmp_path):
     plan = open_plan(given.reliability)
     assert plan is not None
     columns: list[Column] = []
-    assert [each.level for each in values.model(plan, STREAM, columns)] == [Level.OK]
+    assert [each.level for each in values.model(plan, STREAM, columns)] == [CheckLevel.OK]
     assert {"reliability_accumulated", "reliability_decision"} <= {column.name for column in columns}
     limit = {"value": "reliability_accumulated", "warn": 0.5, "side": "below"}
     assumed = given.model_copy(update={"alarms": settings(alarms={"limit": [limit]}).alarms})
-    assert Level.FAIL not in [each.level for each in values.assumed_alarms(assumed, plan)]
+    assert CheckLevel.FAIL not in [each.level for each in values.assumed_alarms(assumed, plan)]
     values.check_published(assumed, plan)
     with pytest.raises(ValueError, match="reliability_accumulated"):
         values.check_published(assumed, None)
     elsewhere = Stream("frame", 1, 100.0, CHANNELS[3:])
     said = list(checked("model", lambda: values.model(plan, elsewhere, [])))
-    assert [each.level for each in said] == [Level.FAIL]
+    assert [each.level for each in said] == [CheckLevel.FAIL]
     assert "no channel 'north.measured'" in said[0].detail
 
 
-def levels(folder: Path, **more: str) -> list[tuple[Level, str]]:
+def levels(folder: Path, **more: str) -> list[tuple[CheckLevel, str]]:
     given = settings(security={"keys": str(folder), **more})
     return [(each.level, each.detail) for each in checked("keys", lambda: keys(given))]
 
 
 def test_keys_are_read_as_the_service_reads_them(tmp_path):
     folder = tmp_path / "keys"
-    assert levels(folder)[0][0] is Level.FAIL
+    assert levels(folder)[0][0] is CheckLevel.FAIL
     KeyFolder(folder).prepare()
-    assert [level for level, _ in levels(folder)] == [Level.WARN]
+    assert [level for level, _ in levels(folder)] == [CheckLevel.WARN]
     assert "no client is admitted" in levels(folder)[0][1]
     handed = KeyFolder(folder).client("window")
     (good, names), (left, remedy) = levels(folder)
-    assert (good, left) == (Level.OK, Level.WARN)
+    assert (good, left) == (CheckLevel.OK, CheckLevel.WARN)
     assert names.endswith("admitted: window")
     assert "transfer the secret keys of window" in remedy
     (handed / "window.secret").unlink()
-    assert [level for level, _ in levels(folder)] == [Level.OK]
-    assert levels(folder, rig_key=str(tmp_path / "none"))[0][0] is Level.FAIL
+    assert [level for level, _ in levels(folder)] == [CheckLevel.OK]
+    assert levels(folder, rig_key=str(tmp_path / "none"))[0][0] is CheckLevel.FAIL
     (folder / "clients" / "window.public").write_text("no key\n")
-    assert Level.FAIL in [level for level, _ in levels(folder)]
+    assert CheckLevel.FAIL in [level for level, _ in levels(folder)]
     (folder / "service.secret").chmod(0o644)
     assert levels(folder)[0] == (
-        Level.FAIL,
+        CheckLevel.FAIL,
         f"{folder}/service.secret can be read by others: chmod 600 {folder}/service.secret",
     )
 
@@ -200,7 +200,7 @@ def test_a_rig_elsewhere_that_is_heard_in_plain_is_named(tmp_path):
     KeyFolder(tmp_path / "keys").prepare()
     for url, named in [("tcp://127.0.0.1:5555", False), ("tcp://rig:5555", True)]:
         given = settings(security={"keys": str(tmp_path / "keys")}, stream={"connect": [url]})
-        warned = [each.detail for each in keys(given) if each.level is Level.WARN]
+        warned = [each.detail for each in keys(given) if each.level is CheckLevel.WARN]
         assert any("not encrypted" in detail and url in detail for detail in warned) is named
 
 
@@ -208,18 +208,18 @@ def test_a_public_key_of_another_pair_fails(tmp_path):
     for name in ("one", "other"):
         KeyFolder(tmp_path / name).prepare()
     (tmp_path / "other" / "service.public").replace(tmp_path / "one" / "service.public")
-    assert any("does not match" in detail for level, detail in levels(tmp_path / "one") if level is Level.FAIL)
+    assert any("does not match" in detail for level, detail in levels(tmp_path / "one") if level is CheckLevel.FAIL)
 
 
 def test_without_keys_what_is_open_to_others_is_named():
-    assert [each.level for each in no_keys(settings())] == [Level.OK]
+    assert [each.level for each in no_keys(settings())] == [CheckLevel.OK]
     given = settings(results={"publish": "tcp://0.0.0.0:5556"}, viewers={"plotjuggler": "tcp://*:9872"})
     said = list(no_keys(given))
-    assert [each.level for each in said] == [Level.WARN]
+    assert [each.level for each in said] == [CheckLevel.WARN]
     assert said[0].detail.endswith("can reach tcp://0.0.0.0:5556, tcp://*:9872")
 
 
-@pytest.mark.parametrize(("resolution", "level"), [(1e-9, Level.OK), (0.0156, Level.WARN)])
+@pytest.mark.parametrize(("resolution", "level"), [(1e-9, CheckLevel.OK), (0.0156, CheckLevel.WARN)])
 def test_a_coarse_clock_is_a_warning(monkeypatch, resolution, level):
     told = SimpleNamespace(resolution=resolution, implementation="of the test")
     monkeypatch.setattr(time, "get_clock_info", lambda name: told if name == "monotonic" else None)
@@ -227,7 +227,7 @@ def test_a_coarse_clock_is_a_warning(monkeypatch, resolution, level):
 
 
 @pytest.mark.parametrize(
-    ("most", "level"), [(1024, Level.WARN), (65536, Level.OK), (resource.RLIM_INFINITY, Level.OK)]
+    ("most", "level"), [(1024, CheckLevel.WARN), (65536, CheckLevel.OK), (resource.RLIM_INFINITY, CheckLevel.OK)]
 )
 def test_few_descriptors_are_a_warning(monkeypatch, most, level):
     monkeypatch.setattr(resource, "getrlimit", lambda _: (most, most))
@@ -237,15 +237,15 @@ def test_few_descriptors_are_a_warning(monkeypatch, most, level):
 
 def test_kernels_that_have_been_compiled_are_loaded(warm_kernels):
     (said,) = machine.kernels(IndicatorSettings(measures=("nrmse",)), reliability=False)
-    assert said.level is Level.OK
+    assert said.level is CheckLevel.OK
 
 
 @pytest.mark.parametrize(
     ("alone", "together", "level", "said"),
     [
-        (0.002, 0.001, Level.OK, "about 20 % of one of "),
-        (0.007, 0.002, Level.WARN, "20 % when waiting messages are joined: results may be late"),
-        (0.02, 0.0095, Level.WARN, "too much even when waiting messages are joined, 95 %"),
+        (0.002, 0.001, CheckLevel.OK, "about 20 % of one of "),
+        (0.007, 0.002, CheckLevel.WARN, "20 % when waiting messages are joined: results may be late"),
+        (0.02, 0.0095, CheckLevel.WARN, "too much even when waiting messages are joined, 95 %"),
     ],
 )
 def test_the_load_is_a_share_of_a_processor(monkeypatch, alone, together, level, said):

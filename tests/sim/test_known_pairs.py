@@ -15,10 +15,11 @@ every_related = pytest.mark.parametrize("name", CLASSES)
 UNDISTURBED = [name for name, recipe in CLASSES.items() if recipe.fault is CLASSES["tone"].fault]
 
 
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 5), marks=pytest.mark.slow)], ids=["two", "three"])
 @pytest.mark.parametrize("name", UNDISTURBED)
-def test_measured_is_the_commands_own_closed_form_delayed(name):
+def test_measured_is_the_commands_own_closed_form_delayed(name, seeds):
     """Drawn again by hand: the motion first, then the delay and the ratio."""
-    for seed in range(2):
+    for seed in seeds:
         pair = known_pair(name, np.random.default_rng(seed), RATE, noise=QUIET)
         motion = CLASSES[name].motion(np.random.default_rng(seed))
         t = np.arange(len(pair.command)) / RATE

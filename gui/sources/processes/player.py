@@ -29,7 +29,7 @@ _POLL_INTERVAL = 25  # ms between polls for answers
 _STATE_INTERVAL = 0.1  # s between requests of the state
 
 
-class RequestSender(Protocol):
+class RequestClientProtocol(Protocol):
     """Interface of `monitor.transport.zeromq.request_client.RequestClient`."""
 
     def send(self, request: Request) -> int:
@@ -155,10 +155,10 @@ class ReplayControl(Player):
     """
 
     def __init__(
-        self, client: RequestSender, parent: QObject | None = None, description: Description | None = None
+        self, client: RequestClientProtocol, parent: QObject | None = None, description: Description | None = None
     ) -> None:
         super().__init__(parent, description)
-        self._client: RequestSender | None = client
+        self._client: RequestClientProtocol | None = client
         weakref.finalize(self, client.close)  # if it is deleted with its parent
         self._state = PlayerState()
         self._newest_command = 0

@@ -12,7 +12,7 @@ from typing import IO
 
 import msgspec
 
-from gui.model.history import RESULTS_SHARE, History, Recording
+from gui.model.history import RESULTS_SHARE, History, LoadedRecording
 from gui.model.receiver import Message, ReceivedMessages
 from gui.sources.processes.service import exit_reason
 from monitor.messages.recordings import RunHeader, RunProgress
@@ -119,7 +119,7 @@ class RunLoader:
                 self._task, self._loaded, self._total = step.task, step.done, step.total
             elif frames[0] == b"run":
                 header = msgspec.json.decode(frames[1], type=RunHeader)
-                history = History(self._memory, recording=Recording(self.path.name, str(self.path), header))
+                history = History(self._memory, recording=LoadedRecording(self.path.name, str(self.path), header))
             elif history is not None:
                 batch += decoder.decode(frames, "")
                 size += len(frames[-1])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Level(StrEnum):
+class CheckLevel(StrEnum):
     """Severity: ``fail`` prevents a test, ``warn`` may affect it."""
 
     OK = "ok"
@@ -26,7 +26,7 @@ class CheckResult:
     detail : the result, with a remedy unless it is good.
     """
 
-    level: Level
+    level: CheckLevel
     subject: str
     detail: str
 
@@ -36,17 +36,17 @@ class CheckResult:
 
 def ok(subject: str, detail: str) -> CheckResult:
     """Return a result with the level ``ok``."""
-    return CheckResult(Level.OK, subject, detail)
+    return CheckResult(CheckLevel.OK, subject, detail)
 
 
 def warn(subject: str, detail: str) -> CheckResult:
     """Return a result with the level ``warn``."""
-    return CheckResult(Level.WARN, subject, detail)
+    return CheckResult(CheckLevel.WARN, subject, detail)
 
 
 def fail(subject: str, detail: str) -> CheckResult:
     """Return a result with the level ``fail``."""
-    return CheckResult(Level.FAIL, subject, detail)
+    return CheckResult(CheckLevel.FAIL, subject, detail)
 
 
 def checked(subject: str, check: Callable[[], Iterator[CheckResult]]) -> Iterator[CheckResult]:

@@ -27,7 +27,7 @@ from monitor.transport.zeromq.key_files import (
 )
 
 if TYPE_CHECKING:
-    from monitor.transport.mqtt.connection import Connection
+    from monitor.transport.mqtt.connection import MqttConnection
 
 
 def keys(settings: Settings) -> Iterator[CheckResult]:
@@ -115,14 +115,14 @@ def broker(settings: MqttSettings, rig: str) -> Iterator[CheckResult]:
 async def _check_broker(settings: MqttSettings, rig: str) -> CheckResult:
     import aiomqtt
 
-    from monitor.transport.mqtt.connection import Connection, NoConnectionError, password, tls_context, url_of
+    from monitor.transport.mqtt.connection import MqttConnection, NoConnectionError, password, tls_context, url_of
     from monitor.transport.mqtt.outbox import RigTopics
 
     name, topic = url_of(settings), RigTopics(settings.lab, rig).topic(CHECK_TOPIC)
     # with the same identifier the broker would disconnect a running service
     identifier = f"synchroscope-check-{secrets.token_hex(4)}"
     secret, context = password(settings), tls_context(settings)
-    connection = Connection(settings, identifier, secret, context, aiomqtt.Will(topic, b"", qos=0))
+    connection = MqttConnection(settings, identifier, secret, context, aiomqtt.Will(topic, b"", qos=0))
     started = perf_counter()
     try:
         await connection.open()
@@ -142,7 +142,7 @@ async def _check_broker(settings: MqttSettings, rig: str) -> CheckResult:
     return ok("broker", f"{connected}; round trip of {topic} {1e3 * trip:.1f} ms")
 
 
-async def _round_trip(connection: Connection, topic: str) -> float | None:
+async def _round_trip(connection: MqttConnection, topic: str) -> float | None:
     """Return the round trip time of a message, s; None if it is not received."""
     granted = await connection.subscribe(topic, qos=1)
     readable = not any(getattr(code, "is_failure", False) for code in granted)

@@ -17,8 +17,8 @@ from monitor.messages.blocks import ResultBlock
 from monitor.messages.requests import MAX_REQUEST
 from monitor.transport.mqtt import discovery, payloads
 from monitor.transport.mqtt.connection import (
-    Connection,
     CredentialError,
+    MqttConnection,
     NoConnectionError,
     password,
     tls_context,
@@ -78,7 +78,7 @@ class ConnectionTasks:
         self._deadline = min(self._deadline, monotonic() + linger)
         self._stopping.set()
 
-    async def run(self, connection: Connection, topics: RigTopics) -> None:
+    async def run(self, connection: MqttConnection, topics: RigTopics) -> None:
         """Run until `stop` or until the rig changes; raises ``MqttError`` when the connection is lost."""
         try:
             async with asyncio.TaskGroup() as group:
@@ -94,7 +94,7 @@ class ConnectionTasks:
         except BaseExceptionGroup as several:
             raise several.exceptions[0] from None
 
-    async def _publish_all(self, connection: Connection, topics: RigTopics) -> None:
+    async def _publish_all(self, connection: MqttConnection, topics: RigTopics) -> None:
         # before the status says online, so that no command is missed
         await self._subscribe(connection, topics)
         self._outbox.republish_retained()
@@ -115,7 +115,7 @@ class ConnectionTasks:
             if message.topic == STATUS:
                 await self._publish(connection, topics, message)
 
-    async def _clear(self, connection: Connection, former: RigTopics) -> None:
+    async def _clear(self, connection: MqttConnection, former: RigTopics) -> None:
         """Clear our retained messages under the former topics."""
         for message in self._outbox.retained():
             if not message.absolute:
@@ -126,7 +126,7 @@ class ConnectionTasks:
             await asyncio.sleep(_DEADLINE_CHECK)
         raise aiomqtt.MqttError("no answer from the broker")
 
-    async def _publish_next(self, connection: Connection, topics: RigTopics) -> bool:
+    async def _publish_next(self, connection: MqttConnection, topics: RigTopics) -> bool:
         message = self._outbox.next()
         if message is None:
             return False
@@ -134,11 +134,11 @@ class ConnectionTasks:
         self._outbox.confirm(message)
         return True
 
-    async def _publish(self, connection: Connection, topics: RigTopics, message: Message) -> None:
+    async def _publish(self, connection: MqttConnection, topics: RigTopics, message: Message) -> None:
         topic = message.topic if message.absolute else topics.topic(message.topic)
         await connection.publish(topic, message.payload, qos=1, retain=message.retain)
 
-    async def _publish_rows(self, connection: Connection, topics: RigTopics) -> None:
+    async def _publish_rows(self, connection: MqttConnection, topics: RigTopics) -> None:
         interval = FixedInterval(1.0 / self._settings.rate)
         while True:
             block = self._outbox.pop_row() if self._topics() == topics else None
@@ -146,13 +146,13 @@ class ConnectionTasks:
                 await connection.publish(topics.topic(topic), payload, qos=0)
             await asyncio.sleep(interval.remaining())
 
-    async def _subscribe(self, connection: Connection, topics: RigTopics) -> None:
+    async def _subscribe(self, connection: MqttConnection, topics: RigTopics) -> None:
         if self._settings.commands:
             granted = await connection.subscribe(topics.topic(COMMAND), qos=1)
             if any(getattr(code, "is_failure", False) for code in granted):
                 self._note(f"no permission to read {topics.topic(COMMAND)}")
 
-    async def _listen(self, connection: Connection, topics: RigTopics) -> None:
+    async def _listen(self, connection: MqttConnection, topics: RigTopics) -> None:
         # without commands too: a lost connection raises here
         command, prefix = topics.topic(COMMAND), topics.topic("")
         alarms, discovered = self._filters(topics)
@@ -169,7 +169,7 @@ class ConnectionTasks:
         """Return the topic filters of alarms and of discovery messages."""
         return topics.topic(ALARMS), discovery.topic_filter(self._settings.discovery_prefix, topics)
 
-    async def _clear_foreign(self, connection: Connection, topics: RigTopics) -> None:
+    async def _clear_foreign(self, connection: MqttConnection, topics: RigTopics) -> None:
         """Clear messages retained from a run with other settings, once our own messages are known."""
         while not self._outbox.is_retained(META):
             await asyncio.sleep(POLL_INTERVAL)
@@ -254,7 +254,7 @@ class MqttClient:
             # read at every attempt: they may have been renewed
             secret, context = password(self._settings), tls_context(self._settings)
             will = aiomqtt.Will(topics.topic(STATUS), payloads.will(), qos=1, retain=True)
-            connection = Connection(self._settings, self._identifier, secret, context, will)
+            connection = MqttConnection(self._settings, self._identifier, secret, context, will)
             await connection.open()
         except CredentialError as problem:
             return self._disconnected(str(problem), self._backoff.long_wait())

@@ -144,7 +144,7 @@ class NoConnectionError(Exception):
         self.refused = refused
 
 
-class Connection(aiomqtt.Client):
+class MqttConnection(aiomqtt.Client):
     """A connection with a clean session: messages are queued here, not by the broker.
 
     Parameters

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QScrollArea
 
 from gui.model.alarms import DisplayLimit
 from gui.model.receiver import ReceivedMessages
-from gui.model.severity import Severity as Shown
+from gui.model.severity import ActuatorSeverity
 from gui.model.tracking_status import Status
 from gui.panels.tile import fitted
 from gui.panels.tile_content import TileContent
@@ -138,7 +138,9 @@ _level = st.sampled_from([Level.NONE, Level.GOOD, Level.INFO, Level.WARN, Level.
 
 @given(_level, _level, st.booleans(), st.booleans())
 def test_an_active_alarm_is_always_before_what_is_none(level, status, active, limited):
-    severity = Shown("words" if active or limited else "", "", level if active or limited else Level.NONE, "", active)
+    severity = ActuatorSeverity(
+        "words" if active or limited else "", "", level if active or limited else Level.NONE, "", active
+    )
     content = TileContent("a", "", Status("", "", status), (), severity=severity)
     rank = urgency(content)
     if active and level in (Level.WARN, Level.BAD):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.commands.checks import CheckResult, Level, checked
+from monitor.commands.checks import CheckLevel, CheckResult, checked
 from monitor.commands.checks import endpoints as checks_broker
 from monitor.commands.checks.endpoints import broker as look
 from monitor.config import MqttSettings
@@ -49,7 +49,7 @@ def user(tmp_path: Path) -> dict[str, str]:
 def test_a_message_goes_there_and_back_and_nothing_stays(broker: Amqtt, watch):
     watcher = watch(broker.port)
     said = met(broker.port)
-    assert said.level is Level.OK
+    assert said.level is CheckLevel.OK
     told = re.fullmatch(
         r"mqtt://127\.0\.0\.1:\d+: connected in \d+ ms unencrypted; round trip of (\S+) [\d.]+ ms", said.detail
     )
@@ -66,14 +66,14 @@ def test_a_message_goes_there_and_back_and_nothing_stays(broker: Amqtt, watch):
 
 def test_a_broker_that_is_away_is_a_warning():
     said = met(free_port())
-    assert said.level is Level.WARN
+    assert said.level is CheckLevel.WARN
     assert "and retries" in said.detail
 
 
 def test_a_password_that_is_not_there_fails_before_anything_is_sent(monkeypatch):
     monkeypatch.delenv("SYNCHROSCOPE_MQTT_PASSWORD", raising=False)
     said = met(free_port(), username="rig")
-    assert said.level is Level.FAIL
+    assert said.level is CheckLevel.FAIL
     assert "no password for 'rig'" in said.detail
 
 
@@ -82,17 +82,17 @@ def test_a_wrong_password_fails_and_the_right_one_is_known(run, tmp_path, user):
     file = passwords(tmp_path, rig="right")
     one = run("allow_anonymous false", f"password_file {file}")
     said = met(one.port, **user)
-    assert said.level is Level.OK
+    assert said.level is CheckLevel.OK
     assert "unencrypted, as rig" in said.detail
     Path(user["password_file"]).write_text("wrong\n")
-    assert met(one.port, **user).level is Level.FAIL
+    assert met(one.port, **user).level is CheckLevel.FAIL
 
 
 # mosquitto hangs up on who writes where it may not; where nobody may read, nothing comes back
 @needs_mosquitto
 @pytest.mark.parametrize(
     ("rule", "level", "words"),
-    [("read", Level.FAIL, "rejects messages to"), ("write", Level.WARN, "check was not received")],
+    [("read", CheckLevel.FAIL, "rejects messages to"), ("write", CheckLevel.WARN, "check was not received")],
 )
 def test_a_user_who_may_not_both_write_and_read_is_told(run, tmp_path, user, rule, level, words, monkeypatch):
     monkeypatch.setattr(checks_broker, "_ROUND_TRIP_TIMEOUT", 0.3)
@@ -115,8 +115,8 @@ def test_certificates_are_verified(run, tmp_path):
     certificate, key = right.issue("broker", here())
     one = run("allow_anonymous true", f"certfile {certificate}", f"keyfile {key}")
     said = met(one.port, ca=str(right.path))
-    assert said.level is Level.OK
+    assert said.level is CheckLevel.OK
     assert said.detail.startswith(f"mqtts://127.0.0.1:{one.port}: connected")
     said = met(one.port, ca=str(wrong.path))
-    assert said.level is Level.FAIL
+    assert said.level is CheckLevel.FAIL
     assert "certificate of the broker rejected" in said.detail

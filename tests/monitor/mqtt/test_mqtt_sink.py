@@ -80,8 +80,8 @@ def test_the_newest_row_alone_goes_out_after_an_absence(broker, watch, tell) -> 
 
 
 def test_the_will_is_told_when_the_connection_breaks(broker, watch, tell, monkeypatch) -> None:
-    made, whole = [], connection.Connection.open
-    monkeypatch.setattr(connection.Connection, "open", lambda self: made.append(self) or whole(self))
+    made, whole = [], connection.MqttConnection.open
+    monkeypatch.setattr(connection.MqttConnection, "open", lambda self: made.append(self) or whole(self))
     watcher = watch(broker.port)
     # one that does not come back while the test looks
     tell(broker.port, backoff=Backoff(10.0, 10.0, lambda: 1.0))
@@ -281,14 +281,14 @@ def test_what_nobody_foresaw_is_told_once_and_the_next_attempt_made(broker, watc
 
 
 def test_a_connection_that_cannot_be_made_is_told_and_tried_again(broker, tell, monkeypatch) -> None:
-    whole, wrong = client.Connection, [ValueError("no such topic")]
+    whole, wrong = client.MqttConnection, [ValueError("no such topic")]
 
-    def make(*given: object) -> connection.Connection:
+    def make(*given: object) -> connection.MqttConnection:
         if wrong:
             raise wrong.pop()
         return whole(*given)
 
-    monkeypatch.setattr(client, "Connection", make)
+    monkeypatch.setattr(client, "MqttConnection", make)
     sink = tell(broker.port)
     connected(sink)
     said = []
