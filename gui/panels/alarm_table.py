@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
     QColor,
@@ -240,21 +240,30 @@ class AlarmView(QTableView):
     def _on_changed(self) -> None:
         self.selection_changed.emit()
 
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Fit rows and columns to another font."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit_to_font()
+
+    def _fit_to_font(self) -> None:
+        bold = QFont(self.font())
+        bold.setBold(True)
+        metrics = QFontMetrics(bold)
+        self._widths = [metrics.horizontalAdvance(text) + _MARGIN for text in _WIDEST]
+        # fixed height: rows are not measured
+        self.verticalHeader().setDefaultSectionSize(metrics.height() + 6)
+        for section, width in enumerate(self._widths):
+            self.horizontalHeader().resizeSection(section, width)
+
     def _lay_out(self) -> None:
         font = QFont(self.font())
         font.setFeature(QFont.Tag("tnum"), 1)
         self.setFont(font)
-        bold = QFont(font)
-        bold.setBold(True)
-        metrics = QFontMetrics(bold)
-        self._widths = [metrics.horizontalAdvance(text) + _MARGIN for text in _WIDEST]
         rows, columns = self.verticalHeader(), self.horizontalHeader()
         rows.hide()
-        # fixed height: rows are not measured
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        rows.setDefaultSectionSize(metrics.height() + 6)
         columns.setHighlightSections(False)
         columns.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        for section, width in enumerate(self._widths):
-            columns.resizeSection(section, width)
+        self._fit_to_font()
         columns.setSectionResizeMode(_HEADINGS.index("Source"), QHeaderView.ResizeMode.Stretch)

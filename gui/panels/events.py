@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QAction, QFont, QFontMetrics, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -77,12 +77,15 @@ class _EventList(QWidget):
         layout.addLayout(bar)
         layout.addWidget(self.view)
         self.setFocusProxy(self.view)
+        scroll_bar = self.view.verticalScrollBar()
+        self._follows = True
+        scroll_bar.valueChanged.connect(self._on_scrolled)
+        scroll_bar.rangeChanged.connect(self._on_resized)
         self._update_count()
 
     def set_events(self, events: Sequence[PlacedEvent]) -> None:
         """Add new events; keep the scroll position unless the newest event was visible."""
-        bar = self.view.verticalScrollBar()
-        following = bar.value() >= bar.maximum()
+        following = self._follows
         top = QPersistentModelIndex(self.view.indexAt(self.view.viewport().rect().topLeft()))
         before = self.table.rowCount(), self.table.known
         self.table.set_events(events)
@@ -90,12 +93,22 @@ class _EventList(QWidget):
             self.view.scrollToBottom()
         elif top.isValid():
             self.view.scrollTo(self.table.index(top.row(), 0), QAbstractItemView.ScrollHint.PositionAtTop)
+        # a model that is reset scrolls by itself
+        self._follows = following
         if before != (self.table.rowCount(), self.table.known):
             self._update_count()
 
     def apply_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
         self.table.apply_theme(theme)
+
+    def _on_scrolled(self, value: int) -> None:
+        self._follows = value >= self.view.verticalScrollBar().maximum()
+
+    def _on_resized(self) -> None:
+        """Keep the newest event visible where the list has become lower."""
+        if self._follows:
+            self.view.scrollToBottom()
 
     def _kind_menu(self) -> QMenu:
         menu = QMenu(self._kinds)
@@ -132,6 +145,20 @@ class _TableView(QTableView):
 
     row_activated = Signal(QModelIndex)
 
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Fit rows and columns to another font."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.fit_to_font()
+
+    def fit_to_font(self) -> None:
+        """Set the height of the rows and the width of the columns."""
+        metrics = QFontMetrics(self.font())
+        # fixed height: rows are not measured
+        self.verticalHeader().setDefaultSectionSize(metrics.height() + 4)
+        for section, text in enumerate((_TIME, _KIND)):
+            self.horizontalHeader().resizeSection(section, metrics.horizontalAdvance(text) + 16)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Activate the current row at Enter."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
@@ -148,16 +175,12 @@ def _table_view(table: EventTable) -> _TableView:
     font = QFont(view.font())
     font.setFeature(QFont.Tag("tnum"), 1)
     view.setFont(font)
-    metrics = QFontMetrics(font)
     rows, columns = view.verticalHeader(), view.horizontalHeader()
     rows.hide()
-    # fixed height: rows are not measured
     rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-    rows.setDefaultSectionSize(metrics.height() + 4)
     columns.setHighlightSections(False)
     columns.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-    for section, text in enumerate((_TIME, _KIND)):
-        columns.resizeSection(section, metrics.horizontalAdvance(text) + 16)
+    view.fit_to_font()
     columns.setStretchLastSection(True)
     return view
 

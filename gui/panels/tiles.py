@@ -7,7 +7,7 @@ from math import ceil
 from typing import ClassVar
 
 from PySide6.QtCore import QRect, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QFocusEvent, QFontInfo, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedLayout, QWidget
 
 from gui.model.alarms import DisplayLimits
@@ -20,24 +20,27 @@ from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 
 _GAP = 4
+_USUAL_FONT = 12  # px of the font for which the minimum sizes of tiles are
 
 
-def columns_for(n_tiles: int, width: int, height: int, kind: type[Tile] = Tile) -> int:
-    """Return the number of columns for which `n_tiles` are largest."""
-    most = max(1, (width + _GAP) // (MIN_WIDTH + _GAP))
+def columns_for(n_tiles: int, width: int, height: int, kind: type[Tile] = Tile, scale: float = 1.0) -> int:
+    """Return the number of columns for which `n_tiles` are largest; `scale` is that of their minimum size."""
+    most = max(1, round(width + _GAP) // round(scale * MIN_WIDTH + _GAP))
 
     def size(columns: int) -> float:
-        return kind.font_size(*tile_size(n_tiles, columns, width, height, kind))
+        return kind.font_size(*tile_size(n_tiles, columns, width, height, kind, scale))
 
     # max returns the first: fewer columns where sizes are equal
     return max(range(1, min(most, max(1, n_tiles)) + 1), key=size)
 
 
-def tile_size(n_tiles: int, columns: int, width: int, height: int, kind: type[Tile] = Tile) -> tuple[float, float]:
+def tile_size(
+    n_tiles: int, columns: int, width: int, height: int, kind: type[Tile] = Tile, scale: float = 1.0
+) -> tuple[float, float]:
     """Return width and height of a tile; at the minimum height the grid is scrolled."""
     rows = max(1, ceil(n_tiles / columns))
     wide = (width - (columns - 1) * _GAP) / columns
-    return wide, max(kind.least_height(wide), (height - (rows - 1) * _GAP) / rows)
+    return wide, max(scale * kind.least_height(wide / scale), (height - (rows - 1) * _GAP) / rows)
 
 
 class TileGrid(QWidget):
@@ -76,8 +79,10 @@ class TileGrid(QWidget):
     def arrange(self, width: int, height: int) -> None:
         """Lay the tiles out in a viewport; the grid may be higher than it."""
         n = len(self.tiles)
-        self._columns = columns_for(n, width, height, self._kind)
-        wide, high = tile_size(n, self._columns, width, height, self._kind)
+        # cells of a wall are as large as the screen allows, tiles grow with the text
+        scale = max(1.0, QFontInfo(self.font()).pixelSize() / _USUAL_FONT) if self._kind is Tile else 1.0
+        self._columns = columns_for(n, width, height, self._kind, scale)
+        wide, high = tile_size(n, self._columns, width, height, self._kind, scale)
         for place, tile in enumerate(self.tiles):
             row, column = divmod(place, self._columns)
             left, top = round(column * (wide + _GAP)), round(row * (high + _GAP))

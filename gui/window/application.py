@@ -152,7 +152,8 @@ class Program(QObject):
 
     def _scale_banner(self) -> None:
         """Enlarge the alarm banner where it is to be read from a distance."""
-        wall = self.window.dock_area.docks[WallPanel.key].isVisible()
+        # not behind another tab
+        wall = self.window.dock_area.panel(WallPanel) in self.window.dock_area.visible_panels
         self.window.alarm_banner.set_large(self.operator.on or wall)
 
     def _connect(self, url: str) -> None:

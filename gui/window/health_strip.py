@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPalette, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
@@ -31,9 +31,7 @@ class HealthStrip(QWidget):
         self._items: tuple[HealthItem, ...] = ()
         self._in_operator_mode = False
         self._labels: dict[str, QLabel] = {}
-        self._font = QFont(self.font())
-        self._font.setFeature(QFont.Tag("tnum"), 1)
-        self._metrics = QFontMetricsF(self._font)
+        self._set_metrics()
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("health of the service")
         self.show_disconnected()
@@ -70,6 +68,21 @@ class HealthStrip(QWidget):
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the height of one line."""
         return QSize(0, self.sizeHint().height())
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Use another font."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._set_metrics()
+            for label in self._labels.values():
+                label.setFont(self._font)
+            self.updateGeometry()
+            self._update_layout()
+
+    def _set_metrics(self) -> None:
+        self._font = QFont(self.font())
+        self._font.setFeature(QFont.Tag("tnum"), 1)
+        self._metrics = QFontMetricsF(self._font)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Lay out the items in the new width."""

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import inf
 from typing import TypeVar
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
 
 from gui.model.history import History
@@ -19,6 +19,10 @@ from gui.widgets.painting import failure_text
 from gui.widgets.theme import Theme
 
 PanelType = TypeVar("PanelType", bound=Panel)
+
+
+_MAX_MINIMUM = QSize(640, 300)
+"""With the bars around the panels, and text at twice the size, less than 1280 x 720."""
 
 
 class PanelDocks(QMainWindow):
@@ -58,6 +62,10 @@ class PanelDocks(QMainWindow):
         panel = self.panels[kind.key]
         assert isinstance(panel, kind)
         return panel
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the size that the panels need, at most one with which the window fits a small screen."""
+        return super().minimumSizeHint().boundedTo(_MAX_MINIMUM)
 
     def configure(self, history: History) -> None:
         """Configure every panel for the channels and columns of a history."""
@@ -150,10 +158,10 @@ def everything(panels: Iterable[type[Panel]]) -> Split:
     """Return the layout with all panels; those without a place of their own are tabs beside the events."""
     left = column(("histories", 3), ("indicators", 3), ("reliability", 2))
     middle = column(("tiles", 2), ("subspace", 3))
-    right = ("transfer", 3), ("hysteresis", 3)
-    placed = *panels_of(left), *panels_of(middle), "transfer", "hysteresis"
+    # three rows of panels of this height would be too much for a small screen
+    placed = *panels_of(left), *panels_of(middle), "transfer"
     tabs = Tabs(tuple(sorted((p.key for p in panels if p.key not in placed), key=lambda key: key != "events")))
-    return row((left, 3), (middle, 2), (column(*right, (tabs, 2)), 2))
+    return row((left, 3), (middle, 2), (column(("transfer", 3), (tabs, 2)), 2))
 
 
 _CURVES = column(("histories", 3), ("indicators", 3))

@@ -29,11 +29,14 @@ from gui.window.window import MainWindow
 from monitor.config import Settings
 from monitor.system.files import WriteError
 
+_FRAME_SCALE = 1.25
+"""Text of menus and bars grows up to this factor, so that larger text enlarges figures and plots."""
+_FRAME_CLASSES = ("QMenuBar", "QMenu", "QToolButton", "QPushButton", "QComboBox", "QTabBar", "QHeaderView")
 CHOICES: tuple[Choice, ...] = ("system", "light", "dark")
 
 
 class ThemeController(QObject):
-    """Applies theme and text size to the application.
+    """Applies theme and text size to the application; `frame_font` is that of the bars around the panels.
 
     Signals
     -------
@@ -66,9 +69,15 @@ class ThemeController(QObject):
         application = QApplication.instance()
         assert isinstance(application, QApplication)
         apply_palette(application, self.theme)
+        application.setFont(self._scaled(self._font_scale))
+        self.frame_font = self._scaled(min(self._font_scale, _FRAME_SCALE))
+        for name in _FRAME_CLASSES:
+            application.setFont(self.frame_font, name)  # type: ignore[arg-type] # the stubs want bytes
+
+    def _scaled(self, factor: float) -> QFont:
         font = QFont(self._font)
-        font.setPointSizeF(self._font.pointSizeF() * self._font_scale)
-        application.setFont(font)
+        font.setPointSizeF(factor * font.pointSizeF())
+        return font
 
 
 class SettingsController(QObject):
@@ -91,7 +100,8 @@ class SettingsController(QObject):
     def attach(self, window: MainWindow, actions: Actions, notify: Callable[[str, str], None]) -> None:
         """Apply the settings to a window from now on; `notify` shows a message with level and text."""
         self._window, self._actions, self._notify = window, actions, notify
-        self.themes.changed.connect(window.apply_theme)
+        self.themes.changed.connect(self._apply_theme)
+        window.set_frame_font(self.themes.frame_font)
         actions.connect({f"theme.{choice}": partial(self._choose_theme, choice) for choice in CHOICES})
         actions.connect({"window.settings": self._present})
         actions[f"theme.{self.themes.choice}"].setChecked(True)
@@ -117,6 +127,10 @@ class SettingsController(QObject):
         window.connection.memory, window.connection.minutes = settings.memory << 20, settings.history_minutes
         if window.running:
             window.start(settings.frame_rate)
+
+    def _apply_theme(self, theme: Theme) -> None:
+        self._window.set_frame_font(self.themes.frame_font)
+        self._window.apply_theme(theme)
 
     def _choose_theme(self, choice: Choice) -> None:
         self.settings = self.settings.model_copy(update={"theme": choice})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QToolBar, QToolButton, QWidget
 
@@ -34,9 +34,8 @@ class ViewBar(QToolBar):
         self._view, self.theme = view, theme
         self._shown_level: Level | None = None
         self._history: History | None = None
-        self._state = PlainLabel()
+        self._state = _StateLabel()
         self._state.setAccessibleName("live or paused")
-        self._state.setMinimumWidth(self.fontMetrics().horizontalAdvance("❚❚ paused, 00 h 00 min behind ") + 8)
         self._spans = QComboBox()
         self._spans.setAccessibleName("span")
         self._spans.setToolTip("Span of the plots over time; the mouse wheel zooms")
@@ -137,6 +136,19 @@ class ViewBar(QToolBar):
     def _apply_colour(self) -> None:
         self._shown_level = self._state_text[1]
         self._state.setStyleSheet(f"color: {level_colour(self.theme, self._shown_level)}; font-weight: bold")
+
+
+class _StateLabel(PlainLabel):
+    """As wide as its longest usual text, so that the widgets beside it do not move."""
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return a size that does not depend on the text, unless that is longer."""
+        size = super().minimumSizeHint()
+        return size.expandedTo(QSize(self.fontMetrics().horizontalAdvance("❚❚ paused, 00 h 00 min behind ") + 8, 0))
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the same size."""
+        return self.minimumSizeHint()
 
 
 def _span_text(seconds: float) -> str:

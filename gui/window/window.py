@@ -7,7 +7,7 @@ from collections.abc import Callable
 from time import monotonic, time
 
 from PySide6.QtCore import QSettings, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QFont, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QProgressBar, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from gui.model.run_detail import DetailLoader
@@ -173,6 +173,12 @@ class MainWindow(QMainWindow):
         for part in (self.dock_area, self.start_page, *bars):
             part.apply_theme(theme)
         self.redraw()
+
+    def set_frame_font(self, font: QFont) -> None:
+        """Set the font of the bars."""
+        above: tuple[QWidget, ...] = self.view_bar, self.alarm_banner
+        for bar in (*above, self.notification_bar, self.note_bar, self.fault_bar, self.replay_bar, self.health_strip):
+            bar.setFont(font)
 
     def tick(self) -> None:
         """Process received messages, and draw the visible panels."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRect, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
@@ -17,7 +17,7 @@ from gui.widgets.theme import Theme
 from gui.wording.numbers import instant_text
 
 MARGIN = 6
-_MIN_PLOT = 44  # px of height that the curves of a row have at least
+_MIN_PLOT, _MIN_LINES = 44, 2.6  # height that the curves of a row have at least, in px and in lines of text
 _GAP = 5
 
 
@@ -82,7 +82,7 @@ def layout(rows: Sequence[PlotRow], width: int, height: int, line: int, digit: i
     free = max(0, height - axis - len(rows) * (heading + _GAP))
     places, top = [], 0
     for row in rows:
-        plot = max(_MIN_PLOT, int(free * row.weight / weights))
+        plot = max(_MIN_PLOT, round(_MIN_LINES * line), int(free * row.weight / weights))
         places.append(RowPlace(top, top + heading, plot))
         top += heading + plot + _GAP
     return StackLayout(gutter, max(1, width - gutter - margin), margin, axis, top, tuple(places))
@@ -160,6 +160,12 @@ class RowArea(QAbstractScrollArea):
         super().resizeEvent(event)
         self._arrange()
         self._redraw()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Lay the rows out for another font."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._arrange()
 
     def _set_rows(self, rows: Sequence[PlotRow]) -> None:
         self._rows = tuple(rows)

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent
+from PySide6.QtGui import QColor, QFontInfo, QFontMetricsF, QMouseEvent
 
 from gui.plots.value_axis import Bounds, ValueRange, prefixed_unit, value_text
 from gui.plots.xy.axes import NumberAxis, monospace, pen, tabular
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Samples
 
-_LABEL_WIDTH = 62
+_TICK_DENSITY = 0.8
+_LABEL_WIDTH, _USUAL_FONT = 62, 12  # px, of the left axis and of the font for which it is
 """px left of every plot, so that stacked plots align."""
 _ANNOTATION = 26, 6  # characters a line, and lines, of the annotation
 _ANNOTATION_SHARE = 0.65, 0.6  # of the plot's width and height, for the annotation
@@ -74,11 +75,9 @@ class XYPlot(pg.PlotItem):
         for side in ("bottom", "left"):
             axis = self.getAxis(side)
             axis.enableAutoSIPrefix(False)
-            axis.setStyle(tickFont=tabular(0.9), tickLength=_TICK, maxTickLevel=0)
-            axis.setTickDensity(0.8)
+            axis.setStyle(tickLength=_TICK, maxTickLevel=0)
             # the grid is drawn by the axes: behind curves and annotation
             axis.setZValue(-1.0)
-        self.getAxis("left").setWidth(_LABEL_WIDTH)
         self._annotation = pg.TextItem(anchor=(0.0, 0.0))
         self._annotation.setParentItem(self.view_box)
         self._annotation_width = 0.0
@@ -103,8 +102,14 @@ class XYPlot(pg.PlotItem):
 
     def apply_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
+        font = tabular(0.9)
+        scale = max(1.0, QFontInfo(font).pixelSize() / _USUAL_FONT)
+        self.getAxis("left").setWidth(round(_LABEL_WIDTH * scale))
+        self._fit_annotation_font()
         for side in ("bottom", "left"):
             axis = self.getAxis(side)
+            axis.setStyle(tickFont=font)
+            axis.setTickDensity(_TICK_DENSITY / scale**2)
             axis.setPen(pen(theme.muted))
             axis.setTextPen(pen(theme.text))
             axis.setTickPen(pen(theme.grid))

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gui.sources.processes.player import ReplayControl
 from gui.widgets.labels import PlainLabel
-from gui.widgets.layout import FlowLayout
+from gui.widgets.layout import WidgetRow
 from gui.widgets.theme import Theme
 
 
@@ -112,7 +112,7 @@ def faults_from_text(text: str) -> ManualFaults:
 
 
 class FaultBar(QWidget):
-    """Bar of fault controls; hidden at first.
+    """Bar of fault controls, one row; hidden at first.
 
     Parameters
     ----------
@@ -130,26 +130,23 @@ class FaultBar(QWidget):
         self.theme = theme
         self.faults = ManualFaults()
         self._player: ReplayControl | None = None
-        layout = FlowLayout(self)
-        layout.addWidget(PlainLabel("Faults"))
         self.switches = {kind.key: _Switch(kind, self) for kind in FAULT_KINDS}
         for switch in self.switches.values():
             switch.changed.connect(self._switch)
-            layout.addWidget(switch)
         self.gap = self._button(f"Gap {GAP:g} s", "leave samples out, once")
         self.restart = self._button("Restart", "let the publisher restart, once: its numbers begin again at 0")
         self.delay = self._button(f"Delay +{1e3 * DELAY_STEP:g} ms", "let the measured signals lag more from now on")
         self.off = self._button("All off", "let nothing go wrong any more")
-        for button in (self.gap, self.restart, self.delay, self.off):
-            layout.addWidget(button)
         self.on = PlainLabel()
         self.on.setAccessibleName("faults that are on")
-        layout.addWidget(self.on)
+        buttons = self.gap, self.restart, self.delay, self.off
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(WidgetRow(PlainLabel("Faults"), *self.switches.values(), *buttons, self.on))
         self.gap.clicked.connect(self._make_gap)
         self.restart.clicked.connect(self._make_restart)
         self.delay.clicked.connect(self._delay_more)
         self.off.clicked.connect(self._clear)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self.setAccessibleName("faults by hand")
         self.set_player(None)
         self.hide()

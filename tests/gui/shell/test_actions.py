@@ -196,8 +196,8 @@ def test_a_panel_of_the_catalogue_has_an_action_and_a_place():
         (f"Alt+{n % 10}",) if n <= 10 else () for n in range(1, len(entries) + 1)
     ]
     assert set(panels_of(BUILT_IN["Everything"])) == {panel.key for panel in PANELS}
-    later = ("events", "wall", "spectrum", "comparison", "pair", "peak")
-    assert panels_of(everything((*PANELS, Peak)))[-6:] == later
+    later = ("events", "hysteresis", "wall", "spectrum", "comparison", "pair", "peak")
+    assert panels_of(everything((*PANELS, Peak)))[-7:] == later
 
 
 def test_menus_hold_every_command_once(window, actions):
