@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyleOptionToolButton, QTableView, QToolButton, QWidget
 
@@ -99,6 +99,16 @@ class RowMenu(MenuButton):
 
     def _changed(self) -> None:
         self.chosen.emit(tuple(key for key, action in self._actions.items() if action.isChecked()))
+
+
+def show_context_menu(parent: QWidget, at: QPoint, entries: Iterable[tuple[str, Callable[[], object]]]) -> QMenu:
+    """Show a menu at a point of the screen, and return it; it is deleted when it is closed."""
+    menu = QMenu(parent)
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    for text, act in entries:
+        menu.addAction(text).triggered.connect(act)
+    menu.popup(at)
+    return menu
 
 
 Index = QModelIndex | QPersistentModelIndex

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QAction, QFont, QFontMetrics, QKeyEvent
+from PySide6.QtGui import QAction, QContextMenuEvent, QFont, QFontMetrics, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -23,7 +24,7 @@ from PySide6.QtWidgets import (
 from gui.model.history import History, PlacedEvent
 from gui.panels.alarm_list import AlarmList
 from gui.panels.base import Panel
-from gui.panels.controls import MenuButton, set_list_style
+from gui.panels.controls import MenuButton, set_list_style, show_context_menu
 from gui.panels.event_table import EventFilter, EventTable
 from gui.plots.view import View
 from gui.widgets.labels import PlainLabel
@@ -53,6 +54,7 @@ class _EventList(QWidget):
         self.table = EventTable(theme, parent=self)
         self.view = _table_view(self.table)
         self.view.row_activated.connect(self._on_activated)
+        self.view.kind_chosen.connect(self._on_kind_chosen)
         self._text = QLineEdit(placeholderText="filter", clearButtonEnabled=True)
         self._text.setAccessibleName("show only events with this text")
         self._text.textChanged.connect(self._filter)
@@ -131,6 +133,11 @@ class _EventList(QWidget):
         self._count.setText(f"{count(shown)} of {count(known)}" if shown != known else count(known))
         self._count.setToolTip(f"events shown: {count(shown)}, stored: {count(known)}")
 
+    def _on_kind_chosen(self, index: QModelIndex) -> None:
+        kind = self.table.placed(index.row()).event.kind
+        for action in self._kinds.menu().actions():
+            action.setChecked(action.data() == kind.value)
+
     def _on_activated(self, index: QModelIndex) -> None:
         self.activated.emit(self.table.placed(index.row()).x)
 
@@ -141,9 +148,11 @@ class _TableView(QTableView):
     Signals
     -------
     row_activated : the index that was clicked, or selected with Enter.
+    kind_chosen : index of an event whose kind is to be shown alone.
     """
 
     row_activated = Signal(QModelIndex)
+    kind_chosen = Signal(QModelIndex)
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
         """Fit rows and columns to another font."""
@@ -165,6 +174,28 @@ class _TableView(QTableView):
             self.row_activated.emit(self.currentIndex())
         else:
             super().keyPressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802 - Qt's name
+        """Offer what can be done with the event under the mouse, or with the selected one."""
+        by_mouse = event.reason() is QContextMenuEvent.Reason.Mouse
+        index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
+        if index.isValid():
+            show_context_menu(
+                self,
+                event.globalPos() if by_mouse else self.viewport().mapToGlobal(self.visualRect(index).center()),
+                (
+                    ("Show this instant", partial(self.row_activated.emit, index)),
+                    ("Show only events of this kind", partial(self.kind_chosen.emit, index)),
+                    ("Copy", partial(_copy_row, index)),
+                ),
+            )
+
+
+def _copy_row(index: QModelIndex) -> None:
+    """Copy time, kind and description, separated by tabs."""
+    model = index.model()
+    cells = (str(model.index(index.row(), column).data()) for column in range(model.columnCount()))
+    QGuiApplication.clipboard().setText("\t".join(cells))
 
 
 def _table_view(table: EventTable) -> _TableView:

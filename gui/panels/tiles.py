@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from math import ceil
 from typing import ClassVar
 
 from PySide6.QtCore import QRect, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QFontInfo, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QFontInfo, QGuiApplication, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedLayout, QWidget
 
 from gui.model.alarms import DisplayLimits
 from gui.model.history import History
 from gui.panels.base import Panel, panel_instant
+from gui.panels.controls import show_context_menu
 from gui.panels.tile import MIN_WIDTH, Tile
 from gui.panels.tile_content import TileContent, actuator_content, site_content
 from gui.plots.view import View
@@ -128,6 +130,20 @@ class TileGrid(QWidget):
             # at an edge, single steps and Home/End stop at the end; a row step is ignored
             place = min(max(place, 0), len(names) - 1) if whole or abs(step) == 1 or at is None else at
         self.selected.emit(names[place])
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802 - Qt's name
+        """Offer what can be done with the tile under the mouse, or with the selected one."""
+        by_mouse = event.reason() is QContextMenuEvent.Reason.Mouse
+        tile = self.childAt(event.pos()) if by_mouse else self.tile(self._selected)
+        if not isinstance(tile, Tile):
+            return
+        content = tile.content
+        entries = [("Copy values", partial(QGuiApplication.clipboard().setText, content.text))]
+        if tile.selectable:
+            entries.insert(0, (f"Select {content.name}", partial(self.selected.emit, content.name)))
+        show_context_menu(
+            self, event.globalPos() if by_mouse else self.mapToGlobal(tile.geometry().center()), entries
+        )
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
         """Show the keyboard focus."""
