@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# one more than cores: a third of the time of the tests is waiting for processes
+WORKERS = $(shell $(BIN)/python -c "import os; print(os.cpu_count() + 1)")
 
 # one test process per core: linear algebra threads in each would oversubscribe the cores
 test test-all campaign soak: export OPENBLAS_NUM_THREADS := 1
@@ -20,11 +22,11 @@ checks: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
 
 test: checks
-	$(BIN)/python -m pytest -m "not slow" --numprocesses=auto --dist=worksteal $(ARGS)
+	$(BIN)/python -m pytest -m "not slow" --numprocesses=$(WORKERS) --dist=worksteal $(ARGS)
 
 # all of `make test` with new random values each time, the tests marked slow, and ten minutes of the campaign
 test-all: checks
-	$(BIN)/python -m pytest --hypothesis-profile=random --numprocesses=auto --dist=worksteal $(ARGS)
+	$(BIN)/python -m pytest --hypothesis-profile=random --numprocesses=$(WORKERS) --dist=worksteal $(ARGS)
 	$(BIN)/python -m tests.campaign --short
 
 # most of an hour: kills, stops, messages, disks, peers, brokers and files, thousands of times, in one table (docs/campaign.md)
