@@ -102,6 +102,12 @@ class DetailLoader:
         self._requested = span
         return None
 
+    def read(self, epoch: int, start: float, stop: float, n_columns: int, columns: Sequence[int]) -> Envelope | None:
+        """Return the same as a call, but wait for it."""
+        if self._detail is None:
+            return None
+        return _read_span(self._detail, (epoch, start, stop, n_columns, tuple(columns)))
+
     def poll(self) -> bool:
         """Accept what has been read, and begin to read what was requested; return whether there is something new."""
         fresh = False

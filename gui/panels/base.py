@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import ClassVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from gui.model.history import History
+from gui.model.timeline import DisplayTimeline
 from gui.model.tracking_status import Status
+from gui.plots.figure import PAPER, Figure, Page, widget_figure
 from gui.plots.view import View
 from gui.widgets.theme import Theme
-from gui.wording.numbers import DASH, instant_text
+from gui.wording.numbers import DASH, instant_text, is_dated
 from monitor.config import IndicatorSettings
 
 
@@ -49,8 +54,39 @@ class Panel(QWidget):
         """Apply the colours of a theme; `refresh` is called next."""
         self.theme = theme
 
+    def figure(self, page: Page, history: History) -> Figure:
+        """Return what the panel shows as a figure for a file: by default the panel itself, in the colours of paper.
+
+        Raises
+        ------
+        ValueError : the panel has nothing to draw.
+        """
+        with self.on_paper(history):
+            return widget_figure(self, self.title, page.width)
+
+    @contextmanager
+    def on_paper(self, history: History) -> Iterator[None]:
+        """Show the panel in the colours of paper while it is drawn into a file."""
+        shown = self.theme
+        self.apply_theme(PAPER)
+        self.refresh(history)
+        try:
+            yield
+        finally:
+            self.apply_theme(shown)
+            self.refresh(history)
+
 
 _DECIMALS = 2
+
+
+def span_text(timeline: DisplayTimeline, left: float, right: float) -> str:
+    """Return a span in the rig's time: ``2.00 s to 12.00 s``, with its date where the rig has one."""
+    begin, end = timeline.time_at(left), timeline.time_at(right)
+    date = f"{datetime.fromtimestamp(begin):%Y-%m-%d} " if is_dated(begin) else ""
+    return f"{date}{instant_text(begin, _DECIMALS)} to {instant_text(end, _DECIMALS)}"
+
+
 _STOPPED = {"ended": "ended", "halted": "paused"}
 _MAX_LAG = 2.0  # display instants by which results may be later than their signals
 

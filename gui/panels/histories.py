@@ -11,6 +11,7 @@ from gui.model.envelope import Envelope, spliced
 from gui.model.history import History
 from gui.model.series import SignalHistory
 from gui.panels.over_time import TimePanel
+from gui.plots.figure import Figure, Page
 from gui.plots.time.axis import visible
 from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, intervals, trace
 from gui.plots.view import View
@@ -182,6 +183,15 @@ class HistoriesPanel(TimePanel):
         """Return a reader of samples that uses the displayed detail."""
         columns = [self._columns[row.key] for row in self.stack.rows]
         return _SampleReader(history.signals, columns, self._finer, self._detailed)
+
+    def figure(self, page: Page, history: History) -> Figure:
+        """Return all rows; detail that is only in the run file is read at once."""
+        shown = self.detail
+        self.detail = getattr(shown, "read", shown)
+        try:
+            return super().figure(page, history)
+        finally:
+            self.detail = shown
 
     def _envelope(
         self, history: History, signals: SignalHistory, left: float, right: float, columns: Sequence[int]

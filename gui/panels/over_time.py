@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from gui.model.alarms import AlarmLimit
 from gui.model.history import History, PlacedEvent
-from gui.panels.base import Panel
+from gui.panels.base import Panel, span_text
 from gui.panels.controls import RowChoice, RowMenu
+from gui.plots.figure import Figure, Page
+from gui.plots.time.figure import time_figure
 from gui.plots.time.rows import Frame, LimitLine, PlotRow, Reader, RowData, no_values
 from gui.plots.time.stack import TimeStack
 from gui.plots.view import View
@@ -144,6 +147,20 @@ class TimePanel(Panel):
         """Apply the colours of a theme."""
         super().apply_theme(theme)
         self.stack.apply_theme(theme)
+
+    def figure(self, page: Page, history: History) -> Figure:
+        """Return all rows over the time in view, from the first sample to the newest."""
+        stack, begin, end = self.stack, history.begin_x, history.end_x
+        left, right = max(self.view.left, begin), min(self.view.right, end)
+        if not stack.rows or not left < right:
+            raise ValueError(f"{self.title}: there is nothing to draw")
+        with stack.whole(page.columns):
+            rows = self.rows_data(history, left, right)
+        # the picture on the screen has other buckets
+        self._drawn = None
+        frame = Frame(left, right, rows, history.timeline.segments, _marks(history, left, right))
+        subject = " · ".join(filter(None, (self.heading.text(), span_text(history.timeline, left, right))))
+        return replace(time_figure(self.title, stack, frame, page), subject=subject)
 
     @abstractmethod
     def available_rows(self, history: History) -> tuple[tuple[PlotRow, str], ...]:

@@ -8,8 +8,10 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gui.model.history import History
 from gui.panels.base import InstantHeading, Panel, instant_heading
+from gui.plots.figure import Figure, Page
 from gui.plots.view import View
 from gui.plots.xy.axes import tabular
+from gui.plots.xy.figure import canvas_figure
 from gui.plots.xy.plot import XYCanvas, XYPlot
 from gui.widgets.labels import PlainLabel, plain_tip
 from gui.widgets.painting import painting
@@ -47,7 +49,7 @@ class XYPanel(Panel):
     @property
     def plots(self) -> tuple[XYPlot, ...]:
         """The plots from the top down."""
-        return tuple(self.pane.ci.items)
+        return self.pane.plots
 
     def enable_auto_range(self) -> None:
         """Enable auto-range of all plots."""
@@ -80,6 +82,23 @@ class XYPanel(Panel):
             self.stale = when.stale
             self.apply_colours()
         return when
+
+    def figure(self, page: Page, history: History) -> Figure:
+        """Return the plots, laid out for the page; what they do not explain is the legend."""
+        if not any(plot.has_data for plot in self.plots):
+            raise ValueError(f"{self.title}: there is nothing to draw")
+        stale, self.stale = self.stale, False
+        try:
+            with self.on_paper(history):
+                subject = self.heading.text().removeprefix("● live").strip(" ·◆■")
+                return canvas_figure(self.title, self.pane, page, subject, self.figure_legend)
+        finally:
+            self.stale = stale
+
+    @property
+    def figure_legend(self) -> str:
+        """Text that explains lines and bands in a figure."""
+        return self.caption
 
     def _read_out(self) -> None:
         place = self.pane.under_mouse()

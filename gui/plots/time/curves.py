@@ -110,16 +110,20 @@ class CurvePainter:
     painter : clipped to the plot.
     time, values : the scales.
     smooth : lines are antialiased, which is slower; min/max columns never are.
+    as_lines : min/max columns are a line through their ends, as vector formats need it.
     """
 
-    def __init__(self, painter: QPainter, time: TimeScale, values: ValueScale, *, smooth: bool = False) -> None:
-        self._painter, self._time, self._values, self._smooth = painter, time, values, smooth
+    def __init__(
+        self, painter: QPainter, time: TimeScale, values: ValueScale, *, smooth: bool = False, as_lines: bool = False
+    ) -> None:
+        self._painter, self._time, self._values = painter, time, values
+        self._smooth, self._as_lines = smooth, as_lines
 
     def curve(self, trace: Trace, colour: QColor, *, dashed: bool = False, width: float = 1.0) -> None:
         """Draw a line through exact rows, or else min/max columns."""
         if not len(trace.low):
             return
-        if trace.exact:
+        if trace.exact or self._as_lines:
             pen = QPen(colour, width)
             # thin lines only: wide ones cost three times as much
             pen.setCosmetic(True)
@@ -163,6 +167,11 @@ class CurvePainter:
         x = self._time.pixels(trace.centers)
         inside = self._reaching(x)
         x, y, known = x[inside], self._values.pixels(trace.low[inside]), trace.known[inside]
+        if not trace.exact:
+            y, known = _through_ends(y, self._values.pixels(trace.high[inside]), known)
+            # at a quarter of the bucket and at three, so that slopes have no steps
+            quarter = np.diff(self._time.pixels(trace.edges))[inside] / 4.0
+            x = np.column_stack([x - quarter, x + quarter]).ravel()
         for begin, end in runs(known):
             if end - begin > 1:
                 self._painter.drawPolyline(_polygon(x[begin:end], y[begin:end]))
@@ -178,6 +187,15 @@ class CurvePainter:
         left, right = self._time.begin, self._time.begin + self._time.width
         first, last = np.searchsorted(x, (left + _EDGE_TOLERANCE, right - _EDGE_TOLERANCE))
         return slice(max(0, int(first) - 1), int(last) + 1)
+
+
+def _through_ends(low: Samples, high: Samples, known: NDArray[np.bool_]) -> tuple[Samples, NDArray[np.bool_]]:
+    """Return a line through both ends of every column, (2 n,): first the one nearer to the column before."""
+    middle = low + high
+    # px rise downwards
+    upwards = np.diff(middle, prepend=middle[:1]) < 0.0
+    first, second = np.where(upwards, low, high), np.where(upwards, high, low)
+    return np.column_stack([first, second]).ravel(), np.repeat(known, 2)
 
 
 def _polygon(x: Samples, y: Samples) -> QPolygonF:

@@ -19,6 +19,7 @@ from gui.plots.time.scene import MARGIN, Scene
 from gui.plots.value_axis import decimals_of, ticks, value_text
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import event_level, kind_name
+from gui.wording.numbers import is_dated
 
 if TYPE_CHECKING:
     from gui.model.history import PlacedEvent
@@ -137,7 +138,7 @@ def draw_mark_words(
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_LONGEST_LABEL = "00:00:00.000"
+_LONGEST_LABELS = {True: "00:00:00.000", False: "0000.00"}  # of dated times and others
 _LABEL_GAP = 10.0
 OVERHANG = 2.0
 """px by which a label beside a plot may extend above or below its row."""
@@ -159,7 +160,9 @@ class TimeAxis:
         self._painter, self._scene = painter, scene
         self._metrics = TextMetrics(painter.font())
         self._scale = scene.scale
-        width = self._metrics.width(_LONGEST_LABEL) + 16.0
+        segments = scene.frame.segments
+        dated = bool(segments) and is_dated(segments[-1].x_end + segments[-1].offset)
+        width = self._metrics.width(_LONGEST_LABELS[dated]) + 16.0
         self._ticks = time_ticks(self._scale, scene.frame.segments, width)
 
     def draw_grid(self, plot: QRectF) -> None:

@@ -45,7 +45,7 @@ class ScenePainter:
 
     def __init__(self, painter: QPainter, scene: Scene, pixmaps: PixmapCache) -> None:
         self._painter, self._scene, self._theme, self._pixmaps = painter, scene, scene.theme, pixmaps
-        self._raster = painter.paintEngine().type() is QPaintEngine.Type.Raster
+        self._raster = painter.paintEngine().type() is QPaintEngine.Type.Raster and not scene.as_vectors
         self._axis = TimeAxis(painter, scene)
         self._pixels: tuple[Samples, PixelColumns] | None = None
 
@@ -82,7 +82,7 @@ class ScenePainter:
         self._axis.draw_grid(plot)
         draw_value_axis(painter, plot, row.key, values, scene.unit(i), theme, self._pixmaps)
         if data is not None:
-            curves = CurvePainter(painter, time, values, smooth=scene.smooth)
+            curves = CurvePainter(painter, time, values, smooth=scene.smooth, as_lines=not self._raster)
             for colour, trace in zip(row.bands, data.bands, strict=True):
                 curves.band(trace, translucent(colour_of(theme, colour), _BAND_ALPHA))
             # faint curves first, below the others

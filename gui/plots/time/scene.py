@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
@@ -107,6 +109,7 @@ class RowArea(QAbstractScrollArea):
         super().__init__(parent)
         self._rows: tuple[PlotRow, ...] = ()
         self._places: StackLayout | None = None
+        self._whole: int | None = None
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -135,13 +138,24 @@ class RowArea(QAbstractScrollArea):
     @property
     def columns(self) -> int:
         """Number of buckets of a curve: two for a pixel, so that none of them is wider than one."""
-        return 2 * self.places.plot_width
+        return 2 * self.places.plot_width if self._whole is None else self._whole
 
     @property
     def seen(self) -> range:
         """The visible rows."""
         places = self.places
+        if self._whole is not None:
+            return range(len(places.rows))
         return places.seen(self.scrolled, self.scrolled + self.viewport().height() - places.axis_height)
+
+    @contextmanager
+    def whole(self, columns: int) -> Iterator[None]:
+        """Regard all rows as visible, with curves of `columns` buckets, while the data of a figure are read."""
+        self._whole = columns
+        try:
+            yield
+        finally:
+            self._whole = None
 
     def row_at(self, y: float) -> int | None:
         """Return the number of the row at a pixel of the viewport."""
@@ -209,6 +223,10 @@ class AxisRanges:
         self._ranges = {row.key: before.get(row.key) or _value_range(row) for row in rows}
         self._units = {key: unit for key, unit in self._units.items() if key in self._ranges}
 
+    def copy(self) -> AxisRanges:
+        """Return a copy, which can be updated without changing the scales on the screen."""
+        return deepcopy(self)
+
     def clear(self) -> None:
         """Drop all ranges."""
         self._ranges.clear()
@@ -270,6 +288,7 @@ class Scene:
     scrolled : scroll position, px.
     theme : colours.
     smooth : lines are antialiased.
+    as_vectors : curves are lines on every device, for files.
     """
 
     rows: tuple[PlotRow, ...]
@@ -280,6 +299,7 @@ class Scene:
     scrolled: int
     theme: Theme
     smooth: bool = False
+    as_vectors: bool = False
 
     @property
     def axis_top(self) -> int:

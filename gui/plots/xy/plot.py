@@ -89,6 +89,12 @@ class XYPlot(pg.PlotItem):
         self.apply_theme(theme)
 
     @property
+    def has_data(self) -> bool:
+        """Whether a curve has points."""
+        items = self.view_box.childGroup.childItems()
+        return any(isinstance(item, pg.PlotCurveItem) and item.xData is not None and len(item.xData) > 0 for item in items)
+
+    @property
     def square(self) -> bool:
         """Both axes have the same scale and unit."""
         return self._square
@@ -284,6 +290,11 @@ class XYCanvas(pg.GraphicsLayoutWidget):
     def apply_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
         self.setBackground(theme.base)
+
+    @property
+    def plots(self) -> tuple[XYPlot, ...]:
+        """The plots from the top down."""
+        return tuple(self.ci.items)
 
     def under_mouse(self) -> tuple[XYPlot, float, float] | None:
         """Return the plot under the mouse and the position in its coordinates; None where there is none."""

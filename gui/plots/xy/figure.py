@@ -1,0 +1,57 @@
+"""Plots of one quantity against another as a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from PySide6.QtCore import QRectF, QSize, QSizeF
+from PySide6.QtGui import QPainter, QPicture
+
+from gui.plots.figure import ONE_COLUMN, Figure, Page, picture_figure
+from gui.plots.xy.axes import tabular
+from gui.plots.xy.plot import XYCanvas
+
+_SHAPES = {True: 0.85, False: 0.55}  # height of a figure in one column, and in two, over its width
+
+
+def canvas_figure(title: str, pane: XYCanvas, page: Page, subject: str, legend: str) -> Figure:
+    """Return the plots of a canvas, laid out for a page, with text in the size of captions."""
+    # the fonts of the plots are shares of that of the program
+    scale = tabular(0.9).pointSizeF() / page.font(pane.font()).pointSizeF()
+    width = page.width * scale
+    size = QSize(round(width), round(width * _SHAPES[page.mm <= ONE_COLUMN]))
+    picture = QPicture()
+    with _laid_out(pane, size):
+        painter = QPainter(picture)
+        area = QRectF(0.0, 0.0, size.width(), size.height())
+        pane.scene().render(painter, area, area)
+        painter.end()
+    return picture_figure(title, picture, QSizeF(size), page.width, subject, legend)
+
+
+@contextmanager
+def _laid_out(pane: XYCanvas, size: QSize) -> Iterator[None]:
+    """Give a canvas another size, with smooth lines, while it is drawn; the screen is not updated."""
+    before, plots = pane.size(), pane.plots
+    ranges = [plot.view_box.viewRange() for plot in plots]
+    items = [item for item in pane.scene().items() if hasattr(item, "setExportMode")]
+    pane.setUpdatesEnabled(False)
+    try:
+        pane.resize(size)
+        pane.ci.layout.activate()
+        for item in items:
+            item.setExportMode(True, {"antialias": True})
+        # transformations that are otherwise updated when the screen is painted
+        pane.scene().prepareForPaint()
+        yield
+    finally:
+        for item in items:
+            item.setExportMode(False)
+        pane.resize(before)
+        pane.ci.layout.activate()
+        for plot, (x, y) in zip(plots, ranges, strict=True):
+            # zoomed by hand: a square plot would be changed by the other shape
+            if not plot.auto_range_on:
+                plot.view_box.setRange(xRange=x, yRange=y, padding=0.0)
+        pane.setUpdatesEnabled(True)
