@@ -83,6 +83,14 @@ class HysteresisPanel(XYPanel):
         self.lengths.currentIndexChanged.connect(self._on_length_changed)
         self.apply_theme(theme)
 
+    @property
+    def figure_legend(self) -> str:
+        """Text that explains the lines in a figure."""
+        lines = [f"colour: the last {self.window_seconds:g} s"]
+        if self.length > self.window_seconds:
+            lines.append(f"grey: the last {self.length:g} s")
+        return " · ".join(filter(None, (*lines, self.caption)))
+
     def apply_colours(self) -> None:
         """Set the colours of the curves."""
         colour = self.theme.muted if self.stale else self.theme.force

@@ -196,6 +196,12 @@ class SubspacePanel(XYPanel):
         self._max_range = 0.0
         self.apply_theme(theme)
 
+    @property
+    def figure_legend(self) -> str:
+        """Text that explains the lines in a figure."""
+        lines = f"solid: the last {self.window_seconds:g} s", "dashed: ellipse of PAEI", "dotted: perfect tracking"
+        return " · ".join(filter(None, (*lines[: 3 if self.plot.square else 2], self.caption)))
+
     def apply_colours(self) -> None:
         """Set the colours of the curves."""
         self.diagonal.setPen(pen(self.theme.muted, style=Qt.PenStyle.DotLine))

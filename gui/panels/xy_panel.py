@@ -90,7 +90,8 @@ class XYPanel(Panel):
         stale, self.stale = self.stale, False
         try:
             with self.on_paper(history):
-                subject = self.heading.text().removeprefix("● live").strip(" ·◆■")
+                when = f"at {instant_text(history.timeline.time_at(self.view.instant), 2)}"
+                subject = self.heading.text().replace("● live", when).lstrip("◆■ ")
                 return canvas_figure(self.title, self.pane, page, subject, self.figure_legend)
         finally:
             self.stale = stale

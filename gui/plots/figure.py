@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from PySide6.QtCore import QPoint, QSizeF
+from PySide6.QtCore import QPoint, QSizeF, Qt
 from PySide6.QtGui import QFont, QPainter, QPalette, QPicture
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QGraphicsView, QScrollBar, QWidget
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QGraphicsView, QLineEdit, QScrollBar, QWidget
 
-from gui.widgets.theme import LIGHT
+from gui.widgets.theme import LIGHT, palette
 
-PAPER = replace(
-    LIGHT, window="#ffffff", text="#000000", muted="#33383f", grid="#dcdfe3", invalid="#f0f1f3", accent="#000000"
-)
+PAPER = replace(LIGHT, window="#ffffff", text="#000000", muted="#33383f", grid="#dcdfe3", invalid="#f0f1f3")
 """Theme of figures."""
 ONE_COLUMN, TWO_COLUMNS = 88.0, 180.0
 """Widths [mm] of a figure in one or two columns of a journal."""
@@ -32,10 +30,12 @@ class Page:
     ----------
     mm : width.
     dpi : px an inch, those of the screen, so that fonts have the same metrics on both.
+    stroke : pixels of the device for a px, of lines whose width does not depend on the scale.
     """
 
     mm: float
     dpi: float
+    stroke: float = 1.0
 
     @property
     def width(self) -> int:
@@ -83,25 +83,29 @@ class Figure:
 
 
 def widget_figure(widget: QWidget, title: str = "", width: float | None = None) -> Figure:
-    """Return a widget as it looks now on white, without buttons, boxes and scroll bars.
+    """Return a widget as it looks now on white, without buttons, fields and scroll bars.
 
     Parameters
     ----------
     width : of the figure, px; by default that of the widget.
+
+    Raises
+    ------
+    ValueError : the widget has no size.
     """
+    if widget.size().isEmpty():
+        raise ValueError(f"{title}: the panel has no size, show it first")
     picture = QPicture()
     painter = QPainter(picture)
-    palette = widget.palette()
-    white = QPalette(palette)
-    white.setColor(QPalette.ColorRole.Window, PAPER.window)
+    own = widget.testAttribute(Qt.WidgetAttribute.WA_SetPalette)
+    before = widget.palette()
     try:
-        widget.setPalette(white)
-        painter.fillRect(widget.rect(), white.window())
+        widget.setPalette(palette(PAPER))
         with _without_controls(widget), _as_vectors(widget):
             widget.render(painter, QPoint(0, 0))
     finally:
         painter.end()
-        widget.setPalette(palette)
+        widget.setPalette(before if own else QPalette())
     return picture_figure(title, picture, QSizeF(widget.size()), width)
 
 
@@ -120,10 +124,10 @@ def picture_figure(title: str, picture: QPicture, size: QSizeF, width: float | N
 
 @contextmanager
 def _without_controls(widget: QWidget) -> Iterator[None]:
-    """Hide buttons, boxes and scroll bars; the other widgets keep their places."""
+    """Hide buttons, fields and scroll bars; the other widgets keep their places."""
     shown = [
         part
-        for kind in (QAbstractButton, QComboBox, QScrollBar)
+        for kind in (QAbstractButton, QComboBox, QLineEdit, QScrollBar)
         for part in widget.findChildren(kind)
         if part.isVisibleTo(widget)
     ]

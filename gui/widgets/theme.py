@@ -99,7 +99,12 @@ def theme_of(choice: Choice) -> Theme:
 def apply_palette(application: QApplication, theme: Theme) -> None:
     """Apply the colours of a theme to all widgets of the program."""
     application.setStyle("Fusion")
-    palette = QPalette()
+    application.setPalette(palette(theme))
+
+
+def palette(theme: Theme) -> QPalette:
+    """Return the colours of a theme for widgets of Qt."""
+    made = QPalette()
     roles = {
         QPalette.ColorRole.Window: theme.window,
         QPalette.ColorRole.Base: theme.base,
@@ -117,10 +122,10 @@ def apply_palette(application: QApplication, theme: Theme) -> None:
         QPalette.ColorRole.Link: theme.accent,
     }
     for role, colour in roles.items():
-        palette.setColor(role, QColor(colour))
+        made.setColor(role, QColor(colour))
     for role in (QPalette.ColorRole.WindowText, QPalette.ColorRole.Text, QPalette.ColorRole.ButtonText):
-        palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(theme.muted))
-    application.setPalette(palette)
+        made.setColor(QPalette.ColorGroup.Disabled, role, QColor(theme.muted))
+    return made
 
 
 def level_colour(theme: Theme, level: Level) -> str:

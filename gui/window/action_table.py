@@ -96,15 +96,15 @@ _FILE = (
     ),
     ActionSpec("file.columns", "C&hoose columns…", "File", (), "Choose again which column of this file is what."),
     ActionSpec(
-        "file.export_png",
-        "Export panel as &PNG…",
+        "file.export_figure",
+        "Export &figure…",
         "File",
         ("Ctrl+Shift+P",),
-        "Save a panel as a raster image.",
+        "Save a panel as a figure for a paper: PDF, SVG or PNG.",
         separator_before=True,
     ),
-    ActionSpec(
-        "file.export_svg", "Export panel as S&VG…", "File", ("Ctrl+Shift+V",), "Save a panel as a vector image."
+    _read_only(
+        "file.copy_figure", "Cop&y figure", "File", ("Ctrl+C",), "Copy the panel with the focus to the clipboard."
     ),
     ActionSpec("file.export_csv", "Export span as &CSV…", "File", ("Ctrl+E",), "Save samples and results in view."),
     _read_only("file.quit", "&Quit", "File", ("Ctrl+Q",), "Quit Synchroscope.", separator_before=True),

@@ -1,121 +1,75 @@
-"""Export of panels as PNG or SVG, and of the span in view as CSV."""
+"""Export of panels as figures, to files and the clipboard, and of the span in view as CSV."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect
-from PySide6.QtGui import QFont, QFontInfo, QImage, QPainter, QPicture
-from PySide6.QtSvg import QSvgGenerator
-from PySide6.QtWidgets import QApplication, QFileDialog, QGraphicsView, QMenu, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QFormLayout,
+    QWidget,
+)
 
 from gui.panels.base import Panel
+from gui.plots.figure import ONE_COLUMN, TWO_COLUMNS, Figure, Page
 from gui.window.actions import Actions
 from gui.window.export_csv import decimated_note, tables_in_view, write_tables
+from gui.window.export_figure import FORMATS, PNG_DPI, clipboard_data, with_title, write_figure
 from gui.window.window import MainWindow
-from monitor.system.files import WriteError, atomic_write
+from monitor.system.files import WriteError
 
-SCALE = 2.0
-"""Pixels of a PNG for one pixel of the screen."""
-_SUFFIXES = (".png", ".svg")
-_FAMILY = re.compile(r'font-family="([^"]*)"')
+_WIDTHS = {"One column": ONE_COLUMN, "Two columns": TWO_COLUMNS}
+_FORMAT_NAMES = {
+    ".pdf": "PDF, vectors, fonts embedded",
+    ".svg": "SVG, vectors, editable text",
+    ".png": "PNG, 300 dpi",
+}
 
 
-def export_picture(widget: QWidget, path: Path, title: str = "") -> Path:
-    """Write a picture of a widget; the suffix of the path chooses the format.
+class FigureDialog(QDialog):
+    """Asks which panel to export, how wide, with a title or without, and in which format.
 
     Parameters
     ----------
-    path : ``.png`` or ``.svg``.
-    title : stored in the file.
-
-    Returns
-    -------
-    The path.
-
-    Raises
-    ------
-    WriteError : the suffix is another one, the widget has no size, or the file cannot be written.
+    panels : to choose from; the first is selected.
     """
-    suffix = path.suffix.lower()
-    if suffix not in _SUFFIXES:
-        raise WriteError(f"{path}: a picture is a .png or a .svg file")
-    if widget.size().isEmpty():
-        raise WriteError(f"{path}: the panel is hidden or has no size, show it first")
-    data = png_bytes(widget, title) if suffix == ".png" else svg_bytes(widget, title)
-    with atomic_write(path) as file:
-        file.write(data)
-    return path
 
+    def __init__(self, panels: list[Panel], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Export figure")
+        self._panels = panels
+        self.panel, self.width_box, self.format = QComboBox(), QComboBox(), QComboBox()
+        for panel in panels:
+            self.panel.addItem(panel.title)
+        for name, mm in _WIDTHS.items():
+            self.width_box.addItem(f"{name}, {mm:g} mm", mm)
+        self.width_box.setCurrentIndex(1)
+        for suffix in FORMATS:
+            self.format.addItem(_FORMAT_NAMES[suffix], suffix)
+        self.titled = QCheckBox("Title with rig, run and time range")
+        self.titled.setChecked(True)
+        form = QFormLayout(self)
+        form.addRow("&Panel", self.panel)
+        form.addRow("&Width", self.width_box)
+        form.addRow("&Format", self.format)
+        form.addRow("", self.titled)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel)
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        form.addRow(buttons)
 
-def png_bytes(widget: QWidget, title: str = "", scale: float = SCALE) -> bytes:
-    """Return a PNG with `scale` pixels for one pixel of the screen."""
-    image = QImage(widget.size() * scale, QImage.Format.Format_RGB32)
-    image.setDevicePixelRatio(scale)
-    image.fill(widget.palette().window().color())
-    widget.render(image)
-    if title:
-        image.setText("Title", title)
-    # 96 dots an inch on a page
-    image.setDotsPerMeterX(round(scale * 96 / 0.0254))
-    image.setDotsPerMeterY(round(scale * 96 / 0.0254))
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    image.save(buffer, "PNG")  # type: ignore[call-overload]  # the stubs ask for bytes, Qt takes text
-    return bytes(buffer.data().data())
-
-
-def svg_bytes(widget: QWidget, title: str = "") -> bytes:
-    """Return an SVG with lines as paths and text as text."""
-    # by way of a QPicture: painted directly into an SVG, child widgets are clipped at the wrong places
-    picture = QPicture()
-    painter = QPainter(picture)
-    painter.fillRect(widget.rect(), widget.palette().window())
-    with _no_cache(widget):
-        widget.render(painter, QPoint(0, 0))
-    painter.end()
-    data = QByteArray()
-    buffer = QBuffer(data)
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    # SVG Tiny 1.2 cannot clip curves at the edge of their plot
-    generator = QSvgGenerator(QSvgGenerator.SvgVersion.Svg11)
-    generator.setOutputDevice(buffer)
-    generator.setSize(widget.size())
-    generator.setViewBox(QRect(QPoint(0, 0), widget.size()))
-    generator.setResolution(widget.logicalDpiX())
-    generator.setTitle(title or widget.windowTitle() or widget.accessibleName())
-    painter = QPainter(generator)
-    painter.drawPicture(0, 0, picture)
-    painter.end()
-    return _FAMILY.sub(_with_fallback, bytes(data.data()).decode()).encode()
-
-
-@contextmanager
-def _no_cache(widget: QWidget) -> Iterator[None]:
-    """Disable the cached pixmaps of graphics views, so that backgrounds are drawn as vectors."""
-    views = [view for view in (widget, *widget.findChildren(QGraphicsView)) if isinstance(view, QGraphicsView)]
-    modes = [view.cacheMode() for view in views]
-    for view in views:
-        view.setCacheMode(QGraphicsView.CacheModeFlag.CacheNone)
-    try:
-        yield
-    finally:
-        for view, mode in zip(views, modes, strict=True):
-            view.setCacheMode(mode)
-
-
-def _with_fallback(found: re.Match[str]) -> str:
-    """Return the font family that was requested, the one that was used, and a generic one."""
-    requested = found[1]
-    info = QFontInfo(QFont(requested))
-    names = dict.fromkeys("'" + name.replace("'", "") + "'" for name in (requested, info.family()))
-    kind = "monospace" if info.fixedPitch() else "sans-serif"
-    return f'font-family="{", ".join((*names, kind))}"'
+    @property
+    def chosen(self) -> Panel:
+        """The selected panel."""
+        return self._panels[self.panel.currentIndex()]
 
 
 class ExportController:
@@ -124,7 +78,7 @@ class ExportController:
     Parameters
     ----------
     window : has the panels.
-    actions : "export panel as PNG" and the like.
+    actions : "export figure" and the like.
     notify : shows a message; arguments are level and text.
     """
 
@@ -139,16 +93,16 @@ class ExportController:
         window.ticked.connect(self._report_written)
         actions.connect(
             {
-                "file.export_png": lambda: self._choose_panel(".png"),
-                "file.export_svg": lambda: self._choose_panel(".svg"),
+                "file.export_figure": self._ask_figure,
+                "file.copy_figure": self._copy_focused,
                 "file.export_csv": self._ask_csv,
             },
         )
 
     def set_enabled(self, enabled: bool) -> None:
         """Enable or disable the actions."""
-        for kind in ("png", "svg", "csv"):
-            self._actions.enable(f"file.export_{kind}", enabled)
+        for name in ("export_figure", "copy_figure", "export_csv"):
+            self._actions.enable(f"file.{name}", enabled)
 
     def close(self) -> None:
         """Wait for a file that is being written."""
@@ -157,14 +111,26 @@ class ExportController:
             application.focusChanged.disconnect(self._remember_panel)
         self._thread.shutdown(wait=True)
 
-    def write_picture(self, panel: Panel, path: Path) -> None:
-        """Write a picture of a panel, and report the result."""
+    def write_figure(self, panel: Panel, path: Path, mm: float = TWO_COLUMNS, *, titled: bool = True) -> None:
+        """Write a panel as a figure of `mm` width, and report the result."""
+        page = self._page(panel, mm, path.suffix.lower() == ".png")
         try:
-            export_picture(panel, path, panel.title)
-        except WriteError as problem:
+            write_figure(self._figure(panel, page, titled=titled), page, path)
+        except (WriteError, ValueError) as problem:
             self._notify("error", str(problem))
         else:
             self._notify("info", f"{panel.title}: saved as {path}")
+
+    def copy(self, panel: Panel) -> None:
+        """Copy a panel as a figure to the clipboard, and report it."""
+        page = self._page(panel, TWO_COLUMNS, raster=True)
+        try:
+            data = clipboard_data(self._figure(panel, page), page)
+        except ValueError as problem:
+            self._notify("warning", str(problem))
+        else:
+            QApplication.clipboard().setMimeData(data)
+            self._notify("info", f"{panel.title}: copied to the clipboard")
 
     def write_csv(self, path: Path) -> None:
         """Write the samples and results in view, in a thread."""
@@ -183,6 +149,21 @@ class ExportController:
             self._notify("warning", missing)
         self._writing = self._thread.submit(write_tables, tables, path)
 
+    def _page(self, panel: Panel, mm: float, raster: bool) -> Page:
+        dpi = float(panel.logicalDpiX())
+        return Page(mm, dpi, PNG_DPI / dpi if raster else 1.0)
+
+    def _figure(self, panel: Panel, page: Page, *, titled: bool = True) -> Figure:
+        history = self._window.connection.history
+        figure = panel.figure(page, history)
+        if not titled:
+            return figure
+        health = history.health
+        rig = "" if health is None else health.rig
+        run = "" if health is None else Path(health.recording).name
+        source = f"rig {rig}" if rig else "", f"run {run or self._window.title}" if run or self._window.title else ""
+        return with_title(figure, page, panel.font(), source)
+
     def _report_written(self) -> None:
         if self._writing is None or not self._writing.done():
             return
@@ -199,22 +180,28 @@ class ExportController:
         if new is not None:
             self._focused = new
 
-    def _choose_panel(self, suffix: str) -> None:
-        """Ask which panel to export, in a menu; the focused one is first."""
-        shown = list(self._window.dock_area.visible_panels)
-        if self._focused in shown:
-            shown.sort(key=lambda panel: panel is not self._focused)
-        menu = QMenu(self._window)
-        menu.addSection(f"Export as {suffix[1:].upper()}")
-        for panel in shown:
-            menu.addAction(panel.title, self._file_dialog_for(panel, suffix))
-        menu.aboutToHide.connect(menu.deleteLater)
-        menu.setActiveAction(menu.actions()[-len(shown)] if shown else menu.actions()[0])
-        menu.popup(self._window.mapToGlobal(self._window.rect().center()))
+    @property
+    def _shown(self) -> list[Panel]:
+        """The visible panels; the one that had the focus last is first."""
+        return sorted(self._window.dock_area.visible_panels, key=lambda panel: panel is not self._focused)
 
-    def _file_dialog_for(self, panel: Panel, suffix: str) -> Callable[[], None]:
-        return lambda: self._ask_path(
-            f"{panel.key}{suffix}", f"Pictures (*{suffix})", lambda path: self.write_picture(panel, path)
+    def _copy_focused(self) -> None:
+        if shown := self._shown:
+            self.copy(shown[0])
+
+    def _ask_figure(self) -> None:
+        dialog = FigureDialog(self._shown, self._window)
+        dialog.accepted.connect(lambda: self._ask_figure_path(dialog))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _ask_figure_path(self, dialog: FigureDialog) -> None:
+        panel, suffix = dialog.chosen, dialog.format.currentData()
+        mm, titled = dialog.width_box.currentData(), dialog.titled.isChecked()
+        self._ask_path(
+            f"{panel.key}{suffix}",
+            f"Figures (*{suffix})",
+            lambda path: self.write_figure(panel, path, mm, titled=titled),
         )
 
     def _ask_csv(self) -> None:

@@ -7,10 +7,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMimeData, QRectF, QSizeF, Qt
-from PySide6.QtGui import QColor, QFont, QFontInfo, QFontMetricsF, QImage, QPainter, QPdfWriter
-from PySide6.QtGui import QPageSize, QPageLayout  # isort: skip
-from PySide6.QtCore import QMarginsF  # isort: skip
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QMimeData, QRectF, QSizeF, Qt
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontInfo,
+    QFontMetricsF,
+    QImage,
+    QPageLayout,
+    QPageSize,
+    QPainter,
+    QPdfWriter,
+)
 from PySide6.QtSvg import QSvgGenerator
 
 from gui.plots.figure import PAPER, Figure, Page
@@ -18,7 +26,8 @@ from monitor.system.files import WriteError, atomic_write
 
 FORMATS = (".pdf", ".svg", ".png")
 """Formats of figures."""
-_PNG_DPI = 300.0
+PNG_DPI = 300.0
+"""Pixels an inch of a raster image."""
 _MARGIN = 6.0
 _INCH = 25.4
 _FAMILY = re.compile(r'font-family="([^"]*)"')
@@ -101,7 +110,6 @@ def pdf_bytes(figure: Figure, page: Page) -> bytes:
     writer.setCreator("Synchroscope")
     size = figure.size * (_INCH / page.dpi)
     exact = QPageSize(size, QPageSize.Unit.Millimeter, "", QPageSize.SizeMatchPolicy.ExactMatch)
-    # a margin of 0 is refused with other units
     writer.setPageLayout(QPageLayout(exact, QPageLayout.Orientation.Portrait, QMarginsF()))
     _paint(QPainter(writer), figure)
     return bytes(data.data())
@@ -123,7 +131,7 @@ def svg_bytes(figure: Figure, page: Page) -> bytes:
 
 def png_image(figure: Figure, page: Page) -> QImage:
     """Return a raster image with 300 pixels an inch."""
-    scale = _PNG_DPI / page.dpi
+    scale = PNG_DPI / page.dpi
     image = QImage((figure.size * scale).toSize(), QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(scale)
     image.fill(QColor(PAPER.base))
@@ -132,8 +140,8 @@ def png_image(figure: Figure, page: Page) -> QImage:
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     _paint(painter, figure)
     # after painting: fonts depend on it
-    image.setDotsPerMeterX(round(_PNG_DPI / _INCH * 1000.0))
-    image.setDotsPerMeterY(round(_PNG_DPI / _INCH * 1000.0))
+    image.setDotsPerMeterX(round(PNG_DPI / _INCH * 1000.0))
+    image.setDotsPerMeterY(round(PNG_DPI / _INCH * 1000.0))
     return image
 
 

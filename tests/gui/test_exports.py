@@ -6,9 +6,12 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
+from gui.window.export import FigureDialog
 from replay.formats import Selection, open_recording
 
 
@@ -21,50 +24,81 @@ def shown(fed, hybrid_arrivals):
     return hands
 
 
-def export(hands, keys, title, path):
-    """Choose a panel in the menu that comes, and give the file a name."""
-    hands.key(keys)
-    menu = QApplication.activePopupWidget()
-    assert isinstance(menu, QMenu)
-    for _ in menu.actions():
-        if menu.activeAction().text() == title:
-            break
-        hands.key("Down")
-    hands.key("Return")
+def export(hands, title, path, *, format="PDF", width="Two", titled=True):
+    """Choose panel, width and format in the dialog that comes, by its keys, and give the file a name."""
+    # as a window system does when a dialog is closed
+    hands.window.activateWindow()
+    hands.until(hands.window.isActiveWindow)
+    hands.key("Ctrl+Shift+P")
+    dialog = hands.window.findChild(FigureDialog)
+    hands.until(dialog.isActiveWindow)
+    for box, text in ((dialog.panel, title), (dialog.width_box, width), (dialog.format, format)):
+        box.setFocus()
+        QTest.keyClicks(box, text)
+        assert box.currentText().startswith(text)
+    if not titled:
+        hands.click(dialog.titled)
+    QTest.keyClick(dialog, Qt.Key.Key_Return)
     hands.name_file(path)
     hands.until(lambda: any(f"saved as {path}" in line for line in hands.notices))
 
 
+def texts(path):
+    return "".join(ElementTree.parse(path).getroot().itertext())
+
+
 def test_a_panel_is_exported_as_png(shown, tmp_path):
     path = tmp_path / "picture.png"
-    # what is told of it takes room from the panels
-    size = shown.window.dock_area.panels["histories"].size()
-    export(shown, "Ctrl+Shift+P", "Time histories", path)
+    export(shown, "Time histories", path, format="PNG", width="One")
     picture = QImage(str(path))
-    assert picture.size() == 2 * size
+    assert picture.width() == pytest.approx(88.0 / 25.4 * 300.0, abs=3.0)
     colours = {picture.pixel(x, y) for x in range(0, picture.width(), 7) for y in range(0, picture.height(), 7)}
     assert len(colours) > 5
 
 
 def test_a_panel_is_exported_as_svg_with_its_text(shown, tmp_path):
     path = tmp_path / "picture.svg"
-    export(shown, "Ctrl+Shift+V", "Tiles", path)
-    root = ElementTree.parse(path).getroot()
-    text = "".join(root.itertext())
-    for name in shown.tile_texts:
-        assert name in text
-    assert "delay" in text
-    assert "ms" in text
+    export(shown, "Tiles", path, format="SVG")
+    for name in (*shown.tile_texts, "delay", "ms"):
+        assert name in texts(path)
 
 
-def test_the_panel_that_had_the_keys_is_offered_first(shown):
+def test_a_panel_is_exported_as_pdf(shown, tmp_path):
+    path = tmp_path / "figure.pdf"
+    export(shown, "Tracking indicators", path)
+    assert path.read_bytes().startswith(b"%PDF")
+
+
+def test_the_title_says_rig_and_time_and_can_be_left_out(shown, tmp_path):
+    export(shown, "Time histories", tmp_path / "a.svg", format="SVG")
+    rig = shown.history.health.rig
+    assert rig
+    for word in (f"rig {rig}", "0.00 s to ", "north", "displacement [mm]", "command", "measured"):
+        assert word in texts(tmp_path / "a.svg")
+    export(shown, "Time histories", tmp_path / "b.svg", format="SVG", titled=False)
+    assert f"rig {rig}" not in texts(tmp_path / "b.svg")
+    assert "displacement [mm]" in texts(tmp_path / "b.svg")
+
+
+def test_the_panel_that_had_the_keys_is_offered_first_and_esc_leaves(shown):
     shown.click(shown.stack.viewport())
     shown.key("Home")
     shown.key("Ctrl+Shift+P")
-    menu = QApplication.activePopupWidget()
-    assert menu.activeAction().text() == "Time histories"
-    shown.key("Esc")
-    assert QApplication.activePopupWidget() is None
+    dialog = shown.window.findChild(FigureDialog)
+    shown.until(dialog.isActiveWindow)
+    assert dialog.panel.currentText() == "Time histories"
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    shown.until(lambda: shown.window.findChild(FigureDialog) is None)
+
+
+def test_the_panel_with_the_focus_is_copied(shown):
+    shown.click(shown.stack.viewport())
+    shown.key("Ctrl+C")
+    assert "Time histories: copied to the clipboard" in shown.notices[-1]
+    data = QApplication.clipboard().mimeData()
+    assert data.hasImage()
+    assert QApplication.clipboard().image().width() == pytest.approx(180.0 / 25.4 * 300.0, abs=3.0)
+    assert b"command" in bytes(data.data("image/svg+xml").data())
 
 
 def test_the_span_in_view_is_exported_as_a_table_that_replay_reads(shown, tmp_path):
@@ -91,11 +125,11 @@ def test_the_span_in_view_is_exported_as_a_table_that_replay_reads(shown, tmp_pa
 def test_a_name_that_cannot_be_written_is_one_line(shown, tmp_path):
     shown.program.exports.write_csv(tmp_path / "nowhere" / "span.csv")
     shown.until(lambda: any("error" in line and "nowhere" in line for line in shown.notices))
-    shown.program.exports.write_picture(shown.window.dock_area.panels["tiles"], tmp_path / "picture.txt")
-    assert "a picture is a .png or a .svg file" in shown.notices[-1]
+    shown.program.exports.write_figure(shown.window.dock_area.panels["tiles"], tmp_path / "picture.txt")
+    assert "a figure is a .pdf, .svg or .png file" in shown.notices[-1]
 
 
 def test_nothing_is_exported_where_nothing_is(begin):
     hands = begin()
-    for key in ("png", "svg", "csv"):
-        assert not hands.program.actions[f"file.export_{key}"].isEnabled()
+    for key in ("export_figure", "copy_figure", "export_csv"):
+        assert not hands.program.actions[f"file.{key}"].isEnabled()

@@ -126,7 +126,7 @@ class CurvePainter:
         if trace.exact or self._as_lines:
             pen = QPen(colour, width)
             # thin lines only: wide ones cost three times as much
-            pen.setCosmetic(True)
+            pen.setCosmetic(not self._as_lines)
             if dashed:
                 pen.setDashPattern([4.0, 3.0])
             self._painter.setPen(pen)

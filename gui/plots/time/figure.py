@@ -68,10 +68,11 @@ def time_figure(title: str, stack: TimeStack, frame: Frame, page: Page) -> Figur
         painter.save()
         painter.setFont(font)
         ScenePainter(painter, scene, _Uncached()).draw()
-        plots = (QRectF(places.plot_left, at.plot_top, places.plot_width, at.plot_height) for at in places.rows)
+        left, width = places.plot_left, places.plot_width
+        frames = [QRect(left - 1, at.plot_top - 1, width + 1, at.plot_height + 1) for at in places.rows]
         painter.setPen(QPen(QColor(PAPER.muted), 0.8))
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawRects(list(plots))
+        painter.drawRects(frames)
         for i, heading in enumerate(headings):
             box = QRectF(MARGIN, places.rows[i].top, page.width - 2 * MARGIN, metrics.height)
             _draw_heading(painter, box, heading, scene.unit(i).unit)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pyqtgraph as pg
 from PySide6.QtCore import QRectF, QSize, QSizeF
-from PySide6.QtGui import QPainter, QPicture
+from PySide6.QtGui import QPainter, QPen, QPicture
 
 from gui.plots.figure import ONE_COLUMN, Figure, Page, picture_figure
 from gui.plots.xy.axes import tabular
@@ -22,12 +23,41 @@ def canvas_figure(title: str, pane: XYCanvas, page: Page, subject: str, legend: 
     width = page.width * scale
     size = QSize(round(width), round(width * _SHAPES[page.mm <= ONE_COLUMN]))
     picture = QPicture()
-    with _laid_out(pane, size):
+    with _laid_out(pane, size), _stroked(pane, page.stroke):
         painter = QPainter(picture)
         area = QRectF(0.0, 0.0, size.width(), size.height())
         pane.scene().render(painter, area, area)
         painter.end()
     return picture_figure(title, picture, QSizeF(size), page.width, subject, legend)
+
+
+@contextmanager
+def _stroked(pane: XYCanvas, factor: float) -> Iterator[None]:
+    """Draw lines, which have a constant number of pixels on every device, with this many times as many."""
+    changed = []
+    for item in pane.scene().items():
+        match item:
+            case pg.PlotCurveItem():
+                before = item.opts["pen"]
+            case pg.InfiniteLine():
+                before = item.pen
+            case pg.AxisItem():
+                before = item.pen()
+            case _:
+                continue
+        wider = QPen(before)
+        wider.setWidthF(factor * before.widthF())
+        item.setPen(wider)
+        changed.append((item, before))
+    for plot in pane.plots:
+        plot.relabel()
+    try:
+        yield
+    finally:
+        for item, before in changed:
+            item.setPen(before)
+        for plot in pane.plots:
+            plot.relabel()
 
 
 @contextmanager

@@ -92,7 +92,9 @@ class XYPlot(pg.PlotItem):
     def has_data(self) -> bool:
         """Whether a curve has points."""
         items = self.view_box.childGroup.childItems()
-        return any(isinstance(item, pg.PlotCurveItem) and item.xData is not None and len(item.xData) > 0 for item in items)
+        return any(
+            isinstance(item, pg.PlotCurveItem) and item.xData is not None and len(item.xData) > 0 for item in items
+        )
 
     @property
     def square(self) -> bool:
@@ -123,6 +125,13 @@ class XYPlot(pg.PlotItem):
         self._annotation.setColor(theme.text)
         self._base = theme.base
         self._set_annotation_background()
+        self.relabel()
+
+    def relabel(self) -> None:
+        """Write the labels again: pyqtgraph gives them the colour of the axis when its pen is set."""
+        for side, (text, _) in list(self._labels.items()):
+            del self._labels[side]
+            self._write_label(side, text)
 
     def name_axes(self, bottom: tuple[str, str], left: tuple[str, str]) -> None:
         """Set names and units of the axes."""
@@ -260,6 +269,8 @@ class XYPlot(pg.PlotItem):
                 # explicit, because an axis that is not visible yet reserves no room for its label
                 line = QFontMetricsF(tabular(_FONT_SCALES[0])).height()
                 axis.setHeight(_TICK + (2.0 if text else 1.0) * line + 4.0)
+            # pyqtgraph centres a label only when the size of its axis changes
+            axis.resizeEvent()
 
 
 def _label_size(text: str, room: float) -> float:

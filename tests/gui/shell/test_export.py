@@ -1,20 +1,31 @@
-"""Pictures hold what the panel shows; files are whole or not there."""
+"""Figures hold what the panel shows; files are whole or not there."""
 
 from __future__ import annotations
 
 import os
 import re
+import zlib
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pyqtgraph as pg
 import pytest
-from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtGui import QFont, QImage
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from gui.window.export import export_picture, svg_bytes
+from gui.panels.histories import HistoriesPanel
+from gui.panels.hysteresis import HysteresisPanel
+from gui.panels.indicators import IndicatorsPanel
+from gui.panels.subspace import SubspacePanel
+from gui.panels.tiles import TilesPanel
+from gui.panels.transfer import TransferPanel
+from gui.plots.figure import ONE_COLUMN, TWO_COLUMNS, Page, widget_figure
+from gui.plots.view import View
+from gui.widgets.theme import DARK
+from gui.window.export_figure import pdf_bytes, png_image, svg_bytes, with_title, write_figure
 from monitor.system.files import WriteError, atomic_write
 
+PAGE = Page(TWO_COLUMNS, 96.0)
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -39,30 +50,63 @@ def panel(qtbot):
     return panel
 
 
-def test_a_png_has_twice_the_pixels_and_the_same_picture(panel, tmp_path):
-    path = export_picture(panel, tmp_path / "a.png", "Histories")
-    image = QImage(str(path))
-    assert (image.width(), image.height()) == (1000, 800)
+def shown(kind, history, qtbot, width=420, height=260):
+    """Return a panel in the dark theme, too low for its rows, as it is in the window."""
+    view = View()
+    view.extend(history.begin_x, history.end_x)
+    view.select_actuator("north")
+    panel = kind(view, DARK)
+    qtbot.addWidget(panel)
+    panel.resize(width, height)
+    with qtbot.waitExposed(panel):
+        panel.show()
+    panel.configure(history)
+    panel.refresh(history)
+    # pyqtgraph lays labels out when the size changes
+    panel.resize(width, 2 * height)
+    panel.resize(width, height)
+    panel.refresh(history)
+    return panel
+
+
+def texts(svg):
+    return ["".join(text.itertext()).strip() for text in ET.fromstring(svg).iter(f"{SVG}text")]
+
+
+def content(pdf):
+    """Return what a PDF draws, its compressed parts expanded."""
+    parts = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL)
+    found = []
+    for part in parts:
+        try:
+            found.append(zlib.decompress(part))
+        except zlib.error:
+            found.append(part)
+    return b"\n".join(found)
+
+
+def test_a_png_has_300_pixels_an_inch(panel, tmp_path):
+    page = Page(ONE_COLUMN, 96.0)
+    write_figure(widget_figure(panel, "Histories", page.width), page, tmp_path / "a.png")
+    image = QImage(str(tmp_path / "a.png"))
+    assert image.width() == pytest.approx(ONE_COLUMN / 25.4 * 300.0, abs=3.0)
+    assert image.dotsPerMeterX() == pytest.approx(300.0 / 0.0254, rel=1e-3)
     assert image.text("Title") == "Histories"
-    seen = panel.grab().toImage()
-    for x, y in ((3, 3), (250, 200), (480, 390)):
-        assert image.pixelColor(2 * x, 2 * y) == seen.pixelColor(x, y)
 
 
-def test_an_svg_keeps_text_as_text_and_says_its_title_and_size(panel, tmp_path):
-    root = ET.fromstring(export_picture(panel, tmp_path / "a.svg", "Histories <live>").read_bytes())
+def test_an_svg_keeps_text_as_text_and_says_its_title_and_size(panel):
+    svg = svg_bytes(widget_figure(panel, "Histories <live>"), PAGE)
+    root = ET.fromstring(svg)
     assert root.find(f"{SVG}title").text == "Histories <live>"
     assert root.get("viewBox") == "0 0 500 400"
-    texts = ["".join(text.itertext()).strip() for text in root.iter(f"{SVG}text")]
-    assert "Delay & phase [°]" in texts
-    assert "time (s)" in texts
+    assert {"Delay & phase [°]", "time (s)"} <= set(texts(svg))
     assert not list(root.iter(f"{SVG}image"))
     assert all("sans-serif" in text.get("font-family") for text in root.iter(f"{SVG}text") if text.get("font-family"))
 
 
 def test_a_curve_is_cut_off_at_the_edge_of_its_plot(panel):
     """The clip that holds for the curve is the rectangle of the plot, in the panel's own coordinates."""
-    svg = svg_bytes(panel).decode()
+    svg = svg_bytes(widget_figure(panel), PAGE).decode()
     box = panel.plot.getPlotItem().getViewBox()
     corner = panel.plot.mapTo(panel, panel.plot.mapFromScene(box.sceneBoundingRect().topLeft()))
     clips = re.findall(r'<clipPath id="(\w+)">\s*<path[^>]*d="M([-\d.]+),([-\d.]+) L([-\d.]+),', svg)
@@ -74,20 +118,130 @@ def test_a_curve_is_cut_off_at_the_edge_of_its_plot(panel):
     )
 
 
-def test_a_name_that_is_no_picture_and_a_panel_without_size_are_refused(panel, tmp_path):
-    with pytest.raises(WriteError, match=r"\.png or a \.svg"):
-        export_picture(panel, tmp_path / "a.pdf")
+def test_buttons_fields_and_scroll_bars_are_not_in_a_figure(panel):
+    button = QPushButton("press me")
+    panel.layout().addWidget(button)
+    panel.layout().addWidget(QLineEdit("type here"))
+    QApplication.processEvents()
+    place, colours = button.geometry(), panel.palette()
+    seen = texts(svg_bytes(widget_figure(panel), PAGE))
+    assert "Delay & phase [°]" in seen
+    assert not {"press me", "type here"} & set(seen)
+    assert button.isVisible()
+    assert button.geometry() == place
+    assert panel.palette() == colours
+
+
+@pytest.mark.parametrize("kind", [HistoriesPanel, IndicatorsPanel])
+def test_a_figure_has_all_rows_as_lines_with_units_and_legend(kind, watched, qtbot):
+    panel = shown(kind, watched, qtbot)
+    assert len(panel.stack.seen) < len(panel.stack.rows)
+    svg = svg_bytes(panel.figure(PAGE, watched), PAGE)
+    assert not list(ET.fromstring(svg).iter(f"{SVG}image"))
+    seen = texts(svg)
+    for row in panel.stack.rows:
+        assert row.name in seen
+    assert len([text for text in seen if "[" in text and "]" in text]) >= len(panel.stack.rows) - 1
+    labels = {curve.label for row in panel.stack.rows for curve in row.curves if len(row.curves) > 1}
+    assert labels <= set(seen)
+    assert len(panel.stack.seen) < len(panel.stack.rows)
+
+
+def test_a_curve_of_many_samples_is_one_line_through_its_extremes(watched, qtbot):
+    """Twelve thousand samples in a column of a paper: a line, which reaches as far as the samples do."""
+    panel = shown(HistoriesPanel, watched, qtbot)
+    panel.show_rows(["motion:roof"])
+    page = Page(ONE_COLUMN, 96.0)
+    svg = svg_bytes(panel.figure(page, watched), page).decode()
+    lines = re.findall(r'<polyline[^>]*points="([^"]*)"', svg)
+    curves = [np.array([point.split(",") for point in line.split()], dtype=float) for line in lines]
+    long = [curve for curve in curves if len(curve) > 500]
+    assert len(long) == 2
+    pair = watched.signals.pairs[2]
+    # the frame is a pixel higher than the plot
+    height = max(float(text) for text in re.findall(r'<rect x="[1-9]\d*"[^>]*height="([^"]*)"', svg)) - 1.0
+    _, samples = watched.signals.samples(watched.begin_x, watched.end_x)
+    for curve, column in zip(long, (pair.command, pair.measured), strict=True):
+        x, y = curve.T
+        assert (np.diff(x) > 0.0).all()
+        values = samples[:, column]
+        low, high = panel.stack.limits("motion:roof")
+        assert np.ptp(y) == pytest.approx(np.ptp(values) * height / (high - low), abs=0.1)
+
+
+@pytest.mark.parametrize("kind", [HistoriesPanel, SubspacePanel, HysteresisPanel, TransferPanel, TilesPanel])
+def test_a_figure_is_on_white_and_the_panel_stays_dark(kind, watched, qtbot):
+    panel = shown(kind, watched, qtbot)
+    before = panel.grab().toImage()
+    image = png_image(with_title(panel.figure(PAGE, watched), PAGE, panel.font(), ("rig a",)), PAGE)
+    corners = [(1, 1), (image.width() - 2, 1), (1, image.height() - 2), (image.width() - 2, image.height() - 2)]
+    assert {image.pixelColor(x, y).name() for x, y in corners} == {"#ffffff"}
+    step = 9
+    pixels = [image.pixelColor(x, y) for x in range(0, image.width(), step) for y in range(0, image.height(), step)]
+    assert sum(colour.lightness() > 200 for colour in pixels) > 0.8 * len(pixels)
+    assert len({colour.name() for colour in pixels}) > 2
+    panel.refresh(watched)
+    assert panel.grab().toImage() == before
+
+
+@pytest.mark.parametrize("kind", [HistoriesPanel, SubspacePanel, HysteresisPanel, TransferPanel])
+def test_a_pdf_is_a_page_of_the_size_of_a_column_with_fonts_and_without_images(kind, watched, qtbot):
+    panel = shown(kind, watched, qtbot)
+    page = Page(ONE_COLUMN, 96.0)
+    pdf = pdf_bytes(panel.figure(page, watched), page)
+    width, _ = re.search(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf).groups()
+    assert float(width) / 72.0 * 25.4 == pytest.approx(ONE_COLUMN, abs=0.5)
+    whole = pdf + content(pdf)
+    assert b"/FontFile2" in whole
+    assert b"/Subtype /Image" not in whole
+    assert len(re.findall(rb"[\d.]+ [\d.]+ l\b", content(pdf))) > 100
+
+
+def test_a_plot_zoomed_by_hand_stays_as_it_was(watched, qtbot):
+    panel = shown(SubspacePanel, watched, qtbot)
+    panel.plot.zoom(0.5)
+    size, ranges = panel.pane.size(), np.array(panel.plot.view_box.viewRange())
+    panel.figure(PAGE, watched)
+    assert panel.pane.size() == size
+    np.testing.assert_allclose(panel.plot.view_box.viewRange(), ranges, rtol=1e-9)
+
+
+def test_the_title_names_rig_run_and_time_and_is_wrapped(watched, qtbot):
+    page = Page(ONE_COLUMN, 96.0)
+    figure = shown(HistoriesPanel, watched, qtbot).figure(page, watched)
+    whole = with_title(figure, page, QFont(), ("rig hybrid", "run of-a-long-name-" + 3 * "and-more-" + ".h5"))
+    assert whole.size.height() > figure.size.height() + 30.0
+    seen = " ".join(texts(svg_bytes(whole, page)))
+    for word in ("Time histories", "rig hybrid", "run of-a-long-name", "0.00 s to 12.00 s"):
+        assert word in seen
+
+
+def test_a_panel_without_data_is_refused(qtbot):
+    from gui.model.history import History
+
+    history = History()
+    for kind in (HistoriesPanel, SubspacePanel, TransferPanel):
+        panel = kind(View(), DARK)
+        qtbot.addWidget(panel)
+        panel.configure(history)
+        with pytest.raises(ValueError, match=f"{panel.title}: there is nothing to draw"):
+            panel.figure(PAGE, history)
+
+
+def test_a_name_of_no_format_and_a_widget_without_size_are_refused(panel, tmp_path):
+    with pytest.raises(WriteError, match=r"\.pdf, \.svg or \.png"):
+        write_figure(widget_figure(panel), PAGE, tmp_path / "a.gif")
     empty = QWidget()
     empty.resize(0, 10)
-    with pytest.raises(WriteError, match="no size"):
-        export_picture(empty, tmp_path / "a.png")
+    with pytest.raises(ValueError, match="no size"):
+        widget_figure(empty, "Tiles")
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["a.png", "a.svg"])
+@pytest.mark.parametrize("name", ["a.png", "a.svg", "a.pdf"])
 def test_a_folder_that_is_missing_is_one_line(panel, tmp_path, name):
     with pytest.raises(WriteError) as told:
-        export_picture(panel, tmp_path / "nowhere" / name)
+        write_figure(widget_figure(panel), PAGE, tmp_path / "nowhere" / name)
     assert str(told.value) == f"{tmp_path / 'nowhere' / name}: cannot be written (No such file or directory)"
 
 

@@ -51,10 +51,10 @@ def test_it_opens_with_whole_rows(palette):
 
 
 def test_typing_narrows_and_enter_runs_the_best(palette, window):
-    QTest.keyClicks(palette.line, "export svg")
-    assert _rows(palette)[0][1] == "Export panel as SVG"
+    QTest.keyClicks(palette.line, "export fig")
+    assert _rows(palette)[0][1] == "Export figure"
     QTest.keyClick(palette.line, Qt.Key.Key_Return)
-    assert window.run == ["file.export_svg"]
+    assert window.run == ["file.export_figure"]
     assert not palette.isVisible()
 
 
@@ -165,9 +165,9 @@ def test_a_beginning_ranks_before_a_middle_and_a_middle_before_scattered_letters
 
 
 def test_a_click_runs_what_it_hits(palette, window):
-    (item,) = palette.list.findItems("Export panel as SVG", Qt.MatchFlag.MatchExactly, 1)
+    (item,) = palette.list.findItems("Export figure", Qt.MatchFlag.MatchExactly, 1)
     QTest.mouseClick(
         palette.list.viewport(), Qt.MouseButton.LeftButton, pos=palette.list.visualItemRect(item).center()
     )
-    assert window.run == ["file.export_svg"]
+    assert window.run == ["file.export_figure"]
     assert not palette.isVisible()
