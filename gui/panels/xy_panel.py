@@ -11,7 +11,7 @@ from gui.panels.base import InstantHeading, Panel, instant_heading
 from gui.plots.figure import Figure, Page
 from gui.plots.view import View
 from gui.plots.xy.axes import tabular
-from gui.plots.xy.figure import canvas_figure
+from gui.plots.xy.figure import canvas_figure, has_data
 from gui.plots.xy.plot import XYCanvas, XYPlot
 from gui.widgets.labels import PlainLabel, plain_tip
 from gui.widgets.painting import painting
@@ -49,7 +49,7 @@ class XYPanel(Panel):
     @property
     def plots(self) -> tuple[XYPlot, ...]:
         """The plots from the top down."""
-        return self.pane.plots
+        return tuple(self.pane.ci.items)
 
     def enable_auto_range(self) -> None:
         """Enable auto-range of all plots."""
@@ -85,14 +85,14 @@ class XYPanel(Panel):
 
     def figure(self, page: Page, history: History) -> Figure:
         """Return the plots, laid out for the page; what they do not explain is the legend."""
-        if not any(plot.has_data for plot in self.plots):
+        if not has_data(self.plots):
             raise ValueError(f"{self.title}: there is nothing to draw")
         stale, self.stale = self.stale, False
         try:
             with self.on_paper(history):
                 when = f"at {instant_text(history.timeline.time_at(self.view.instant), 2)}"
                 subject = self.heading.text().replace("● live", when).lstrip("◆■ ")
-                return canvas_figure(self.title, self.pane, page, subject, self.figure_legend)
+                return canvas_figure(self.title, self.pane, self.plots, page, (subject, self.figure_legend))
         finally:
             self.stale = stale
 

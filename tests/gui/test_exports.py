@@ -24,7 +24,7 @@ def shown(fed, hybrid_arrivals):
     return hands
 
 
-def export(hands, title, path, *, format="PDF", width="Two", titled=True):
+def export(hands, title, path, *, kind="PDF", width="Two", titled=True):
     """Choose panel, width and format in the dialog that comes, by its keys, and give the file a name."""
     # as a window system does when a dialog is closed
     hands.window.activateWindow()
@@ -32,7 +32,7 @@ def export(hands, title, path, *, format="PDF", width="Two", titled=True):
     hands.key("Ctrl+Shift+P")
     dialog = hands.window.findChild(FigureDialog)
     hands.until(dialog.isActiveWindow)
-    for box, text in ((dialog.panel, title), (dialog.width_box, width), (dialog.format, format)):
+    for box, text in ((dialog.panel, title), (dialog.width_box, width), (dialog.format, kind)):
         box.setFocus()
         QTest.keyClicks(box, text)
         assert box.currentText().startswith(text)
@@ -49,7 +49,7 @@ def texts(path):
 
 def test_a_panel_is_exported_as_png(shown, tmp_path):
     path = tmp_path / "picture.png"
-    export(shown, "Time histories", path, format="PNG", width="One")
+    export(shown, "Time histories", path, kind="PNG", width="One")
     picture = QImage(str(path))
     assert picture.width() == pytest.approx(88.0 / 25.4 * 300.0, abs=3.0)
     colours = {picture.pixel(x, y) for x in range(0, picture.width(), 7) for y in range(0, picture.height(), 7)}
@@ -58,7 +58,7 @@ def test_a_panel_is_exported_as_png(shown, tmp_path):
 
 def test_a_panel_is_exported_as_svg_with_its_text(shown, tmp_path):
     path = tmp_path / "picture.svg"
-    export(shown, "Tiles", path, format="SVG")
+    export(shown, "Tiles", path, kind="SVG")
     for name in (*shown.tile_texts, "delay", "ms"):
         assert name in texts(path)
 
@@ -70,12 +70,12 @@ def test_a_panel_is_exported_as_pdf(shown, tmp_path):
 
 
 def test_the_title_says_rig_and_time_and_can_be_left_out(shown, tmp_path):
-    export(shown, "Time histories", tmp_path / "a.svg", format="SVG")
+    export(shown, "Time histories", tmp_path / "a.svg", kind="SVG")
     rig = shown.history.health.rig
     assert rig
     for word in (f"rig {rig}", "0.00 s to ", "north", "displacement [mm]", "command", "measured"):
         assert word in texts(tmp_path / "a.svg")
-    export(shown, "Time histories", tmp_path / "b.svg", format="SVG", titled=False)
+    export(shown, "Time histories", tmp_path / "b.svg", kind="SVG", titled=False)
     assert f"rig {rig}" not in texts(tmp_path / "b.svg")
     assert "displacement [mm]" in texts(tmp_path / "b.svg")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRect, QRectF, QSizeF, Qt
@@ -10,8 +11,8 @@ from PySide6.QtGui import QColor, QFont, QPainter, QPen
 
 from gui.plots.figure import PAPER, Figure, Page
 from gui.plots.time.cache import DrawFunction, PixmapCache, TextMetrics
-from gui.plots.time.decoration import colour_of
-from gui.plots.time.picture import ScenePainter
+from gui.plots.time.decoration import colour_of, translucent
+from gui.plots.time.picture import BAND_ALPHA, ScenePainter
 from gui.plots.time.rows import CurveStyle, Frame, PlotRow
 from gui.plots.time.scene import MARGIN, RowPlace, Scene, StackLayout
 from gui.plots.time.stack import TimeStack
@@ -55,7 +56,7 @@ def time_figure(title: str, stack: TimeStack, frame: Frame, page: Page) -> Figur
     ----------
     frame : data of all rows.
     """
-    rows, ranges, font = stack.rows, stack.ranges.copy(), page.font(stack.font())
+    rows, ranges, font = stack.rows, deepcopy(stack.scene.ranges), page.font(stack.font())
     # rows that were not visible have no scales yet
     ranges.update(rows, frame)
     metrics = TextMetrics(font)
@@ -115,7 +116,10 @@ def _width(curves: Sequence[CurveStyle], metrics: TextMetrics) -> float:
 def _layout(headings: Sequence[_Heading], page: Page, metrics: TextMetrics) -> StackLayout:
     """Lay the rows out: as high as they should be, lower where the page is full, but readable on a longer one."""
     line = metrics.height
-    gutter = round(7 * metrics.width("0")) + MARGIN
+    digit = metrics.width("0")
+    gutter = round(7 * digit) + MARGIN
+    # limits are labelled in the margin
+    margin = round(9 * digit) + MARGIN if any(heading.row.limits for heading in headings) else 2 * MARGIN
     axis = round(line + 8)
     texts = [round(heading.n_lines * line + 3) for heading in headings]
     wide = page.width if page.mm > 100.0 else 1.6 * page.width
@@ -127,7 +131,7 @@ def _layout(headings: Sequence[_Heading], page: Page, metrics: TextMetrics) -> S
         plot = round(each * heading.row.weight)
         places.append(RowPlace(top, top + text, plot))
         top += text + plot + _GAP
-    return StackLayout(gutter, max(1, page.width - gutter - 2 * MARGIN), axis, top, tuple(places))
+    return StackLayout(gutter, max(1, page.width - gutter - margin), margin, axis, top, tuple(places))
 
 
 def _name(row: PlotRow, unit: str) -> str:
@@ -164,8 +168,11 @@ def _draw_entry(painter: QPainter, box: QRectF, curve: CurveStyle) -> None:
     pen = QPen(QColor(colour_of(PAPER, curve.colour)), 1.0 if curve.faint else 1.6)
     if curve.dashed:
         pen.setDashPattern([3.0, 2.0])
-    painter.setPen(pen)
     y = box.center().y()
-    painter.drawLine(QPointF(box.left(), y), QPointF(box.left() + _SAMPLE, y))
+    if curve.filled:
+        painter.fillRect(QRectF(box.left(), y - 3.0, _SAMPLE, 6.0), translucent(pen.color().name(), BAND_ALPHA))
+    else:
+        painter.setPen(pen)
+        painter.drawLine(QPointF(box.left(), y), QPointF(box.left() + _SAMPLE, y))
     painter.setPen(QColor(PAPER.text))
     painter.drawText(box.adjusted(_SAMPLE + 4.0, 0.0, 0.0, 0.0), _LEFT, curve.label)

@@ -29,7 +29,7 @@ from gui.wording.event_text import event_sentence, kind_name
 from gui.wording.numbers import instant_text
 from monitor.messages.blocks import Samples
 
-_BAND_ALPHA = 56
+BAND_ALPHA = 56
 _FAINT_ALPHA = 110
 
 
@@ -84,12 +84,12 @@ class ScenePainter:
         if data is not None:
             curves = CurvePainter(painter, time, values, smooth=scene.smooth, as_lines=not self._raster)
             for colour, trace in zip(row.bands, data.bands, strict=True):
-                curves.band(trace, translucent(colour_of(theme, colour), _BAND_ALPHA))
+                curves.band(trace, translucent(colour_of(theme, colour), BAND_ALPHA))
             # faint curves first, below the others
             pairs = sorted(zip(row.curves, data.curves, strict=True), key=lambda pair: not pair[0].faint)
             for curve, trace in pairs:
                 if curve.filled:
-                    curves.band(trace, translucent(colour_of(theme, curve.colour), _BAND_ALPHA))
+                    curves.band(trace, translucent(colour_of(theme, curve.colour), BAND_ALPHA))
             pairs = [pair for pair in pairs if not pair[0].filled]
             dense = [pair for pair in pairs if self._raster and not pair[1].exact and not pair[0].dashed]
             if dense:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
@@ -222,10 +221,6 @@ class AxisRanges:
         before = self._ranges
         self._ranges = {row.key: before.get(row.key) or _value_range(row) for row in rows}
         self._units = {key: unit for key, unit in self._units.items() if key in self._ranges}
-
-    def copy(self) -> AxisRanges:
-        """Return a copy, which can be updated without changing the scales on the screen."""
-        return deepcopy(self)
 
     def clear(self) -> None:
         """Drop all ranges."""

@@ -83,11 +83,6 @@ class TimeStack(RowArea):
             self._rows, self._ranges, self._frame, self.places, area, self.scrolled, self._theme, smooth=smooth
         )
 
-    @property
-    def ranges(self) -> AxisRanges:
-        """The scales of the rows."""
-        return self._ranges
-
     def set_rows(self, rows: Sequence[PlotRow]) -> None:
         """Show other rows; those that were shown before keep their scales."""
         self._ranges.set_rows(rows)

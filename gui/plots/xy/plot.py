@@ -89,14 +89,6 @@ class XYPlot(pg.PlotItem):
         self.apply_theme(theme)
 
     @property
-    def has_data(self) -> bool:
-        """Whether a curve has points."""
-        items = self.view_box.childGroup.childItems()
-        return any(
-            isinstance(item, pg.PlotCurveItem) and item.xData is not None and len(item.xData) > 0 for item in items
-        )
-
-    @property
     def square(self) -> bool:
         """Both axes have the same scale and unit."""
         return self._square
@@ -129,9 +121,11 @@ class XYPlot(pg.PlotItem):
 
     def relabel(self) -> None:
         """Write the labels again: pyqtgraph gives them the colour of the axis when its pen is set."""
-        for side, (text, _) in list(self._labels.items()):
-            del self._labels[side]
-            self._write_label(side, text)
+        for side, (text, before) in self._labels.items():
+            axis = self.getAxis(side)
+            style = before | {"color": axis.textPen().color().name()}
+            self._labels[side] = text, style
+            axis.setLabel(escape(text), **style)
 
     def name_axes(self, bottom: tuple[str, str], left: tuple[str, str]) -> None:
         """Set names and units of the axes."""
@@ -301,11 +295,6 @@ class XYCanvas(pg.GraphicsLayoutWidget):
     def apply_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
         self.setBackground(theme.base)
-
-    @property
-    def plots(self) -> tuple[XYPlot, ...]:
-        """The plots from the top down."""
-        return tuple(self.ci.items)
 
     def under_mouse(self) -> tuple[XYPlot, float, float] | None:
         """Return the plot under the mouse and the position in its coordinates; None where there is none."""
