@@ -11,6 +11,7 @@ import numpy as np
 
 from gui.model.envelope import Envelope, bucket_rows
 from gui.model.pyramid import Pyramid
+from gui.model.tracking_error import Difference, chosen
 from monitor.recording.layout import RunFileError
 from monitor.recording.reader import SignalSpan, read_signals
 
@@ -31,9 +32,9 @@ class RunDetail:
         self.path = path
 
     def envelope(
-        self, epoch: int, first: float, stop: float, n_columns: int, columns: Sequence[int]
+        self, epoch: int, first: float, stop: float, n_columns: int, columns: Sequence[int | Difference]
     ) -> Envelope | None:
-        """Return the min/max buckets of the channels `columns` from sample `first` of an epoch to `stop`.
+        """Return the min/max buckets of channels, or differences of two, from sample `first` of an epoch to `stop`.
 
         Edges are sample numbers, independent of the rig's clock, as in memory. Buckets are whole, as those of
         `Pyramid.envelope`, and extend beyond the requested span. None where more than 32 MB would have to be read,
@@ -47,12 +48,17 @@ class RunDetail:
             span = read_signals(self.path, epoch, begin, end, _MAX_BYTES)
         except (RunFileError, OSError):
             return None
-        if span is None or any(not 0 <= column < span.samples.shape[1] for column in columns):
+        if span is None:
+            return None
+        needed = [each for column in columns for each in ((column,) if isinstance(column, int) else column)]
+        if any(not 0 <= column < span.samples.shape[1] for column in needed):
             return None
         return _envelope(span, first, stop, n_columns, list(columns))
 
 
-def _envelope(span: SignalSpan, first: float, stop: float, n_columns: int, columns: list[int]) -> Envelope | None:
+def _envelope(
+    span: SignalSpan, first: float, stop: float, n_columns: int, columns: list[int | Difference]
+) -> Envelope | None:
     if not len(span.index):
         return None
     begin = int(span.index.min())
@@ -60,13 +66,13 @@ def _envelope(span: SignalSpan, first: float, stop: float, n_columns: int, colum
     if 8 * n_rows * max(1, len(columns)) > _MAX_BYTES:
         return None
     rows = np.full((n_rows, len(columns)), np.nan)
-    rows[span.index - begin] = span.samples[:, columns]
+    rows[span.index - begin] = chosen(span.samples, columns)
     pyramid = Pyramid(len(columns), (n_rows,))
     pyramid.append(begin, rows)
     return pyramid.envelope(first, stop, n_columns, range(len(columns)))
 
 
-_Span = tuple[int, float, float, int, tuple[int, ...]]
+_Span = tuple[int, float, float, int, tuple[int | Difference, ...]]
 
 
 class DetailLoader:
@@ -91,7 +97,7 @@ class DetailLoader:
             self._reading = self._read = self._requested = None
 
     def __call__(
-        self, epoch: int, start: float, stop: float, n_columns: int, columns: Sequence[int]
+        self, epoch: int, start: float, stop: float, n_columns: int, columns: Sequence[int | Difference]
     ) -> Envelope | None:
         """Return the envelope of samples number `start` to `stop`, in at most `n_columns`; None: not yet read."""
         if self._detail is None:

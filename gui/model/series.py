@@ -10,13 +10,19 @@ from numpy.typing import NDArray
 
 from gui.model.envelope import Envelope
 from gui.model.pyramid import DAY, Pyramid, result_levels, signal_levels
+from gui.model.tracking_error import Difference, MeanSquares, chosen, differences
 from monitor.messages.blocks import Channel, Column, Pair, ResultStream, Samples, Stream
 
 _MAX_SAMPLES = 1 << 20
 
 
+_MAX_SUMMED = 1 << 16  # rows whose mean square is computed from the samples
+
+
 class SignalHistory(Pyramid):
     """Samples of all channels: each of the last minutes, and minima and maxima of buckets for a day.
+
+    The columns after those of the channels are the tracking errors.
 
     Parameters
     ----------
@@ -28,8 +34,53 @@ class SignalHistory(Pyramid):
 
     def __init__(self, stream: Stream, minutes: float, memory: int, longest: float = DAY) -> None:
         self.stream = stream
-        width, rate = len(stream.channels), stream.sample_rate
+        self._differences = differences(stream)
+        width, rate = len(stream.channels) + len(self._differences), stream.sample_rate
+        self._squares = MeanSquares(len(self._differences), rate)
+        memory = max(0, memory - self._squares.nbytes)
         super().__init__(width, signal_levels(rate, width, minutes, memory, longest), rate=rate)
+
+    @property
+    def nbytes(self) -> int:
+        """Allocated bytes."""
+        return super().nbytes + self._squares.nbytes
+
+    @property
+    def errors(self) -> dict[str, int]:
+        """Column of the tracking error of each actuator."""
+        return {actuator: len(self.channels) + k for k, actuator in enumerate(self._differences)}
+
+    def source(self, column: int) -> int | Difference:
+        """Return the channel of a column, or those of which it is the difference."""
+        k = column - len(self.channels)
+        return column if k < 0 else [*self._differences.values()][k]
+
+    def append(self, x: float, rows: Samples) -> None:
+        """Append consecutive samples of all channels, (n_rows, n_channels), the first of them at `x`."""
+        if not self._differences:
+            super().append(x, rows)
+            return
+        errors = chosen(rows, [*self._differences.values()])
+        first = round(x * self.rate)
+        fresh = max(0, self.end - first)
+        if fresh < len(errors):
+            self._squares.append(first + fresh, errors[fresh:])
+        super().append(x, np.concatenate([rows, errors], axis=1))
+
+    def error_rms(self, x0: float, x1: float, actuators: Sequence[str]) -> Samples:
+        """Return the rms of tracking errors from `x0` to `x1`, (n_actuators,); of long spans that of whole seconds.
+
+        NaN where no value is stored.
+        """
+        columns = [self.errors[actuator] for actuator in actuators]
+        start, stop = max(0.0, x0 * self.rate), min(x1 * self.rate, self.end - 1.0)
+        if stop - start > _MAX_SUMMED or start < self.exact_begin:
+            return self._squares.root_mean_square(start, stop, [column - len(self.channels) for column in columns])
+        found = self.rows(math.ceil(start - 1e-6), math.floor(stop + 1e-6) + 1, columns)
+        counts = np.isfinite(found).sum(axis=0)
+        sums = np.nansum(found * found, axis=0)
+        rms: Samples = np.sqrt(np.divide(sums, counts, out=np.full(len(columns), np.nan), where=counts > 0))
+        return rms
 
     @property
     def channels(self) -> tuple[Channel, ...]:
@@ -61,14 +112,14 @@ class SignalHistory(Pyramid):
         rate = self.sample_rate
         stop = min(self.end, math.floor(x1 * rate + 1e-6) + 1)
         start = max(self.exact_begin, math.ceil(x0 * rate - 1e-6), stop - most)
-        found = self.rows(start, stop)
+        found = self.rows(start, stop, range(len(self.channels)))
         return np.arange(start, start + len(found)) / rate, found
 
     def at(self, x: float, columns: Sequence[int] | None = None) -> Samples:
         """Return the values, (n_columns,), of the sample nearest to `x`; NaN where there is none."""
-        width = len(self.channels) if columns is None else len(columns)
+        columns = range(len(self.channels)) if columns is None else columns
         if not math.isfinite(x):
-            return np.full(width, np.nan)
+            return np.full(len(columns), np.nan)
         row = round(x * self.sample_rate)
         found: Samples = self.rows(row, row + 1, columns)[0]
         return found

@@ -1,8 +1,8 @@
-"""Time histories of the rig's channels: command over measured of each actuator, forces, auxiliary channels."""
+"""Time histories: command over measured of each actuator, tracking errors, forces, auxiliary channels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,15 +10,17 @@ import numpy as np
 from gui.model.envelope import Envelope, spliced
 from gui.model.history import History
 from gui.model.series import SignalHistory
+from gui.model.tracking_error import Difference
 from gui.panels.over_time import TimePanel
 from gui.plots.figure import Figure, Page
 from gui.plots.time.axis import visible
-from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, intervals, trace
+from gui.plots.time.rows import CurveStyle, Facts, Interval, PlotRow, Reader, RowData, Trace, intervals, trace
 from gui.plots.view import View
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Channel, Pair, Role, Samples, units_differ
 
 _FORCE_WEIGHT = 0.6
+_ERROR = "error:"
 _MAX_SOLID = 8  # curves; further ones repeat the colours and are dashed
 _QUANTITIES = {
     "m": "displacement", "mm": "displacement", "cm": "displacement", "in": "displacement", "ft": "displacement",
@@ -34,6 +36,13 @@ def _history_rows(signals: SignalHistory) -> Iterator[tuple[PlotRow, tuple[int, 
     """Yield every row, its columns and its section in the menu."""
     for pair in signals.pairs:
         yield from _actuator_rows(signals.channels, pair)
+        if pair.actuator in signals.errors:
+            unit = signals.channels[pair.command].unit or signals.channels[pair.measured].unit
+            error = PlotRow(
+                f"{_ERROR}{pair.actuator}", pair.actuator, "tracking error", unit, (CurveStyle("x_c − x_m", 3),),
+                prefixed=True, weight=_FORCE_WEIGHT, legend="command − measured; peak and rms of the span in view",
+            )  # fmt: skip
+            yield error, (signals.errors[pair.actuator],), pair.actuator
     kinds: dict[tuple[str, str], list[int]] = {}
     for i, channel in enumerate(signals.channels):
         if channel.role is Role.AUXILIARY:
@@ -127,12 +136,12 @@ _NOTHING = (
     "a service that publishes results only (signals = false) has none to show."
 )
 
-Detail = Callable[[int, float, float, int, Sequence[int]], Envelope | None]
+Detail = Callable[[int, float, float, int, Sequence[int | Difference]], Envelope | None]
 """Takes epoch, first and last sample number, maximum number of buckets, and columns; None: not available (yet)."""
 
 
 class HistoriesPanel(TimePanel):
-    """Command and measured signal of every actuator, its force below, and auxiliary channels by kind.
+    """Command and measured signal of every actuator, its tracking error and force, and auxiliary channels by kind.
 
     `detail`, where it is set, provides spans that are in memory only in less detail than the picture can show.
     """
@@ -148,7 +157,7 @@ class HistoriesPanel(TimePanel):
         self._detailed: tuple[int, ...] = ()
 
     def available_rows(self, history: History) -> tuple[tuple[PlotRow, str], ...]:
-        """Return a row for each actuator, its force, and each kind of auxiliary channel."""
+        """Return rows for each actuator, its force and tracking error, and each kind of auxiliary channel."""
         found = () if history.signals is None else tuple(_history_rows(history.signals))
         self._columns = {row.key: columns for row, columns, _ in found}
         return tuple((row, group) for row, _, group in found)
@@ -162,7 +171,7 @@ class HistoriesPanel(TimePanel):
             return [
                 row.key
                 for row, _ in self._available
-                if row.name in first and not row.key.startswith(("auxiliary", "force"))
+                if row.name in first and not row.key.startswith(("auxiliary", "force", _ERROR))
             ]
         return [row.key for row, _ in self._available][:_MAX_DEFAULT_ROWS]
 
@@ -174,10 +183,28 @@ class HistoriesPanel(TimePanel):
         wanted = [column for i in seen for column in self._columns[rows[i].key]]
         envelope = self._envelope(history, history.signals, left, right, wanted)
         place = {column: i for i, column in enumerate(wanted)}
+        traces = {
+            rows[i].key: tuple(trace(envelope, place[column]) for column in self._columns[rows[i].key]) for i in seen
+        }
+        facts = self._error_facts(history.signals, traces, left, right)
         return tuple(
-            RowData(tuple(trace(envelope, place[column]) for column in self._columns[row.key])) if i in seen else None
+            RowData(traces[row.key], facts=facts.get(row.key, ())) if i in seen else None
             for i, row in enumerate(rows)
         )
+
+    def _error_facts(
+        self, signals: SignalHistory, traces: Mapping[str, Sequence[Trace]], left: float, right: float
+    ) -> dict[str, Facts]:
+        """Return peak and rms in view of the tracking errors among `traces`."""
+        shown = [key for key in traces if key.startswith(_ERROR)]
+        if not shown:
+            return {}
+        rms = signals.error_rms(left, right, [key.removeprefix(_ERROR) for key in shown])
+        found: dict[str, Facts] = {}
+        for key, root in zip(shown, rms.tolist(), strict=True):
+            low, high = RowData((traces[key][0].within(left, right),)).extent
+            found[key] = (("peak", max(abs(low), abs(high))), ("rms", root))
+        return found
 
     def reader(self, history: History) -> Reader:
         """Return a reader of samples that uses the displayed detail."""
@@ -216,7 +243,8 @@ class HistoriesPanel(TimePanel):
         share = max(1, round(n_columns * length / (right - left)))
         # by sample number, as in memory: the rig's clock may drift
         rate, zero = segment.sample_rate, segment.row_of(0)
-        finer = self.detail(segment.epoch, begin * rate - zero, end * rate - zero, share, tuple(columns))
+        sources = tuple(signals.source(column) for column in columns)
+        finer = self.detail(segment.epoch, begin * rate - zero, end * rate - zero, share, sources)
         if finer is None:
             # it may become available later, while nothing else changes
             self._drawn = None

@@ -13,18 +13,19 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from gui.plots.time.axis import ShownUnit, segment_at
 from gui.plots.time.cache import TextMetrics
 from gui.plots.time.decoration import colour_of, translucent
-from gui.plots.time.rows import CurveStyle, Frame, Interval, PlotRow
+from gui.plots.time.rows import CurveStyle, Facts, Frame, Interval, PlotRow
 from gui.plots.value_axis import MINUS, ValueRange, value_text
 from gui.widgets.theme import Theme
 
 
 @dataclass(frozen=True, slots=True)
 class Readout:
-    """Values of a row's curves, and their differences to the pinned cursor."""
+    """Values of a row's curves, their differences to the pinned cursor, and facts about the span."""
 
     values: Sequence[Interval]
     differences: Sequence[Interval] | None = None
     stale: str = ""
+    facts: Facts = ()
 
 
 def readouts(frame: Frame, n_rows: int, cursor: float | None, pinned: float | None) -> list[Readout]:
@@ -35,13 +36,14 @@ def readouts(frame: Frame, n_rows: int, cursor: float | None, pinned: float | No
     at = pinned if cursor is None else cursor
     now = _read(frame, n_rows, frame.right if at is None else at)
     stale = frame.stale if at is None else ""
+    facts = [() if row is None else row.facts for row in frame.rows] or [()] * n_rows
     if cursor is None or pinned is None:
-        return [Readout(values, None, stale) for values in now]
+        return [Readout(values, None, stale, fact) for values, fact in zip(now, facts, strict=True)]
     then = _read(frame, n_rows, pinned)
     return [
         # zip ends with the shorter: no difference where a value is missing
-        Readout(values, [a.minus(b) for a, b in zip(values, before, strict=False)], stale)
-        for values, before in zip(now, then, strict=True)
+        Readout(values, [a.minus(b) for a, b in zip(values, before, strict=False)], stale, fact)
+        for values, before, fact in zip(now, then, facts, strict=True)
     ]
 
 
@@ -89,6 +91,7 @@ class RowHeader:
     entries : of the curves; faint ones last, which are the first to be left out.
     widest : widest value within the axis limits, which sets the column width.
     stale : state of the service where the values are old; else empty.
+    facts : names and values.
     """
 
     row: PlotRow
@@ -96,12 +99,20 @@ class RowHeader:
     entries: tuple[LegendEntry, ...]
     widest: str
     stale: str
+    facts: tuple[tuple[str, str], ...] = ()
 
 
 def row_header(row: PlotRow, reading: Readout, unit: ShownUnit, limits: ValueRange) -> RowHeader:
     """Return the header of a row."""
     found = sorted(legend_entries(row, reading, unit), key=lambda entry: entry.curve.faint)
-    return RowHeader(row, unit.unit, tuple(found), _widest(unit, limits), reading.stale)
+    return RowHeader(
+        row, unit.unit, tuple(found), _widest(unit, limits), reading.stale, fact_texts(reading.facts, unit)
+    )
+
+
+def fact_texts(facts: Facts, unit: ShownUnit) -> tuple[tuple[str, str], ...]:
+    """Return names, and values with their unit."""
+    return tuple((name, _known_text(Interval(value, value), unit)) for name, value in facts)
 
 
 def _widest(unit: ShownUnit, limits: ValueRange) -> str:
@@ -206,11 +217,25 @@ def _draw_name(painter: QPainter, box: QRectF, header: RowHeader, theme: Theme, 
     metrics = TextMetrics(plain)
     rest = " ".join(filter(None, (row.quantity, f"[{header.unit}]" if header.unit else "")))
     longer = ", ".join(filter(None, (rest, row.legend)))
-    if left + metrics.width(longer) < end:
+    if not header.facts and left + metrics.width(longer) < end:
         rest = longer
     rest = QFontMetricsF(plain).elidedText(rest, Qt.TextElideMode.ElideRight, box.right() - left)
     painter.drawText(QRectF(left, box.top(), box.right() - left, box.height()), _LEFT, rest)
-    return left + metrics.width(rest)
+    left += metrics.width(rest)
+    number = max(
+        (metrics.width(text) for text in (header.widest, *(value for _, value in header.facts))), default=0.0
+    )
+    for name, value in header.facts:
+        width = metrics.width(name) + 4.0 + number
+        if left + _GAP + width > box.right():
+            break
+        left += _GAP
+        painter.setPen(QColor(theme.muted))
+        painter.drawText(QRectF(left, box.top(), width, box.height()), _LEFT, name)
+        painter.setPen(QColor(theme.muted if header.stale else theme.text))
+        painter.drawText(QRectF(left, box.top(), width, box.height()), _RIGHT, value)
+        left += width
+    return left
 
 
 def _draw_entry(

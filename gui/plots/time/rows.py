@@ -113,6 +113,17 @@ class Trace:
         """(n,): where there is a value."""
         return ~np.isnan(self.low)
 
+    def within(self, left: float, right: float) -> Trace:
+        """Return the buckets whose rows are between two instants, or which overlap the span where they are wider."""
+        if self.exact:
+            first = int(np.searchsorted(self.centers, left))
+            stop = int(np.searchsorted(self.centers, right, side="right"))
+        else:
+            first = max(0, int(np.searchsorted(self.edges, left, side="right")) - 1)
+            stop = min(len(self.low), int(np.searchsorted(self.edges, right)))
+        part, edges = slice(first, max(first, stop)), self.edges[first : max(first, stop) + 1]
+        return Trace(edges, self.centers[part], self.low[part], self.high[part], self.exact)
+
 
 def trace(envelope: Envelope, column: int, factor: float = 1.0, late: float = 0.0) -> Trace:
     """Return one column of an envelope.
@@ -144,12 +155,23 @@ def spread(value: Trace, deviation: Trace) -> Trace:
     return Trace(value.edges, value.centers, value.low - deviation.high, value.high + deviation.high, exact=False)
 
 
+Facts = tuple[tuple[str, float], ...]
+"""Names and values, in the unit of the row."""
+
+
 @dataclass(frozen=True, slots=True)
 class RowData:
-    """Data of one row, in the order of its curves and bands."""
+    """Data of one row, in the order of its curves and bands.
+
+    Parameters
+    ----------
+    curves, bands : what is drawn.
+    facts : values in the header that hold for the whole span, such as its peak.
+    """
 
     curves: tuple[Trace, ...]
     bands: tuple[Trace, ...] = ()
+    facts: Facts = ()
 
     @property
     def extent(self) -> tuple[float, float]:

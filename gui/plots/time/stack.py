@@ -21,7 +21,7 @@ from gui.plots.time.picture import (
     limit_tip,
     row_header_tip,
 )
-from gui.plots.time.readouts import Readout, ReadoutThrottle, legend_entries, readouts
+from gui.plots.time.readouts import Readout, ReadoutThrottle, fact_texts, legend_entries, readouts
 from gui.plots.time.rows import Frame, PlotRow
 from gui.plots.time.scene import MARGIN, AxisRanges, RowArea, Scene
 from gui.plots.view import View
@@ -164,9 +164,16 @@ class TimeStack(RowArea):
         """Return the tool tip at a point: the events there, or the full text of a row header."""
         row = self.row_at(at.y())
         if row is not None and at.y() + self.scrolled < self.places.rows[row].plot_top:
-            return row_header_tip(self.scene, row, self.legend(row))
+            return self.tip_of_header(row)
         limits = "" if row is None else limit_tip(self.scene, row, at)
         return limits or event_tip(self.scene, at)
+
+    def tip_of_header(self, row: int) -> str:
+        """Return the full text of a row header."""
+        facts = [
+            f"{name} {value}" for name, value in fact_texts(self._current_readouts()[row].facts, self.scene.unit(row))
+        ]
+        return row_header_tip(self.scene, row, [*self.legend(row), *facts])
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802, ARG002 - Qt's name and arguments
         """Draw the background from its cache, and over it the headers and cursors."""

@@ -133,7 +133,7 @@ def test_of_many_actuators_the_first_eight_are_shown_and_all_can_be(qtbot):
     named = channels(12, force=False)
     panel, _ = shown(qtbot, kept(block(motion(400, 24), named=named)))
     assert panel.shown == tuple(f"motion:a{i}" for i in range(8))
-    panel.show_rows([choice.key for choice in panel.choices()])
+    panel.show_rows([choice.key for choice in panel.choices() if choice.key.startswith("motion")])
     assert len(panel.shown) == 12
     assert panel.stack.verticalScrollBar().maximum() > 0
     # what is out of sight costs nothing
