@@ -184,6 +184,13 @@ class History:
         return service_state(self.health, self.silence, self.age, interval, halted=self.halted)
 
     @property
+    def run_path(self) -> str:
+        """Path of the run file that has the signals in full detail; empty: none."""
+        if self.recording is not None:
+            return self.recording.path
+        return "" if self.health is None else self.health.recording
+
+    @property
     def events(self) -> Sequence[PlacedEvent]:
         """Events, the newest last; at most 10 000."""
         return self._events
@@ -251,7 +258,9 @@ class History:
         self.version += 1
 
     def _update_alarms(self, alarms: tuple[Alarm, ...]) -> None:
-        self.alarms, self.summary = alarms, summarize(alarms)
+        if self.recording is None:
+            # those of a recording are events; here only their limits are known
+            self.alarms, self.summary = alarms, summarize(alarms)
         limits = alarm_limits(alarms)
         if limits != self.limits:
             self.limits = limits

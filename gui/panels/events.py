@@ -271,6 +271,9 @@ class EventsPanel(Panel):
 
     def _show_instant(self, x: float) -> None:
         """Pause the view with `x` in its centre; near the newest sample it is right of the centre."""
+        if self.view.recorded:
+            self.view.move_head(x)
+            return
         self.view.set_right(x + 0.5 * self.view.span)
         if self.view.following:
             self.view.pause()

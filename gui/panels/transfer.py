@@ -179,6 +179,8 @@ class TransferPanel(XYPanel):
         block = history.transfer
         if block is None:
             return name
+        if history.recording is not None:
+            return f"{name} · of the whole recording"
         # only the newest one is stored, which need not be that of the displayed instant
         text = f"{name} · newest, up to {instant_text(block.time, 2)}"
         memory = 0.0 if history.health is None else history.health.transfer_memory

@@ -102,6 +102,12 @@ class View(QObject):
         if on:
             self.live()
 
+    def move_head(self, x: float) -> None:
+        """Move the play head, and the span where it is not visible there."""
+        self.pin(x)
+        if not self.left <= x <= self.right:
+            self.set_right(x + 0.5 * self.span)
+
     def keep_in_view(self, x: float, before: float) -> None:
         """Scroll with a play head that has moved from `before`, where that was visible, to `x`."""
         if self.left <= before <= self.right and not self.left <= x <= self.right:

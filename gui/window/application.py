@@ -214,12 +214,20 @@ class Program(QObject):
     def _present_palette(self, *instants: str) -> None:
         """Open the command palette; `instants` are labels of what can be done with an instant, in order."""
         offered: dict[str, Callable[[float], None]] = {}
+        if self.view.recorded:
+            self._palette.set_instants({} if self.actions.locked else {"Go to": self._go_to})
+            self._palette.present()
+            return
         if self.connection.history.end_x > 0.0 and self.sessions.current is not None:
             offered["Look at"] = self._show_instant
         if self.sessions.player is not None and not self.actions.locked:
             offered["Play from"] = partial(seek, self.sessions)
         self._palette.set_instants({label: offered[label] for label in instants if label in offered})
         self._palette.present()
+
+    def _go_to(self, time: float) -> None:
+        """Move the play head to an instant of the rig's clock."""
+        self.view.move_head(self.connection.history.timeline.x_of(time))
 
     def _show_instant(self, time: float) -> None:
         """Show an instant of the rig's clock in the middle of the view."""

@@ -38,7 +38,7 @@ def bind_view(actions: Actions, view: View, sessions: SessionManager) -> None:
             "view.span_all": view.show_all,
         },
     )
-    view.range_changed.connect(lambda: actions["view.pause"].setChecked(not view.following))
+    view.range_changed.connect(lambda: actions["view.pause"].setChecked(not view.following and not view.recorded))
 
 
 def _toggle(view: View, sessions: SessionManager) -> None:

@@ -16,7 +16,7 @@ _MARGIN, _GAP, _PADDING = 8, 12, 3
 _OPERATOR_MODE = HealthItem(
     "mode",
     "operator mode: read-only, F11 or Esc leaves it",
-    "operator mode: live and read-only; F11 or Esc leaves it",
+    "operator mode: read-only; F11 or Esc leaves it",
     rank=1,
     brief="F11 leaves operator mode",
 )

@@ -185,7 +185,7 @@ class MainWindow(QMainWindow):
         now = monotonic()
         fresh = self.connection.poll()
         history = self.connection.history
-        self.detail.set_path("" if history.health is None else history.health.recording)
+        self.detail.set_path(history.run_path)
         fresh |= self.detail.poll()
         if history.generation != self._generation or not self.connection.configured:
             self._generation, self.connection.configured = history.generation, True

@@ -7,8 +7,13 @@ from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 import msgspec
+import numpy as np
 
-from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
+from monitor.alarms.monitor import AlarmMonitor
+from monitor.config import SettingsError, load_settings
+from monitor.messages import alarms as alarm_report
+from monitor.messages.alarms import AlarmReport
+from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock, Stream
 from monitor.messages.recordings import RunHeader, RunProgress
 from monitor.system.worker_process import pack_message
 from monitor.wire.native import Encoder, topic
@@ -16,6 +21,7 @@ from replay.assessment.run import record_settings, thinned, updates
 from replay.formats import Recording
 from replay.formats.run_file import RunRecording
 
+_MODEL_PREFIXES = ("reliability_", "model_")
 _BREAKS = (EventKind.RESTART, EventKind.CLOCK_JUMP)
 
 
@@ -23,7 +29,8 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
     """Write a recording and its results, computed with the settings with which it is assessed.
 
     A recording without command and measured channels has no results, and neither has one that the settings do not
-    fit; a note says so. The events of a run file are those that were recorded.
+    fit; a note says so. Of a run file the events are those that were recorded, and so are the results of a model; the
+    limits of its alarms are reported as alarms without a state.
 
     Parameters
     ----------
@@ -45,6 +52,8 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
     recorded = () if run is None else run.events()
     encoder, events = Encoder(), None if run is None else _RecordedEvents(run, recorded)
     thinning = _Thinning(recording.n_samples, result_bytes)
+    models = _RecordedModels(run) if run is not None else None
+    limits = _alarms_of(run) if run is not None else None
     unfit: list[str] = []
 
     def write(*frames: bytes) -> None:
@@ -60,7 +69,7 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
             output.flush()
 
     breaks = sum(event.kind in _BREAKS for event in recorded)
-    about = (*recording.notes, *notes)
+    about = (*(recording.notes if run is None else run.remarks), *notes)
     header = RunHeader(recording.n_samples, recording.duration, breaks, settings.window, settings.every, about)
     write(b"run", msgspec.json.encode(header))
     for update in updates(recording, settings, report, unfit.append):
@@ -70,7 +79,12 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
             write(*encoder.encode(signals))
             write_events(Event(EventKind.NOTE, signals.time, signals.index, 0, f"no results: {why}") for why in unfit)
             unfit.clear()
-        if update.results is not None and len(rows := thinning(update.results)):
+        results = update.results if models is None or signals is None else models.beside(signals, update.results)
+        if results is not None and limits is not None:
+            limits.set_stream(results.stream)
+            write(topic("alarms", recording.stream.rig), alarm_report.encode(AlarmReport(limits.alarms)))
+            limits = None
+        if results is not None and len(rows := thinning(results)):
             write(*encoder.encode(rows))
         if events is None:
             write_events(update.events)
@@ -103,6 +117,52 @@ class _Thinning:
         skipped = -(block.index // stream.every) % step
         time = block.time + skipped * stream.every / stream.sample_rate
         return ResultBlock(fewer, block.index + skipped * stream.every, time, block.values[skipped::step], block.last)
+
+
+class _RecordedModels:
+    """The results of models in a run file: they cannot be computed again without the ensembles."""
+
+    def __init__(self, run: RunRecording) -> None:
+        stream, self._epoch, self._index, values = run.results()
+        columns = () if stream is None else stream.columns
+        kept = [i for i, column in enumerate(columns) if column.name.startswith(_MODEL_PREFIXES)]
+        self._columns = tuple(columns[i] for i in kept)
+        self._values = values[:, kept]
+        self._every = 1 if stream is None else stream.every
+        self._streams: dict[ResultStream | Stream, ResultStream] = {}
+
+    def beside(self, signals: SignalBlock, computed: ResultBlock | None) -> ResultBlock | None:
+        """Return the computed results of a block, and beside them those of models, each held until the next."""
+        if not self._columns:
+            return computed
+        source = signals.stream if computed is None else computed.stream
+        if source not in self._streams:
+            every, columns = (1, ()) if computed is None else (computed.stream.every, computed.stream.columns)
+            self._streams[source] = ResultStream(
+                source.rig, source.epoch, source.sample_rate, every, (*columns, *self._columns)
+            )
+        stream = self._streams[source]
+        index = signals.index if computed is None else computed.index
+        rows = index + np.arange(len(signals if computed is None else computed)) * stream.every
+        first, last = np.searchsorted(self._epoch, (source.epoch, source.epoch + 1))
+        at = first + np.searchsorted(self._index[first:last], rows, side="right") - 1
+        known = (at >= first) & (rows - self._index[np.clip(at, 0, None)] < self._every) if last > first else rows < 0
+        values = np.full((len(rows), len(self._columns)), np.nan)
+        values[known] = self._values[at[known]]
+        if computed is not None:
+            values = np.concatenate([computed.values, values], axis=1)
+        time = signals.time if computed is None else computed.time
+        return ResultBlock(stream, index, time, values, signals.last)
+
+
+def _alarms_of(run: RunRecording) -> AlarmMonitor | None:
+    """Return the alarms in the settings of a run; None where there are none, or they are not valid."""
+    recorded: object = run.settings.get("alarms")
+    try:
+        settings = load_settings(None, {"alarms": recorded}) if isinstance(recorded, dict) else None
+    except SettingsError:
+        return None
+    return None if settings is None else AlarmMonitor(settings.alarms)
 
 
 class _RecordedEvents:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from monitor.alarms.text import describe_transition
 from monitor.messages.alarms import Severity, Transition
-from monitor.messages.blocks import Event, EventKind, SignalBlock, Stream
+from monitor.messages.blocks import Event, EventKind, ResultStream, Samples, SignalBlock, Stream
 from replay.formats.base import Format, RecordingError, Selection, sample_number
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Epoch:
 class RunRecording:
     """A run file; nothing is held in memory, and every pass over its blocks opens it again.
 
-    ``settings`` are those of the service that recorded it.
+    ``settings`` are those of the service that recorded it; ``remarks`` are notes that are not events.
 
     Raises
     ------
@@ -109,7 +110,8 @@ class RunRecording:
                     raise RecordingError(f"{path} is damaged: the numbers of its samples cannot be")
                 ended = () if outcome == "clean" else (f"the outcome of the run is {outcome!r}",)
                 self._said = tuple(self._doubts.messages(lambda row: self._seconds(reader, row)))
-                self._notes = (*self._said, *ended, *_written(reader))
+                self.remarks: tuple[str, ...] = (*self._said, *ended)
+                self._notes = (*self.remarks, *_written(reader))
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem
 
@@ -152,6 +154,17 @@ class RunRecording:
         """
         with self._opened() as reader:
             return tuple(reader.events())
+
+    def results(self) -> tuple[ResultStream | None, NDArray[np.int64], NDArray[np.int64], Samples]:
+        """Return the recorded results: their stream, epoch and index, (m,), and values, (m, n_columns).
+
+        Raises
+        ------
+        RecordingError : the file has become unreadable.
+        """
+        with self._opened() as reader:
+            epoch, index, _, values = reader.results()
+            return reader.result_stream, epoch, index, values
 
     def locate(self, start: float) -> float:
         """Return the first instant at or after `start` that has a sample, s; the duration when none has.

@@ -6,6 +6,7 @@ import csv
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ from PySide6.QtWidgets import QComboBox, QLabel
 
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
+from gui.panels.events import EventsPanel
 from gui.sources.processes import run_loader
+from gui.sources.processes.play_head import PlayHead
 from gui.sources.processes.playback import PlayFile
 from gui.sources.processes.recording import OpenRecording
 from monitor.__main__ import main
@@ -288,3 +291,118 @@ def test_a_file_can_be_streamed_as_if_live(begin, warm_kernels, table):
     assert hands.program.actions["replay.faults"].isEnabled()
     hands.key("Ctrl+D")
     assert hands.first_page
+
+
+@pytest.fixture
+def judged_run(tmp_path, judged_arrivals):
+    """A run of a beam with a model under test and alarms, as a service records it; and its recorded results."""
+    path = tmp_path / "beam.h5"
+    limit = {"value": "reliability_accumulated", "warn": 0.85, "side": "below"}
+    writer = RunWriter(path, {"alarms": {"limit": [limit]}})
+    for arrived in judged_arrivals:
+        for block in arrived.signals:
+            writer.signals(block)
+        for block in arrived.results:
+            writer.results(block)
+        for event in arrived.events:
+            writer.event(event)
+    writer.close()
+    return path, judged_arrivals
+
+
+def test_results_of_a_model_and_the_limits_of_alarms_are_those_that_were_recorded(begin, judged_run):
+    path, arrivals = judged_run
+    hands = begin(file=str(path), layout="Reliability")
+    load(hands)
+    results = hands.history.results
+    recorded = [block for arrived in arrivals for block in arrived.results]
+    columns = recorded[0].stream.columns
+    chosen = [i for i, column in enumerate(columns) if column.name.startswith(("reliability_", "model_"))]
+    assert len(chosen) > 5
+    rate = recorded[0].stream.sample_rate
+    for block in recorded[::7]:
+        x = hands.history.begin_x + (block.index - recorded[0].index) / rate
+        for owner, name in names:
+            expected = block.values[
+                0, columns.index(next(c for c in columns if (c.actuator, c.name) == (owner, name)))
+            ]
+            assert results.value(owner, name, x) == pytest.approx(expected, rel=0.0, abs=0.0, nan_ok=True)
+    assert ("reliability_accumulated", 0.85) in [(limit.value, limit.low) for limit in hands.history.limits]
+    # what was active then is an event, not a state of now
+    assert hands.history.alarms is None
+    assert [placed for placed in hands.history.events if placed.event.kind is EventKind.DECISION]
+
+
+def test_an_event_is_gone_to_and_an_instant_is_typed(begin, run):
+    path, _ = run
+    hands = begin(file=str(path), layout="Operator")
+    load(hands)
+    player = hands.program.sessions.player
+    hands.view.show(6.0, 8.0)
+    panel = hands.window.dock_area.panel(EventsPanel)
+    row = next(i for i, text in enumerate(hands.events) if "valve opened" in text)
+    panel.events.view.selectRow(row)
+    panel.events.view.setFocus()
+    hands.key("Return")
+    instant = 4 * 400 / hands.history.signals.sample_rate
+    assert player.position == pytest.approx(instant)
+    assert hands.view.left <= hands.view.pinned <= hands.view.right
+    assert hands.view.span == pytest.approx(2.0)
+    hands.key("Ctrl+G")
+    hands.type("7.5 s")
+    hands.key("Return")
+    assert player.position == pytest.approx(7.5, abs=1e-3)
+    assert hands.view.left <= 7.5 <= hands.view.right
+
+
+def test_a_restart_of_the_rig_takes_a_pause_on_the_axis_and_none_of_the_recording(begin, tmp_path, warm_kernels):
+    recording = simulation("hybrid", duration=8.0)
+    half = recording.n_samples // 2
+    writer = RunWriter(tmp_path / "twice.h5", {"indicators": {"window": 1.0}})
+    for epoch in (1, 2):
+        stream = replace(recording.stream, epoch=epoch)
+        for block in recording.blocks(512):
+            if block.index < half:
+                writer.signals(replace(block, stream=stream))
+        if epoch == 2:
+            writer.event(Event(EventKind.RESTART, 0.0, 0, 0, ""))
+        writer.event(Event(EventKind.NOTE, 2.0, 2048, 0, f"note of epoch {epoch}"))
+    writer.close()
+    hands = begin(file=str(tmp_path / "twice.h5"))
+    load(hands)
+    player, history = hands.program.sessions.player, hands.history
+    assert player.duration == pytest.approx(8.0)
+    assert history.end_x == pytest.approx(9.0, abs=0.01)
+    notes = [placed.x for placed in history.events if placed.event.kind is EventKind.NOTE]
+    assert notes == pytest.approx([2.0, 7.0], abs=0.01)
+    for seconds, x in ((1.0, 1.0), (3.99, 3.99), (4.0, 5.0), (6.5, 7.5)):
+        player.seek(seconds)
+        assert hands.view.pinned == pytest.approx(x, abs=0.01)
+        hands.view.pin(x)
+        assert player.position == pytest.approx(seconds, abs=0.01)
+
+
+def test_a_play_head_moves_by_the_clock_and_loops(begin, warm_kernels, table):
+    hands = begin(file=str(table))
+    load(hands)
+    now = [100.0]
+    player = PlayHead(hands.history, clock=lambda: now[0])
+    player.seek(1.0)
+    player.set_speed(2.0)
+    player.resume()
+    for elapsed, position in ((0.5, 2.0), (1.0, 4.0), (4.0, 12.0)):
+        now[0] += elapsed
+        player.advance()
+        assert player.position == pytest.approx(position)
+    now[0] += 10.0
+    player.advance()
+    assert player.ended
+    assert not player.playing
+    player.set_loop(True)
+    player.resume()
+    assert player.position == 0.0
+    now[0] += 20.0
+    player.advance()
+    assert player.playing
+    assert player.position == 0.0
+    player.close()

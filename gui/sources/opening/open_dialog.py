@@ -236,7 +236,8 @@ class Opener(QObject):
 
     def _open(self, words: tuple[str, ...], description: Description) -> None:
         for note in description.notes:
-            if not note.startswith(_SHOWN_AS_EVENTS):
+            # notes and alarms of a run are among its events
+            if not description.events or not note.startswith(_SHOWN_AS_EVENTS):
                 self.notified.emit("info", f"{self._path.name}: {note}")
         self.opened.emit(OpenRecording(self._path, words, description))
 
