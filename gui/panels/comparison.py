@@ -275,6 +275,9 @@ class ComparisonPanel(TimePanel):
             self._lag_rows.addWidget(widget)
         for widget, run in zip(self.lags, runs, strict=True):
             widget.show_run(run, self.theme, alignment_channel(history, run, self.view.actuator))
+        width = max((widget.name.sizeHint().width() for widget in self.lags), default=0)
+        for widget in self.lags:
+            widget.name.setFixedWidth(width)
 
     def _set_lag(self, number: int, lag: float) -> None:
         self._replace(number, lag, math.nan)

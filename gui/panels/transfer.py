@@ -180,7 +180,8 @@ class TransferPanel(XYPanel):
         if block is None:
             return name
         if history.recording is not None:
-            return f"{name} · of the whole recording"
+            restarts = history.recording.header.n_breaks
+            return f"{name} · {'since the last restart' if restarts else 'of the whole recording'}"
         # only the newest one is stored, which need not be that of the displayed instant
         text = f"{name} · newest, up to {instant_text(block.time, 2)}"
         memory = 0.0 if history.health is None else history.health.transfer_memory

@@ -170,9 +170,10 @@ class Program(QObject):
         if session is None:
             window.start_page.refresh()
         recorded = window.connection.history.recording is not None
-        window.show_data(session is not None, live=not recorded)
+        loading = session is not None and session.loading is not None
+        window.show_data(session is not None, live=not recorded and not loading)
         window.start_page.setDisabled(read_only)
-        window.view_bar.setVisible(session is not None and not read_only)
+        window.view_bar.setVisible(session is not None and not loading and not read_only)
         title = "" if session is None else session.title
         window.title = title
         window.redraw()

@@ -152,7 +152,8 @@ class _StateLabel(PlainLabel):
 
 
 def _span_text(seconds: float) -> str:
-    return f"{seconds:.3g} s" if seconds < 60.0 else duration_text(seconds)
+    # a whole recording of a minute has a span of a sample less
+    return f"{seconds:.3g} s" if seconds < 60.0 else duration_text(seconds + 0.5)
 
 
 def actuators_of(history: History) -> tuple[str, ...]:

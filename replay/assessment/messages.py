@@ -13,7 +13,7 @@ from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import SettingsError, load_settings
 from monitor.messages import alarms as alarm_report
 from monitor.messages.alarms import AlarmReport
-from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock, Stream
+from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock, Stream, TransferBlock
 from monitor.messages.recordings import RunHeader, RunProgress
 from monitor.system.worker_process import pack_message
 from monitor.wire.native import Encoder, topic
@@ -55,6 +55,7 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
     models = _RecordedModels(run) if run is not None else None
     limits = _alarms_of(run) if run is not None else None
     unfit: list[str] = []
+    transfer: TransferBlock | None = None
 
     def write(*frames: bytes) -> None:
         output.write(pack_message(frames))
@@ -90,9 +91,10 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
             write_events(update.events)
         elif signals is not None:
             write_events(events.within(signals))
-        if signals is None and update.transfer is not None:
-            # the last one, which is that of the whole record
-            write(*encoder.encode(update.transfer))
+        transfer = update.transfer or transfer
+    if transfer is not None:
+        # the last one is that of the whole record
+        write(*encoder.encode(transfer))
     write_events(() if events is None else events.rest())
     output.flush()
 

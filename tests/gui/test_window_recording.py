@@ -26,6 +26,9 @@ from monitor.engine.monitor import Monitor
 from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
 from monitor.recording import RunWriter
+from replay.assessment import assess
+from replay.assessment.run import record_settings
+from replay.formats import open_recording
 from replay.simulations import simulation
 
 RATE, N, START = 100.0, 1500, 5.0
@@ -142,6 +145,10 @@ def test_live_replay_and_offline_agree_to_the_last_bit(begin, run, tmp_path):
     headings, rows = series_of(path, tmp_path, "--every", "1")
     assert shown_rows(offline) == rows
     assert len(headings) == 1 + len(offline.results.columns)
+    # the transfer function is that of the whole record
+    opened = open_recording(path)
+    whole = assess(opened, record_settings(opened, {})[0]).transfer
+    assert np.array_equal(offline.transfer.values, whole.values, equal_nan=True)
     assert "Recording run.h5, 12 s" in hands.strip
     assert "window 1.5 s" in hands.strip
 
@@ -271,6 +278,10 @@ def test_a_long_computation_shows_its_progress_and_can_be_cancelled(begin, monke
     page = hands.window.loading_page
     hands.until(page.isVisible)
     assert page.text == "table.csv: reading the file"
+    hands.until(lambda: hands.strip == "○ loading table.csv")
+    assert not [text for text in visible_texts(hands.window) if any(word in text.lower() for word in LIVE_WORDS)]
+    assert not hands.window.view_bar.isVisible()
+    assert not hands.window.alarm_banner.isVisible()
     assert hands.window.windowTitle() == "table.csv - Synchroscope"
     hands.click(page.cancel)
     assert hands.first_page

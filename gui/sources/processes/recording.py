@@ -70,6 +70,8 @@ class RecordingSession(SourceSession):
         """Start; does not wait."""
         self._loader = RunLoader(self._source.path, self._source.options, self._source.memory)
         self._timer.start()
+        self.progress.emit(f"loading {self.title}")
+        self.player_changed.emit()
 
     def stop(self) -> None:
         """End the process."""
@@ -87,6 +89,7 @@ class RecordingSession(SourceSession):
             return
         self._timer.stop()
         self._loader = None
+        self.progress.emit("")
         history = loader.history
         if history is None:
             self.failed.emit(loader.failure)
