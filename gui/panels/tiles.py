@@ -253,7 +253,6 @@ class TilesPanel(Panel):
             self._grid.arrange(room.width() - bar.sizeHint().width(), room.height())
 
     def _on_selected(self, name: str) -> None:
-        self._grid.setFocus()
         self.view.select_actuator(name)
 
     def _choose(self) -> None:

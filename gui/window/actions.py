@@ -42,8 +42,8 @@ class ShortcutFilter(QObject):
     """Event filter for `ShortcutOverride`: a key that the focused widget uses does not trigger a shortcut.
 
     A text field keeps printable keys and those that move its cursor; a list, a slider, a tab bar and a widget of this
-    program with a `keyPressEvent` those that navigate; a button Space. Floating docks are windows of their own, and
-    filtered too.
+    program with a `keyPressEvent` those that navigate; a button, and a list without keys of its own, Space. Floating
+    docks are windows of their own, and filtered too.
 
     Parameters
     ----------
@@ -75,7 +75,9 @@ def _is_used_by(focus: QWidget | None, event: QKeyEvent) -> bool:
     if isinstance(focus, _TEXT) or (isinstance(focus, QComboBox) and focus.isEditable()):
         by_word = not modifiers & ~(_TEXT_MODIFIERS | Qt.KeyboardModifier.ControlModifier)
         return (plain and (event.text().isprintable() and bool(event.text()))) or (by_word and key in _EDITS)
-    if isinstance(focus, _NAVIGABLE) or _has_own_keys(focus):
+    if _has_own_keys(focus):
+        return plain and key in _MOVES
+    if isinstance(focus, _NAVIGABLE):
         return plain and (key in _MOVES or key == _K.Key_Space)
     return isinstance(focus, QAbstractButton) and plain and key == _K.Key_Space
 

@@ -28,7 +28,7 @@ from gui.sources.processes.player import ReplayControl
 from gui.sources.processes.session import SourceSpec
 from gui.window.action_table import ACTIONS, simulation_actions
 from gui.window.actions import Actions
-from gui.window.bindings import bind_panels, bind_play_head, bind_replay, bind_view, seek
+from gui.window.bindings import PlotFocus, bind_panels, bind_play_head, bind_replay, bind_view, seek
 from gui.window.command_palette import CommandPalette
 from gui.window.comparison import ComparisonController
 from gui.window.export import ExportController
@@ -122,6 +122,9 @@ class Program(QObject):
         bind_play_head(self.view, sessions)
         bind_replay(actions, sessions, window.replay_bar)
         bind_panels(actions, window, self.view)
+        PlotFocus(window)
+        for changed in (self.layouts.layouts.changed, self.sources.opened, sessions.loaded):
+            changed.connect(window.focus_plot)
         actions.connect(
             {
                 "file.quit": window.close,

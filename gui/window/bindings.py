@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDockWidget, QWidget
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QComboBox,
+    QDockWidget,
+    QDoubleSpinBox,
+    QLineEdit,
+    QWidget,
+)
 
+from gui.panels.tiles import TileGrid, TilesPanel
 from gui.plots.view import View
 from gui.sources.processes.play_head import PlayHead
 from gui.sources.processes.session import SessionManager
 from gui.sources.replay_bar.replay_bar import LEAD, STEP, ReplayBar
+from gui.sources.replay_bar.run_timeline import RunTimeline
 from gui.window.actions import Actions
 from gui.window.view_bar import actuators_of
 from gui.window.window import MainWindow
@@ -112,7 +123,7 @@ def bind_panels(actions: Actions, window: MainWindow, view: View) -> None:
     """Connect the actions that show, hide and focus panels, and those that select the actuator."""
     for key, dock in window.dock_area.docks.items():
         action = actions[f"panel.{key}"]
-        action.triggered.connect(_visibility_handler(dock))
+        action.triggered.connect(_visibility_handler(dock, window))
         dock.toggleViewAction().toggled.connect(action.setChecked)
         action.setChecked(dock.toggleViewAction().isChecked())
 
@@ -145,12 +156,66 @@ def seek(sessions: SessionManager, seconds: float) -> None:
         sessions.player.seek(seconds, LEAD)
 
 
-def _visibility_handler(dock: QDockWidget) -> Callable[[bool], None]:
+def _visibility_handler(dock: QDockWidget, window: MainWindow) -> Callable[[bool], None]:
     def show(shown: bool) -> None:
         dock.setVisible(shown)
         if shown:
             # it may be behind another tab
             dock.raise_()
             dock.widget().setFocus(Qt.FocusReason.ShortcutFocusReason)
+        else:
+            window.focus_plot()
 
     return show
+
+
+_CLICKED = (QAbstractButton, QComboBox, TileGrid, TilesPanel, RunTimeline)
+_FIELDS = (QLineEdit, QAbstractSpinBox, QComboBox)
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+class PlotFocus(QObject):
+    """Keeps the keys with the plots.
+
+    What is clicked takes no focus, except lists and fields for text; a field gives it back at Enter, if its text is
+    valid, and at Esc. Tab and F6 reach everything.
+
+    Parameters
+    ----------
+    window : its widgets, except the start page and the note bar, which gives the focus back itself.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._entered: QObject | None = None
+        others = window.start_page, window.note_bar, window.loading_page
+        for widget in window.findChildren(QWidget):
+            if widget.window() is not window or any(other.isAncestorOf(widget) for other in others):
+                continue
+            editable = isinstance(widget, QComboBox) and widget.isEditable()
+            if isinstance(widget, _FIELDS) and (editable or not isinstance(widget, QComboBox)):
+                widget.installEventFilter(self)
+            elif isinstance(widget, _CLICKED) and widget.focusPolicy() & Qt.FocusPolicy.ClickFocus:
+                widget.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        # chosen from its list
+        window.replay_bar.speed.activated.connect(window.focus_plot)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Give the focus back at Esc, and when Enter is released, after the field has used it."""
+        if not isinstance(event, QKeyEvent):
+            return super().eventFilter(watched, event)
+        key, pressed = event.key(), event.type() == QEvent.Type.KeyPress
+        if pressed and key == Qt.Key.Key_Escape:
+            if isinstance(watched, QDoubleSpinBox):
+                # the number of before, not the one that was being typed
+                watched.setValue(watched.value())
+            self._window.focus_plot()
+            return True
+        if pressed:
+            self._entered = watched if key in _ENTER else None
+        elif event.type() == QEvent.Type.KeyRelease and key in _ENTER and self._entered is watched:
+            self._entered = None
+            if not getattr(watched, "problem", ""):
+                self._window.focus_plot()
+        return super().eventFilter(watched, event)

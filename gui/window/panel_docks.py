@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
 from gui.model.history import History
 from gui.panels.base import Panel
 from gui.panels.catalogue import PANELS
+from gui.panels.over_time import TimePanel
 from gui.plots.view import View
 from gui.widgets.painting import failure_text
 from gui.widgets.theme import Theme
@@ -66,6 +67,13 @@ class PanelDocks(QMainWindow):
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the size that the panels need, at most one with which the window fits a small screen."""
         return super().minimumSizeHint().boundedTo(_MAX_MINIMUM)
+
+    def focus_plot(self) -> None:
+        """Give the keys to the first plot over time, or else to no panel, so that all of them are shortcuts."""
+        plots = (
+            panel for key, panel in self.panels.items() if isinstance(panel, TimePanel) and key in self._in_front
+        )
+        (next((panel for panel in plots if panel.isVisible()), None) or self).setFocus()
 
     def configure(self, history: History) -> None:
         """Configure every panel for the channels and columns of a history."""

@@ -145,7 +145,10 @@ class MainWindow(QMainWindow):
 
     def show_data(self, shown: bool, *, live: bool = True) -> None:
         """Show the panels, or else the start page; with the banner of alarms, where they are `live`."""
-        self._pages.setCurrentWidget(self.dock_area if shown else self.start_page)
+        page = self.dock_area if shown else self.start_page
+        if page is not self._pages.currentWidget():
+            self._pages.setCurrentWidget(page)
+            self.focus_plot()
         # always visible with the panels, so that an alarm does not move them
         self.alarm_banner.setVisible(shown and live)
 
@@ -154,6 +157,11 @@ class MainWindow(QMainWindow):
         if progress is not None:
             self.loading_page.show_progress(self.title, *progress)
             self._pages.setCurrentWidget(self.loading_page)
+
+    def focus_plot(self) -> None:
+        """Give the keys to a plot, where panels are shown."""
+        if self._pages.currentWidget() is self.dock_area:
+            self.dock_area.focus_plot()
 
     def redraw(self) -> None:
         """Draw at the next tick, even if there is no new data."""

@@ -18,9 +18,12 @@ from gui.model.receiver import ReceivedMessages
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.panels.tiles import TilesPanel
+from gui.sources.processes.player import ReplayControl
+from gui.sources.processes.session import SourceSession
 from gui.window.application import Program
 from gui.window.launch import LaunchOptions
 from monitor.__main__ import offers
+from monitor.messages.requests import StateRequest
 
 PATIENCE = 60_000  # ms
 
@@ -48,6 +51,39 @@ class Played:
 
     def close(self) -> None:
         pass
+
+
+class PlayedReplay:
+    """Source: a replay without a process; `sent` are the requests to its player."""
+
+    def __init__(self, parent) -> None:
+        self.newest_command = self.newest = 0
+        self.sent = []
+        self.player = ReplayControl(self, parent)
+
+    def session(self, parent=None, **_):
+        session = _ReplaySession("played", parent)
+        session.player = self.player
+        return session
+
+    def send(self, request) -> int:
+        if not isinstance(request, StateRequest):
+            self.sent.append(request)
+        return 1
+
+    def answers(self, timeout=0.0):
+        return []
+
+    def close(self, linger=0.0) -> None:
+        pass
+
+
+class _ReplaySession(SourceSession):
+    def start(self) -> None:
+        self.ready.emit("tcp://127.0.0.1:1")
+
+    def stop(self) -> None:
+        self.ended.emit()
 
 
 class Hands:

@@ -15,8 +15,6 @@ from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.panels.subspace import SubspacePanel
 from gui.panels.tiles import TilesPanel
-from gui.sources.processes.player import ReplayControl
-from gui.sources.processes.session import SourceSession
 from gui.window.panel_docks import BUILT_IN
 from monitor.messages.blocks import (
     Channel,
@@ -30,6 +28,7 @@ from monitor.messages.blocks import (
     Stream,
 )
 from monitor.messages.health import Health
+from tests.gui.hands import PlayedReplay
 
 SCREEN = QSize(1280, 720)
 RATE = 100.0
@@ -101,45 +100,12 @@ def test_every_layout_fits_a_small_screen(shown, n, scale):
         hands.program.preferences.themes.choose("light", 1.0)
 
 
-class _PlayedSession(SourceSession):
-    """A replay whose player the test has made."""
-
-    def start(self):
-        self.ready.emit("tcp://127.0.0.1:1")
-
-    def stop(self):
-        self.ended.emit()
-
-
-class _Source:
-    def __init__(self, player):
-        self._player = player
-
-    def session(self, parent=None, **_):
-        session = _PlayedSession("played", parent)
-        session.player = self._player
-        return session
-
-
-class _Client:
-    newest_command = newest = 0
-
-    def send(self, request):
-        return 1
-
-    def answers(self, timeout=0.0):
-        return []
-
-    def close(self, linger=0.0):
-        pass
-
-
 @pytest.mark.parametrize("scale", [1.0, 2.0])
 @pytest.mark.parametrize("layout", ["Operator", "Tracking", "Everything"])
 def test_the_bar_of_faults_adds_one_row(shown, layout, scale):
     hands = shown(3, scale, layout=layout)
     try:
-        hands.program.sources.open(_Source(ReplayControl(_Client(), hands.program)))
+        hands.program.sources.open(PlayedReplay(hands.program))
         hands.played.say(arrivals(3))
         hands.until(lambda: hands.window.replay_bar.isVisible())
         settle(hands)
