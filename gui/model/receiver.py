@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -85,6 +86,35 @@ class ReceivedMessages:
         return any(item is not None for item in newest) or bool(self.in_order)
 
 
+_PROBE_TIME, _PROBE_INTERVAL = 2.5, 5.0  # s without a service before an endpoint is probed, and probed again
+_PROBE_TIMEOUT = 1.0  # s for an answer
+
+
+def probe_endpoint(url: str) -> str:
+    """Return why no service answers at an endpoint, and what to do, in one line."""
+    from monitor.transport.zeromq.endpoint import host_and_port, server_mechanism
+
+    address = host_and_port(url)
+    if address is None:
+        return f"{url}: no service answers: start it, or correct the endpoint; still trying"
+    try:
+        socket.create_connection(address, timeout=_PROBE_TIMEOUT).close()
+    except (socket.gaierror, UnicodeError):
+        return f"{url}: there is no computer of this name: correct the endpoint"
+    except ConnectionRefusedError:
+        return f"{url}: nothing listens there: start the service, or correct the endpoint; still trying"
+    except OSError:
+        return (
+            f"{url}: this computer does not answer: correct the endpoint, or allow it in the firewall; still trying"
+        )
+    mechanism = server_mechanism(url, _PROBE_TIMEOUT)
+    if not mechanism:
+        return f"{url}: the program that listens there is not a service: correct the endpoint"
+    if mechanism == "CURVE":
+        return f"{url}: the service does not accept this connection: it requires keys, give their folder"
+    return f"{url}: what listens there sends no results, like a rig: connect to the endpoint of a service's results"
+
+
 class ServiceSubscription:
     """A subscription that measures how long ago health and results were received.
 
@@ -92,12 +122,20 @@ class ServiceSubscription:
     ----------
     subscription : source of the messages; closed with the connection.
     clock : s, monotonic.
+    url : probed where no service answers; empty: not.
     """
 
-    def __init__(self, subscription: _Subscription, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, subscription: _Subscription, clock: Callable[[], float] = time.monotonic, url: str = ""
+    ) -> None:
         self._subscription = subscription
         self._clock = clock
+        self._url = url
         self._health_time = self._results_time = clock()
+        self._probe_time = self._health_time + _PROBE_TIME
+        self._answered = False
+        self.problem = ""
+        """Why no service has answered so far, in one line; empty: one has, or it is not known yet."""
 
     @classmethod
     def connect(cls, url: str, rig: str = "", signals: bool = False, keys: str = "") -> Self:
@@ -114,7 +152,7 @@ class ServiceSubscription:
         from monitor.transport.zeromq.results import ResultSubscriber
 
         kinds = ("results", "transfer", "alarms", "health", "event", *(("signals",) if signals else ()))
-        return cls(ResultSubscriber(url, rig=rig, kinds=kinds, security=keys_of(keys)))
+        return cls(ResultSubscriber(url, rig=rig, kinds=kinds, security=keys_of(keys)), url=url)
 
     @property
     def silence(self) -> float:
@@ -131,9 +169,29 @@ class ServiceSubscription:
         messages = self._subscription.receive(timeout)
         if any(isinstance(message, Health) for message in messages):
             self._health_time = self._clock()
+            self._answered, self.problem = True, ""
+        elif not self._answered and self._url:
+            self._find_problem(messages)
         if any(isinstance(message, ResultBlock) for message in messages):
             self._results_time = self._clock()
         return messages
+
+    def _find_problem(self, messages: Sequence[Message]) -> None:
+        if any(isinstance(message, SignalBlock) for message in messages):
+            self.problem = (
+                f"{self._url} is the endpoint of a rig: connect to that of its service's results, or start a service"
+                " for this rig"
+            )
+            self._probe_time = math.inf
+        elif self._clock() >= self._probe_time:
+            self._probe_time = self._clock() + _PROBE_INTERVAL
+            # a name server may take long to answer
+            Thread(target=self._probe, name="endpoint-probe", daemon=True).start()
+
+    def _probe(self) -> None:
+        problem = getattr(self._subscription, "rejection", "") or probe_endpoint(self._url)
+        if not self._answered and self._probe_time < math.inf:
+            self.problem = problem
 
     def close(self) -> None:
         """Close the subscription; a second call does nothing."""
@@ -180,6 +238,11 @@ class ReceiverThread:
     def age(self) -> float:
         """Seconds since the last results, or since the connection was made; infinite before that."""
         return math.inf if self._connection is None else self._connection.age
+
+    @property
+    def problem(self) -> str:
+        """Why no service has answered so far, in one line; empty: one has, or it is not known yet."""
+        return "" if self._connection is None else self._connection.problem
 
     def drain(self) -> ReceivedMessages:
         """Return the messages received since the last call, without waiting."""

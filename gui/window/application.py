@@ -99,9 +99,9 @@ class Program(QObject):
         if self._options.operator:
             self.actions["window.operator"].trigger()
 
-    def notify(self, level: str, text: str) -> None:
-        """Show a message in the notification bar; levels are info, warning and error."""
-        self.window.notification_bar.show_message(level, text, time.time())
+    def notify(self, level: str, text: str, *, of_source: bool = False) -> None:
+        """Show a message: info, warning or error; one `of_source` is dismissed when another source is opened."""
+        self.window.notification_bar.show_message(level, text, time.time(), of_source=of_source)
 
     def finish(self) -> None:
         """Close everything; waits some seconds for processes at most."""
@@ -139,7 +139,8 @@ class Program(QObject):
         sessions.ready.connect(self._connect)
         sessions.loaded.connect(self._show_recording)
         sessions.progress.connect(self._show_progress)
-        self.sources.notified.connect(self.notify)
+        self.sources.notified.connect(partial(self.notify, of_source=True))
+        self.sources.opening.connect(window.notification_bar.dismiss_of_source)
         self.sources.opened.connect(self._show_model)
         sessions.changed.connect(self._show_session)
         self.sources.opener.progress.connect(self._show_progress)
@@ -248,8 +249,10 @@ class Program(QObject):
         self.window.show_loading(None if session is None else session.loading)
         if session is not None and self.connection.is_open and history.health is not None:
             session.on_client_connected()
+            self.sources.confirm(history.health)
+        self.window.notification_bar.show_problem(self.connection.problem, time.time())
         if self.connection.failed:
-            self.notify("error", self.connection.failed)
+            self.notify("error", self.connection.failed, of_source=True)
             # a service that was connected keeps running
             self.connection.close() if history.health is not None else self.sources.disconnect_source()
 

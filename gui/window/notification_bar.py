@@ -46,6 +46,7 @@ class NotificationLog:
         self._most = most
         self._log: dict[tuple[Level, str], Notification] = {}
         self._active: set[tuple[Level, str]] = set()
+        self._of_source: set[tuple[Level, str]] = set()
 
     @property
     def entries(self) -> tuple[Notification, ...]:
@@ -58,22 +59,31 @@ class NotificationLog:
         newest_first = [notice for key, notice in reversed(self._log.items()) if key in self._active]
         return tuple(sorted(newest_first, key=lambda notice: -_LEVEL_ORDER.index(notice.level)))
 
-    def add(self, level: str, text: str, now: float) -> None:
-        """Add a message: info, warning or error; another level is an error. `now` is s since 1970."""
+    def add(self, level: str, text: str, now: float, *, of_source: bool = False) -> None:
+        """Add a message: info, warning or error; another level is an error. `now` is s since 1970.
+
+        A message `of_source` is about the source that is open, and dismissed with it.
+        """
         key = _LEVELS.get(level, Level.BAD), " ".join(text.split())
         before = self._log.pop(key, None)
         again = before is not None and replace(before, last=now, count=before.count + 1)
         self._log[key] = again or Notification(*key, first=now, last=now)
         self._active.add(key)
+        (self._of_source.add if of_source else self._of_source.discard)(key)
         while len(self._log) > self._most:
             oldest = next(iter(self._log))
             del self._log[oldest]
             self._active.discard(oldest)
+            self._of_source.discard(oldest)
 
     def dismiss(self) -> None:
         """Dismiss the first active message."""
         for notice in self.active[:1]:
             self._active.discard((notice.level, notice.text))
+
+    def dismiss_of_source(self, text: str = "") -> None:
+        """Dismiss the messages about the source: those that begin with `text`."""
+        self._active -= {key for key in self._of_source if key[1].startswith(text)}
 
     def tick(self, now: float) -> bool:
         """Dismiss info messages after their timeout, or when the clock was set back; return whether any was."""
@@ -99,6 +109,7 @@ class NotificationBar(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.log = NotificationLog()
+        self._problem = ""
         self._text = ElidedLabel()
         self._more = PlainLabel()
         self._all = QPushButton("All…", flat=True)
@@ -120,9 +131,24 @@ class NotificationBar(QWidget):
         self.setAccessibleName("Messages")
         self._update()
 
-    def show_message(self, level: str, text: str, now: float) -> None:
-        """Show a message: info, warning or error; `now` is s since 1970."""
-        self.log.add(level, text, now)
+    def show_message(self, level: str, text: str, now: float, *, of_source: bool = False) -> None:
+        """Show a message: info, warning or error; `now` is s since 1970; `of_source` as in the log."""
+        self.log.add(level, text, now, of_source=of_source)
+        self._update()
+
+    def show_problem(self, text: str, now: float) -> None:
+        """Show an error about the source as long as it lasts, in place of the previous one; empty: there is none."""
+        if text != self._problem:
+            if self._problem:
+                self.log.dismiss_of_source(self._problem)
+            self._problem = text
+            if text:
+                self.log.add("error", text, now, of_source=True)
+            self._update()
+
+    def dismiss_of_source(self) -> None:
+        """Dismiss the messages about the source."""
+        self.log.dismiss_of_source()
         self._update()
 
     def tick(self, now: float) -> None:

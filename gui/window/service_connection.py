@@ -60,6 +60,11 @@ class ServiceConnection(QObject):
         """Why nothing can be received, in one line."""
         return "" if self._receiver is None else self._receiver.failed
 
+    @property
+    def problem(self) -> str:
+        """Why no service has answered so far, in one line; empty: one has, or it is not known yet."""
+        return "" if self._receiver is None else self._receiver.problem
+
     def open(self, url: str, keys: str = "") -> None:
         """Subscribe to the service at `url`, with the keys in that folder, and begin a new history."""
         self.reset()

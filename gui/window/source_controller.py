@@ -10,7 +10,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtWidgets import QMessageBox
 
-from gui.sources.opening.connect_dialog import ConnectDialog
+from gui.sources.opening.connect_dialog import RIGS, SERVICES, ConnectDialog
+from gui.sources.opening.fields import RecentList
 from gui.sources.opening.first_page import recent_files
 from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue
@@ -22,6 +23,7 @@ from gui.window.actions import Actions
 from gui.window.launch import LaunchOptions
 from gui.window.window import MainWindow
 from monitor.config import load_settings
+from monitor.messages.health import Health
 
 _RUN_FILE = "run file"  # format with settings of its own
 _DESCRIBE_TIMEOUT = 1.0  # s for a process that reads a file to end
@@ -39,10 +41,12 @@ class SourceController(QObject):
 
     Signals
     -------
+    opening : a source will replace the one that is open.
     opened : the source.
     notified : level and text of a message.
     """
 
+    opening = Signal()
     opened = Signal(object)
     notified = Signal(str, str)
 
@@ -63,7 +67,8 @@ class SourceController(QObject):
         self.opener.opened.connect(self.open)
         self.opener.notified.connect(self.notified)
         self.opener.failed.connect(self._fail)
-        window.start_page.chosen.connect(self.open)
+        self._typed: SourceSpec | None = None
+        window.start_page.chosen.connect(self._open_typed)
         window.start_page.browse.connect(self.opener.ask)
         window.start_page.path_chosen.connect(self.opener.open_path)
         window.dropped.connect(self._open_dropped)
@@ -117,6 +122,7 @@ class SourceController(QObject):
         self._confirm(lambda: self._open(source))
 
     def _open(self, source: SourceSpec) -> None:
+        self.opening.emit()
         options = self._options_of(source)
         if isinstance(source, OpenRecording) and options.stream:
             source = PlayFile(source.path, source.words, source.description)
@@ -151,6 +157,20 @@ class SourceController(QObject):
         offer = self._offers.simulation(name)
         if offer is not None:
             self.open(PlaySimulation(offer.name, offer.model_under_test, words))
+
+    def _open_typed(self, source: SourceSpec) -> None:
+        self._typed = source
+        self.open(source)
+
+    def confirm(self, health: Health) -> None:
+        """Remember an endpoint that was typed, once a service answers there, or its rig sends."""
+        source = self._typed
+        if isinstance(source, ConnectToService) and source is self.source:
+            self._typed = None
+            RecentList(self._store, SERVICES).add(source.url)
+        elif isinstance(source, ServeRig) and _same_rig(source, self.source) and health.rig:
+            self._typed = None
+            RecentList(self._store, RIGS).add(source.connect or source.bind)
 
     def disconnect_source(self) -> None:
         """Close the source; where that ends the recording of a rig, the user is asked first."""
@@ -240,7 +260,7 @@ class SourceController(QObject):
 
     def _ask_endpoint(self, *, serve: bool) -> None:
         dialog = ConnectDialog(self._store, self._window.theme, self._window, serve=serve)
-        dialog.chosen.connect(self.open)
+        dialog.chosen.connect(self._open_typed)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
@@ -254,3 +274,8 @@ class SourceController(QObject):
     def _choose_columns(self) -> None:
         if isinstance(self.source, OpenRecording | PlayFile):
             self.opener.open_path(self.source.path, choose=True)
+
+
+def _same_rig(typed: ServeRig, opened: SourceSpec | None) -> bool:
+    # settings and the folder of the recording are added when it is opened
+    return isinstance(opened, ServeRig) and (typed.connect, typed.bind) == (opened.connect, opened.bind)

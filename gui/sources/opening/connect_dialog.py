@@ -26,6 +26,8 @@ from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from monitor.system.default_endpoints import RESULTS, SIGNALS
 
+SERVICES, RIGS = "watch/recent", "serve/recent"
+"""Lists of endpoints in the settings: those at which a service has answered, or a rig has sent."""
 _FOLDER = "serve/record"
 
 
@@ -41,7 +43,7 @@ class WatchForm(QWidget):
 
     def __init__(self, settings: QSettings, theme: Theme, *, with_keys: bool = False) -> None:
         super().__init__()
-        self.endpoint = EndpointField(RESULTS, RecentList(settings, "watch/recent"), theme, "endpoint of the service")
+        self.endpoint = EndpointField(RESULTS, RecentList(settings, SERVICES), theme, "endpoint of the service")
         self.keys = KeysField(settings, "watch/keys", theme)
         self.keys.setVisible(with_keys or bool(self.keys.place))
         self.go = QPushButton("Watch")
@@ -66,7 +68,6 @@ class WatchForm(QWidget):
     def submit(self) -> None:
         """Emit `chosen`, if the input is valid."""
         if not self.problem:
-            self.endpoint.remember()
             self.keys.remember()
             self.chosen.emit(ConnectToService(self.endpoint.url, self.keys.place))
 
@@ -95,7 +96,7 @@ class ServeForm(QWidget):
         self.direction = QComboBox()
         self.direction.addItems(["the rig publishes at", "the rig connects to"])
         self.direction.setAccessibleName("who listens")
-        self.endpoint = EndpointField(SIGNALS, RecentList(settings, "serve/recent"), theme, "endpoint of the rig")
+        self.endpoint = EndpointField(SIGNALS, RecentList(settings, RIGS), theme, "endpoint of the rig")
         self.insecure = QCheckBox("Other machines may connect, without encryption")
         self.insecure.hide()
         self.folder = QLineEdit(str(settings.value(_FOLDER, "")), placeholderText="empty: as in the settings")
@@ -152,7 +153,6 @@ class ServeForm(QWidget):
     def submit(self) -> None:
         """Emit `chosen`, if the input is valid."""
         if not self.problem:
-            self.endpoint.remember()
             self._settings.setValue(_FOLDER, self.folder.text().strip())
             self.chosen.emit(self.source)
 

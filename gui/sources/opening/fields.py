@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 from PySide6.QtCore import QSettings, Signal
 from PySide6.QtWidgets import (
@@ -21,6 +23,7 @@ from monitor.transport.base import TransportError
 from monitor.transport.zeromq.endpoint import check_endpoint, is_local
 from monitor.transport.zeromq.key_files import KeyFileError, keys_of
 
+_HOST_AND_PORT = re.compile(r"[^\s:/]+:\d{1,5}")  # without a transport
 _decoder = msgspec.json.Decoder(list[str])
 
 
@@ -79,15 +82,13 @@ class EndpointField(QWidget):
     def __init__(self, usual: str, recent: RecentList | None, theme: Theme, name: str) -> None:
         super().__init__()
         self.theme = theme
-        self._recent = recent
+        self._recent, self._usual = recent, usual
         self._bind = self._open_to_others = False
         self.box = QComboBox(editable=True)
         self.box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.box.setAccessibleName(name)
         self.box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.box.setMinimumContentsLength(18)
-        known = () if recent is None else recent.texts
-        self.box.addItems(list(dict.fromkeys((*known, usual))))
         self.fault = PlainLabel()
         self.fault.setWordWrap(True)
         self.fault.hide()
@@ -100,6 +101,7 @@ class EndpointField(QWidget):
         field = self.box.lineEdit()
         assert field is not None
         field.returnPressed.connect(self._enter)
+        self.refresh()
         self.box.editTextChanged.connect(self._check)
         self.apply_theme(theme)
 
@@ -114,7 +116,7 @@ class EndpointField(QWidget):
         try:
             check_endpoint(self.url, bind=self._bind)
         except TransportError as problem:
-            return str(problem)
+            return f"write tcp://{self.url}" if _HOST_AND_PORT.fullmatch(self.url) else str(problem)
         if self._bind and not self._open_to_others and not is_local(self.url):
             return "other machines could connect, without encryption: allow that below, or write 127.0.0.1"
         return ""
@@ -128,16 +130,11 @@ class EndpointField(QWidget):
         """Set the text."""
         self.box.setEditText(url)
 
-    def remember(self) -> None:
-        """Add the text to the recent ones."""
-        if self._recent is not None:
-            self._recent.add(self.url)
-            url = self.url
-            blocked = self.box.blockSignals(True)
-            self.box.clear()
-            self.box.addItems(list(self._recent.texts))
-            self.box.setEditText(url)
-            self.box.blockSignals(blocked)
+    def refresh(self) -> None:
+        """List the recent endpoints, and show the newest: what was typed and did not work is no default."""
+        known = () if self._recent is None else self._recent.texts
+        self.box.clear()
+        self.box.addItems(list(dict.fromkeys((*known, self._usual))))
 
     def apply_theme(self, theme: Theme) -> None:
         """Apply a theme."""

@@ -84,7 +84,9 @@ class FirstPage(QScrollArea):
         self.apply_theme(theme)
 
     def refresh(self) -> None:
-        """List the recent recordings that still exist."""
+        """List the endpoints that have worked, and the recent recordings that still exist."""
+        for form in (self.watch, self.serve):
+            form.endpoint.refresh()
         self.recent.clear()
         for text in recent_files(self._settings).texts:
             path = Path(text)

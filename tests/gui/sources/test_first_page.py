@@ -3,7 +3,8 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from gui.sources.opening.connect_dialog import ConnectDialog
+from gui.sources.opening.connect_dialog import SERVICES, ConnectDialog
+from gui.sources.opening.fields import RecentList
 from gui.sources.opening.first_page import FirstPage, recent_files
 from gui.sources.processes.catalogue import Catalogue, ModelUnderTest, SimulationEntry
 from gui.sources.processes.playback import PlaySimulation
@@ -95,12 +96,24 @@ def test_a_service_is_watched_by_enter(page, heard, qtbot):
     assert chosen == [ConnectToService("tcp://lab:7000")]
 
 
-def test_endpoints_are_remembered(qtbot, settings, page):
+def test_an_endpoint_is_no_default_because_it_was_typed(qtbot, settings, page):
+    usual = page.watch.endpoint.url
     page.watch.endpoint.write("tcp://lab:7000")
     page.watch.submit()
     dialog = ConnectDialog(settings, LIGHT)
     qtbot.addWidget(dialog)
-    assert dialog.watch.endpoint.url == "tcp://lab:7000"
+    assert dialog.watch.endpoint.url == usual
+    # one that has worked is
+    RecentList(settings, SERVICES).add("tcp://lab:7001")
+    page.refresh()
+    assert page.watch.endpoint.url == "tcp://lab:7001"
+    assert page.watch.endpoint.box.findText(usual) >= 0
+
+
+def test_an_endpoint_without_a_transport_is_corrected_in_words(page):
+    page.watch.endpoint.write("lab:7000")
+    assert page.watch.endpoint.problem == "write tcp://lab:7000"
+    assert not page.watch.go.isEnabled()
 
 
 def test_a_rig_gets_a_service(page, heard, tmp_path):
