@@ -30,7 +30,7 @@ RATE, N_PAIRS, WINDOW, SPAN = 1000.0, 8, 2.0, 60.0
 SIZE = 1600, 1000
 TICK = 40
 """Samples from one frame to the next, at 25 a second."""
-_TOLD = 12 * TICK  # samples from one word of the service about itself to the next
+_TOLD = 12  # frames from one word of the service about itself to the next
 
 
 class FedConnection(ServiceConnection):
@@ -112,25 +112,29 @@ def health(received: int) -> Health:
     return Health("bench", "receiving", StreamCounts(received), RATE, RATE)
 
 
-def sent(seconds: float, n_ticks: int) -> Iterator[ReceivedMessages]:
-    """Give what a service sends: `seconds` in one, then tick after tick, one sample a message as it is hardest."""
+def sent(seconds: float, n_ticks: int, n_pairs: int = N_PAIRS, tick: int = TICK) -> Iterator[ReceivedMessages]:
+    """Give what a service sends: `seconds` in one, then tick after tick, one sample a message as it is hardest.
+
+    Parameters
+    ----------
+    tick : samples from one frame to the next.
+    """
     monitor = Monitor(IndicatorSettings(window=WINDOW))
-    stream, before = make_stream("bench", N_PAIRS, RATE), int(seconds * RATE)
-    samples = make_samples(before + n_ticks * TICK, N_PAIRS, RATE)
-    yield _update(monitor, [SignalBlock(stream, i, i / RATE, samples[i : i + TICK]) for i in range(0, before, TICK)])
-    for start in range(before, len(samples), TICK):
-        yield _update(
-            monitor,
-            [SignalBlock(stream, i, i / RATE, samples[i : i + 1]) for i in range(start, start + TICK)],
-        )
+    stream, before = make_stream("bench", n_pairs, RATE), int(seconds * RATE)
+    samples = make_samples(before + n_ticks * tick, n_pairs, RATE)
+    blocks = [SignalBlock(stream, i, i / RATE, samples[i : i + tick]) for i in range(0, before, tick)]
+    yield _update(monitor, blocks, told=True)
+    for number, start in enumerate(range(before, len(samples), tick)):
+        blocks = [SignalBlock(stream, i, i / RATE, samples[i : i + 1]) for i in range(start, start + tick)]
+        yield _update(monitor, blocks, told=number % _TOLD == 0)
 
 
-def _update(monitor: Monitor, blocks: list[SignalBlock]) -> ReceivedMessages:
+def _update(monitor: Monitor, blocks: list[SignalBlock], *, told: bool) -> ReceivedMessages:
     updates = [monitor.update(block) for block in blocks]
     transfers = [update.transfer for update in updates if update.transfer is not None]
     return ReceivedMessages(
         # several times a second, not at every frame
-        health(blocks[-1].index) if blocks[0].index % _TOLD == 0 else None,
+        health(blocks[-1].index) if told else None,
         tuple(event for update in updates for event in update.events),
         tuple(update.results for update in updates if update.results is not None),
         transfers[-1] if transfers else None,

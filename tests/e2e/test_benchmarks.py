@@ -28,7 +28,7 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
     [
         {"kernels": 26, "throughput": 15, "recording": 4, "realizations": 3, "reliability": 12},
         {
-            "frames": 2,
+            "frames": 10,
             "latency": 16,
             "overload": 5,
             "window_latency": 5,

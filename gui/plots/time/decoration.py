@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -103,16 +103,24 @@ _MAX_DASHED = 20  # more dashed lines are too slow
 _CENTRE = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter
 
 
-def draw_marks(painter: QPainter, plot: QRectF, time: TimeScale, marks: Sequence[PlacedEvent], theme: Theme) -> None:
+def mark_lines(time: TimeScale, marks: Sequence[PlacedEvent], theme: Theme) -> Mapping[str, Sequence[int]]:
+    """Return the pixels of event markers by their colour, the same for all rows; at one pixel there is one line."""
+    found: dict[str, list[int]] = {}
+    colours = {round(time.pixel(mark.x)): level_colour(theme, event_level(mark.event)) for mark in marks}
+    for x, colour in colours.items():
+        found.setdefault(colour, []).append(x)
+    return found
+
+
+def draw_marks(painter: QPainter, plot: QRectF, lines: Mapping[str, Sequence[int]]) -> None:
     """Draw event markers through a row."""
-    # markers at one pixel are one line
-    lines = {round(time.pixel(mark.x)): level_colour(theme, event_level(mark.event)) for mark in marks}
-    for x, colour in lines.items():
+    dashed = sum(map(len, lines.values())) <= _MAX_DASHED
+    for colour, places in lines.items():
         pen = QPen(QColor(colour), 1)
-        if len(lines) <= _MAX_DASHED:
+        if dashed:
             pen.setDashPattern([2.0, 2.0])
         painter.setPen(pen)
-        painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()))
+        painter.drawLines([QLineF(x, plot.top(), x, plot.bottom()) for x in places])
 
 
 def draw_mark_words(

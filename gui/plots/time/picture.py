@@ -18,6 +18,7 @@ from gui.plots.time.decoration import (
     draw_mark_words,
     draw_marks,
     draw_value_axis,
+    mark_lines,
     translucent,
 )
 from gui.plots.time.limits import draw_limit_labels, draw_limit_lines, limits_tip
@@ -47,6 +48,7 @@ class ScenePainter:
         self._painter, self._scene, self._theme, self._pixmaps = painter, scene, scene.theme, pixmaps
         self._raster = painter.paintEngine().type() is QPaintEngine.Type.Raster and not scene.as_vectors
         self._axis = TimeAxis(painter, scene)
+        self._marks = mark_lines(scene.scale, scene.frame.marks, scene.theme)
         self._pixels: tuple[Samples, PixelColumns] | None = None
 
     def draw(self) -> None:
@@ -97,7 +99,7 @@ class ScenePainter:
             for curve, trace in pairs:
                 if (curve, trace) not in dense:
                     curves.curve(trace, self._colour(curve), dashed=curve.dashed)
-        draw_marks(painter, plot, time, scene.frame.marks, theme)
+        draw_marks(painter, plot, self._marks)
         draw_limit_lines(painter, plot, row, values, theme)
         painter.restore()
         margin = QRectF(plot.right() + 1.0, plot.top(), scene.places.margin, plot.height())
