@@ -10,8 +10,8 @@ from gui.panels.base import Panel
 from gui.panels.catalogue import PANELS
 from gui.sources.processes.catalogue import SimulationEntry
 
-N_LAYOUTS = 9
-"""Layouts that have a shortcut."""
+N_LAYOUTS = 30
+"""Layouts in the menu; the first nine have shortcuts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ _PANELS = (
 )
 _LAYOUTS = (
     *(
-        _read_only(f"layout.{n}", f"Layout {n}", "Layouts", (f"Ctrl+{n}",), "Apply this layout.")
+        _read_only(f"layout.{n}", f"Layout {n}", "Layouts", (f"Ctrl+{n}",) if n <= 9 else (), "Apply this layout.")
         for n in range(1, N_LAYOUTS + 1)
     ),
     ActionSpec(
@@ -212,6 +212,14 @@ _LAYOUTS = (
         separator_before=True,
     ),
     ActionSpec("layout.delete", "&Delete this layout", "Layouts", tip="Delete a saved layout."),
+    ActionSpec(
+        "layout.export",
+        "&Export layout…",
+        "Layouts",
+        tip="Write this arrangement of the panels to a file, to share it.",
+        separator_before=True,
+    ),
+    ActionSpec("layout.import", "&Import layout…", "Layouts", tip="Apply and save a layout from a file."),
     _read_only("layout.reset", "&Reset layout", "Layouts", ("Ctrl+0",), "Restore this layout as it was saved."),
 )
 _WINDOW = (

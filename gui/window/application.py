@@ -34,7 +34,7 @@ from gui.window.comparison import ComparisonController
 from gui.window.export import ExportController
 from gui.window.help import ShortcutDialog, show_about, show_documentation
 from gui.window.launch import LaunchOptions
-from gui.window.layouts import LayoutController
+from gui.window.layout_controller import LayoutController
 from gui.window.operator_mode import OperatorMode
 from gui.window.preferences import SettingsController
 from gui.window.service_connection import ServiceConnection

@@ -15,7 +15,7 @@ from gui.sources.processes.child_process import finish_all
 from gui.sources.processes.recording import OpenRecording
 from gui.sources.processes.run_loader import RunLoader
 from gui.window.actions import Actions
-from gui.window.layouts import LayoutController
+from gui.window.layout_controller import LayoutController
 from gui.window.source_controller import SourceController
 from gui.window.window import MainWindow
 

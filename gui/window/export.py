@@ -160,8 +160,8 @@ class ExportController:
             return figure
         health = history.health
         rig = "" if health is None else health.rig
-        run = "" if health is None else Path(health.recording).name
-        source = f"rig {rig}" if rig else "", f"run {run or self._window.title}" if run or self._window.title else ""
+        run = Path(health.recording).name if health is not None and health.recording else self._window.title
+        source = [f"{kind} {name}" for kind, name in (("rig", rig), ("run", run)) if name]
         return with_title(figure, page, panel.font(), source)
 
     def _report_written(self) -> None:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
+from pathlib import Path
 from zlib import crc32
 
 from PySide6.QtCore import QByteArray, QObject, QRect, QSettings, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDockWidget, QInputDialog, QMainWindow
+from PySide6.QtWidgets import QDockWidget, QMainWindow
 
-from gui.window.action_table import N_LAYOUTS
-from gui.window.actions import Actions
+from gui.window.layout_files import (
+    MAX_NAME,
+    STATE_VERSION,
+    LayoutFileError,
+    free_name,
+    read_layout,
+    write_layout,
+)
 from gui.window.panel_docks import BUILT_IN, LayoutPart, arrange
-from gui.window.window import MainWindow
 
 DEFAULT = "Operator"
 _GROUP = "layouts"
 _LAST, _STATE, _GEOMETRY = "window/layout", "window/state", "window/geometry"
 _FORMAT = 1
-_MAX_NAME = 40
 _DEFAULT_SIZE = (1280, 720)
 _HANDLE = 40  # pixels of a window's title bar that must be on a screen so that it can be moved
 _CHECKSUM_SIZE = 4
@@ -104,8 +108,8 @@ class LayoutStore(QObject):
         ValueError : the name is empty, too long or that of a built-in layout.
         """
         name = " ".join(name.split())
-        if not name or len(name) > _MAX_NAME:
-            raise ValueError(f"a layout's name has 1 to {_MAX_NAME} letters, this one {len(name)}")
+        if not name or len(name) > MAX_NAME:
+            raise ValueError(f"a layout's name has 1 to {MAX_NAME} letters, this one {len(name)}")
         if name.casefold() in {known.casefold() for known in BUILT_IN}:
             raise ValueError(f"{name} is built in: choose another name")
         self._store.setValue(f"{_GROUP}/{_key_of(name)}", with_checksum(self._dock_area.saveState(self._version)))
@@ -118,6 +122,37 @@ class LayoutStore(QObject):
         if self.current == name:
             self.current = DEFAULT
         self.changed.emit()
+
+    def export(self, path: Path) -> None:
+        """Write the arrangement of the panels, under the name of the current layout, to a file.
+
+        Raises
+        ------
+        WriteError : the file cannot be written.
+        """
+        state = bytes(self._dock_area.saveState(STATE_VERSION).data())
+        write_layout(path, self.current, tuple(self._docks), state)
+
+    def import_file(self, path: Path) -> str:
+        """Apply and save the layout in a file; return its name, which has a number where there is one of its name.
+
+        Raises
+        ------
+        LayoutFileError : it cannot be used; the panels stay where they are.
+        """
+        found = read_layout(path, tuple(self._docks))
+        before = self._dock_area.saveState(self._version)
+        usable = self._dock_area.restoreState(QByteArray(found.state), STATE_VERSION)
+        for key, dock in self._docks.items():
+            # a panel that is newer than the file
+            if usable and key not in found.panels:
+                dock.hide()
+        if not usable or not self._settle():
+            self._dock_area.restoreState(before, self._version)
+            raise LayoutFileError(f"{path}: its arrangement of the panels cannot be used")
+        name = free_name(found.name, self.names)
+        self.save(name)
+        return name
 
     def save_state(self) -> None:
         """Store the geometry and the arrangement of the window."""
@@ -147,77 +182,15 @@ class LayoutStore(QObject):
     def _restore(self, stored: object) -> bool:
         """Restore a state of the docks; return whether it could be used."""
         state = without_checksum(stored)
-        if state is None or not self._dock_area.restoreState(state, self._version):
-            return False
+        return state is not None and self._dock_area.restoreState(state, self._version) and self._settle()
+
+    def _settle(self) -> bool:
+        """Dock floating panels that are on no screen; return whether a panel is shown."""
         for dock in self._docks.values():
             if dock.isFloating() and not _reachable(dock.frameGeometry()):
                 dock.setFloating(False)
         # a window without panels could not be rearranged
         return any(not dock.isHidden() for dock in self._docks.values())
-
-
-class LayoutController(QObject):
-    """Connects the actions of the menu Layouts.
-
-    Parameters
-    ----------
-    notify : shows a message; arguments are level and text.
-    """
-
-    def __init__(
-        self, window: MainWindow, actions: Actions, store: QSettings, notify: Callable[[str, str], None]
-    ) -> None:
-        super().__init__(window)
-        self._window, self._actions, self._notify = window, actions, notify
-        self.layouts = LayoutStore(window, window.dock_area.docks, store, window.dock_area)
-        self.layouts.changed.connect(self._name_layouts)
-        actions.connect(
-            {f"layout.{n}": partial(self._apply_number, n) for n in range(1, N_LAYOUTS + 1)}
-            | {
-                "layout.save": self._ask_name,
-                "layout.delete": lambda: self.layouts.delete(self.layouts.current),
-                "layout.reset": lambda: self._apply(self.layouts.current),
-            }
-        )
-
-    def restore(self, layout: str = "") -> None:
-        """Restore the window as it was closed, and apply `layout`, if there is one."""
-        self.layouts.restore_state()
-        if layout and layout not in self.layouts.names:
-            self._notify("warning", f"there is no layout {layout!r}: there are {', '.join(self.layouts.names)}")
-        elif layout:
-            self._apply(layout)
-
-    def show_panel(self, key: str, layout: str) -> None:
-        """Show a panel; where it is hidden, apply a layout that has it."""
-        if self._window.dock_area.docks[key].isHidden():
-            self._apply(layout)
-
-    def _apply(self, name: str) -> None:
-        if message := self.layouts.apply(name):
-            self._notify("warning", message)
-
-    def _apply_number(self, number: int) -> None:
-        if number <= len(self.layouts.names):
-            self._apply(self.layouts.names[number - 1])
-
-    def _name_layouts(self) -> None:
-        self._actions.name_layouts(self.layouts.names, self.layouts.current)
-        self._actions.enable("layout.delete", self.layouts.current in self.layouts.saved)
-
-    def _ask_name(self) -> None:
-        dialog = QInputDialog(self._window)
-        dialog.setWindowTitle("Save layout")
-        dialog.setLabelText("Name of the layout:")
-        dialog.textValueSelected.connect(self._save)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
-
-    def _save(self, name: str) -> None:
-        try:
-            self.layouts.save(name)
-        except ValueError as problem:
-            self._notify("error", str(problem))
 
 
 def _reachable(frame: QRect) -> bool:

@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow
 
 from gui.panels.catalogue import PANELS
+from gui.window.layout_files import LayoutFileError, write_layout
 from gui.window.layouts import LayoutStore
 from gui.window.panel_docks import BUILT_IN, Tabs, arrange, column, panels_of, row
 
@@ -265,3 +266,125 @@ def test_shares_hold_for_a_window_that_was_arranged_before_it_was_shown(qtbot, m
     _, _, width, height = places["histories"]
     assert width == pytest.approx(1200 * 3 / 5, abs=8)
     assert height == pytest.approx(400, abs=8)
+
+
+def test_a_layout_is_shared_as_a_file(qtbot, make, tmp_path):
+    window, docks, layouts = make()
+    window.resize(1200, 800)
+    _show(qtbot, window)
+    layouts.apply("Tracking")
+    window.resizeDocks([docks["histories"]], [700], Qt.Orientation.Horizontal)
+    docks["transfer"].hide()
+    before = _places(docks)
+    layouts.save("of mine")
+    layouts.export(tmp_path / "a.layout.json")
+    layouts.delete("of mine")
+    layouts.apply("Everything")
+    assert layouts.import_file(tmp_path / "a.layout.json") == "of mine"
+    assert _places(docks) == before
+    assert layouts.current == "of mine"
+    layouts.apply("Everything")
+    assert layouts.apply("of mine") == ""
+    assert _places(docks) == before
+
+
+def test_an_imported_layout_replaces_none_of_its_name(qtbot, make, tmp_path):
+    window, _, layouts = make()
+    _show(qtbot, window)
+    layouts.apply("Tracking")
+    layouts.export(tmp_path / "a.layout.json")
+    assert [layouts.import_file(tmp_path / "a.layout.json") for _ in range(2)] == ["Tracking 2", "Tracking 3"]
+    assert layouts.saved == ("Tracking 2", "Tracking 3")
+
+
+def test_a_layout_of_fewer_panels_hides_the_others(qtbot, make, tmp_path):
+    window, docks, layouts = make(tuple(key for key in KEYS if key != "hysteresis"))
+    window.resize(1200, 800)
+    _show(qtbot, window)
+    layouts.apply("Tracking")
+    before = _places(docks)
+    layouts.export(tmp_path / "old.layout.json")
+    window, docks, layouts = make()
+    window.resize(1200, 800)
+    _show(qtbot, window)
+    layouts.apply("Everything")
+    layouts.import_file(tmp_path / "old.layout.json")
+    assert set(_places(docks)) == set(before)
+    docks["hysteresis"].show()
+    assert docks["hysteresis"].isVisible()
+
+
+def test_a_layout_of_other_panels_names_them(qtbot, make, tmp_path):
+    window, _, layouts = make((*KEYS, "spectra", "maps"))
+    _show(qtbot, window)
+    layouts.apply("Tracking")
+    layouts.export(tmp_path / "new.layout.json")
+    window, docks, layouts = make()
+    _show(qtbot, window)
+    layouts.apply("Operator")
+    before = _places(docks)
+    with pytest.raises(LayoutFileError, match="does not have: spectra, maps") as told:
+        layouts.import_file(tmp_path / "new.layout.json")
+    assert "\n" not in str(told.value)
+    assert _places(docks) == before
+    assert layouts.saved == ()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_damaged_layout_file_is_one_line_and_moves_nothing(qtbot, make, tmp_path, seed):
+    window, docks, layouts = make()
+    window.resize(1000, 700)
+    _show(qtbot, window)
+    layouts.apply("Everything")
+    path = tmp_path / "a.layout.json"
+    layouts.export(path)
+    layouts.apply("Operator")
+    before, whole, chance = _places(docks), bytearray(path.read_bytes()), random.Random(seed)
+    match seed % 4:
+        case 0:
+            damaged = whole[: chance.randrange(len(whole) - 2)]
+        case 1:
+            # a letter of the state
+            at = whole.index(b'"state"') + 20 + chance.randrange(200)
+            whole[at] = ord("A") if whole[at] != ord("A") else ord("B")
+            damaged = whole
+        case 2:
+            damaged = bytearray(chance.randbytes(len(whole)))
+        case _:
+            damaged = whole.replace(b'"Everything"', b'"Everythinh"')
+    path.write_bytes(damaged)
+    with pytest.raises(LayoutFileError) as told:
+        layouts.import_file(path)
+    assert str(told.value).startswith(f"{path}: ")
+    assert "\n" not in str(told.value)
+    assert _places(docks) == before
+    assert layouts.saved == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "cannot be read"),
+        (b"", "is not a layout"),
+        (b"[1, 2]", "is not a layout"),
+        (b'{"format": "synchroscope layout"}', "is not a layout"),
+        (b" " * (2 << 20), "cannot be read"),
+    ],
+)
+def test_what_is_no_layout_says_why(make, tmp_path, content, why):
+    path = tmp_path / "a.json"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(LayoutFileError, match=why):
+        make()[2].import_file(path)
+
+
+def test_a_state_that_qt_does_not_accept_is_refused(qtbot, make, tmp_path):
+    window, docks, layouts = make()
+    _show(qtbot, window)
+    layouts.apply("Operator")
+    before = _places(docks)
+    write_layout(tmp_path / "b.json", "other", KEYS, b"no state of Qt")
+    with pytest.raises(LayoutFileError, match="cannot be used"):
+        layouts.import_file(tmp_path / "b.json")
+    assert _places(docks) == before
