@@ -56,14 +56,10 @@ def _watch(folder: Path, run: Path) -> None:
 
 
 def _replay(folder: Path, run: Path) -> None:
-    """The same test from its run file, played fast, halted, and looked at."""
+    """The same test from its run file, looked at with the play head."""
     with stage(LaunchOptions(file=str(run), layout="Replay", theme="light")) as replay:
         sessions, view = replay.program.sessions, replay.program.view
-        replay.until(lambda: sessions.player is not None and sessions.player.subscribed)
-        assert sessions.player is not None
-        sessions.player.set_speed(4.0)
-        replay.live_until(_LOOKED_AT + 6.0)
-        sessions.player.pause()
+        replay.until(lambda: sessions.player is not None)
         view.select_actuator("south")
         view.pin(_LOOKED_AT)
         for theme in THEMES:

@@ -10,7 +10,7 @@ import numpy as np
 from gui.model.envelope import Envelope
 from gui.model.history import History
 from gui.model.pyramid import Pyramid
-from monitor.messages.blocks import Samples
+from monitor.messages.blocks import Channel, Role, Samples, same_unit
 
 _CHUNK = 1 << 18
 _ON_GRID = 1e-3  # of a sample: a smaller distance from a sample is rounding
@@ -207,3 +207,50 @@ def correlation(of: StoredCurve, reference: StoredCurve) -> float:
     one, two = _centred(base[known]), _centred(there[known])
     size = math.sqrt(float(one @ one) * float(two @ two)) if known.any() else 0.0
     return float(one @ two) / size if size > 0.0 else math.nan
+
+
+def alignment_channel(history: History, run: ComparedRun, actuator: str) -> str:
+    """Return the channel by which recordings are aligned: the command of `actuator`, else the first common one."""
+    channels = () if history.signals is None else history.signals.channels
+    common = [channel for channel in channels if counterpart(run, channel) is not None]
+    common.sort(key=lambda channel: (channel.role is not Role.COMMAND, channel.actuator != actuator))
+    return common[0].name if common else ""
+
+
+def align(history: History, run: ComparedRun, actuator: str) -> ComparedRun:
+    """Return a recording with its estimated lag; the same where it cannot be estimated."""
+    name = alignment_channel(history, run, actuator)
+    own = channel_curve(history, name)
+    channel = (
+        next((each for each in history.signals.channels if each.name == name), None) if history.signals else None
+    )
+    other = None if channel is None else counterpart(run, channel)
+    if own is None or other is None:
+        return run
+    (first, one), (other_first, two) = own.values(), other.values()
+    lag = estimate_lag(one, two, own.rows.rate, other.rows.rate)
+    if not math.isfinite(lag):
+        return run
+    # where memory has lost the first samples, the stored ones begin later
+    lag += (other_first / other.rows.rate - run.history.begin_x) - (first / own.rows.rate - history.begin_x)
+    moved = run.aligned(lag)
+    return run.aligned(lag, correlation(shifted(other, moved.shift(history)) or other, own))
+
+
+def counterpart(run: ComparedRun, channel: Channel) -> StoredCurve | None:
+    """Return the curve of the channel of that name, or else of that role of the only actuator, of the same unit."""
+    signals = run.history.signals
+    if signals is None:
+        return None
+    known = {each.name: each for each in signals.channels}
+    found = known.get(channel.name)
+    if found is None and channel.role is not Role.AUXILIARY and len(signals.pairs) == 1:
+        found = next((each for each in signals.channels if each.role is channel.role), None)
+    if found is None or not same_unit(found.unit, channel.unit):
+        return None
+    return channel_curve(run.history, found.name)
+
+
+def shifted(curve: StoredCurve | None, shift: float) -> StoredCurve | None:
+    """Return a curve on an axis that is shifted by `shift` s."""
+    return None if curve is None else StoredCurve(curve.rows, curve.column, curve.factor, shift)

@@ -6,94 +6,22 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from gui.model.alarms import AlarmLimits, AlarmSummary, alarm_limits, summarize
+from gui.model.contiguous_run import Block, ContiguousRun
 from gui.model.pyramid import DAY
 from gui.model.receiver import ReceivedMessages
 from gui.model.series import RATE, ResultHistory, SignalHistory
 from gui.model.service_state import RECORDED, RecordingProgress, ServiceState, service_state
 from gui.model.timeline import PAUSE, DisplayTimeline
 from monitor.messages.alarms import Alarm
-from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples, SignalBlock, Stream, TransferBlock
+from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock, Stream, TransferBlock
 from monitor.messages.health import Health
 from monitor.messages.recordings import RunHeader
 
 if TYPE_CHECKING:
     from gui.model.comparison import ComparedRun
-
-_MAX_TIME_ERROR = 0.1  # s by which the time of a contiguous block may differ from the expected one
-
-Block = TypeVar("Block", SignalBlock, ResultBlock)
-
-
-class _ContiguousRun(Generic[Block]):
-    """Rows of consecutive blocks without a gap, collected until they are stored."""
-
-    def __init__(self) -> None:
-        self._stream: Stream | ResultStream | None = None
-        self._rows: list[Samples] = []
-        self._x = self._step = self._time = self._max_error = 0.0
-        self._epoch: int | None = None
-        self._every = 1
-        self._index = self._n_rows = 0
-
-    def is_contiguous_with(self, block: Block) -> bool:
-        """Whether `block` follows without a gap, a clock jump or a change of the stream."""
-        return (
-            block.stream is self._stream
-            and block.index == self._index
-            and -self._max_error <= block.time - self._time <= self._max_error
-        )
-
-    def precedes(self, block: Block) -> bool:
-        """Whether `block` has an earlier index in the same epoch, which means that the rig was restarted."""
-        return block.stream.epoch == self._epoch and block.index < self._index
-
-    def begin(self, block: Block, x: float) -> None:
-        """Start a run at `block`, whose first row is at `x`; the rows before must have been popped."""
-        stream = self._stream = block.stream
-        self._every = stream.every if isinstance(stream, ResultStream) else 1
-        self._step = self._every / stream.sample_rate
-        self._max_error = max(_MAX_TIME_ERROR, 2.5 / stream.sample_rate)
-        self._epoch = stream.epoch
-        self._x, self._index, self._n_rows = x, block.index, 0
-
-    def append(self, block: Block) -> None:
-        """Append a contiguous block, or the one that the run begins with."""
-        rows = block.samples if isinstance(block, SignalBlock) else block.values
-        self._rows.append(rows)
-        self._n_rows += len(rows)
-        self._index = block.index + len(rows) * self._every
-        self._time = block.time + len(rows) * self._step
-
-    @property
-    def newest_index(self) -> int:
-        """Index of the newest sample."""
-        return self._index - self._every
-
-    def pop_rows(self) -> tuple[float, Samples] | None:
-        """Return x of the first row and the rows, (n_rows, n_columns), and remove them; None where there are none.
-
-        The run continues with the next block.
-        """
-        if not self._rows:
-            return None
-        x, rows = self._x, self._rows[0] if len(self._rows) == 1 else np.concatenate(self._rows)
-        self._x += self._n_rows * self._step
-        self._rows, self._n_rows = [], 0
-        return x, rows
-
-    def end(self) -> None:
-        """Let the next block begin a new run, even if it is contiguous."""
-        self._stream = None
-
-    def reset(self) -> None:
-        """Forget the newest index: no block that comes next precedes it."""
-        self._stream = self._epoch = None
-
 
 _MAX_EVENTS = 10_000
 RESULTS_SHARE = 4
@@ -172,7 +100,7 @@ class History:
         self._events: deque[PlacedEvent] = deque(maxlen=_MAX_EVENTS)
         self._transfer: TransferBlock | None = None
         self._epoch: int | None = None
-        self._signal_run, self._result_run = _ContiguousRun[SignalBlock](), _ContiguousRun[ResultBlock]()
+        self._signal_run, self._result_run = ContiguousRun[SignalBlock](), ContiguousRun[ResultBlock]()
 
     @property
     def state(self) -> ServiceState:
@@ -265,7 +193,7 @@ class History:
         if limits != self.limits:
             self.limits = limits
 
-    def _collect(self, block: Block, run: _ContiguousRun[Block]) -> None:
+    def _collect(self, block: Block, run: ContiguousRun[Block]) -> None:
         """Append a block to its run; where it is not contiguous, store what was collected and begin a new run."""
         if not run.is_contiguous_with(block):
             self._store()

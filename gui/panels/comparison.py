@@ -14,10 +14,12 @@ from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QPushButton, QToolBut
 from gui.model.comparison import (
     ComparedRun,
     StoredCurve,
+    align,
+    alignment_channel,
     channel_curve,
-    correlation,
-    estimate_lag,
+    counterpart,
     result_curve,
+    shifted,
 )
 from gui.model.history import History
 from gui.panels.over_time import TimePanel
@@ -26,7 +28,6 @@ from gui.plots.view import View
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from gui.wording.quantity_names import QUANTITIES
-from monitor.messages.blocks import Channel, Role, same_unit
 
 _NOTHING = (
     "Open a recording, and then another one with File > Compare with a recording:\n"
@@ -209,7 +210,7 @@ class ComparisonPanel(TimePanel):
     def _channel_rows(self, history: History) -> Iterator[tuple[PlotRow, str]]:
         for channel in () if history.signals is None else history.signals.channels:
             own = channel_curve(history, channel.name)
-            others = tuple(_shifted(_counterpart(run, channel), run.shift(history)) for run in history.compared)
+            others = tuple(shifted(counterpart(run, channel), run.shift(history)) for run in history.compared)
             group = channel.actuator or "other channels"
             if own is not None and any(others):
                 yield from self._rows(history, own, others, channel.name, "", channel.unit, group)
@@ -224,7 +225,7 @@ class ComparisonPanel(TimePanel):
                         result_curve(run.history, actuator, curve.name, quantity.factor) for run in history.compared
                     )
                     others = tuple(
-                        _shifted(each, run.shift(history)) for each, run in zip(found, history.compared, strict=True)
+                        shifted(each, run.shift(history)) for each, run in zip(found, history.compared, strict=True)
                     )
                     if own is None or not any(others) or results is None:
                         continue
@@ -298,52 +299,6 @@ class ComparisonPanel(TimePanel):
     def _remove(self, number: int) -> None:
         if self._history is not None:
             self.runs_changed.emit(tuple(run for i, run in enumerate(self._history.compared) if i != number))
-
-
-def alignment_channel(history: History, run: ComparedRun, actuator: str) -> str:
-    """Return the channel by which recordings are aligned: the command of `actuator`, else the first common one."""
-    channels = () if history.signals is None else history.signals.channels
-    common = [channel for channel in channels if _counterpart(run, channel) is not None]
-    common.sort(key=lambda channel: (channel.role is not Role.COMMAND, channel.actuator != actuator))
-    return common[0].name if common else ""
-
-
-def align(history: History, run: ComparedRun, actuator: str) -> ComparedRun:
-    """Return a recording with its estimated lag; the same where it cannot be estimated."""
-    name = alignment_channel(history, run, actuator)
-    own = channel_curve(history, name)
-    channel = (
-        next((each for each in history.signals.channels if each.name == name), None) if history.signals else None
-    )
-    other = None if channel is None else _counterpart(run, channel)
-    if own is None or other is None:
-        return run
-    (first, one), (other_first, two) = own.values(), other.values()
-    lag = estimate_lag(one, two, own.rows.rate, other.rows.rate)
-    if not math.isfinite(lag):
-        return run
-    # where memory has lost the first samples, the stored ones begin later
-    lag += (other_first / other.rows.rate - run.history.begin_x) - (first / own.rows.rate - history.begin_x)
-    moved = run.aligned(lag)
-    return run.aligned(lag, correlation(_shifted(other, moved.shift(history)) or other, own))
-
-
-def _counterpart(run: ComparedRun, channel: Channel) -> StoredCurve | None:
-    """Return the curve of the channel of that name, or else of that role of the only actuator, of the same unit."""
-    signals = run.history.signals
-    if signals is None:
-        return None
-    known = {each.name: each for each in signals.channels}
-    found = known.get(channel.name)
-    if found is None and channel.role is not Role.AUXILIARY and len(signals.pairs) == 1:
-        found = next((each for each in signals.channels if each.role is channel.role), None)
-    if found is None or not same_unit(found.unit, channel.unit):
-        return None
-    return channel_curve(run.history, found.name)
-
-
-def _shifted(curve: StoredCurve | None, shift: float) -> StoredCurve | None:
-    return None if curve is None else StoredCurve(curve.rows, curve.column, curve.factor, shift)
 
 
 def _read(rows: Sequence[_Curves], x: float) -> list[list[Interval]]:

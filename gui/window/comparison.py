@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QSettings
 
-from gui.model.comparison import ComparedRun
+from gui.model.comparison import ComparedRun, align, alignment_channel
 from gui.model.history import History
-from gui.panels.comparison import ComparisonPanel, align, alignment_channel
+from gui.panels.comparison import ComparisonPanel
 from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.child_process import finish_all

@@ -1,0 +1,152 @@
+"""`assess --messages`: what a window reads of a recording, compared with the recording and its assessment."""
+
+from __future__ import annotations
+
+import io
+import math
+import subprocess
+import sys
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+import pytest
+
+from monitor.__main__ import main
+from monitor.config import IndicatorSettings
+from monitor.engine.monitor import Monitor
+from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock, TransferBlock
+from monitor.messages.recordings import RunHeader
+from monitor.recording import RunWriter
+from monitor.system.worker_process import read_message
+from monitor.transport.zeromq.results import ResultDecoder
+from replay.assessment import assess
+from replay.assessment.messages import write_messages
+from replay.assessment.run import record_settings
+from replay.formats import ArrayRecording, open_recording
+from replay.simulations import simulation
+
+
+@pytest.fixture(scope="module")
+def recording(warm_kernels):
+    """Twelve seconds of three actuators."""
+    return simulation("hybrid", duration=12.0)
+
+
+def read(recording, given=None, result_bytes=math.inf):
+    """Return the header and the messages."""
+    output = io.BytesIO()
+    write_messages(recording, given or {}, output, result_bytes)
+    output.seek(0)
+    decoder, found = ResultDecoder(), []
+    first = read_message(output)
+    assert first[0] == b"run"
+    while (frames := read_message(output)) is not None:
+        if frames[0] != b"progress":
+            found += decoder.decode(frames, "")
+    return msgspec.json.decode(first[1], type=RunHeader), found
+
+
+def of(kind, messages):
+    return [message for message in messages if isinstance(message, kind)]
+
+
+def test_signals_results_and_transfer_function_are_those_of_the_assessment(recording):
+    header, messages = read(recording)
+    signals = np.concatenate([block.samples for block in of(SignalBlock, messages)])
+    assert np.array_equal(signals, recording.samples)
+    whole = assess(recording, record_settings(recording, {})[0])
+    results = of(ResultBlock, messages)
+    assert np.array_equal(np.concatenate([block.values for block in results]), whole.series.values, equal_nan=True)
+    assert results[0].stream.columns == whole.series.columns
+    (transfer,) = of(TransferBlock, messages)
+    assert np.array_equal(transfer.values, whole.transfer.values, equal_nan=True)
+    assert (header.n_samples, header.window, header.every) == (recording.n_samples, whole.settings.window, 1)
+    assert header.duration == pytest.approx(12.0)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.3, 0.01])
+def test_rows_are_left_out_evenly_to_fit_the_memory(recording, share):
+    results = of(ResultBlock, read(recording)[1])
+    values, size = np.concatenate([b.values for b in results]), sum(b.values.nbytes for b in results)
+    fewer = of(ResultBlock, read(recording, result_bytes=share * size)[1])
+    every = fewer[0].stream.every
+    assert every == math.ceil(1.0 / share)
+    assert sum(block.values.nbytes for block in fewer) <= share * size + 8 * values.shape[1]
+    for block in fewer:
+        assert block.index % every == 0
+        assert block.time == pytest.approx(block.index / block.stream.sample_rate)
+        assert np.array_equal(block.values, values[block.index :: every][: len(block)], equal_nan=True)
+    rows = sum(len(block) for block in fewer)
+    assert rows == -(-len(values) // every)
+
+
+def test_every_recorded_event_comes_after_the_samples_that_it_is_about(recording, tmp_path):
+    path, half = tmp_path / "run.h5", recording.n_samples // 2
+    writer = RunWriter(path, {"indicators": {"window": 1.0}})
+    told = []
+    for epoch in (3, 4, 5):
+        stream, monitor = replace(recording.stream, epoch=epoch), Monitor(IndicatorSettings(window=1.0))
+        for block in recording.blocks(700):
+            if block.index < half:
+                writer.signals(monitor.update(replace(block, stream=stream)).signals)
+                events = [Event(EventKind.NOTE, block.time, block.index + 3, 0, f"{epoch} {block.index}")]
+                if block.index == 0:
+                    kind = EventKind.STARTED if epoch == 3 else EventKind.RESTART
+                    events.insert(0, Event(kind, block.time, 0))
+                for event in events:
+                    writer.event(event)
+                    told.append(event)
+    writer.close()
+    header, messages = read(open_recording(path))
+    events = of(Event, messages)
+    assert [(e.kind, e.detail) for e in events] == [(e.kind, e.detail) for e in told]
+    assert header.n_breaks == 2
+    epoch, end = 0, 0
+    for message in messages:
+        if isinstance(message, SignalBlock):
+            epoch, end = message.stream.epoch, message.index + len(message)
+        elif isinstance(message, Event) and message.kind is EventKind.NOTE:
+            assert message.detail.startswith(f"{epoch} ")
+            assert message.index < end
+
+
+def test_a_record_that_is_too_short_for_the_settings_has_signals_and_a_note(recording):
+    short = ArrayRecording(recording.stream, recording.samples[:40])
+    _, messages = read(short, {"window": 0.001})
+    assert sum(len(block) for block in of(SignalBlock, messages)) == 40
+    assert not of(ResultBlock, messages)
+    notes = [event.detail for event in of(Event, messages) if event.kind is EventKind.NOTE]
+    assert [note for note in notes if note.startswith("no results: ")]
+
+
+def test_settings_that_are_given_override_those_of_the_file(recording, tmp_path):
+    writer = RunWriter(tmp_path / "run.h5", {"indicators": {"window": 1.0}})
+    for block in recording.blocks(4096):
+        writer.signals(block)
+    writer.close()
+    config = tmp_path / "lab.toml"
+    config.write_text("[indicators]\nwindow = 0.8\n")
+    for words, window in (((), 1.0), (("--config", str(config)), 0.8), (("--window", "0.5"), 0.5)):
+        command = [sys.executable, "-m", "monitor", "assess", str(tmp_path / "run.h5"), "--messages", *words]
+        done = subprocess.run(command, capture_output=True, check=True)
+        first = read_message(io.BytesIO(done.stdout))
+        assert msgspec.json.decode(first[1], type=RunHeader).window == window
+        assert not done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--messages", "--json"), "--messages takes one file"),
+        (("--auxiliary",), "--auxiliary requires --messages"),
+        (("--messages", "--config", "none.toml"), "none.toml: cannot be read"),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path, capsys, words, said):
+    path = tmp_path / "x.csv"
+    path.write_text("t,command,measured\n0,1,2\n0.1,2,3\n0.2,1,2\n")
+    assert main(["assess", str(path), *words]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
