@@ -23,6 +23,7 @@ class PlainLabel(QLabel):
     """A label of plain text: names from a rig are not interpreted as rich text."""
 
     def __init__(self, *arguments: object, **keywords: object) -> None:
+        # the stubs know the arguments of QLabel only one by one
         super().__init__(*arguments, textFormat=Qt.TextFormat.PlainText, **keywords)  # type: ignore[call-overload]
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from monitor.reliability.ensemble import Ensemble, EnsembleError, Ranks, sort_ensemble
-from monitor.system.files import check_regular
+from monitor.system.files import HDF5_SIGNATURE, check_regular
 from monitor.system.hdf5_file import is_inside, is_stored_inside
 from monitor.system.safe_text import printable
 
@@ -64,7 +64,9 @@ def read_ensemble(path: Path | str) -> Ensemble:
     path = Path(path)
     try:
         check_regular(path)
-        return _from_npz(path) if path.suffix.lower() == ".npz" else _from_hdf5(path)
+        # `simulate` writes HDF5 into a file of any name
+        is_npz = path.suffix.lower() == ".npz" and not _starts_as_hdf5(path)
+        return _from_npz(path) if is_npz else _from_hdf5(path)
     except EnsembleError as problem:
         message = str(problem)
         raise EnsembleError(message if message.startswith(str(path)) else f"{path}: {message}") from None
@@ -76,6 +78,11 @@ def read_ensemble(path: Path | str) -> Ensemble:
         raise EnsembleError(
             f"{path}: cannot be read as an ensemble, truncated or of another format ({reason(problem)})"
         ) from problem
+
+
+def _starts_as_hdf5(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(HDF5_SIGNATURE)) == HDF5_SIGNATURE
 
 
 def _from_npz(path: Path) -> Ensemble:

@@ -198,6 +198,7 @@ class WindowedIndicator(ABC, Generic[Value]):
     @property
     def value(self) -> Value:
         """Newest value by name; with several pairs every field is an (n_pairs,) array."""
+        # the fields of the NamedTuple are floats, or arrays with several pairs: no type says that of both
         if self.n_pairs == 1:
             return self.value_type(*self._values[0].tolist())  # type: ignore[return-value]
         return self.value_type(*self._values.T.copy())  # type: ignore[return-value]

@@ -138,7 +138,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
     def _new_memory(self) -> Gate:
         return new_gate(self.n_pairs)
 
-    def _evaluate(self, pair: int, window: Centred, number: int, good: int) -> Samples:  # noqa: ARG002
+    def _evaluate(self, pair: int, window: Centred, number: int, good: int) -> Samples:  # noqa: ARG002  of the base class
         result: Samples = np.full(len(self.outputs), np.nan)
         c, m, size_c, size_m = window
         amplitude = size_c * float(np.sqrt(2.0 * (c @ c) / self.n_window))

@@ -154,8 +154,8 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
         self,
         pair: int,
         window: Centred,
-        number: int,  # noqa: ARG002
-        good: int,  # noqa: ARG002
+        number: int,  # noqa: ARG002  of the base class
+        good: int,  # noqa: ARG002  of the base class
     ) -> RunningFrequencyEvaluation:
         powers, cross, variances = self._memory
         c, m, size_c, size_m = window

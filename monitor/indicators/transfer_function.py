@@ -171,7 +171,7 @@ class TransferFunction(HoppedIndicator[Segments]):
         n_averaged: NDArray[np.int64] = self._memory[4]
         return n_averaged.copy()
 
-    def _evaluate(self, pair: int, window: Centred, number: int, good: int) -> float:  # noqa: ARG002
+    def _evaluate(self, pair: int, window: Centred, number: int, good: int) -> float:  # noqa: ARG002  of the base class
         powers, cross, weights, last, n_averaged = self._memory
         c, m, size_c, size_m = window
         # a sample of twenty standard deviations of the others would outweigh all other segments

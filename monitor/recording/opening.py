@@ -19,9 +19,8 @@ from monitor.recording import layout
 from monitor.recording.contents import HDF5_ERRORS, number
 from monitor.recording.layout import RunFileError
 from monitor.recording.rows import stored_text
-from monitor.system.files import check_regular
+from monitor.system.files import HDF5_SIGNATURE, check_regular
 
-_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _WORD_MASK = 0xFFFFFFFF
 _SUPERBLOCK_SIZE = 48
 _GROWTH = 1 << 40  # bytes
@@ -75,7 +74,7 @@ def superblock_of(file: IO[bytes]) -> Superblock:
     file.seek(0)
     head = file.read(_SUPERBLOCK_SIZE)
     size = file.seek(0, io.SEEK_END)
-    if len(head) < _SUPERBLOCK_SIZE or not head.startswith(_SIGNATURE) or head[8] > 3:
+    if len(head) < _SUPERBLOCK_SIZE or not head.startswith(HDF5_SIGNATURE) or head[8] > 3:
         raise NotHdf5Error("not an HDF5 file")
     version = head[8]
     if head[13 if version < 2 else 9] != 8:
@@ -111,7 +110,7 @@ class FileImage(io.RawIOBase):
         self._position = offset + (0, self._position, self._end)[whence]
         return self._position
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any buffer
         """Fill `buffer`."""
         view = memoryview(buffer).cast("B")
         self._file.seek(self._position)

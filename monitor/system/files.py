@@ -13,6 +13,9 @@ from typing import IO, BinaryIO
 GROUP_OTHER_ACCESS, GROUP_OTHER_WRITE = 0o077, 0o022
 """Permissions that a secret file must not give to others, and those that no trusted file may."""
 
+HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+"""First bytes of an HDF5 file; here, because h5py takes its time to be imported."""
+
 
 def check_regular(path: Path, most: int | None = None) -> None:
     """Raise OSError unless `path` is a regular file: opening a pipe could block, and a device may be endless.

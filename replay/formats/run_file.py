@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from monitor.alarms.text import describe_transition
 from monitor.messages.alarms import Severity, Transition
 from monitor.messages.blocks import Event, EventKind, ResultStream, Samples, SignalBlock, Stream
+from monitor.system.files import HDF5_SIGNATURE
 from replay.formats.base import Format, RecordingError, Selection, sample_number
 
 if TYPE_CHECKING:
@@ -64,7 +65,6 @@ def _name(step: Transition | None) -> str:
 
 _MOST_NOTES = 10
 _MOST_NUMBER = 1 << 53  # more would be no number of samples, but damage
-_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ def _written(reader: RunReader) -> list[str]:
 
 def is_run_file(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
     """Whether the first bytes are those of HDF5."""
-    return head.startswith(_SIGNATURE)
+    return head.startswith(HDF5_SIGNATURE)
 
 
 def open_run_file(path: Path, selection: Selection) -> RunRecording:

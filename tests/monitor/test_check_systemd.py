@@ -22,6 +22,7 @@ CREDENTIAL = "#LoadCredential="
 @pytest.fixture
 def service() -> configparser.SectionProxy:
     parser = configparser.ConfigParser(interpolation=None, strict=True)
+    # as the documentation of configparser sets it: names keep their case
     parser.optionxform = str  # type: ignore[assignment, method-assign]
     parser.read_string(UNIT.read_text())
     return parser["Service"]

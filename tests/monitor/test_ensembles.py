@@ -50,6 +50,10 @@ def test_an_npz_equals_the_sorted_one(tmp_path, name):
     assert read_ensemble(tmp_path / name).name == str(tmp_path / name)
 
 
+def test_hdf5_in_a_file_of_another_name_is_read(tmp_path):
+    check(read_ensemble(make(tmp_path / "a.npz")))
+
+
 @pytest.mark.parametrize(
     "storage",
     [

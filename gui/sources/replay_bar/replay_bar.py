@@ -53,7 +53,7 @@ class SpeedBox(QComboBox):
         self.setEditable(True)
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         # completion would turn a typed 0.2 into 0.25
-        self.setCompleter(None)  # type: ignore[arg-type]
+        self.setCompleter(None)  # type: ignore[arg-type]  # the stubs do not know None
         self.addItems([speed_text(speed) for speed in SPEEDS])
         self.setAccessibleName("speed")
         self.setMinimumContentsLength(5)

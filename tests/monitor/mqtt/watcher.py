@@ -55,6 +55,7 @@ class Watcher:
             self._client.username_pw_set(*user)
         if tls is not None:
             self._client.tls_set_context(tls)
+        # annotated as int, used as float
         self._client.reconnect_delay_set(0.05, 0.1)  # type: ignore[arg-type]
         self._client.on_connect = lambda client, *_: client.subscribe([(topic, 1) for topic in self._topics])
         self._client.on_subscribe = lambda *_: self.subscribed.release()
