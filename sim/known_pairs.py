@@ -249,7 +249,6 @@ def known_pair(
     rng: np.random.Generator,
     sample_rate: float = 1024.0,
     *,
-    duration: float = DURATION,
     noise: tuple[float, float] = NOISE,
 ) -> KnownPair:
     """Draw one pair of a class.
@@ -259,14 +258,13 @@ def known_pair(
     name : one of `CLASSES` or `UNRELATED`.
     rng : what is random is drawn from it, in the same order at every rate.
     sample_rate : Hz.
-    duration : s.
     noise : of the measured signal, smallest and largest, of its rms.
 
     Raises
     ------
     KeyError : there is no such class.
     """
-    t = np.arange(round(duration * sample_rate)) / sample_rate
+    t = np.arange(round(DURATION * sample_rate)) / sample_rate
     recipe: Recipe = {**CLASSES, **UNRELATED}[name]
     motion = recipe.motion(rng)
     delay, ratio = float(rng.uniform(*DELAYS)), float(np.exp(rng.uniform(*np.log(RATIOS))))

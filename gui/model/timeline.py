@@ -60,18 +60,13 @@ class ClockSegment:
 class DisplayTimeline:
     """Place samples on an axis of seconds that begins near 0.
 
-    A restart of the rig, a clock jump or another rate begins a new segment, `pause` s after the newest sample and at
+    A restart of the rig, a clock jump or another rate begins a new segment, `PAUSE` s after the newest sample and at
     an offset of whole seconds from the rig's time. Samples are at multiples of 1/sample_rate, within half a step of
     the rig's time. Where the rig's clock drifts from index and rate, a new segment follows without a pause as soon
     as the difference is a tenth of a second.
-
-    Parameters
-    ----------
-    pause : s between two segments.
     """
 
-    def __init__(self, pause: float = PAUSE) -> None:
-        self._pause = pause
+    def __init__(self) -> None:
         self._segments: deque[ClockSegment] = deque(maxlen=_MOST_SEGMENTS)
         self._last = (0, 0.0)
         self._end = -math.inf
@@ -137,7 +132,7 @@ class DisplayTimeline:
         return not abs(time - then - span) <= max(_JUMP, 2.5 / sample_rate, _SHARE * span)
 
     def _begin(self, epoch: int, index: int, time: float, rate: float) -> ClockSegment:
-        least = max(0.0, self._end + self._pause)
+        least = max(0.0, self._end + PAUSE)
         time = time if math.isfinite(time) else least
         row = round((least + (time - least) % 1.0) * rate)
         if self._segments:

@@ -36,7 +36,6 @@ class Dashboard:
     ----------
     link : subscription; closed by the caller.
     console : output.
-    history : stores the results.
     clock : s, monotonic.
     """
 
@@ -44,13 +43,12 @@ class Dashboard:
         self,
         link: ServiceSubscription,
         console: Console,
-        history: History | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._link = link
         self._console = console
         self._clock = clock
-        self.history = History(_MEMORY, _MINUTES) if history is None else history
+        self.history = History(_MEMORY, _MINUTES)
 
     def update(self, timeout: float) -> bool:
         """Process received messages; wait up to `timeout` s for the first; return whether there were any."""

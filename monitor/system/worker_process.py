@@ -47,12 +47,12 @@ def start_python(arguments: Sequence[str], **options: Any) -> subprocess.Popen[b
     )
 
 
-def stop_process(process: subprocess.Popen[bytes], timeout: float = _STOP_TIMEOUT) -> None:
-    """Terminate a process, and kill it if it has not ended within `timeout` s or this call is interrupted."""
+def stop_process(process: subprocess.Popen[bytes]) -> None:
+    """Terminate a process, and kill it if it does not end, or if this call is interrupted."""
     try:
         if process.poll() is None:
             process.terminate()
-            process.wait(timeout)
+            process.wait(_STOP_TIMEOUT)
     except subprocess.TimeoutExpired:
         pass
     finally:
@@ -220,11 +220,11 @@ class MessageReader:
     Parameters
     ----------
     initial : bytes that were read before.
-    capacity : initial size of the buffer, bytes; it grows with the messages.
     """
 
-    def __init__(self, initial: bytes = b"", capacity: int = 2 * _CHUNK) -> None:
-        self._memory = bytearray(max(capacity, len(initial)))
+    def __init__(self, initial: bytes = b"") -> None:
+        # grows with the messages
+        self._memory = bytearray(max(2 * _CHUNK, len(initial)))
         self._memory[: len(initial)] = initial
         self._start, self._end = 0, len(initial)
 

@@ -33,6 +33,7 @@ _TIME_NAMES = words(
     "time t timestamp elapsed elapsedtime testtime runtime runningtime totaltime simtime "
     "simulationtime zeit seconds sec"
 )
+_MAX_LISTED = 24
 _MAX_NAME = 120  # what a message can carry, less a little
 
 
@@ -112,10 +113,10 @@ def references(columns: Sequence[TableColumn]) -> dict[TableColumn, str]:
     return found
 
 
-def listing(columns: Sequence[TableColumn], most: int = 24) -> str:
-    """Return the columns' names in one line, the first `most` of them."""
-    names = ", ".join(c.name for c in columns[:most])
-    return names if len(columns) <= most else f"{names} and {len(columns) - most} more"
+def listing(columns: Sequence[TableColumn]) -> str:
+    """Return the columns' names in one line, the first 24 of them."""
+    names = ", ".join(c.name for c in columns[:_MAX_LISTED])
+    return names if len(columns) <= _MAX_LISTED else f"{names} and {len(columns) - _MAX_LISTED} more"
 
 
 def _name_and_unit(text: str) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from monitor.messages.blocks import Samples
 
 _PARTS = 8
 _FAINTEST = 0.12  # opacity of the oldest part
+_BAND_OPACITY = 0.18
 _DOT = 8.0  # px
 _STEP = 6.0  # px of motion that define a direction
 
@@ -131,10 +132,10 @@ def decimate_loop(first: int, x: Samples, y: Samples, most: int = 4000) -> NDArr
 class _Band(QGraphicsPathItem):
     """Translucent band between two curves, interrupted where either is NaN."""
 
-    def set_colour(self, colour: str, opacity: float = 0.18) -> None:
+    def set_colour(self, colour: str) -> None:
         """Set the colour."""
         shade = QColor(colour)
-        shade.setAlphaF(opacity)
+        shade.setAlphaF(_BAND_OPACITY)
         self.setPen(pg.mkPen(None))
         self.setBrush(pg.mkBrush(shade))
 

@@ -135,7 +135,7 @@ _JSON: dict[str, Callable[[bytes], AlarmReport | Health | Event]] = {
 }
 
 _MAX_DETAIL, _MAX_EVENT = 4096, 1 << 16
-_QUEUE_BYTES = 128 << 20  # of a client; messages beyond are dropped
+_QUEUE_SECONDS, _QUEUE_BYTES = 5.0, 128 << 20  # of a client; messages beyond are dropped
 
 
 class ResultDecoder:
@@ -185,7 +185,7 @@ class ResultSubscriber(Subscriber[Published]):
     connect : endpoint of the service.
     rig : the only rig that is accepted; empty for all.
     kinds : message kinds to subscribe to.
-    stale_after, queue_seconds, context : as for `SignalSubscriber`.
+    stale_after : s after which a connection without activity is closed and opened again.
     security : keys of the client, where the service requires them.
 
     Raises
@@ -200,15 +200,13 @@ class ResultSubscriber(Subscriber[Published]):
         rig: str = "",
         kinds: Sequence[MessageKind] = ("results", "transfer", "signals", "alarms", "health", "event"),
         stale_after: float = 5.0,
-        queue_seconds: float = 5.0,
         security: Keys | None = None,
-        context: zmq.Context[zmq.Socket[bytes]] | None = None,
     ) -> None:
         topics = tuple(wire.topic(kind, rig) for kind in kinds)
         settings = SubscriberSettings(
-            topics, stale_after, queue_seconds=queue_seconds, queue_bytes=_QUEUE_BYTES, security=security
+            topics, stale_after, queue_seconds=_QUEUE_SECONDS, queue_bytes=_QUEUE_BYTES, security=security
         )
-        super().__init__(ResultDecoder(rig).decode, (connect,), (), settings, context)
+        super().__init__(ResultDecoder(rig).decode, (connect,), (), settings)
 
     @property
     def endpoint(self) -> str:

@@ -42,7 +42,7 @@ class NoisyPhase:
     deviation_ratio: float
 
 
-def paei_in_noise(runs: int = RUNS, seed: int = 1) -> tuple[NoisyPhase, ...]:
+def paei_in_noise(seed: int = 1) -> tuple[NoisyPhase, ...]:
     """Add white noise to command and measured signal of case (i) and read phase and ratio after one window."""
     case = tracking_case("i")
     n = round(WINDOW * case.sample_rate)
@@ -51,7 +51,7 @@ def paei_in_noise(runs: int = RUNS, seed: int = 1) -> tuple[NoisyPhase, ...]:
     found = []
     for noise in LEVELS:
         x_c, x_m = np.stack([case.command[:n], case.measured[:n]])[..., None] + noise * rng.standard_normal(
-            (2, n, runs)
+            (2, n, RUNS)
         )
         for name, ratio, phase, reported in _read(case.sample_rate, x_c, x_m):
             found.append(
