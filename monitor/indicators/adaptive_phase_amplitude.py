@@ -200,7 +200,7 @@ class AdaptiveState(NamedTuple):
 
     ``ring`` (n_pairs, 2, 2 n_window): command and measured, written twice so that any window is contiguous;
     ``counts`` (n_pairs, 2): consecutive good samples, and the window's length; ``clock`` (1,): slot of the next
-    sample; ``lags``: see `ChordSums`; ``held`` (n_pairs, 8): the newest values; ``work`` (n_rooms, n_window).
+    sample; ``lags``: see `ChordSums`; ``held`` (n_pairs, 8): the newest values; ``work`` (N_WORK_ROWS, n_window).
     """
 
     settings: Vector

@@ -143,7 +143,7 @@ N_HELD = 7
 class PaeiState(NamedTuple):
     """The arrays of PAEI: its settings, its chords and points (`ChordSums`, `EllipseWindow`), held values, gate.
 
-    ``held`` (n_pairs, 7); ``work`` (n_rooms, n_window).
+    ``held`` (n_pairs, 7); ``work`` (N_WORK_ROWS, n_window).
     """
 
     settings: Vector

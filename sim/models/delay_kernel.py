@@ -13,7 +13,7 @@ from numba import njit
 
 from sim.arrays import Integers, Samples
 
-# what happened more delays ago adds less than the rounding: LONGEST_PIECE^j / j! and what a decay has lost since
+# older events add less than the rounding: L^j / j!, L the longest piece of `delay_equation`, and their decay
 _TERMS = 48
 _NEGLIGIBLE = 1e-18
 # 1 / j
