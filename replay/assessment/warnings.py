@@ -196,7 +196,7 @@ def delay_warnings(found: PairAssessment) -> Iterator[RecordWarning]:
         yield RecordWarning(
             "delay_changes",
             f"the delay changes from {milliseconds(low)} to {milliseconds(high)} ms within the record{segmentation}: "
-            "assess its parts with --start and --stop, or plot --series",
+            "assess its parts with --start and --stop, or write its values over time with --series",
             found.pair.actuator,
         )
     if headline is not None and headline.ratio_range is not None:
@@ -205,7 +205,7 @@ def delay_warnings(found: PairAssessment) -> Iterator[RecordWarning]:
             "ratio_changes",
             f"the amplitude ratio changes from {low:.3f} to {high:.3f} within the record: the gain or the specimen "
             "changes, the gain depends on a frequency that changes, or a limit is reached; assess its parts with "
-            "--start and --stop, or plot --series",
+            "--start and --stop, or write its values over time with --series",
             found.pair.actuator,
         )
 

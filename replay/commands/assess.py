@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # in --series without --every: an indicator changes over its window, not from sample to sample
 _ROWS_PER_WINDOW = 100
 _ROWS_WRITTEN = 10_000  # at a time
+_PICTURES = {".png", ".svg", ".pdf", ".jpg", ".jpeg"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.series and len(arguments.files) > 1:
         raise ValueError(f"--series takes one file, {len(arguments.files)} are given")
+    if arguments.series and arguments.series.suffix.lower() in _PICTURES:
+        raise ValueError(f"--series {arguments.series}: writes a CSV table; examples/plot_series.py draws it")
     if arguments.series and arguments.series.exists() and arguments.series.samefile(arguments.files[0]):
         raise ValueError(f"--series {arguments.series}: is the record itself; give another name")
     if arguments.series and arguments.series.exists() and not arguments.overwrite:

@@ -127,7 +127,7 @@ def _guess(columns: Sequence[TableColumn]) -> tuple[PairColumns, ...]:
     if not pairs:
         raise RecordingError(
             f"which column is the command, which the measured signal? {_ASK}; there are {listing(columns)} "
-            "(replay --auxiliary sends them without)"
+            "(replay --auxiliary plays the file without choosing)"
         )
     names = _distinct([_pair_name(c, m) for c, m in pairs], [c for c, _ in pairs])
     return tuple(PairColumns(name, c, m) for name, (c, m) in zip(names, pairs, strict=True))

@@ -26,37 +26,41 @@ if TYPE_CHECKING:
 _MOST_TRIPS, _MOST_WARNS = 50, 10
 
 
-def alarm_steps(events: Iterable[Event]) -> list[str]:
+def alarm_steps(events: Iterable[tuple[Event, float]]) -> list[str]:
     """Return a line for each step, trips first; of more than 50 (of warnings: 10) a line for each alarm.
 
-    No alarm is left out: its line has the number of its steps, and the first and the last of them.
+    Each event comes with its time in the run, s. No alarm is left out: its line has the number of its steps, and the
+    first and the last of them.
     """
-    trips: list[tuple[str, Event]] = []
-    warns: list[tuple[str, Event]] = []
-    for event in events:
+    trips: list[tuple[str, str]] = []
+    warns: list[tuple[str, str]] = []
+    for event, seconds in events:
         if event.kind is EventKind.ALARM:
             step = event.alarm
             warning = step is not None and step.severity is Severity.WARN
-            (warns if warning else trips).append((_name(step), event))
+            text = event.detail if step is None else describe_transition(step)
+            (warns if warning else trips).append((_name(step), f"{_instant(event, seconds)}: {text}"))
     return [*_lines(trips, _MOST_TRIPS), *_lines(warns, _MOST_WARNS)]
 
 
-def _lines(steps: list[tuple[str, Event]], most: int) -> list[str]:
+def _lines(steps: list[tuple[str, str]], most: int) -> list[str]:
     if len(steps) <= most:
-        return [f"alarm at {_said(event)}" for _, event in steps]
-    of_each: dict[str, list[Event]] = {}
-    for name, event in steps:
-        of_each.setdefault(name, []).append(event)
+        return [f"alarm at {text}" for _, text in steps]
+    of_each: dict[str, list[str]] = {}
+    for name, text in steps:
+        of_each.setdefault(name, []).append(text)
     return [
-        f"alarm {name}: {len(found)} steps, the first at {_said(found[0])}; the last at {_said(found[-1])}"
+        f"alarm {name}: {len(found)} steps, the first at {found[0]}; the last at {found[-1]}"
         if len(found) > 1
-        else f"alarm at {_said(found[0])}"
+        else f"alarm at {found[0]}"
         for name, found in of_each.items()
     ]
 
 
-def _said(event: Event) -> str:
-    return f"{event.time:.7g} s: {event.detail if event.alarm is None else describe_transition(event.alarm)}"
+def _instant(event: Event, seconds: float) -> str:
+    """Return the time in the run, as --start counts it, and that of the rig's clock where it is another."""
+    text, clock = f"{seconds:.3f} s", f"{event.time:.3f} s"
+    return text if clock == text else f"{text} ({clock} on the rig's clock)"
 
 
 def _name(step: Transition | None) -> str:
@@ -111,7 +115,7 @@ class RunRecording:
                 ended = () if outcome == "clean" else (f"the outcome of the run is {outcome!r}",)
                 self._said = tuple(self._doubts.messages(lambda row: self._seconds(reader, row)))
                 self.remarks: tuple[str, ...] = (*self._said, *ended)
-                self._notes = (*self.remarks, *_written(reader))
+                self._notes = (*self.remarks, *_written(self._timed(reader)))
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem
 
@@ -152,8 +156,17 @@ class RunRecording:
         ------
         RecordingError : the file has become unreadable.
         """
+        return tuple(event for event, _ in self.timed_events())
+
+    def timed_events(self) -> tuple[tuple[Event, float], ...]:
+        """Return the events, each with its time in the run: seconds from the first sample, through gaps and restarts.
+
+        Raises
+        ------
+        RecordingError : the file has become unreadable.
+        """
         with self._opened() as reader:
-            return tuple(reader.events())
+            return tuple(self._timed(reader))
 
     def results(self) -> tuple[ResultStream | None, NDArray[np.int64], NDArray[np.int64], Samples]:
         """Return the recorded results: their stream, epoch and index, (m,), and values, (m, n_columns).
@@ -207,6 +220,21 @@ class RunRecording:
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem
 
+    def _timed(self, reader: RunReader) -> Iterator[tuple[Event, float]]:
+        rate, epochs = self._stream.sample_rate, self._epochs
+        # an event knows the index of its publisher: the starts whose first sample has that index and time, in order
+        starts: dict[tuple[int, float], list[int]] = {}
+        for number, epoch in enumerate(epochs):
+            starts.setdefault((epoch.index, epoch.time), []).append(number)
+        number = 0
+        for event in reader.events():
+            if event.kind is EventKind.RESTART:
+                equal = starts.get((event.index, event.time), [])
+                at = bisect_right(equal, number)
+                number = equal[at] if at < len(equal) else number
+            at = epochs[number].passed + event.index - epochs[number].index if epochs else 0
+            yield event, min(max(at / rate, 0.0), self.duration)
+
     def _seconds(self, reader: RunReader, row: int) -> float:
         return self._number_of(reader, row) / self._stream.sample_rate
 
@@ -245,10 +273,10 @@ def _starts(numbering: Iterable[tuple[int, Numbering]]) -> tuple[tuple[Epoch, ..
     return tuple(found), passed + before[1] + 1 - first if found else 0
 
 
-def _written(reader: RunReader) -> list[str]:
+def _written(timed: Iterable[tuple[Event, float]]) -> list[str]:
     """Return the notes and alarms of a run, a line each; of very many notes the newest."""
-    events = list(reader.events())
-    notes = [f"note at {e.time:.7g} s: {e.detail}" for e in events if e.kind is EventKind.NOTE]
+    events = list(timed)
+    notes = [f"note at {_instant(e, seconds)}: {e.detail}" for e, seconds in events if e.kind is EventKind.NOTE]
     left = len(notes) - _MOST_NOTES
     lines = [f"{left} older notes are in the file", *notes[-_MOST_NOTES:]] if left > 0 else notes
     return [*lines, *alarm_steps(events)]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
 
 import numpy as np
 
-from monitor.messages.blocks import EventKind, Samples, SignalBlock
+from monitor.messages.blocks import Samples, SignalBlock
 from monitor.messages.recordings import ColumnGuess, Description, FileColumn, Overview, RecordedEvent
 from replay.formats import ArrayRecording, Recording, Selection, inspect_recording
 from replay.formats.run_file import RunRecording
@@ -85,23 +84,7 @@ def _describe(
 
 
 def _events(run: RunRecording) -> tuple[RecordedEvent, ...]:
-    """Put the events, which know the index of their publisher, on the time of the whole run."""
-    rate, epochs = run.stream.sample_rate, run.epochs
-    # the starts whose first sample has that index and time, in their order
-    starts: dict[tuple[int, float], list[int]] = {}
-    for number, epoch in enumerate(epochs):
-        starts.setdefault((epoch.index, epoch.time), []).append(number)
-    number = 0
-    found = []
-    for event in run.events():
-        if event.kind is EventKind.RESTART:
-            equal = starts.get((event.index, event.time), [])
-            at = bisect_right(equal, number)
-            number = equal[at] if at < len(equal) else number
-        at = epochs[number].passed + event.index - epochs[number].index if epochs else 0
-        seconds = min(max(at / rate, 0.0), run.duration)
-        found.append(RecordedEvent(seconds, event.kind.value, event.detail, event.alarm))
-    return tuple(found)
+    return tuple(RecordedEvent(at, event.kind.value, event.detail, event.alarm) for event, at in run.timed_events())
 
 
 def injections(recording: Recording) -> tuple[RecordedEvent, ...]:

@@ -234,6 +234,13 @@ def test_the_series(assess, tmp_path, pairs) -> None:
         assert table[f"{prefix}paei_ratio"].iloc[-1] == pytest.approx(1 / GAIN)
 
 
+def test_the_series_is_no_picture(tmp_path, capsys) -> None:
+    picture = tmp_path / "delay.PNG"
+    assert main(["assess", str(tmp_path / "a.csv"), "--series", str(picture)]) == 2
+    assert "examples/plot_series.py" in capsys.readouterr().err
+    assert not picture.exists()
+
+
 def test_the_series_is_thinned_and_replaces_nothing_unasked(assess, tmp_path, capsys) -> None:
     t, command, measured = signals(3000)
     path = write(tmp_path / "a.csv", {"t": t, "x_c": command, "x_m": measured})

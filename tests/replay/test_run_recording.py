@@ -92,7 +92,30 @@ def test_the_notes_of_a_run_are_told(tmp_path):
     writer.close()
     told = open_recording(tmp_path / "run.h5").notes
     assert told[0] == "2 older notes are in the file"
-    assert told[1:] == tuple(f"note at {50.25 + 0.05 * i:.7g} s: note {i}" for i in range(2, 12))
+    assert told[1:] == tuple(
+        f"note at {0.25 + 0.05 * i:.3f} s ({50.25 + 0.05 * i:.3f} s on the rig's clock): note {i}"
+        for i in range(2, 12)
+    )
+
+
+def test_events_are_timed_from_the_start_of_the_run_as_the_start_of_a_part_is(run):
+    """The rig's clock begins at 1.7e9 s, counts a gap, and begins again at 0 with a restart."""
+    writer = RunWriter(run.with_name("clock.h5"), {})
+    first, second = (Stream("rig", epoch, RATE, CHANNELS) for epoch in (7, 9))
+    writer.signals(SignalBlock(first, 100, 1.7e9, samples(0, 20)))
+    writer.signals(SignalBlock(first, 140, 1.7e9 + 4.0, samples(20, 10)))
+    writer.event(Event(EventKind.NOTE, 1.7e9 + 4.2, 142, 0, "after the gap"))
+    writer.event(Event(EventKind.RESTART, 0.0, 0, 0, ""))
+    writer.signals(SignalBlock(second, 0, 0.0, samples(30, 10), last=True))
+    writer.event(Event(EventKind.NOTE, 0.5, 5, 0, "after the restart"))
+    writer.close()
+    recording = open_recording(run.with_name("clock.h5"))
+    assert recording.notes == (
+        "note at 4.200 s (1700000004.200 s on the rig's clock): after the gap",
+        "note at 5.500 s (0.500 s on the rig's clock): after the restart",
+    )
+    assert [seconds for _, seconds in recording.timed_events()] == pytest.approx([4.2, 5.0, 5.5])
+    assert next(iter(recording.blocks(1, 4.2))).samples[0, 0] == 22.0
 
 
 def step(name: str, number: int, severity: Severity) -> Event:
@@ -101,21 +124,25 @@ def step(name: str, number: int, severity: Severity) -> Event:
     return Event.of_alarm(made)
 
 
+def timed(events: list[Event]) -> list[tuple[Event, float]]:
+    return [(event, event.time) for event in events]
+
+
 def test_no_warning_hides_a_trip_and_many_are_told_alarm_by_alarm() -> None:
     trip = step("dead_stream", 0, Severity.TRIP)
     warns = [step("ab"[i % 2], i, Severity.WARN) for i in range(1, 41)]
-    assert alarm_steps([trip, *warns, Event(EventKind.GAP, 1.0, 1, 3, "")]) == [
-        "alarm at 0 s: dead_stream.trip unacknowledged: ",
+    assert alarm_steps(timed([trip, *warns, Event(EventKind.GAP, 1.0, 1, 3, "")])) == [
+        "alarm at 0.000 s: dead_stream.trip unacknowledged: ",
         *(
-            f"alarm {n}.warn: 20 steps, the first at {one} s: {n}.warn unacknowledged: "
-            f"; the last at {last} s: {n}.warn unacknowledged: "
+            f"alarm {n}.warn: 20 steps, the first at {one}.000 s: {n}.warn unacknowledged: "
+            f"; the last at {last}.000 s: {n}.warn unacknowledged: "
             for n, one, last in (("b", 1, 39), ("a", 2, 40))
         ),
     ]
-    assert len(alarm_steps(warns[:10])) == 10
+    assert len(alarm_steps(timed(warns[:10]))) == 10
 
 
 def test_fifty_trips_are_listed_and_of_more_each_alarm() -> None:
     trips = [step("x", i, Severity.TRIP) for i in range(51)]
-    assert len(alarm_steps(trips[:50])) == 50
-    assert [line.split(",")[0] for line in alarm_steps(trips)] == ["alarm x.trip: 51 steps"]
+    assert len(alarm_steps(timed(trips[:50]))) == 50
+    assert [line.split(",")[0] for line in alarm_steps(timed(trips))] == ["alarm x.trip: 51 steps"]
