@@ -87,7 +87,7 @@ class _Paints(QObject):
 
     n = 0
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802, ARG002 - Qt's name and arguments
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: ARG002 - Qt's arguments
         self.n += event.type() is QEvent.Type.Paint
         return False
 

@@ -79,7 +79,7 @@ class _ShelveBar(QWidget):
             return True
         return super().event(event)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         """Select a duration by number or arrows, or cancel."""
         key = Qt.Key(event.key())
         focused = next((i for i, button in enumerate(self.buttons) if button.hasFocus()), 0)

@@ -190,7 +190,7 @@ class AlarmView(QTableView):
         if self.alarm is None and self._table.rows:
             self.selectRow(0)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         """Emit the action of a key; the arrows move through the list."""
         modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         shifted = modifiers == Qt.KeyboardModifier.ShiftModifier
@@ -201,10 +201,10 @@ class AlarmView(QTableView):
         else:
             super().keyPressEvent(event)
 
-    def keyboardSearch(self, search: str) -> None:  # noqa: N802 - Qt's name
+    def keyboardSearch(self, search: str) -> None:
         """Disable the search by letter: letters are actions."""
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+    def resizeEvent(self, event: QResizeEvent) -> None:
         """Hide columns that do not fit; the tool tip of a row has their text."""
         super().resizeEvent(event)
         needed = sum(self._widths)
@@ -214,7 +214,7 @@ class AlarmView(QTableView):
             self.setColumnHidden(column, hidden)
             needed -= self._widths[column] * hidden
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+    def paintEvent(self, event: QPaintEvent) -> None:
         """Show why the table is empty."""
         super().paintEvent(event)
         if not self._table.rows and self.empty_text:
@@ -240,7 +240,7 @@ class AlarmView(QTableView):
     def _on_changed(self) -> None:
         self.selection_changed.emit()
 
-    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+    def changeEvent(self, event: QEvent) -> None:
         """Fit rows and columns to another font."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyleOptionToolButton, 
 class MenuButton(QToolButton):
     """Tool button that shows its menu indicator as text, ``Rows ▾``."""
 
-    def initStyleOption(self, option: QStyleOptionToolButton) -> None:  # noqa: N802 - Qt's name
+    def initStyleOption(self, option: QStyleOptionToolButton) -> None:
         """Remove Qt's menu indicator."""
         super().initStyleOption(option)
         # the stubs of PySide 6.9 do not know the attribute
@@ -40,11 +40,11 @@ class RowChoice:
 class _CheckMenu(QMenu):
     """Menu that stays open while items are checked; Enter checks and closes, Esc closes."""
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if not self._toggle(self.activeAction()):
             super().mouseReleaseEvent(event)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() != Qt.Key.Key_Space or not self._toggle(self.activeAction()):
             super().keyPressEvent(event)
 
@@ -121,17 +121,15 @@ class ListModel(QAbstractTableModel):
     headings: ClassVar[tuple[str, ...]] = ()
     _rows: Sized = ()
 
-    def rowCount(self, parent: Index = _ROOT) -> int:  # noqa: N802 - Qt's name
+    def rowCount(self, parent: Index = _ROOT) -> int:
         """Return the number of rows."""
         return 0 if parent.isValid() else len(self._rows)
 
-    def columnCount(self, parent: Index = _ROOT) -> int:  # noqa: N802 - Qt's name
+    def columnCount(self, parent: Index = _ROOT) -> int:
         """Return the number of columns."""
         return 0 if parent.isValid() else len(self.headings)
 
-    def headerData(  # noqa: N802 - Qt's name
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return the heading of a column."""
         if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
             return self.headings[section]

@@ -154,7 +154,7 @@ class _TableView(QTableView):
     row_activated = Signal(QModelIndex)
     kind_chosen = Signal(QModelIndex)
 
-    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+    def changeEvent(self, event: QEvent) -> None:
         """Fit rows and columns to another font."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
@@ -168,14 +168,14 @@ class _TableView(QTableView):
         for section, text in enumerate((_TIME, _KIND)):
             self.horizontalHeader().resizeSection(section, metrics.horizontalAdvance(text) + 16)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         """Activate the current row at Enter."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
             self.row_activated.emit(self.currentIndex())
         else:
             super().keyPressEvent(event)
 
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802 - Qt's name
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Offer what can be done with the event under the mouse, or with the selected one."""
         by_mouse = event.reason() is QContextMenuEvent.Reason.Mouse
         index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()

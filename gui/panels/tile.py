@@ -122,14 +122,14 @@ class Tile(QWidget):
         self.theme = theme
         self.update()
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         """Emit `clicked`."""
         if event.button() is Qt.MouseButton.LeftButton and self.selectable:
             self.clicked.emit(self.content.name)
         else:
             super().mousePressEvent(event)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002, N802 - Qt's name
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's arguments
         """Draw the frame, then the lines of text."""
         with painting(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -108,7 +108,7 @@ class TileGrid(QWidget):
         for tile in self.tiles:
             tile.apply_theme(theme)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         """Move the selection by a tile or a row, or to an end."""
         names = [tile.content.name for tile in self.tiles if tile.selectable]
         steps = {
@@ -131,7 +131,7 @@ class TileGrid(QWidget):
             place = min(max(place, 0), len(names) - 1) if whole or abs(step) == 1 or at is None else at
         self.selected.emit(names[place])
 
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802 - Qt's name
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Offer what can be done with the tile under the mouse, or with the selected one."""
         by_mouse = event.reason() is QContextMenuEvent.Reason.Mouse
         tile = self.childAt(event.pos()) if by_mouse else self.tile(self._selected)
@@ -145,12 +145,12 @@ class TileGrid(QWidget):
             self, event.globalPos() if by_mouse else self.mapToGlobal(tile.geometry().center()), entries
         )
 
-    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
+    def focusInEvent(self, event: QFocusEvent) -> None:
         """Show the keyboard focus."""
         super().focusInEvent(event)
         self._update_outlines()
 
-    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
+    def focusOutEvent(self, event: QFocusEvent) -> None:
         """Hide the keyboard focus."""
         super().focusOutEvent(event)
         self._update_outlines()
@@ -238,7 +238,7 @@ class TilesPanel(Panel):
         super().apply_theme(theme)
         self._grid.apply_theme(theme)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+    def resizeEvent(self, event: QResizeEvent) -> None:
         """Lay out the tiles again."""
         super().resizeEvent(event)
         self._arrange()

@@ -151,7 +151,7 @@ class TransferPanel(XYPanel):
         self._mark(history, when.x)
         self._read_out()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+    def resizeEvent(self, event: QResizeEvent) -> None:
         """Hide the label of the frequency axis where the rows need its space."""
         super().resizeEvent(event)
         if (self.height() >= _MIN_LABEL_HEIGHT) is not self._with_label:

@@ -42,7 +42,7 @@ class WallCell(Tile):
         found = content.severity if content.severity.words else content.status
         return f"{found.shape} {found.words}"
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002, N802 - Qt's name
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's arguments
         """Draw the name, the number, the state, and further values where there is room."""
         content, theme = self.content, self.theme
         active = content.severity.active

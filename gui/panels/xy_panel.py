@@ -123,7 +123,7 @@ class _ElidedLine(PlainLabel):
         super().__init__(" ")
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002, N802 - Qt's name
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's arguments
         with painting(self) as painter:
             painter.setPen(self.palette().windowText().color())
             shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())

@@ -160,7 +160,7 @@ class SettingsDialog(QDialog):
             super().accept()
             self.accepted_settings.emit(window, service)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 Qt's name
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter ends a search or an entry, and does not close the dialog."""
         if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             super().keyPressEvent(event)

@@ -161,7 +161,7 @@ class SwitchEditor(FieldEditor):
 class _ComboBox(QComboBox):
     """Ignores the wheel, so that scrolling the page changes nothing."""
 
-    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 Qt's name
+    def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
 
 

@@ -45,16 +45,16 @@ class ElidedLabel(QWidget):
             self.updateGeometry()
             self.update()
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def sizeHint(self) -> QSize:
         """Return the size of the whole text."""
         metrics = self.fontMetrics()
         return QSize(metrics.horizontalAdvance(self.text), metrics.height())
 
-    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def minimumSizeHint(self) -> QSize:
         """Return the height of one line."""
         return QSize(0, self.fontMetrics().height())
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002, N802 - Qt's name
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's arguments
         """Draw the elided text."""
         with painting(self) as painter:
             text = self.fontMetrics().elidedText(self.text, Qt.TextElideMode.ElideRight, self.width())

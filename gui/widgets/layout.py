@@ -29,7 +29,7 @@ class FlowLayout(QLayout):
         self.setContentsMargins(margin, margin, margin, margin)
         self.setSpacing(spacing)
 
-    def addItem(self, item: QLayoutItem) -> None:  # noqa: N802 - Qt's name
+    def addItem(self, item: QLayoutItem) -> None:
         """Add an item."""
         self._items.append(item)
 
@@ -37,37 +37,37 @@ class FlowLayout(QLayout):
         """Return the number of items."""
         return len(self._items)
 
-    def itemAt(self, index: int) -> QLayoutItem | None:  # noqa: N802 - Qt's name
+    def itemAt(self, index: int) -> QLayoutItem | None:
         """Return an item, None beyond the last."""
         return self._items[index] if 0 <= index < len(self._items) else None
 
-    def takeAt(self, index: int) -> QLayoutItem:  # noqa: N802 - Qt's name
+    def takeAt(self, index: int) -> QLayoutItem:
         """Remove and return an item, None beyond the last."""
         # the stubs of PySide 6.9 do not allow None
         return cast(QLayoutItem, self._items.pop(index) if 0 <= index < len(self._items) else None)
 
-    def expandingDirections(self) -> Qt.Orientation:  # noqa: N802 - Qt's name
+    def expandingDirections(self) -> Qt.Orientation:
         """Expand in no direction."""
         return Qt.Orientation(0)
 
-    def hasHeightForWidth(self) -> bool:  # noqa: N802 - Qt's name
+    def hasHeightForWidth(self) -> bool:
         """Return True: the height depends on the width."""
         return True
 
-    def heightForWidth(self, width: int) -> int:  # noqa: N802 - Qt's name
+    def heightForWidth(self, width: int) -> int:
         """Return the height of all lines."""
         return self._arrange(QRect(0, 0, width, 0), apply=False)
 
-    def setGeometry(self, rect: QRect) -> None:  # noqa: N802 - Qt's name
+    def setGeometry(self, rect: QRect) -> None:
         """Place the items."""
         super().setGeometry(rect)
         self._arrange(rect, apply=True)
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def sizeHint(self) -> QSize:
         """Return the minimum size: lines may be as short as the widest item."""
         return self.minimumSize()
 
-    def minimumSize(self) -> QSize:  # noqa: N802 - Qt's name
+    def minimumSize(self) -> QSize:
         """Return the size of the largest item."""
         size = QSize()
         for item in self._items:
@@ -131,7 +131,7 @@ class WidgetRow(QScrollArea):
         for widget in (self._content, *self._content.findChildren(QWidget)):
             widget.installEventFilter(self)
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def sizeHint(self) -> QSize:
         """Return the size of the row, and of the scroll bar where it is needed."""
         size = self._content.minimumSizeHint()
         overflows = size.width() > self.width()
@@ -139,16 +139,16 @@ class WidgetRow(QScrollArea):
             size.width(), size.height() + (self.horizontalScrollBar().sizeHint().height() if overflows else 0)
         )
 
-    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def minimumSizeHint(self) -> QSize:
         """Return the height of the row, and no width."""
         return QSize(0, self.sizeHint().height())
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+    def resizeEvent(self, event: QResizeEvent) -> None:
         """Make room for the scroll bar, or for none."""
         super().resizeEvent(event)
         self.updateGeometry()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Follow the size of the widgets, and scroll to the one that gets the focus."""
         if event.type() == QEvent.Type.LayoutRequest:
             self.updateGeometry()
@@ -161,7 +161,7 @@ _ROW_PADDING = 6  # pixels a row
 
 
 class _PaddedRow(QStyledItemDelegate):
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:  # noqa: N802 - Qt's name
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         size = super().sizeHint(option, index)
         return QSize(size.width(), size.height() + _ROW_PADDING)
 

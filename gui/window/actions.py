@@ -56,7 +56,7 @@ class ShortcutFilter(QObject):
         for dock in window.findChildren(QDockWidget):
             dock.installEventFilter(self)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 Qt's name
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Accept a key for the focused widget; filter new docks too."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             if _is_used_by(QApplication.focusWidget(), event):

@@ -85,20 +85,20 @@ class AlarmBanner(QWidget):
         self.updateGeometry()
         self.update()
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def sizeHint(self) -> QSize:
         """Return the height of one line."""
         return QSize(400, round(_HEIGHT * QFontMetricsF(self._font(bold=True)).height() / 1.2))
 
-    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def minimumSizeHint(self) -> QSize:
         """Return the height of one line."""
         return QSize(0, self.sizeHint().height())
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         """Emit `clicked`."""
         if event.button() is Qt.MouseButton.LeftButton:
             self.clicked.emit()
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002, N802 - Qt's name
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's arguments
         """Draw the counts in bold, and the first alarm beside them."""
         with painting(self) as painter:
             theme = self._theme

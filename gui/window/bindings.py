@@ -201,7 +201,7 @@ class PlotFocus(QObject):
         # chosen from its list
         window.replay_bar.speed.activated.connect(window.focus_plot)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Give the focus back at Esc, and when Enter is released, after the field has used it."""
         if not isinstance(event, QKeyEvent):
             return super().eventFilter(watched, event)

@@ -137,7 +137,7 @@ class CommandPalette(QFrame):
         self.show()
         self.line.setFocus(Qt.FocusReason.PopupFocusReason)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 Qt's name
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Move through the list while the search line has the focus."""
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() in _MOVES:
             step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -_ROWS, Qt.Key.Key_PageDown: _ROWS}

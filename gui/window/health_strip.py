@@ -61,15 +61,15 @@ class HealthStrip(QWidget):
         self._theme = theme
         self._update_layout()
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def sizeHint(self) -> QSize:
         """Return the height of one line; it uses the width that there is."""
         return QSize(600, round(self._metrics.height()) + 10)
 
-    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def minimumSizeHint(self) -> QSize:
         """Return the height of one line."""
         return QSize(0, self.sizeHint().height())
 
-    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+    def changeEvent(self, event: QEvent) -> None:
         """Use another font."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
@@ -84,7 +84,7 @@ class HealthStrip(QWidget):
         self._font.setFeature(QFont.Tag("tnum"), 1)
         self._metrics = QFontMetricsF(self._font)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+    def resizeEvent(self, event: QResizeEvent) -> None:
         """Lay out the items in the new width."""
         super().resizeEvent(event)
         self._update_layout()

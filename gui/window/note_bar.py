@@ -55,7 +55,7 @@ class NoteBar(QWidget):
         self.show()
         self._text.setFocus()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         """Cancel with Esc."""
         if event.key() == Qt.Key.Key_Escape:
             self.cancel()

@@ -172,7 +172,7 @@ class NotificationBar(QWidget):
         self._theme = theme
         self._update()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         """Dismiss with Esc, where one of the buttons has the focus."""
         if event.key() != Qt.Key.Key_Escape or not self.dismiss():
             super().keyPressEvent(event)

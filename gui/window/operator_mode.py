@@ -96,7 +96,7 @@ class OperatorMode(QObject):
         self._dock_area.restoreState(arrangement)
         self._actions.lock(False)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 Qt's name
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Leave with Esc, where no widget has used the key."""
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
             self.set(False)

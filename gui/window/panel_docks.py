@@ -64,7 +64,7 @@ class PanelDocks(QMainWindow):
         assert isinstance(panel, kind)
         return panel
 
-    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def minimumSizeHint(self) -> QSize:
         """Return the size that the panels need, at most one with which the window fits a small screen."""
         return super().minimumSizeHint().boundedTo(_MAX_MINIMUM)
 

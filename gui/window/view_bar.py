@@ -141,12 +141,12 @@ class ViewBar(QToolBar):
 class _StateLabel(PlainLabel):
     """As wide as its longest usual text, so that the widgets beside it do not move."""
 
-    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def minimumSizeHint(self) -> QSize:
         """Return a size that does not depend on the text, unless that is longer."""
         size = super().minimumSizeHint()
         return size.expandedTo(QSize(self.fontMetrics().horizontalAdvance("❚❚ paused, 00 h 00 min behind ") + 8, 0))
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def sizeHint(self) -> QSize:
         """Return the same size."""
         return self.minimumSizeHint()
 

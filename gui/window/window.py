@@ -233,17 +233,17 @@ class MainWindow(QMainWindow):
     def _report_failure(self, text: str) -> None:
         self.notification_bar.show_message("error", text, time())
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         """Dismiss a message with Esc, where no widget has used the key."""
         if event.key() != Qt.Key.Key_Escape or not self.notification_bar.dismiss():
             super().keyPressEvent(event)
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Accept local files."""
         if any(url.isLocalFile() for url in event.mimeData().urls()):
             event.acceptProposedAction()
 
-    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802 - Qt's name
+    def dropEvent(self, event: QDropEvent) -> None:
         """Open the first file."""
         paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         if paths:
@@ -255,7 +255,7 @@ class MainWindow(QMainWindow):
         self.may_close = lambda: True
         self.close()
 
-    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
+    def closeEvent(self, event: QCloseEvent) -> None:
         """Stop the timer, and close the connection, if the window may close."""
         if not self.may_close():
             event.ignore()

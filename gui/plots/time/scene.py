@@ -160,21 +160,21 @@ class RowArea(QAbstractScrollArea):
         """Return the number of the row at a pixel of the viewport."""
         return self.places.row_at(y + self.scrolled)
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def sizeHint(self) -> QSize:
         """Return a size for eight rows."""
         return QSize(900, 600)
 
-    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def minimumSizeHint(self) -> QSize:
         """Return a size for one row."""
         return QSize(240, 110)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+    def resizeEvent(self, event: QResizeEvent) -> None:
         """Lay the rows out again."""
         super().resizeEvent(event)
         self._arrange()
         self._redraw()
 
-    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+    def changeEvent(self, event: QEvent) -> None:
         """Lay the rows out for another font."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:

@@ -175,7 +175,7 @@ class TimeStack(RowArea):
         ]
         return row_header_tip(self.scene, row, [*self.legend(row), *facts])
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802, ARG002 - Qt's name and arguments
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's arguments
         """Draw the background from its cache, and over it the headers and cursors."""
         with painting(self.viewport()) as painter:
             painter.setFont(self.font())
@@ -202,7 +202,7 @@ class TimeStack(RowArea):
             return True
         return super().event(event)
 
-    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
+    def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom in time, with Ctrl in value; over the value axes, scroll."""
         notches = (event.angleDelta().y() or event.angleDelta().x()) / 120.0
         at, factor = event.position(), _NOTCH**-notches
@@ -217,7 +217,7 @@ class TimeStack(RowArea):
             self._view.zoom(factor, self.scale().x(at.x()))
         event.accept()
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         """Start a click or a drag."""
         self._pinned_before = self._view.pinned
         if event.button() is Qt.MouseButton.LeftButton and self._over_plots(event.position()):
@@ -225,7 +225,7 @@ class TimeStack(RowArea):
         else:
             super().mousePressEvent(event)
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Move the cursor, or pan while dragging."""
         at, scale, view = event.position(), self.scale(), self._view
         if self._pressed is None:
@@ -241,7 +241,7 @@ class TimeStack(RowArea):
             self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
         view.set_right(self._dragged_from - moved * view.span / scale.width)
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Pin or unpin the second cursor, unless a drag ends."""
         if event.button() is not Qt.MouseButton.LeftButton or self._pressed is None:
             super().mouseReleaseEvent(event)
@@ -251,7 +251,7 @@ class TimeStack(RowArea):
         if self._dragged_from is None:
             self._view.toggle_pin(self.scale().x(event.position().x()))
 
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Enable auto-range of a row; what the first of the two clicks did is undone."""
         if event.button() is not Qt.MouseButton.LeftButton:
             super().mouseDoubleClickEvent(event)
@@ -263,7 +263,7 @@ class TimeStack(RowArea):
         if row is not None:
             self.enable_auto_range(row)
 
-    def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+    def viewportEvent(self, event: QEvent) -> bool:
         """Show tool tips; hide the cursor when the mouse leaves."""
         if isinstance(event, QHelpEvent):
             text = self.tip(event.pos())

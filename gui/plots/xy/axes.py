@@ -37,7 +37,7 @@ def monospace(scale: float = 1.0) -> QFont:
 class NumberAxis(pg.AxisItem):
     """Axis with a typographic minus."""
 
-    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:  # noqa: N802 - pyqtgraph's
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Return the tick labels."""
         return [text.replace("-", MINUS) for text in super().tickStrings(values, scale, spacing)]
 
@@ -60,15 +60,15 @@ class FrequencyAxis(pg.AxisItem):
         self.picture = None
         self.update()
 
-    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:  # noqa: N802
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Return the tick labels, with the unit of `unit_at_ticks`."""
         return [f"{text}{self._suffix}" for text in super().tickStrings(values, scale, spacing)]
 
-    def logTickValues(self, low: float, high: float, *_: object) -> list[tuple[None, list[float]]]:  # noqa: N802
+    def logTickValues(self, low: float, high: float, *_: object) -> list[tuple[None, list[float]]]:
         """Return the ticks, as log10."""
         return [(None, [log10(mark) for mark in log_ticks(10.0**low, 10.0**high)])]
 
-    def logTickStrings(self, values: list[float], *_: object) -> list[str]:  # noqa: N802
+    def logTickStrings(self, values: list[float], *_: object) -> list[str]:
         """Return the tick labels of log10 frequencies."""
         return [f"{10.0**value:.4g}" for value in values]
 

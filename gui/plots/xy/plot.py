@@ -31,7 +31,7 @@ class _ViewBox(pg.ViewBox):
 
     auto_range_requested = Signal()
 
-    def mouseClickEvent(self, event: Any) -> None:  # noqa: N802 - pyqtgraph's name
+    def mouseClickEvent(self, event: Any) -> None:
         if event.double() and event.button() == Qt.MouseButton.LeftButton:
             event.accept()
             self.auto_range_requested.emit()
@@ -306,13 +306,13 @@ class XYCanvas(pg.GraphicsLayoutWidget):
                 return plot, at.x(), at.y()
         return None
 
-    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+    def leaveEvent(self, event: QEvent) -> None:
         """Forget the position of the mouse."""
         super().leaveEvent(event)
         self._mouse = None
         self.mouse_moved.emit()
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Track the mouse; the scene's own signal is rate limited and may omit the last move."""
         super().mouseMoveEvent(event)
         self._mouse = self.mapToScene(event.position().toPoint())

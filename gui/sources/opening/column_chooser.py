@@ -215,14 +215,14 @@ class ColumnChooser(QDialog):
 class _Rows(QScrollArea):
     """Scroll area that is as high as its contents."""
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def sizeHint(self) -> QSize:
         held, hint = self.widget(), super().sizeHint()
         return QSize(hint.width(), held.sizeHint().height()) if isinstance(held, QWidget) else hint
 
-    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def minimumSizeHint(self) -> QSize:
         return super().minimumSizeHint().boundedTo(self.sizeHint())
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() is QEvent.Type.LayoutRequest:
             self.updateGeometry()
         return super().eventFilter(watched, event)

@@ -111,7 +111,7 @@ class FirstPage(QScrollArea):
         self.watch.apply_theme(theme)
         self.serve.apply_theme(theme)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+    def resizeEvent(self, event: QResizeEvent) -> None:
         """Place the parts side by side if there is room."""
         super().resizeEvent(event)
         wide = self.width() >= _TWO_COLUMNS

@@ -214,11 +214,11 @@ class ColumnPreview(QWidget):
         self.text = text
         self.update()
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def sizeHint(self) -> QSize:
         """Return the preferred size."""
         return QSize(520, 140)
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+    def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw the curves and their names."""
         painter = QPainter(self)
         where = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)

@@ -171,27 +171,27 @@ class RunTimeline(QWidget):
             self._seeking.want(min(max(seconds, 0.0), self._duration))
             self.update()
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+    def sizeHint(self) -> QSize:
         """Return the preferred size."""
         return QSize(480, 44)
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         """Begin a drag, and seek."""
         if event.button() is Qt.MouseButton.LeftButton and self._duration > 0.0:
             self._seeking.dragging = True
             self.seek(self.picture.seconds_at(event.position().x()))
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Seek during a drag."""
         if self._seeking.dragging:
             self.seek(self.picture.seconds_at(event.position().x()))
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """End a drag."""
         if self._seeking.dragging and event.button() is Qt.MouseButton.LeftButton:
             self._seeking.let_go(self.picture.seconds_at(event.position().x()))
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         """Seek by a step, to an end, or show another channel."""
         step = _KEYS.get(Qt.Key(event.key()))
         turn = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
@@ -202,7 +202,7 @@ class RunTimeline(QWidget):
         else:
             super().keyPressEvent(event)
 
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802 - Qt's name
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Show the menu of the channels."""
         if self.channels:
             self.channel_menu().popup(event.globalPos())
@@ -220,12 +220,12 @@ class RunTimeline(QWidget):
             return True
         return super().event(event)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+    def resizeEvent(self, event: QResizeEvent) -> None:
         """Redraw at another size."""
         super().resizeEvent(event)
         self._pixmap = None
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+    def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw the picture of the run, and over it the position."""
         if self._pixmap is None or self._pixmap.devicePixelRatio() != self.devicePixelRatioF():
             self._pixmap = self.picture.draw(self.theme, self.devicePixelRatioF())

@@ -156,7 +156,7 @@ class Board(QWidget):
         self.keys = []
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
-    def keyPressEvent(self, event):  # noqa: N802
+    def keyPressEvent(self, event):
         self.keys.append(event.key())
 
 
