@@ -26,6 +26,12 @@ def test_an_import_loads_nothing_heavy(package):
     assert loaded == []
 
 
+@pytest.mark.parametrize("package", ["monitor", "sim", "replay", "gui"])
+def test_a_package_publishes_its_types(package):
+    """As the classifier `Typing :: Typed` promises: without the marker, type checkers ignore the annotations."""
+    assert (ROOT / package / "py.typed").is_file()
+
+
 def test_the_indicators_are_at_the_front_door():
     code = (
         "from monitor import FrequencyDomainIndicator, PhaseAmplitudeIndices\n"
