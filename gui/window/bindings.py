@@ -76,9 +76,12 @@ def bind_play_head(view: View, sessions: SessionManager) -> None:
         if player is not None and view.recorded and view.pinned is not None and view.pinned != player.x:
             player.seek_x(view.pinned)
 
+    attached: list[PlayHead] = []
+
     def attach() -> None:
         player = head()
-        if player is not None:
+        if player is not None and player not in attached:
+            attached[:] = [player]
             player.changed.connect(move_cursor)
 
     sessions.changed.connect(attach)

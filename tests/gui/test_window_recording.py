@@ -232,6 +232,15 @@ def test_what_cannot_be_computed_is_one_line_and_the_window_is_usable(begin, run
     hands.until(lambda: any("cut.h5" in line for line in hands.notices))
     assert "error" in hands.notices[-1]
     assert hands.first_page
+    # times in a unit that is none: the columns are asked for, and need not be given
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text(table.read_text().replace("t [s]", "t [kg]"))
+    opener = hands.program.sources.opener
+    opener.open_path(wrong)
+    hands.until(lambda: opener.chooser is not None and opener.chooser.isActiveWindow())
+    hands.key("Escape")
+    hands.until(lambda: opener.chooser is None)
+    assert hands.first_page
     # the file is gone when it is computed
     gone = tmp_path / "gone.csv"
     hands.program.sources.open(OpenRecording(gone))
