@@ -14,7 +14,7 @@ from gui.model.tracking_error import Difference
 from gui.panels.over_time import TimePanel
 from gui.plots.figure import Figure, Page
 from gui.plots.time.axis import visible
-from gui.plots.time.rows import CurveStyle, Facts, Interval, PlotRow, Reader, RowData, Trace, intervals, trace
+from gui.plots.time.rows import CurveStyle, Facts, Interval, PlotRow, Reader, RowData, Trace, extent, intervals, trace
 from gui.plots.view import View
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Channel, Pair, Role, Samples, units_differ
@@ -202,7 +202,7 @@ class HistoriesPanel(TimePanel):
         rms = signals.error_rms(left, right, [key.removeprefix(_ERROR) for key in shown])
         found: dict[str, Facts] = {}
         for key, root in zip(shown, rms.tolist(), strict=True):
-            low, high = RowData((traces[key][0].within(left, right),)).extent
+            low, high = extent([traces[key][0].within(left, right)])
             found[key] = (("peak", max(abs(low), abs(high))), ("rms", root))
         return found
 

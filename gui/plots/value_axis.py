@@ -210,7 +210,10 @@ class ValueRange:
     def zoom(self, factor: float, at: float) -> None:
         """Zoom by `factor` about the value `at`, and disable auto-range."""
         low, high = at + (self.low - at) * factor, at + (self.high - at) * factor
-        # beyond, positions cannot be represented
+        self.set_manual(low, high)
+
+    def set_manual(self, low: float, high: float) -> None:
+        """Set the limits, and disable auto-range; limits between which positions have no numbers are ignored."""
         if max(1e-12 * max(abs(low), abs(high)), _SHORTEST) < high - low < _LONGEST:
             self.low, self.high = low, high
             self._manual = True

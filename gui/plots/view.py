@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 from PySide6.QtCore import QObject, Signal
+
+from gui.plots.zoom_history import Scales, ZoomHistory, ZoomState
 
 _SHORTEST, _LONGEST = 0.02, 90_000.0
 """Limits of the span, s: the longest is a little over a day."""
@@ -21,9 +26,11 @@ class View(QObject):
     range_changed : the span has changed, or whether it follows the newest sample.
     cursor_changed : the cursor has moved, or was pinned, unpinned or removed.
     actuator_changed : another actuator was selected.
+    scales_restored : manual scales of rows, by their keys, of the step of the zoom history that was gone back to.
     """
 
     range_changed = Signal()
+    scales_restored = Signal(dict)
     cursor_changed = Signal()
     actuator_changed = Signal()
 
@@ -40,6 +47,8 @@ class View(QObject):
         self.recorded = False
         self._stays_live = False
         self._begin, self._end = 0.0, 0.0
+        self._zooms = ZoomHistory()
+        self._in_step = False
 
     @property
     def left(self) -> float:
@@ -74,11 +83,13 @@ class View(QObject):
         self.recorded, self.following = True, False
         self._begin, self._end = begin, end
         self.show_all()
+        self._zooms.clear()
         self.pin(end)
 
     def restart(self) -> None:
         """Return to the initial state, for other signals."""
         self.recorded = False
+        self._zooms.clear()
         self.right = self._begin = self._end = 0.0
         self.cursor = self.pinned = None
         self.follow()
@@ -140,19 +151,21 @@ class View(QObject):
 
     def zoom(self, factor: float, at: float | None = None) -> None:
         """Scale the span by `factor` about `at`; while following, the right edge is fixed."""
-        span = min(max(self.span * factor, _SHORTEST), _LONGEST)
-        if not self.following and at is not None:
-            # the point under the mouse does not move
-            self.right = at + (self.right - at) * span / self.span
-        self.span = span
-        if self.following:
-            self.follow()
-        else:
-            self.set_right(self.right)
+        with self.zoom_step("time"):
+            span = min(max(self.span * factor, _SHORTEST), _LONGEST)
+            if not self.following and at is not None:
+                # the point under the mouse does not move
+                self.right = at + (self.right - at) * span / self.span
+            self.span = span
+            if self.following:
+                self.follow()
+            else:
+                self.set_right(self.right)
 
     def set_span(self, seconds: float) -> None:
         """Set the length of the span; the right edge is fixed."""
-        self.zoom(seconds / self.span)
+        with self.zoom_step():
+            self.zoom(seconds / self.span)
 
     def show_all(self) -> None:
         """Show all available data."""
@@ -160,9 +173,49 @@ class View(QObject):
 
     def show(self, left: float, right: float) -> None:
         """Show a span."""
-        self.span = min(max(right - left, _SHORTEST), _LONGEST)
-        # a right edge at the newest sample keeps following
-        self.set_right(right)
+        with self.zoom_step():
+            self.span = min(max(right - left, _SHORTEST), _LONGEST)
+            # a right edge at the newest sample keeps following
+            self.set_right(right)
+
+    @contextmanager
+    def zoom_step(self, kind: str = "", scales: Callable[[], Scales] = dict) -> Iterator[None]:
+        """Make what is done within a step of the zoom history.
+
+        Parameters
+        ----------
+        kind : consecutive steps of one kind are joined; empty: never.
+        scales : returns the manual scales of the rows that may change.
+        """
+        if self._in_step:
+            yield
+            return
+        before = ZoomState(self.span, self.right, self.following, scales())
+        self._in_step = True
+        try:
+            yield
+        finally:
+            self._in_step = False
+        self._zooms.add(before, ZoomState(self.span, self.right, self.following, scales()), kind)
+
+    def zoom_back(self) -> None:
+        """Undo the last zoom."""
+        self._restore(self._zooms.back())
+
+    def zoom_forward(self) -> None:
+        """Redo the zoom that was undone last."""
+        self._restore(self._zooms.forward())
+
+    def _restore(self, state: ZoomState | None) -> None:
+        if state is None:
+            return
+        self.span = state.span
+        if state.following:
+            self.follow()
+        else:
+            self.set_right(state.right)
+        if state.scales:
+            self.scales_restored.emit(dict(state.scales))
 
     def set_cursor(self, x: float | None, *, scrolled: bool = False) -> None:
         """Move the cursor to `x`, or remove it; `scrolled`: the data moved under a mouse at rest."""

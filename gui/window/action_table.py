@@ -153,6 +153,8 @@ _TIME = (
         "view.zoom_in", "Zoom &in", "Time", ("Ctrl++", "+", "Ctrl+="), "Halve the span.", separator_before=True
     ),
     _read_only("view.zoom_out", "Zoom &out", "Time", ("Ctrl+-", "-"), "Double the span."),
+    _read_only("view.zoom_undo", "P&revious zoom", "Time", ("Alt+Left",), "Undo the last zoom of time or values."),
+    _read_only("view.zoom_redo", "Ne&xt zoom", "Time", ("Alt+Right",), "Redo the zoom that was undone last."),
     _read_only("view.span_5", "Show 5 s", "Time", ("1",), "Show a span of 5 s.", separator_before=True),
     _read_only("view.span_30", "Show 30 s", "Time", ("2",), "Show a span of 30 s."),
     _read_only("view.span_60", "Show 60 s", "Time", ("3",), "Show a span of 60 s."),

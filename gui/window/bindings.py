@@ -46,6 +46,8 @@ def bind_view(actions: Actions, view: View, sessions: SessionManager) -> None:
             "view.forward_span": lambda: view.shift(view.span),
             "view.zoom_in": lambda: view.zoom(0.5, view.pinned),
             "view.zoom_out": lambda: view.zoom(2.0, view.pinned),
+            "view.zoom_undo": view.zoom_back,
+            "view.zoom_redo": view.zoom_forward,
             "view.span_all": view.show_all,
         },
     )

@@ -78,7 +78,7 @@ def test_the_mouse_scrubs_zooms_and_pins(live):
     live.wheel(viewport, -1)
     assert live.view.span == pytest.approx(5.0)
     live.ticks()
-    place = viewport.rect().center() + QPoint(50, 0)
+    place = live.stack.plot_of(0).center().toPoint() + QPoint(50, 0)
     live.click(viewport, place)
     assert live.view.pinned == pytest.approx(live.stack.scale().x(place.x()))
     live.until(lambda: "at " in live.tile_texts["north"])

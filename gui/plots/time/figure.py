@@ -87,7 +87,8 @@ def _headings(rows: Sequence[PlotRow], metrics: TextMetrics, width: float) -> li
     found, seen = [], set()
     for row in rows:
         # a single curve that has the name of its row needs no legend
-        curves = row.curves if len(row.curves) > 1 or row.curves[0].label not in (row.name, row.quantity) else ()
+        one = len(row.curves) == 1 and row.curves[0].label in (row.name, row.quantity)
+        curves = () if one else tuple(curve for curve in row.curves if not curve.hidden)
         if curves in seen:
             curves = ()
         seen.add(curves)

@@ -66,7 +66,8 @@ def limit_labels(
 ) -> list[LimitLabel]:
     """Return labels that do not overlap, each beside its line; of limits outside the scale with an arrow.
 
-    Where there is no room for all, trip limits come first. The owner is in the label, in a line below, or omitted.
+    Where there is no room for all, those within the scale come first, of these trip limits. The owner is in the
+    label, in a line below, or omitted.
 
     Parameters
     ----------
@@ -79,7 +80,9 @@ def limit_labels(
         return -OVERHANG <= top <= lowest and all(abs(top - other.top) >= line - 1.0 for other in found)
 
     owners: list[LimitLabel] = []
-    order = sorted(limits, key=lambda each: (not each.solid, not values.low <= each.value <= values.high))
+    # lines that are drawn first; of others the nearest
+    outside = {each: max(values.low - each.value, each.value - values.high, 0.0) for each in limits}
+    order = sorted(outside, key=lambda each: (outside[each] > 0.0, not each.solid, outside[each]))
     for limit in order:
         y = values.pixel(limit.value) - values.top
         wanted = min(max(y - line / 2.0, -OVERHANG), lowest)

@@ -21,8 +21,9 @@ from gui.plots.time.decoration import (
     mark_lines,
     translucent,
 )
+from gui.plots.time.headers import draw_row_header
 from gui.plots.time.limits import draw_limit_labels, draw_limit_lines, limits_tip
-from gui.plots.time.readouts import Readout, draw_row_header, row_header
+from gui.plots.time.readouts import Readout, row_header
 from gui.plots.time.rows import CurveStyle, Trace
 from gui.plots.time.scene import MARGIN, Scene
 from gui.plots.value_axis import ValueRange, duration_text
@@ -86,9 +87,11 @@ class ScenePainter:
         if data is not None:
             curves = CurvePainter(painter, time, values, smooth=scene.smooth, as_lines=not self._raster)
             for colour, trace in zip(row.bands, data.bands, strict=True):
-                curves.band(trace, translucent(colour_of(theme, colour), BAND_ALPHA))
+                if colour is not None:
+                    curves.band(trace, translucent(colour_of(theme, colour), BAND_ALPHA))
             # faint curves first, below the others
             pairs = sorted(zip(row.curves, data.curves, strict=True), key=lambda pair: not pair[0].faint)
+            pairs = [pair for pair in pairs if not pair[0].hidden]
             for curve, trace in pairs:
                 if curve.filled:
                     curves.band(trace, translucent(colour_of(theme, curve.colour), BAND_ALPHA))

@@ -1,21 +1,14 @@
-"""Readouts at the cursor: values and differences, the row headers that show them, and their update rate."""
+"""Readouts at the cursor: values and differences, what the row headers show of them, and their update rate."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate
-
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from gui.plots.time.axis import ShownUnit, segment_at
-from gui.plots.time.cache import TextMetrics
-from gui.plots.time.decoration import colour_of, translucent
 from gui.plots.time.rows import CurveStyle, Facts, Frame, Interval, PlotRow
 from gui.plots.value_axis import MINUS, ValueRange, value_text
-from gui.widgets.theme import Theme
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +56,12 @@ _UNKNOWN = Interval(math.nan, math.nan)
 
 @dataclass(frozen=True, slots=True)
 class LegendEntry:
-    """Legend of one curve: its style, value and difference."""
+    """Legend of one curve: its style, value and difference, and its number in the row."""
 
     curve: CurveStyle
     value: str
     difference: str = ""
+    index: int = 0
 
 
 def legend_entries(row: PlotRow, reading: Readout, unit: ShownUnit) -> list[LegendEntry]:
@@ -77,7 +71,10 @@ def legend_entries(row: PlotRow, reading: Readout, unit: ShownUnit) -> list[Lege
     differences = [""] * n
     if reading.differences is not None:
         differences = [DELTA + _known_text(value, unit) for value in _filled(reading.differences, n)]
-    return [LegendEntry(*entry) for entry in zip(row.curves, values, differences, strict=True)]
+    return [
+        LegendEntry(curve, "", "", i) if curve.hidden else LegendEntry(curve, value, difference, i)
+        for i, (curve, value, difference) in enumerate(zip(row.curves, values, differences, strict=True))
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +89,7 @@ class RowHeader:
     widest : widest value within the axis limits, which sets the column width.
     stale : state of the service where the values are old; else empty.
     facts : names and values.
+    manual : the scale was set by hand.
     """
 
     row: PlotRow
@@ -100,14 +98,16 @@ class RowHeader:
     widest: str
     stale: str
     facts: tuple[tuple[str, str], ...] = ()
+    manual: bool = False
 
 
 def row_header(row: PlotRow, reading: Readout, unit: ShownUnit, limits: ValueRange) -> RowHeader:
     """Return the header of a row."""
     found = sorted(legend_entries(row, reading, unit), key=lambda entry: entry.curve.faint)
     return RowHeader(
-        row, unit.unit, tuple(found), _widest(unit, limits), reading.stale, fact_texts(reading.facts, unit)
-    )
+        row, unit.unit, tuple(found), _widest(unit, limits), reading.stale, fact_texts(reading.facts, unit),
+        limits.manual,
+    )  # fmt: skip
 
 
 def fact_texts(facts: Facts, unit: ShownUnit) -> tuple[tuple[str, str], ...]:
@@ -137,156 +137,6 @@ def _known_text(value: Interval, unit: ShownUnit) -> str:
 
 def _decimals(unit: ShownUnit) -> int:
     return min(_MAX_DECIMALS, unit.decimals + _EXTRA_DECIMALS)
-
-
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_SAMPLE = 12.0
-_FILLED_ALPHA = 90
-_GAP = 12.0
-
-
-def draw_row_header(painter: QPainter, box: QRectF, header: RowHeader, theme: Theme) -> None:
-    """Draw a row header into `box`; the number of entries left out is shown."""
-    metrics, found = TextMetrics(painter.font()), header.entries
-    number = _number_width(metrics, header.widest, found)
-    wanted = sum(_entry_width(metrics, entry, number) + _GAP for entry in found)
-    name_end = _draw_name(painter, box, header, theme, box.right() - wanted)
-    free = box.right() - name_end - _GAP
-    if header.stale:
-        free -= metrics.width(header.stale) + _GAP
-    shown: list[tuple[LegendEntry, float]] = []
-    for shortened in _shortened(found):
-        number = _number_width(metrics, header.widest, shortened)
-        fitting = _fitting(metrics, shortened, number, free)
-        if not shown or len(fitting) == len(found):
-            shown = fitting
-        if len(shown) == len(found) or (shown and not found[0].curve.named):
-            break
-    right = box.right()
-    if len(shown) < len(found):
-        text = f"…+{len(found) - len(shown)}"
-        painter.setPen(QColor(theme.muted))
-        painter.drawText(QRectF(box.left(), box.top(), right - box.left(), box.height()), _RIGHT, text)
-        right -= metrics.width(text) + _GAP
-    values = QColor(theme.muted if header.stale else theme.text)
-    for entry, width in reversed(shown):
-        _draw_entry(painter, QRectF(right - width, box.top(), width, box.height()), entry, number, values, theme)
-        right -= width + _GAP
-    if header.stale:
-        painter.setPen(QColor(theme.bad))
-        painter.drawText(QRectF(name_end, box.top(), right - name_end, box.height()), _RIGHT, header.stale)
-
-
-def _shortened(found: Sequence[LegendEntry]) -> Iterator[Sequence[LegendEntry]]:
-    """Yield shorter and shorter legends; the tool tip has the full one."""
-    yield found
-    if found and found[0].curve.named:
-        yield [replace(entry, value="", difference="") for entry in found]
-        return
-    # colours identify the curves
-    wordless = [replace(entry, curve=replace(entry.curve, label="")) for entry in found]
-    yield wordless
-    yield [replace(entry, difference="") for entry in wordless]
-
-
-def _fitting(
-    metrics: TextMetrics, found: Sequence[LegendEntry], number: float, free: float
-) -> list[tuple[LegendEntry, float]]:
-    """Return the first entries that fit with their widths; if some do not, room for their count is reserved."""
-    widths = [_entry_width(metrics, entry, number) + _GAP for entry in found]
-    if sum(widths) - _GAP > free:
-        free -= metrics.width("…+00")
-    ends = accumulate(widths)
-    return [
-        (entry, width - _GAP) for entry, width, end in zip(found, widths, ends, strict=True) if end - _GAP <= free
-    ]
-
-
-def _draw_name(painter: QPainter, box: QRectF, header: RowHeader, theme: Theme, end: float) -> float:
-    """Draw name, quantity and unit, and the legend where it ends before `end`; return the end."""
-    row, plain, bold = header.row, painter.font(), QFont(painter.font())
-    bold.setBold(True)
-    painter.setFont(bold)
-    painter.setPen(QColor(theme.text))
-    width = TextMetrics(bold).width(row.name)
-    painter.drawText(QRectF(box.left(), box.top(), width + 1.0, box.height()), _LEFT, row.name)
-    painter.setFont(plain)
-    painter.setPen(QColor(theme.muted))
-    left = box.left() + width + (6.0 if row.name else 0.0)
-    metrics = TextMetrics(plain)
-    rest = " ".join(filter(None, (row.quantity, f"[{header.unit}]" if header.unit else "")))
-    longer = ", ".join(filter(None, (rest, row.legend)))
-    if not header.facts and left + metrics.width(longer) < end:
-        rest = longer
-    rest = QFontMetricsF(plain).elidedText(rest, Qt.TextElideMode.ElideRight, box.right() - left)
-    painter.drawText(QRectF(left, box.top(), box.right() - left, box.height()), _LEFT, rest)
-    left += metrics.width(rest)
-    number = max(
-        (metrics.width(text) for text in (header.widest, *(value for _, value in header.facts))), default=0.0
-    )
-    for name, value in header.facts:
-        width = metrics.width(name) + 4.0 + number
-        if left + _GAP + width > box.right():
-            break
-        left += _GAP
-        painter.setPen(QColor(theme.muted))
-        painter.drawText(QRectF(left, box.top(), width, box.height()), _LEFT, name)
-        painter.setPen(QColor(theme.muted if header.stale else theme.text))
-        painter.drawText(QRectF(left, box.top(), width, box.height()), _RIGHT, value)
-        left += width
-    return left
-
-
-def _draw_entry(
-    painter: QPainter, box: QRectF, entry: LegendEntry, number: float, values: QColor, theme: Theme
-) -> None:
-    metrics = TextMetrics(painter.font())
-    colour = QColor(colour_of(theme, entry.curve.colour))
-    pen = QPen(colour, 1 if entry.curve.faint else 2)
-    if entry.curve.dashed:
-        pen.setDashPattern([2.0, 1.5])
-    painter.setPen(pen)
-    y = box.center().y()
-    if entry.curve.filled:
-        painter.fillRect(QRectF(box.left(), y - 4.0, _SAMPLE, 8.0), translucent(colour.name(), _FILLED_ALPHA))
-    else:
-        painter.drawLine(QPointF(box.left(), y), QPointF(box.left() + _SAMPLE, y))
-    left = box.left() + _SAMPLE + 4.0
-    painter.setPen(QColor(theme.muted))
-    painter.drawText(QRectF(left, box.top(), box.width(), box.height()), _LEFT, entry.curve.label)
-    left += metrics.width(entry.curve.label) + 4.0
-    painter.setPen(values)
-    number = _value_width(metrics, entry, number)
-    painter.drawText(QRectF(left, box.top(), number, box.height()), _RIGHT, entry.value)
-    if entry.difference:
-        painter.setPen(QColor(theme.accent))
-        painter.drawText(QRectF(left + number, box.top(), box.right() - left - number, box.height()), _RIGHT,
-                         entry.difference)  # fmt: skip
-
-
-def _entry_width(metrics: TextMetrics, entry: LegendEntry, number: float) -> float:
-    number = _value_width(metrics, entry, number)
-    width = _SAMPLE + 8.0 + metrics.width(entry.curve.label) + number
-    return width + (number + metrics.width(DELTA) + 4.0 if entry.difference else 0.0)
-
-
-def _value_width(metrics: TextMetrics, entry: LegendEntry, number: float) -> float:
-    """Return the width of a value: none where it is omitted, that of two numbers where it is a range by nature."""
-    if not entry.value:
-        return 0.0
-    return 2.0 * number + metrics.width(RANGE) if entry.curve.filled else number
-
-
-def _number_width(metrics: TextMetrics, widest: str, found: Sequence[LegendEntry]) -> float:
-    """Return the column width of values: of the widest, so that changing digits move nothing."""
-    texts = [
-        text
-        for entry in found
-        if not entry.curve.filled
-        for text in (entry.value, entry.difference.removeprefix(DELTA))
-    ]
-    return max(metrics.width(text) for text in (widest, *texts))
 
 
 _READOUT_INTERVAL = 0.2  # s of data between two readouts

@@ -28,6 +28,7 @@ class CurveStyle:
     colour : name of a colour in `Theme`, or index into its series.
     faint : drawn translucent, below the others.
     dashed : drawn with dashes, where colours repeat.
+    hidden : not drawn; its legend is struck through.
     filled : the band between the lowest and the highest of several curves.
     named : its label is shown rather than its value where there is room for one of them.
     """
@@ -38,6 +39,7 @@ class CurveStyle:
     dashed: bool = False
     filled: bool = False
     named: bool = False
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class PlotRow:
     name, quantity : of the signal: ``north``, ``displacement``; one of them may be empty.
     unit : of the values; empty where unknown.
     curves : their styles, in the order of `RowData.curves`.
-    bands : colours of the bands behind the curves.
+    bands : colours of the bands behind the curves; None for a hidden one.
     limits : limit lines.
     fixed : axis limits that do not follow the values.
     least_span : of the axis, in `unit`.
@@ -81,7 +83,7 @@ class PlotRow:
     quantity: str
     unit: str
     curves: tuple[CurveStyle, ...]
-    bands: tuple[str | int, ...] = ()
+    bands: tuple[str | int | None, ...] = ()
     limits: tuple[LimitLine, ...] = ()
     fixed: tuple[float, float] | None = None
     least_span: float = 0.0
@@ -173,19 +175,23 @@ class RowData:
     bands: tuple[Trace, ...] = ()
     facts: Facts = ()
 
-    @property
-    def extent(self) -> tuple[float, float]:
-        """Minimum and maximum of the curves; NaN where there is none.
+    def extent_of(self, row: PlotRow) -> tuple[float, float]:
+        """Return minimum and maximum of the curves that are not hidden; NaN where there is none.
 
         Bands may exceed them: a large uncertainty does not shrink the curve.
         """
-        known = [trace for trace in self.curves if trace.known.any()]
-        if not known:
-            return math.nan, math.nan
-        return (
-            min(float(trace.low[trace.known].min()) for trace in known),
-            max(float(trace.high[trace.known].max()) for trace in known),
-        )
+        return extent([trace for trace, curve in zip(self.curves, row.curves, strict=True) if not curve.hidden])
+
+
+def extent(traces: Sequence[Trace]) -> tuple[float, float]:
+    """Return minimum and maximum of traces; NaN where there is none."""
+    known = [trace for trace in traces if trace.known.any()]
+    if not known:
+        return math.nan, math.nan
+    return (
+        min(float(trace.low[trace.known].min()) for trace in known),
+        max(float(trace.high[trace.known].max()) for trace in known),
+    )
 
 
 class Interval(NamedTuple):

@@ -12,8 +12,8 @@ from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from gui.plots.time.axis import ShownUnit, TimeScale, segment_at, shown_unit
-from gui.plots.time.rows import Frame, PlotRow, RowData
-from gui.plots.value_axis import ValueRange, scaled_unit
+from gui.plots.time.ranges import AxisRanges
+from gui.plots.time.rows import Frame, PlotRow
 from gui.widgets.theme import Theme
 from gui.wording.numbers import instant_text
 
@@ -199,74 +199,6 @@ class RowArea(QAbstractScrollArea):
     def _redraw(self) -> None:
         """Redraw everything."""
         self.viewport().update()
-
-
-_SPAN_TOLERANCE = 1e-9
-_FIXED_ROOM = 0.05
-
-
-class AxisRanges:
-    """Axis limits by row key; a row that remains keeps its limits."""
-
-    def __init__(self) -> None:
-        self._ranges: dict[str, ValueRange] = {}
-        self._units: dict[str, tuple[float, str]] = {}
-        self._span = 0.0
-
-    def __getitem__(self, key: str) -> ValueRange:
-        return self._ranges[key]
-
-    def set_rows(self, rows: Sequence[PlotRow]) -> None:
-        """Keep limits for these rows only."""
-        before = self._ranges
-        self._ranges = {row.key: before.get(row.key) or _value_range(row) for row in rows}
-        self._units = {key: unit for key, unit in self._units.items() if key in self._ranges}
-
-    def clear(self) -> None:
-        """Drop all ranges."""
-        self._ranges.clear()
-        self._units.clear()
-
-    def unit(self, row: PlotRow) -> tuple[float, str]:
-        """Return the factor and the unit in which the values of a row are shown."""
-        return self._units.get(row.key) or self._scaled_unit(row)
-
-    def update(self, rows: Sequence[PlotRow], frame: Frame) -> None:
-        """Adapt the limits to the values of a frame."""
-        span = frame.right - frame.left
-        immediate = not math.isclose(span, self._span, rel_tol=_SPAN_TOLERANCE)
-        self._span = span
-        for row, data in zip(rows, frame.rows, strict=True):
-            if data is not None:
-                self._ranges[row.key].update(*data.extent, immediate=immediate)
-                self._update_unit(row)
-
-    def enable_auto_range(self, row: PlotRow, data: RowData | None) -> None:
-        """Let the limits of a row follow its values again, starting with `data`."""
-        self._ranges[row.key].enable_auto_range()
-        self._units.pop(row.key, None)
-        if data is not None:
-            self._ranges[row.key].update(*data.extent)
-            self._update_unit(row)
-
-    def _update_unit(self, row: PlotRow) -> None:
-        if self._ranges[row.key].known:
-            self._units[row.key] = self._scaled_unit(row)
-
-    def _scaled_unit(self, row: PlotRow) -> tuple[float, str]:
-        limits = self._ranges[row.key]
-        return scaled_unit(
-            row.unit, (limits.low, limits.high), prefixed=row.prefixed, before=self._units.get(row.key)
-        )
-
-
-def _value_range(row: PlotRow) -> ValueRange:
-    """Return the range of a row; with a margin around fixed limits, so that the frame hides no curve at them."""
-    fixed = row.fixed
-    if fixed is not None:
-        room = _FIXED_ROOM * (fixed[1] - fixed[0])
-        fixed = fixed[0] - room, fixed[1] + room
-    return ValueRange(fixed, row.least_span)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt
-from PySide6.QtGui import QColor, QFont, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from gui.plots.time.axis import TimeScale
-from gui.plots.time.cache import BackgroundCache, PixmapCache
-from gui.plots.time.curves import value_scale
-from gui.plots.time.picture import (
-    POINTER_TOLERANCE,
-    ScenePainter,
-    draw_cursors,
-    draw_focus,
-    draw_row_headers,
-    event_tip,
-    limit_tip,
-    row_header_tip,
-)
-from gui.plots.time.readouts import Readout, ReadoutThrottle, fact_texts, legend_entries, readouts
-from gui.plots.time.rows import Frame, PlotRow
-from gui.plots.time.scene import MARGIN, AxisRanges, RowArea, Scene
+from gui.plots.time.display import StackDisplay
+from gui.plots.time.gestures import Gestures, RubberBand
+from gui.plots.time.rows import Frame
+from gui.plots.time.scene import MARGIN
+from gui.plots.time.styles import curve_menu
+from gui.plots.value_axis import Bounds
 from gui.plots.view import View
 from gui.widgets.labels import plain_tip
-from gui.widgets.painting import painting
 from gui.widgets.theme import Theme
 
 _NOTCH = 1.25  # zoom factor a notch of the wheel
 _KEY_STEP = 0.01  # of the span, by which a key moves the cursor
 
 
-class TimeStack(RowArea):
+class TimeStack(StackDisplay):
     """Rows over time: the wheel zooms in time, with Ctrl in value; dragging pans, a click pins a second cursor.
 
-    A double click enables auto-range of a row. Rows that do not fit are scrolled with the scroll bar, the wheel over
-    the value axes, or PgUp and PgDn. With the keyboard focus, Ctrl+Left and Ctrl+Right move the cursor, Enter pins or
-    unpins it, Shift+Up and Shift+Down zoom all values, Shift+Home enables auto-range of all rows.
+    Dragging with the right button or with Ctrl zooms to a rubber band. A click on an entry of a legend hides its
+    curve; the right button there has its colours. A double click enables auto-range of a row. Rows that do not fit
+    are scrolled with the scroll bar, the wheel over the value axes, or PgUp and PgDn. With the keyboard focus,
+    Ctrl+Left and Ctrl+Right move the cursor, Enter pins or unpins it, Shift+Up and Shift+Down zoom all values,
+    Shift+Home enables auto-range of all rows.
 
     Parameters
     ----------
@@ -49,152 +45,55 @@ class TimeStack(RowArea):
     yields_to_shortcuts = True  # its keys are not shortcuts of the window
 
     def __init__(self, view: View, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._view, self._theme = view, theme
-        self._ranges = AxisRanges()
-        self._frame = Frame()
-        self._background, self._pixmaps, self._readouts = BackgroundCache(), PixmapCache(), ReadoutThrottle()
-        self._smooth, self._smooth_when_paused = False, True
-        self.message = ""
-        self.setAccessibleName("values over time")
-        font = self.font()
-        # tabular figures, so that readouts do not jitter
-        font.setFeature(QFont.Tag("tnum"), 1)
-        self.setFont(font)
-        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.viewport().setMouseTracking(True)
-        self._pressed: QPointF | None = None
-        self._dragged_from: float | None = None
-        self._pinned_before: float | None = None
-        self._hover: float | None = None
-        view.cursor_changed.connect(self._move_cursor)
-        view.range_changed.connect(self._update_smooth)
-
-    @property
-    def frame(self) -> Frame:
-        """The frame that was drawn last."""
-        return self._frame
-
-    @property
-    def scene(self) -> Scene:
-        """What is drawn, without the cursors."""
-        smooth, area = self._smooth, self.viewport().rect()
-        return Scene(
-            self._rows, self._ranges, self._frame, self.places, area, self.scrolled, self._theme, smooth=smooth
-        )
-
-    def set_rows(self, rows: Sequence[PlotRow]) -> None:
-        """Show other rows; those that were shown before keep their scales."""
-        self._ranges.set_rows(rows)
-        self._frame = Frame(self._frame.left, self._frame.right, (None,) * len(rows), self._frame.segments)
-        self._set_rows(rows)
-        self._pixmaps.clear()
-        self._readouts.reset()
-        self._redraw()
-
-    def reset_scales(self) -> None:
-        """Drop all scales, for other signals."""
-        self._ranges.clear()
-
-    def apply_theme(self, theme: Theme) -> None:
-        """Apply the colours of a theme."""
-        self._theme = theme
-        self._redraw()
-
-    def set_smooth(self, when_paused: bool) -> None:
-        """Antialias lines while the view is paused, or never; live it would cost frames."""
-        self._smooth_when_paused = when_paused
-        self._update_smooth()
+        super().__init__(view, theme, parent)
+        self._gestures = Gestures(self, view)
+        view.scales_restored.connect(self._restore_scales)
 
     def draw(self, frame: Frame, *, more: bool = False) -> None:
-        """Draw a frame.
-
-        Parameters
-        ----------
-        more : another frame is expected soon, so that readouts may be skipped; call `flush_readouts` if none comes.
-        """
-        self._frame = frame
-        self._readouts.update(frame, more=more)
-        self._ranges.update(self._rows, frame)
-        self._redraw()
-        if self._hover is not None and self._view.following:
+        """Draw a frame; see `StackDisplay.draw`."""
+        super().draw(frame, more=more)
+        hover = self._gestures.hover
+        if hover is not None and self._view.following:
             # under the mouse, while the data scroll
-            self._view.set_cursor(self.scale().x(self._hover), scrolled=True)
-
-    def flush_readouts(self) -> None:
-        """Show the newest values in the headers: no other frame has come."""
-        self._readouts.flush()
-        if self._readouts.pending:
-            self.viewport().update()
-
-    def limits(self, key: str) -> tuple[float, float]:
-        """Return the limits of a row's value axis."""
-        found = self._ranges[key]
-        return found.low, found.high
-
-    def legend(self, row: int) -> list[str]:
-        """Return the legend of a row: ``command 1.25 mm``, with the difference to the pinned cursor."""
-        found = legend_entries(self._rows[row], self._current_readouts()[row], self.scene.unit(row))
-        return [" ".join(filter(None, (entry.curve.label, entry.value, entry.difference))) for entry in found]
+            self._view.set_cursor(self.scale().x(hover), scrolled=True)
 
     def zoom_values(self, row: int, factor: float, at: float) -> None:
         """Zoom the scale of a row by `factor` about a value; `enable_auto_range` undoes it."""
-        self._ranges[self._rows[row].key].zoom(factor, at)
+        key = self._rows[row].key
+        with self._view.zoom_step(f"values of {key}", lambda: {key: self._ranges.manual(key)}):
+            self._ranges[key].zoom(factor, at)
+        self._redraw()
+
+    def zoom_to(self, band: RubberBand) -> None:
+        """Show the span, the values or both that a rubber band selects."""
+        rect, scale, key = band.rect, self.scale(), self._rows[band.row].key
+        low, high = self.value_at(band.row, rect.bottom()), self.value_at(band.row, rect.top())
+        with self._view.zoom_step("", lambda: {key: self._ranges.manual(key)} if band.selects_values else {}):
+            if band.selects_values:
+                self._ranges.set_manual(key, (low, high))
+            if band.selects_time:
+                self._view.show(scale.x(rect.left()), scale.x(rect.right()))
         self._redraw()
 
     def enable_auto_range(self, row: int) -> None:
         """Let the scale of a row follow its values."""
-        self._ranges.enable_auto_range(self._rows[row], self._frame.rows[row])
+        shown = self._rows[row]
+        with self._view.zoom_step("", lambda: {shown.key: self._ranges.manual(shown.key)}):
+            self._ranges.enable_auto_range(shown, self._frame.rows[row])
         self._redraw()
 
-    def scale(self) -> TimeScale:
-        """Return the time scale of the viewport."""
-        return self.scene.scale
-
-    def instant(self, x: float) -> str:
-        """Return the rig's time at `x` with the resolution of a pixel; a dash in a break."""
-        return self.scene.instant(x)
-
-    def value_at(self, row: int, y: float) -> float:
-        """Return the value of a row at a pixel of the viewport."""
-        place, limits = self.places.rows[row], self._ranges[self._rows[row].key]
-        return value_scale(limits, place.plot_top, place.plot_height).value(y + self.scrolled)
-
-    def tip(self, at: QPoint) -> str:
-        """Return the tool tip at a point: the events there, or the full text of a row header."""
-        row = self.row_at(at.y())
-        if row is not None and at.y() + self.scrolled < self.places.rows[row].plot_top:
-            return self.tip_of_header(row)
-        limits = "" if row is None else limit_tip(self.scene, row, at)
-        return limits or event_tip(self.scene, at)
-
-    def tip_of_header(self, row: int) -> str:
-        """Return the full text of a row header."""
-        facts = [
-            f"{name} {value}" for name, value in fact_texts(self._current_readouts()[row].facts, self.scene.unit(row))
-        ]
-        return row_header_tip(self.scene, row, [*self.legend(row), *facts])
-
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's arguments
-        """Draw the background from its cache, and over it the headers and cursors."""
-        with painting(self.viewport()) as painter:
-            painter.setFont(self.font())
-            scene = self.scene
-            if not self._rows:
-                self._draw_message(painter, scene.area)
-                return
-            ratio = self.viewport().devicePixelRatioF()
-            self._background.draw(
-                painter, scene.area.size(), ratio, lambda inner: ScenePainter(inner, scene, self._pixmaps).draw()
-            )
-            view = self._view
-            live = view.following and (view.cursor is None or view.cursor_scrolls)
-            draw_row_headers(
-                painter, scene, self._readouts.choose(self._current_readouts(), live=live), self._pixmaps
-            )
-            draw_cursors(painter, scene, self._view.cursor, self._view.pinned)
-            if self.hasFocus():
-                draw_focus(painter, scene)
+    def click_header(self, at: QPointF) -> bool:
+        """Hide or show the curve of the legend entry at a point, or fit a manual scale whose mark is there."""
+        found = self._entry_at(at)
+        if found is not None:
+            self._styles.toggle(*found)
+            self._apply_styles()
+            return True
+        header = self._header_at(at)
+        if header is not None and header[1].is_mark(at.x() - MARGIN):
+            self.enable_auto_range(header[0])
+            return True
+        return False
 
     def event(self, event: QEvent) -> bool:
         """Handle the keys of a plot; not in `keyPressEvent`: space and arrows remain shortcuts of the window."""
@@ -206,7 +105,7 @@ class TimeStack(RowArea):
         """Zoom in time, with Ctrl in value; over the value axes, scroll."""
         notches = (event.angleDelta().y() or event.angleDelta().x()) / 120.0
         at, factor = event.position(), _NOTCH**-notches
-        if not self._over_plots(at) and self.verticalScrollBar().maximum() > 0:
+        if not self.over_plots(at) and self.verticalScrollBar().maximum() > 0:
             super().wheelEvent(event)
             return
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
@@ -218,50 +117,29 @@ class TimeStack(RowArea):
         event.accept()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Start a click or a drag."""
-        self._pinned_before = self._view.pinned
-        if event.button() is Qt.MouseButton.LeftButton and self._over_plots(event.position()):
-            self._pressed, self._dragged_from = event.position(), None
-        else:
+        """Start a click, a drag or a rubber band."""
+        if not self._gestures.press(event):
             super().mousePressEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Move the cursor, or pan while dragging."""
-        at, scale, view = event.position(), self.scale(), self._view
-        if self._pressed is None:
-            self._hover = at.x() if self._over_plots(at) else None
-            view.set_cursor(None if self._hover is None else scale.x(self._hover))
-            return
-        moved = at.x() - self._pressed.x()
-        if self._dragged_from is None:
-            if abs(moved) < POINTER_TOLERANCE:
-                return
-            self._dragged_from = view.right
-            self._hide_cursor()
-            self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
-        view.set_right(self._dragged_from - moved * view.span / scale.width)
+        """Move the cursor, pan, or extend the rubber band."""
+        self._gestures.move(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Pin or unpin the second cursor, unless a drag ends."""
-        if event.button() is not Qt.MouseButton.LeftButton or self._pressed is None:
+        """Pin or unpin the second cursor, or zoom to the rubber band."""
+        if not self._gestures.release(event):
             super().mouseReleaseEvent(event)
-            return
-        self._pressed = None
-        self.viewport().unsetCursor()
-        if self._dragged_from is None:
-            self._view.toggle_pin(self.scale().x(event.position().x()))
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Enable auto-range of a row; what the first of the two clicks did is undone."""
-        if event.button() is not Qt.MouseButton.LeftButton:
+        """Enable auto-range of a row."""
+        if not self._gestures.double_click(event):
             super().mouseDoubleClickEvent(event)
-            return
-        self._pressed = None
-        if self._view.pinned != self._pinned_before:
-            self._view.pin(self._pinned_before)
-        row = self.row_at(event.position().y())
-        if row is not None:
-            self.enable_auto_range(row)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Show the menu of a legend entry; elsewhere a drag with the right button is a rubber band."""
+        found = self._entry_at(QPointF(event.pos()))
+        if found is not None:
+            curve_menu(self, self._styles, *found, self._theme, self._apply_styles).popup(event.globalPos())
 
     def viewportEvent(self, event: QEvent) -> bool:
         """Show tool tips; hide the cursor when the mouse leaves."""
@@ -270,18 +148,20 @@ class TimeStack(RowArea):
             QToolTip.showText(event.globalPos(), plain_tip(text), self) if text else QToolTip.hideText()
             return True
         if event.type() is QEvent.Type.Leave:
-            self._hide_cursor()
+            self._gestures.hide_cursor()
         return super().viewportEvent(event)
 
     def _key(self, event: QKeyEvent) -> bool:
         """Move or pin the cursor, zoom values; return whether the key was handled."""
         key, modifiers, view = event.key(), event.modifiers(), self._view
+        if key == Qt.Key.Key_Escape:
+            return self._gestures.cancel()
         at = view.right if view.cursor is None else view.cursor
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             view.toggle_pin(at)
         elif modifiers == Qt.KeyboardModifier.ControlModifier and key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
             step = _KEY_STEP * view.span * (1.0 if key == Qt.Key.Key_Right else -1.0)
-            self._hover = None
+            self._gestures.hover = None
             view.set_cursor(min(max(at + step, view.left), view.right))
         elif modifiers == Qt.KeyboardModifier.ShiftModifier and key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             for i, row in enumerate(self._rows):
@@ -294,36 +174,17 @@ class TimeStack(RowArea):
             return False
         return True
 
-    def _over_plots(self, at: QPointF) -> bool:
-        scale = self.scale()
-        return bool(self._rows) and scale.begin <= at.x() <= scale.begin + scale.width
+    def _restore_scales(self, scales: dict[str, Bounds | None]) -> None:
+        """Restore scales of the zoom history, of those rows that this stack has."""
+        for i, row in enumerate(self._rows):
+            if row.key in scales:
+                limits = scales[row.key]
+                if limits is None:
+                    self._ranges.enable_auto_range(row, self._frame.rows[i])
+                else:
+                    self._ranges.set_manual(row.key, limits)
+        self._redraw()
 
-    def _draw_message(self, painter: QPainter, area: QRect) -> None:
-        painter.fillRect(area, QColor(self._theme.window))
-        painter.setPen(QColor(self._theme.muted))
-        inner = area.adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
-        painter.drawText(inner, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.message)
-
-    def _current_readouts(self) -> list[Readout]:
-        return readouts(self._frame, len(self._rows), self._view.cursor, self._view.pinned)
-
-    def _redraw(self) -> None:
-        self._background.invalidate()
-        super()._redraw()
-
-    def _hide_cursor(self) -> None:
-        self._hover = None
-        self._view.set_cursor(None)
-
-    def _move_cursor(self) -> None:
-        """Redraw the cursors."""
-        self.viewport().update()
-
-    def _update_smooth(self) -> None:
-        """Redraw with or without antialiasing when the view is paused or continued."""
-        smooth = self._smooth_when_paused and not self._view.following
-        if smooth != self._smooth:
-            self._smooth = smooth
-            self._redraw()
-        if not self._view.following:
-            self.flush_readouts()
+    def _draw_over(self, painter: QPainter) -> None:
+        if self._gestures.band is not None:
+            self._gestures.band.draw(painter, self._theme)

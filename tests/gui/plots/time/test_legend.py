@@ -1,0 +1,136 @@
+"""Curves are hidden and coloured by their legend."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QContextMenuEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from gui.model.timeline import ClockSegment
+from gui.plots.time.rows import CurveStyle, Frame, PlotRow, RowData, Trace, spread
+from gui.plots.time.scene import MARGIN
+from gui.plots.time.stack import TimeStack
+from gui.plots.view import View
+from gui.widgets.theme import LIGHT
+
+COMMAND, MEASURED = QColor(LIGHT.command).name(), QColor(LIGHT.measured).name()
+
+
+@pytest.fixture
+def stack(qtbot):
+    view = View()
+    view.span = 10.0
+    view.extend(0.0, 10.0)
+    made = TimeStack(view, LIGHT)
+    qtbot.addWidget(made)
+    made.resize(900, 300)
+    curves = CurveStyle("command", "command"), CurveStyle("measured", "measured")
+    made.set_rows([PlotRow(f"row{i}", f"a{i}", "displacement", "mm", curves, bands=("command",)) for i in range(2)])
+    made.show()
+    draw(made)
+    return made
+
+
+def draw(stack):
+    x = np.arange(0.0, 10.0, 0.01)
+    traces = [Trace(np.append(x, 10.0), x, y, y, exact=True) for y in (80.0 + 0.0 * x, 2.0 * np.cos(x))]
+    width = Trace(traces[0].edges, x, 20.0 + 0.0 * x, 20.0 + 0.0 * x, exact=True)
+    rows = tuple(RowData(tuple(traces), (spread(traces[0], width),)) for _ in range(2))
+    stack.draw(Frame(0.0, 10.0, rows, (ClockSegment(0.0, 10.0, 0.0, 1),)))
+
+
+def place_of(stack, label, row=0):
+    """Return the point of an entry of a legend."""
+    top = stack.places.rows[row].top
+    _, header = stack._header_at(QPointF(20, top + 5))
+    (found,) = (
+        (begin, width) for begin, width, entry in header.entries if stack.rows[row].curves[entry.index].label == label
+    )
+    return QPoint(round(MARGIN + found[0] + found[1] / 2), top + 8)
+
+
+def colours(stack, row=0):
+    image, place = stack.viewport().grab().toImage(), stack.plot_of(row).toRect()
+    return {
+        image.pixelColor(x, y).name()
+        for x in range(place.left(), place.right())
+        for y in range(place.top(), place.bottom())
+    }
+
+
+def click(stack, label, row=0):
+    QTest.mouseClick(
+        stack.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place_of(stack, label, row)
+    )
+
+
+def test_a_click_hides_a_curve_with_its_band_and_another_shows_it_again(stack):
+    before = colours(stack)
+    assert {COMMAND, MEASURED} <= before
+    click(stack, "command")
+    hidden = colours(stack)
+    assert COMMAND not in hidden and MEASURED in hidden
+    assert len(hidden) < len(before)
+    # the other row has it, and nothing was pinned
+    assert COMMAND in colours(stack, 1)
+    assert stack._view.pinned is None
+    assert stack.legend(0)[0] == "command"
+    click(stack, "command")
+    assert colours(stack) == before
+
+
+def test_the_scale_is_that_of_the_curves_that_are_shown(stack):
+    click(stack, "command")
+    stack.enable_auto_range(0)
+    assert stack.limits("row0")[1] < 10.0
+    click(stack, "command")
+    draw(stack)
+    assert stack.limits("row0")[1] > 80.0
+
+
+def test_it_remains_hidden_in_other_frames_and_rows(stack):
+    click(stack, "measured")
+    draw(stack)
+    stack.set_rows(tuple(reversed(stack._given)))
+    draw(stack)
+    assert MEASURED not in colours(stack, 1)
+    assert MEASURED in colours(stack, 0)
+
+
+def test_all_curves_may_be_hidden(stack):
+    for label in ("command", "measured"):
+        click(stack, label)
+    draw(stack)
+    assert not {COMMAND, MEASURED} & colours(stack)
+    click(stack, "command")
+    assert COMMAND in colours(stack)
+
+
+def test_the_right_button_has_the_colours(stack):
+    at = place_of(stack, "command")
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, stack.viewport().mapToGlobal(at))
+    QApplication.sendEvent(stack.viewport(), event)
+    menu = QApplication.activePopupWidget()
+    actions = {action.text(): action for action in menu.actions()}
+    assert {"Hide", "Show all curves", "purple", "default"} <= set(actions)
+    actions["purple"].trigger()
+    menu.close()
+    assert COMMAND not in colours(stack)
+    assert QColor(LIGHT.series[3]).name() in colours(stack)
+    # and of the band behind it
+    assert stack.rows[0].bands == (3,)
+    QApplication.sendEvent(stack.viewport(), event)
+    menu = QApplication.activePopupWidget()
+    next(action for action in menu.actions() if action.text() == "default").trigger()
+    menu.close()
+    assert COMMAND in colours(stack)
+
+
+def test_the_right_button_in_a_plot_has_no_menu(stack):
+    at = QPoint(400, 80)
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, stack.viewport().mapToGlobal(at))
+    QApplication.sendEvent(stack.viewport(), event)
+    assert QApplication.activePopupWidget() is None
