@@ -18,6 +18,7 @@ from monitor.messages.recordings import Description
 from monitor.transport.zeromq.request_client import RequestClient
 
 _MAX_ADVANCE = 5.0  # s; a larger step is a seek
+_BEFORE_START = -1.0  # s, before the faults at the start
 _START_TIMEOUT = 1500  # ms after which it begins without a client
 
 
@@ -57,7 +58,7 @@ class PlaybackSession(SourceSession):
         self._describing: DescribeJob | None = None
         self._stopping = self._over = False
         self._client_connected = self._begun = self._doubts_reported = False
-        self._passed = 0.0  # s, the last position for which injected faults were shown
+        self._passed = _BEFORE_START  # s, the last position for which injected faults were shown
         self._start_timer = QTimer(self, singleShot=True, interval=_START_TIMEOUT)
         self._start_timer.timeout.connect(self.on_client_connected)
         if ensemble is not None:
@@ -158,12 +159,11 @@ class PlaybackSession(SourceSession):
         if player is None or player.description is None or player.description.format != "simulation":
             return
         now, before = player.position, self._passed
-        self._passed = now
-        if before == 0.0 or 0.0 <= now - before <= _MAX_ADVANCE:
-            # the first ones are present at the start
-            past = -1.0 if before == 0.0 else before
+        # after a restart those of the start are injected again
+        self._passed = _BEFORE_START if now == 0.0 < before else now
+        if 0.0 <= now - before <= _MAX_ADVANCE:
             for event in player.description.events:
-                if past < event.time <= now:
+                if before < event.time <= now:
                     self.notified.emit("info", event.detail)
                     self.injected.emit(event.detail)
 
