@@ -272,6 +272,11 @@ class ResultHistory:
         place = (self._instant(x) + _ROUNDING) / self.rate
         return self.envelope(place, place, 1, names).at(place)
 
+    @property
+    def exact_begin_x(self) -> float:
+        """x of the oldest row that is stored as received, s."""
+        return self._instants.exact_begin / self.rate
+
     def rows(self, x0: float, x1: float) -> tuple[Samples, Samples]:
         """Return x, (n,), and the values, (n, n_columns), of the stored rows from `x0` to `x1`."""
         first = max(math.floor(x0 * self.rate + _ROUNDING), self._instants.exact_begin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ import numpy as np
 from gui.model.envelope import Envelope, spliced
 from gui.model.history import History
 from gui.model.series import SignalHistory
+from gui.model.statistics import CurveStatistics, statistics
 from gui.model.tracking_error import Difference
 from gui.panels.over_time import TimePanel
 from gui.plots.figure import Figure, Page
@@ -130,6 +132,7 @@ class _SampleReader:
 
 
 _MAX_DEFAULT_ROWS = 8
+_MAX_VALUES = 1 << 22  # of which statistics are computed
 _MAX_DETAIL_BUCKET = 256  # samples; wider buckets are drawn from memory
 _NOTHING = (
     "No signals yet. They appear when a rig publishes or a recording is replayed;\n"
@@ -219,6 +222,22 @@ class HistoriesPanel(TimePanel):
             return super().figure(page, history)
         finally:
             self.detail = shown
+
+    def row_statistics(self, history: History, rows: range, x0: float, x1: float) -> list[list[CurveStatistics]]:
+        """Return the statistics of the samples; of long spans, or no longer in memory, those of the picture."""
+        signals = history.signals
+        columns = [self._columns[self.stack.rows[i].key] for i in rows]
+        wanted = [column for each in columns for column in each]
+        if (
+            signals is None
+            or x0 < signals.exact_begin_x
+            or (x1 - x0) * signals.sample_rate * len(wanted) > _MAX_VALUES
+        ):
+            return super().row_statistics(history, rows, x0, x1)
+        first = math.ceil(x0 * signals.sample_rate - 1e-6)
+        found = signals.rows(first, math.floor(min(x1, signals.end_x) * signals.sample_rate + 1e-6) + 1, wanted)
+        each = iter(statistics((first + np.arange(len(found))) / signals.sample_rate, found))
+        return [[next(each) for _ in row] for row in columns]
 
     def _envelope(
         self, history: History, signals: SignalHistory, left: float, right: float, columns: Sequence[int]

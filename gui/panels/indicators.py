@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +14,8 @@ from gui.model.alarms import AlarmLimits, DisplayLimits, display_limits_apply
 from gui.model.history import History
 from gui.model.ranking import RankedResult, severities, worst
 from gui.model.series import ResultHistory
-from gui.panels.over_time import ResultKey, TimePanel, alarm_lines
+from gui.model.statistics import CurveStatistics, statistics
+from gui.panels.over_time import ResultKey, TimePanel, alarm_lines, display_lines
 from gui.plots.time.rows import (
     CurveStyle,
     Interval,
@@ -183,6 +183,21 @@ class IndicatorsPanel(TimePanel):
 
         return tuple(data(row) if i in seen else None for i, row in enumerate(rows))
 
+    def row_statistics(self, history: History, rows: range, x0: float, x1: float) -> list[list[CurveStatistics]]:
+        """Return the statistics of the results that are stored as received; else those of the picture."""
+        results = history.results
+        if results is None or x0 < results.exact_begin_x:
+            return super().row_statistics(history, rows, x0, x1)
+        x, values = results.rows(x0, x1)
+
+        def of(source: _CurveSource) -> CurveStatistics:
+            column = results.column(*source.keys[0])
+            if column is None or len(source.keys) > 1:
+                return CurveStatistics()
+            return statistics(x, source.factor * values[:, [column]])[0]
+
+        return [[of(source) for source in self._sources[self.stack.rows[i].key]] for i in rows]
+
     def reader(self, history: History) -> Reader:
         """Return a reader of results."""
         return partial(_read, history.results, [self._sources[row.key] for row in self.stack.rows])
@@ -259,7 +274,7 @@ class IndicatorsPanel(TimePanel):
         of_all = len({actuator for actuator, _ in own}) > 1
         labels = {(actuator, name): actuator if of_all else names[name] for actuator, name in own}
         if display_limits_apply(self._alarm_limits):
-            return _lines(self.limits, quantity.key, unit)
+            return display_lines(self.limits, quantity.key, unit)
         in_band = {key for source in sources if len(source.keys) > 1 for key in source.keys}
         return alarm_lines(self._alarm_limits, labels, quantity.factor, in_band)
 
@@ -278,20 +293,6 @@ def _ranked(quantity: Quantity, results: ResultHistory) -> RankedResult | None:
         if owners:
             return RankedResult(measure.name, owners, 1.0 if quantity.key == "ratio" else 0.0)
     return None
-
-
-def _lines(limits: DisplayLimits, quantity: str, unit: str) -> tuple[LimitLine, ...]:
-    """Return the limit lines of a quantity, on both sides of its ideal value."""
-    limit = limits.get(quantity)
-    if limit is None or (quantity == "ratio" and unit != "1"):
-        return ()
-    ideal, scale = (1.0, 0.01) if quantity == "ratio" else (0.0, 1.0)
-    return tuple(
-        LimitLine(ideal + sign * scale * value, "display limit", "muted")
-        for value in (limit.warn, limit.trip)
-        if math.isfinite(value)
-        for sign in (1.0, -1.0)
-    )
 
 
 def _read(results: ResultHistory | None, rows: Sequence[tuple[_CurveSource, ...]], x: float) -> list[list[Interval]]:

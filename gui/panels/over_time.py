@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
+import numpy as np
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
 
-from gui.model.alarms import AlarmLimit
+from gui.model.alarms import AlarmLimit, DisplayLimits
 from gui.model.history import History, PlacedEvent
+from gui.model.statistics import CurveStatistics, statistics
 from gui.panels.base import Panel, span_text
 from gui.panels.controls import RowChoice, RowMenu
+from gui.panels.statistics import HINT, StatisticsLine, StatisticsTable
 from gui.plots.figure import Figure, Page
 from gui.plots.time.figure import time_figure
-from gui.plots.time.rows import Frame, LimitLine, PlotRow, Reader, RowData, no_values
+from gui.plots.time.rows import Frame, LimitLine, PlotRow, Reader, RowData, Trace, extent, no_values
 from gui.plots.time.stack import TimeStack
+from gui.plots.value_axis import duration_text
 from gui.plots.view import View
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
@@ -58,6 +64,20 @@ def alarm_lines(
     )
 
 
+def display_lines(limits: DisplayLimits, quantity: str, unit: str) -> tuple[LimitLine, ...]:
+    """Return the lines of the limits of the window on a quantity, on both sides of its ideal value."""
+    limit = limits.get(quantity)
+    if limit is None or (quantity == "ratio" and unit != "1"):
+        return ()
+    ideal, scale = (1.0, 0.01) if quantity == "ratio" else (0.0, 1.0)
+    return tuple(
+        LimitLine(ideal + sign * scale * value, "display limit", "muted")
+        for value in (limit.warn, limit.trip)
+        if math.isfinite(value)
+        for sign in (1.0, -1.0)
+    )
+
+
 def _owners(keys: Iterable[ResultKey], labels: Mapping[ResultKey, str]) -> str:
     return ", ".join(filter(None, (labels.get(key) for key in keys)))
 
@@ -93,12 +113,24 @@ class TimePanel(Panel):
         self.controls.setSpacing(8)
         self.controls.addWidget(self.heading, 1)
         self.menu = RowMenu(self)
+        self.statistics = StatisticsTable(self)
+        self.statistics_button = QToolButton(self)
+        self.statistics_button.setText("Statistics")
+        self.statistics_button.setToolTip("Minimum, maximum, mean, RMS and slope between the two cursors")
+        self.statistics_button.setCheckable(True)
+        self.statistics_button.setAutoRaise(True)
+        self.statistics_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.statistics_button.toggled.connect(self._show_statistics)
+        self._interval: tuple[float, float] | None = None
+        self._summarized: object = None
+        self.controls.addWidget(self.statistics_button)
         self.controls.addWidget(self.menu)
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
         box.addLayout(self.controls)
         box.addWidget(self.stack, 1)
+        box.addWidget(self.statistics)
         # the plot handles the keys
         self.setFocusProxy(self.stack)
         self.menu.chosen.connect(self.show_rows)
@@ -132,6 +164,7 @@ class TimePanel(Panel):
         """Draw, unless nothing has changed."""
         self._history = history
         view, stack = self.view, self.stack
+        self._update_statistics(history)
         stale = self._stale(history)
         now = (history.version, view.left, view.right, stack.columns, stack.seen, stale, self._extra_state(history))
         if now == self._drawn or not stack.rows:
@@ -178,6 +211,46 @@ class TimePanel(Panel):
         """Return the function that reads the values of all rows at an x."""
         return no_values
 
+    def row_statistics(self, history: History, rows: range, x0: float, x1: float) -> list[list[CurveStatistics]]:  # noqa: ARG002
+        """Return the statistics of the curves of `rows` from `x0` to `x1`; by default those of the picture."""
+        return [[_of_trace(trace, x0, x1) for trace in self._traces(row)] for row in rows]
+
+    def _traces(self, row: int) -> Sequence[Trace]:
+        found = self.stack.frame.rows[row] if row < len(self.stack.frame.rows) else None
+        return () if found is None else found.curves
+
+    def _show_statistics(self, on: bool) -> None:
+        self.statistics.setVisible(on)
+        self._summarized = None
+        self._redraw()
+
+    def _update_statistics(self, history: History) -> None:
+        """Show the statistics between the cursors; when the mouse has left, those of its last place remain."""
+        view, stack = self.view, self.stack
+        if not self.statistics_button.isChecked():
+            return
+        if view.pinned is None:
+            self._interval = None
+        elif view.cursor is not None:
+            self._interval = min(view.pinned, view.cursor), max(view.pinned, view.cursor)
+        state = self._interval, stack.seen, stack.rows, history.generation
+        if state == self._summarized:
+            return
+        self._summarized = state
+        if self._interval is None:
+            self.statistics.show_lines(HINT, ())
+            return
+        x0, x1 = self._interval
+        lines = [
+            StatisticsLine(f"{row.name or row.quantity} {curve.label}".strip(), stack.scene.unit(i), values)
+            for i, found in zip(stack.seen, self.row_statistics(history, stack.seen, x0, x1), strict=True)
+            for row in (stack.rows[i],)
+            for curve, values in zip(row.curves, found, strict=False)
+            if not (curve.hidden or curve.filled)
+        ]
+        heading = f"Statistics from {stack.instant(x0)} to {stack.instant(x1)}, Δt {duration_text(x1 - x0)}"
+        self.statistics.show_lines(heading, lines)
+
     def _extra_state(self, history: History) -> object:  # noqa: ARG002 - for subclasses
         """Return further state that a picture depends on."""
         return None
@@ -216,6 +289,14 @@ class TimePanel(Panel):
             return ""
         state = history.state
         return state.words if state.key in _STALE_STATES else ""
+
+
+def _of_trace(trace: Trace, x0: float, x1: float) -> CurveStatistics:
+    """Return the statistics of a trace; of one that has only minima and maxima, these."""
+    part = trace.within(x0, x1)
+    if part.exact:
+        return statistics(part.centers, part.low[:, np.newaxis])[0]
+    return CurveStatistics(*extent([part]))
 
 
 def _marks(history: History, left: float, right: float) -> tuple[PlacedEvent, ...]:

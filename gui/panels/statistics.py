@@ -1,0 +1,102 @@
+"""Table of statistics between the two cursors, below a panel over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHeaderView, QTableView, QVBoxLayout, QWidget
+
+from gui.model.statistics import CurveStatistics
+from gui.panels.controls import Index, ListModel, set_list_style
+from gui.plots.time.axis import ShownUnit
+from gui.plots.value_axis import MINUS, value_text
+from gui.widgets.labels import PlainLabel
+from gui.wording.numbers import DASH
+
+HINT = "Statistics: click to pin an instant, then point at another."
+_EXTRA_DECIMALS = 2  # beyond those of the axis
+_MOST_LINES = 8
+_MARGIN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsLine:
+    """One curve: name, unit in which its values are shown, and statistics in the unit of its row."""
+
+    name: str
+    unit: ShownUnit
+    values: CurveStatistics
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The cells."""
+        found, factor, decimals = self.values, self.unit.factor, self.unit.decimals + _EXTRA_DECIMALS
+        numbers = (found.minimum, found.maximum, found.mean, found.rms)
+        slope = DASH if found.slope != found.slope else f"{found.slope * factor:.4g}".replace("-", MINUS)
+        per_second = f"{self.unit.unit}/s" if self.unit.unit else "1/s"
+        values = tuple(value_text(value * factor, decimals) for value in numbers)
+        return (self.name, *values, self.unit.unit, f"{slope} {per_second}")
+
+
+class _Model(ListModel):
+    headings = ("Curve", "Min", "Max", "Mean", "RMS", "Unit", "Slope")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: tuple[tuple[str, ...], ...] = ()
+
+    def set_lines(self, lines: Sequence[StatisticsLine]) -> None:
+        self.beginResetModel()
+        self._rows = tuple(line.texts for line in lines)
+        self.endResetModel()
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return the text of a cell, and its alignment."""
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._rows[index.row()][index.column()]
+        if role == Qt.ItemDataRole.TextAlignmentRole and index.column() not in (0, 5):
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+
+class StatisticsTable(QWidget):
+    """Table with a line for each curve, and the interval above it; hidden by default."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.heading = PlainLabel(self)
+        self.heading.setText(HINT)
+        self.model = _Model()
+        self.table = QTableView(self)
+        self.table.setModel(self.model)
+        set_list_style(self.table, "statistics between the cursors")
+        self.table.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.table.verticalHeader().hide()
+        self.table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 4)
+        header = self.table.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(_MARGIN, 2, _MARGIN, 2)
+        box.setSpacing(2)
+        box.addWidget(self.heading)
+        box.addWidget(self.table)
+        self.hide()
+        self.show_lines(HINT, ())
+
+    @property
+    def texts(self) -> list[tuple[str, ...]]:
+        """The cells of all lines."""
+        return [*self.model._rows]
+
+    def show_lines(self, heading: str, lines: Sequence[StatisticsLine]) -> None:
+        """Show the lines; more than eight are scrolled."""
+        self.heading.setText(heading)
+        self.model.set_lines(lines)
+        self.table.setVisible(bool(lines))
+        each = self.table.verticalHeader().defaultSectionSize()
+        n_lines = min(len(lines), _MOST_LINES)
+        self.table.setFixedHeight(self.table.horizontalHeader().sizeHint().height() + n_lines * each + 4)
