@@ -75,6 +75,9 @@ class SpectrumPanel(XYPanel):
         for curve, colour in zip(self.curves, (self.theme.command, self.theme.measured), strict=True):
             curve.setPen(pen(self.theme.muted if self.stale else colour, 1.5))
         self.legend.setLabelTextColor(self.theme.text)
+        for _, label in self.legend.items:
+            # pyqtgraph uses the colour for texts that are set later
+            label.setText(label.text)
 
     def configure(self, history: History) -> None:
         """List the channels; the chosen one remains, if it exists."""

@@ -83,15 +83,16 @@ def time_figure(title: str, stack: TimeStack, frame: Frame, page: Page) -> Figur
 
 
 def _headings(rows: Sequence[PlotRow], metrics: TextMetrics, width: float) -> list[_Heading]:
-    """Return the headings; a legend that an upper row has already is not repeated."""
-    found, seen = [], set()
+    """Return the headings; a legend that is the same as the last one above is not repeated."""
+    found: list[_Heading] = []
+    last: tuple[CurveStyle, ...] = ()
     for row in rows:
         # a single curve that has the name of its row needs no legend
         one = len(row.curves) == 1 and row.curves[0].label in (row.name, row.quantity)
         curves = () if one else tuple(curve for curve in row.curves if not curve.hidden)
-        if curves in seen:
+        if curves == last:
             curves = ()
-        seen.add(curves)
+        last = curves or last
         lines = _lines(curves, metrics, width)
         name = metrics.width(_name(row, "[mm²]")) * 1.1 + 2 * _SAMPLE
         beside = len(lines) == 1 and name + _width(lines[0], metrics) <= width

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
-from gui.model.run_detail import RunDetail
+from gui.model.run_detail import DetailLoader, RunDetail
 from gui.panels.histories import HistoriesPanel
+from gui.plots.figure import TWO_COLUMNS, Page
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
+from gui.window.export_figure import svg_bytes
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 
@@ -139,3 +143,27 @@ def test_of_an_epoch_that_was_taken_up_again_no_other_samples_are_drawn(qtbot, t
         trace = panel.stack.frame.rows[0].curves[0]
         seen = (trace.centers >= view.left) & (trace.centers <= view.right)
         assert np.all(np.floor(trace.low[seen]) == start) and np.all(np.floor(trace.high[seen]) == start)
+
+
+def test_a_figure_waits_for_the_file_and_leaves_the_screen_to_its_own_detail(qtbot, tmp_path):
+    """A figure has every sample of the file at once; the screen draws what has been read so far."""
+    history, detail = recorded(tmp_path / "run.h5", lambda i: i / RATE)
+    loader = DetailLoader()
+    try:
+        loader.set_path(str(detail.path))
+        panel, view = shown(qtbot, history, detail, 2.0, 10.0)
+        panel.detail = loader
+        panel.refresh(history)
+        with panel.stack.whole(2000):
+            waiting = panel.rows_data(history, view.left, view.right)[0].curves[0]
+        assert not waiting.exact
+        page = Page(TWO_COLUMNS, 96.0)
+        svg = svg_bytes(panel.figure(page, history), page).decode()
+        lines = re.findall(r'<polyline[^>]*points="([^"]*)"', svg)
+        # two s at 200 Hz, and a sample on either side
+        assert [len(line.split()) for line in lines if line.count(" ") > 5] == [
+            pytest.approx(2.0 * RATE + 2, abs=2)
+        ] * 2
+        assert panel.detail is loader
+    finally:
+        loader.close()

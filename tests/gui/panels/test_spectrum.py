@@ -128,3 +128,12 @@ def test_a_live_spectrum_is_computed_at_intervals(qtbot):
         view.extend(history.begin_x, history.end_x)
         panel.refresh(history)
         assert (panel._found is not before) == again
+
+
+def test_the_legend_has_the_colours_of_another_theme(qtbot):
+    panel, _ = shown(qtbot, history_of(motion()), DARK)
+    assert panel.legend.items
+    panel.apply_theme(LIGHT)
+    for _, label in panel.legend.items:
+        assert LIGHT.text in label.item.toHtml()
+        assert DARK.text not in label.item.toHtml()

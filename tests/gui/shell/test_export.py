@@ -217,6 +217,18 @@ def test_a_plot_zoomed_by_hand_stays_as_it_was(watched, qtbot):
     np.testing.assert_allclose(panel.plot.view_box.viewRange(), ranges, rtol=1e-9)
 
 
+def test_a_legend_is_repeated_only_where_the_one_above_is_another(watched, qtbot):
+    panel = shown(HistoriesPanel, watched, qtbot)
+    seen = texts(svg_bytes(panel.figure(PAGE, watched), PAGE))
+    assert seen.count("command") == seen.count("measured") == 1
+    panel = shown(IndicatorsPanel, watched, qtbot)
+    panel.show_rows(["delay", "phase", "ratio"])
+    labels = [tuple(curve.label for curve in row.curves) for row in panel.stack.rows]
+    seen = texts(svg_bytes(panel.figure(PAGE, watched), PAGE))
+    drawn = [label for label, above in zip(labels, [(), *labels], strict=False) if label != above]
+    assert seen.count("FDB") == sum(label.count("FDB") for label in drawn)
+
+
 def test_the_title_names_rig_run_and_time_and_is_wrapped(watched, qtbot):
     page = Page(ONE_COLUMN, 96.0)
     figure = shown(HistoriesPanel, watched, qtbot).figure(page, watched)
