@@ -115,6 +115,12 @@ Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 
 
+def row_text(index: QModelIndex) -> str:
+    """Return the cells of a row, separated by tabs."""
+    model = index.model()
+    return "\t".join(str(model.index(index.row(), column).data()) for column in range(model.columnCount()))
+
+
 class ListModel(QAbstractTableModel):
     """Table model with `_rows` and `headings`."""
 

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 from gui.model.history import History, PlacedEvent
 from gui.panels.alarm_list import AlarmList
 from gui.panels.base import Panel
-from gui.panels.controls import MenuButton, set_list_style, show_context_menu
+from gui.panels.controls import MenuButton, row_text, set_list_style, show_context_menu
 from gui.panels.event_table import EventFilter, EventTable
 from gui.plots.view import View
 from gui.widgets.labels import PlainLabel
@@ -193,9 +193,7 @@ class _TableView(QTableView):
 
 def _copy_row(index: QModelIndex) -> None:
     """Copy time, kind and description, separated by tabs."""
-    model = index.model()
-    cells = (str(model.index(index.row(), column).data()) for column in range(model.columnCount()))
-    QGuiApplication.clipboard().setText("\t".join(cells))
+    QGuiApplication.clipboard().setText(row_text(index))
 
 
 def _table_view(table: EventTable) -> _TableView:

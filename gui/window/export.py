@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import (
+    QAbstractItemView,
     QApplication,
     QCheckBox,
     QComboBox,
@@ -19,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.panels.base import Panel
+from gui.panels.controls import row_text, show_context_menu
 from gui.plots.figure import ONE_COLUMN, TWO_COLUMNS, Figure, Page
 from gui.window.actions import Actions
 from gui.window.export_csv import decimated_note, tables_in_view, write_tables
@@ -91,9 +95,13 @@ class ExportController:
         assert isinstance(application, QApplication)
         application.focusChanged.connect(self._remember_panel)
         window.ticked.connect(self._report_written)
+        for panel in window.dock_area.panels.values():
+            # where a plot or a list has no menu of its own
+            panel.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+            panel.customContextMenuRequested.connect(partial(self._show_menu, panel))
         actions.connect(
             {
-                "file.export_figure": self._ask_figure,
+                "file.export_figure": partial(self._ask, None),
                 "file.copy_figure": self._copy_focused,
                 "file.export_csv": self._ask_csv,
             },
@@ -129,6 +137,10 @@ class ExportController:
         except ValueError as problem:
             self._notify("warning", str(problem))
         else:
+            focused = QApplication.focusWidget()
+            if isinstance(focused, QAbstractItemView) and focused.currentIndex().isValid():
+                # a list has its selected row as text too
+                data.setText(row_text(focused.currentIndex()))
             QApplication.clipboard().setMimeData(data)
             self._notify("info", f"{panel.title}: copied to the clipboard")
 
@@ -189,8 +201,16 @@ class ExportController:
         if shown := self._shown:
             self.copy(shown[0])
 
-    def _ask_figure(self) -> None:
-        dialog = FigureDialog(self._shown, self._window)
+    def _show_menu(self, panel: Panel, at: QPoint) -> None:
+        """Offer the exports of a panel."""
+        entries = ("file.copy_figure", partial(self.copy, panel)), ("file.export_figure", partial(self._ask, panel))
+        allowed = [(self._actions[key].text(), act) for key, act in entries if self._actions[key].isEnabled()]
+        if allowed:
+            show_context_menu(panel, panel.mapToGlobal(at), allowed)
+
+    def _ask(self, first: Panel | None) -> None:
+        """Ask for a figure; `first` is selected, or else the panel that had the focus last."""
+        dialog = FigureDialog(sorted(self._shown, key=lambda panel: panel is not first), self._window)
         dialog.accepted.connect(lambda: self._ask_figure_path(dialog))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()

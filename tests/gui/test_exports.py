@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QContextMenuEvent, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMenu, QTableView
 
 from gui.window.export import FigureDialog
 from replay.formats import Selection, open_recording
@@ -162,3 +162,42 @@ def test_a_damaged_layout_is_one_line(shown, tmp_path):
     shown.name_file(path)
     shown.until(lambda: any("is not a layout of Synchroscope" in line for line in shown.notices))
     assert shown.notices[-1].count("\n") == 0
+
+
+def context_menu(hands, widget):
+    """Open the menu of a widget with the right button, as a window system does."""
+    at = widget.rect().center()
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, widget.mapToGlobal(at))
+    QApplication.sendEvent(widget, event)
+    hands.until(lambda: isinstance(QApplication.activePopupWidget(), QMenu))
+    return QApplication.activePopupWidget()
+
+
+def test_a_panel_offers_its_exports_in_its_own_menu(shown, tmp_path):
+    panel = shown.window.dock_area.panels["indicators"]
+    menu = context_menu(shown, panel.heading)
+    texts = {action.text().replace("&", ""): action for action in menu.actions()}
+    assert {"Copy figure", "Export figure…"} <= set(texts)
+    texts["Copy figure"].trigger()
+    menu.close()
+    assert "Tracking indicators: copied to the clipboard" in shown.notices[-1]
+    menu = context_menu(shown, panel.heading)
+    next(action for action in menu.actions() if "xport" in action.text()).trigger()
+    menu.close()
+    dialog = shown.window.findChild(FigureDialog)
+    shown.until(dialog.isActiveWindow)
+    assert dialog.panel.currentText() == "Tracking indicators"
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+
+
+def test_the_selected_event_is_copied_as_text_too(shown):
+    shown.key("Ctrl+1")
+    events = shown.window.dock_area.panels["events"]
+    view = next(each for each in events.findChildren(QTableView) if each.model() is events.events.table)
+    view.setCurrentIndex(view.model().index(0, 0))
+    view.setFocus()
+    shown.key("Ctrl+C")
+    text = QApplication.clipboard().mimeData().text()
+    assert text.split("\t")[0].endswith(" s")
+    assert "started" in text
+    assert QApplication.clipboard().mimeData().hasImage()
