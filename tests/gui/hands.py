@@ -223,14 +223,24 @@ def left_over() -> list[str]:
     """Return what a program that was left has forgotten to take with it."""
     delete_later()
     found = top_level_widgets()
-    found += [thread.name for thread in threading.enumerate() if thread.name in ("feed", "run-detail_0", "export_0")]
+    threads = ("receiver", "run-detail_0", "export_0", "run-loader")
+    found += [thread.name for thread in threading.enumerate() if thread.name in threads]
     return found + [f"process {pid}" for pid in children()]
 
 
 def children() -> list[int]:
-    """Return the processes that this one has started and that have not ended."""
+    """Return the processes that this one has started and that have not ended.
+
+    The screen that tests of the real command share is not the program's.
+    """
     found: list[int] = []
     for task in Path(f"/proc/{os.getpid()}/task").iterdir():
         with suppress(OSError):
             found += [int(pid) for pid in (task / "children").read_text().split()]
-    return found
+    return [pid for pid in found if _name(pid) != "Xvfb"]
+
+
+def _name(pid: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    return ""
