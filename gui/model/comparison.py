@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from gui.model.envelope import Envelope
-from gui.model.history import History
+from gui.model.history import ComparedRun, History
 from gui.model.pyramid import Pyramid
 from monitor.messages.blocks import Channel, Role, Samples, same_unit
 
@@ -146,41 +146,12 @@ def _peak(one: Samples, two: Samples, within: tuple[float, float] | None) -> flo
     return float(lags[best] + min(max(shift, -0.5), 0.5))
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
-    """A recording over another one.
-
-    Parameters
-    ----------
-    history : of the recording.
-    lag : s by which its motion is later, both counted from their first sample; it is drawn that much earlier.
-    correlation : of the curve by which the lag was estimated; NaN: it was not.
-    """
-
-    history: History
-    lag: float = 0.0
-    correlation: float = math.nan
-    _differences: dict[tuple[str, int], StoredCurve] = field(default_factory=dict, compare=False, repr=False)
-
-    @property
-    def name(self) -> str:
-        """Name of its file."""
-        return "" if self.history.recording is None else self.history.recording.name
-
-    def shift(self, reference: History) -> float:
-        """Return x in this recording minus x on the axis of the reference, s."""
-        return self.history.begin_x - reference.begin_x + self.lag
-
-    def aligned(self, lag: float, correlation: float = math.nan) -> ComparedRun:
-        """Return the same with another lag."""
-        return replace(self, lag=lag, correlation=correlation, _differences={})
-
-    def difference(self, key: str, of: StoredCurve, reference: StoredCurve) -> StoredCurve:
-        """Return the difference of two curves, computed once for a lag."""
-        found = self._differences.get((key, id(reference.rows)))
-        if found is None:
-            found = self._differences[key, id(reference.rows)] = difference(of, reference)
-        return found
+def compared_difference(run: ComparedRun, key: str, of: StoredCurve, reference: StoredCurve) -> StoredCurve:
+    """Return the difference of two curves of a compared recording, computed once for its lag."""
+    found = run.differences.get((key, id(reference.rows)))
+    if not isinstance(found, StoredCurve):
+        found = run.differences[key, id(reference.rows)] = difference(of, reference)
+    return found
 
 
 def channel_curve(history: History, name: str) -> StoredCurve | None:

@@ -12,16 +12,16 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from gui.model.comparison import (
-    ComparedRun,
     StoredCurve,
     align,
     alignment_channel,
     channel_curve,
+    compared_difference,
     counterpart,
     result_curve,
     shifted,
 )
-from gui.model.history import History
+from gui.model.history import ComparedRun, History
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, trace
 from gui.plots.view import View
@@ -51,7 +51,7 @@ class _Curves:
     def drawn(self) -> list[StoredCurve]:
         pairs = [(run, other) for run, other in zip(self.runs, self.others, strict=True) if other is not None]
         if self.differences:
-            return [run.difference(self.key, other, self.own) for run, other in pairs]
+            return [compared_difference(run, self.key, other, self.own) for run, other in pairs]
         return [self.own, *(other for _, other in pairs)]
 
 
