@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from monitor.alarms import text
 from monitor.alarms.alarm_instance import AlarmInstance, AlarmKind, StreamPosition
 from monitor.alarms.conditions import RowCondition
-from monitor.alarms.health import metric_unit
+from monitor.alarms.health_metrics import metric_unit
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmState, Severity, Transition
 from monitor.messages.blocks import Column

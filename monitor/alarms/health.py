@@ -1,95 +1,14 @@
-"""Alarms on the health of the service: its metrics, and whether one is out of its limits."""
+"""Alarms on the health of the service: whether a metric is out of its limits."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from monitor.alarms.alarm_instance import AlarmInstance, StreamPosition
+from monitor.alarms.definitions import AlarmDefinition
+from monitor.alarms.health_metrics import HealthMetric
 from monitor.messages.alarms import Transition
 from monitor.messages.health import Health
-
-if TYPE_CHECKING:
-    from monitor.alarms.definitions import AlarmDefinition
-
-MetricReader = Callable[[Health], float]
-
-
-def _count(name: str) -> MetricReader:
-    return lambda health: getattr(health.counts, name)
-
-
-_SAMPLES = ("lost", "duplicates", "reordered")
-_TIMES = ("gaps", "restarts", "clock_jumps", "reconnects")
-
-
-def _age(health: Health) -> float:
-    # the age of an ended stream does not increase; that of one that has not started is unknown
-    if health.state == "waiting":
-        return math.nan
-    return 0.0 if health.state == "ended" else health.age
-
-
-def _free(health: Health) -> float:
-    if not health.recording:
-        return math.inf
-    return float(health.disk_free) if health.disk_free >= 0 else math.nan
-
-
-# value -> (unit, reader); counters are evaluated by their increase since the last evaluation
-_COUNTERS: dict[str, tuple[str, MetricReader]] = {
-    **{name: ("samples", _count(name)) for name in _SAMPLES},
-    **{name: ("", _count(name)) for name in _TIMES},
-    "rejected": ("messages", _count("rejected")),
-    "unrecorded": ("samples", lambda health: health.unrecorded),
-    "recording_breaks": ("", lambda health: health.recording_breaks),
-    "requests_refused": ("requests", lambda health: health.requests_refused),
-    "broker_dropped": ("messages", lambda health: health.broker.dropped),
-    "unpublished": ("messages", lambda health: health.unpublished),
-}
-_GAUGES: dict[str, tuple[str, MetricReader]] = {
-    "age": ("s", _age),
-    "latency": ("s", lambda health: health.latency),
-    "lag": ("s", lambda health: health.lag),
-    "load": ("1", lambda health: health.load),
-    "sample_rate": ("Hz", lambda health: health.sample_rate if health.state != "waiting" else math.nan),
-    "measured_rate": ("Hz", lambda health: health.measured_rate if health.state == "receiving" else math.nan),
-    "disk_free": ("B", _free),
-    "unwritten_age": ("s", lambda health: health.unwritten_age),
-    "broker_waiting": ("messages", lambda health: health.broker.waiting),
-    "all_unrecorded": ("samples", lambda health: health.unrecorded),
-    "unaccounted": ("samples", lambda health: health.unaccounted),
-}
-
-
-METRICS = (*_COUNTERS, *_GAUGES)
-
-
-def metric_unit(name: str) -> str:
-    """Return the unit of a health metric."""
-    return (_COUNTERS.get(name) or _GAUGES[name])[0]
-
-
-class HealthMetric:
-    """One value of the service's health; NaN if it is not known.
-
-    Gauges are read as they are, counters as the increase since the last reading.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._is_counter = name in _COUNTERS
-        self._read = (_COUNTERS.get(name) or _GAUGES[name])[1]
-        self._previous: float | None = None
-
-    def read(self, health: Health) -> float:
-        """Return the value, or the increase of a counter; NaN at the first reading of a counter."""
-        now = float(self._read(health))
-        if not self._is_counter:
-            return now
-        previous, self._previous = self._previous, now
-        return math.nan if previous is None else now - previous
 
 
 @dataclass(slots=True)
