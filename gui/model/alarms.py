@@ -131,13 +131,21 @@ LIMITED_QUANTITIES = ("delay", "phase", "ratio")
 
 @dataclass(frozen=True, slots=True)
 class AlarmLimit:
-    """One alarm's limits, in the unit of its value; None: no limit on that side."""
+    """One alarm's limits, in the unit of its value; None: no limit on that side.
+
+    Parameters
+    ----------
+    name : of the alarm where a request may change its limits; else empty.
+    pending : they are requested, and the service has not confirmed them.
+    """
 
     value: str
     actuator: str
     severity: Severity
     low: float | None
     high: float | None
+    name: str = ""
+    pending: bool = False
 
     def broken(self, value: float) -> bool:
         """Whether a value is outside; NaN is not."""
@@ -153,10 +161,21 @@ class AlarmLimit:
 AlarmLimits = tuple[AlarmLimit, ...]
 
 
-def alarm_limits(alarms: Iterable[Alarm]) -> AlarmLimits:
-    """Return the limits of all alarms in service."""
+NormalRange = tuple[float | None, float | None]
+"""Low and high of an alarm; None: open to that side."""
+
+
+def alarm_limits(alarms: Iterable[Alarm], requested: Mapping[str, NormalRange]) -> AlarmLimits:
+    """Return the limits of all alarms in service; those of `requested`, by the name of the alarm, are pending."""
     return tuple(
-        AlarmLimit(alarm.value, alarm.actuator, alarm.severity, alarm.low, alarm.high)
+        AlarmLimit(
+            alarm.value,
+            alarm.actuator,
+            alarm.severity,
+            *requested.get(alarm.name, (alarm.low, alarm.high)),
+            name=alarm.name if alarm.changeable else "",
+            pending=alarm.name in requested,
+        )
         for alarm in alarms
         if alarm.state is not AlarmState.OUT_OF_SERVICE and (alarm.low is not None or alarm.high is not None)
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gui.model.alarms import AlarmLimits, AlarmSummary, alarm_limits, summarize
+from gui.model.alarms import AlarmLimits, AlarmSummary, NormalRange, alarm_limits, summarize
 from gui.model.contiguous_run import Block, ContiguousRun
 from gui.model.pyramid import DAY
 from gui.model.receiver import ReceivedMessages
@@ -71,6 +71,7 @@ class History:
     alarms : newest alarms of the service; None before the first report.
     summary : counts of these alarms.
     limits : limits of these alarms; the object is replaced only when a limit changes.
+    requested_limits : limits that are requested and not confirmed, by the name of the alarm.
     progress : whether the service's recording proceeds.
     compared : recordings that are drawn over this one.
     """
@@ -87,6 +88,7 @@ class History:
         self.health: Health | None = None
         self.alarms: tuple[Alarm, ...] | None = None
         self.summary, self.limits = AlarmSummary(), AlarmLimits()
+        self.requested_limits: Mapping[str, NormalRange] = {}
         self.silence, self.age = 0.0, math.inf
         self.halted = False
         self.progress = RecordingProgress()
@@ -185,7 +187,17 @@ class History:
         if self.recording is None:
             # those of a recording are events; here only their limits are known
             self.alarms, self.summary = alarms, summarize(alarms)
-        limits = alarm_limits(alarms)
+        self._update_limits(alarms)
+
+    def request_limits(self, requested: Mapping[str, NormalRange]) -> None:
+        """Show these limits as pending, in place of those that were requested before."""
+        if requested != self.requested_limits:
+            self.requested_limits = dict(requested)
+            self._update_limits(self.alarms or ())
+            self.version += 1
+
+    def _update_limits(self, alarms: tuple[Alarm, ...]) -> None:
+        limits = alarm_limits(alarms, self.requested_limits)
         if limits != self.limits:
             self.limits = limits
 

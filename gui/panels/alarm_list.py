@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QMenu, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from gui.model.history import History
 from gui.panels.alarm_table import AlarmTable, AlarmView
@@ -112,21 +112,24 @@ class AlarmList(QWidget):
     Attributes
     ----------
     operator : name sent with requests; empty for the user name.
+    confirm_limits : ask before limits are changed.
 
     Signals
     -------
     requested : an `AlarmRequest` without number and operator.
+    limits_requested : name of the alarm whose limits are to be edited.
     instant_requested : the rig's time, s, of a double-clicked alarm.
     """
 
     requested = Signal(object)
+    limits_requested = Signal(str)
     instant_requested = Signal(float)
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.operator = ""
+        self.operator, self.confirm_limits = "", False
         self._read_only = False
-        self._shown: tuple[tuple[Alarm, ...], bool] = (), False
+        self._shown: tuple[object, ...] = ()
         self.table = AlarmTable(theme, self)
         self.view = AlarmView(self.table)
         self.acknowledge = self._button("Acknowledge", "Acknowledge the selected alarm (A, Enter)")
@@ -146,6 +149,8 @@ class AlarmList(QWidget):
         self.view.action_requested.connect(self._click)
         self.view.selection_changed.connect(self._update_buttons)
         self.view.doubleClicked.connect(self._request_instant)
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.customContextMenuRequested.connect(self._show_menu)
         self.shelve_bar.accepted.connect(self._shelve_for)
         self.shelve_bar.closed.connect(self.view.setFocus)
         self.setFocusProxy(self.view)
@@ -155,14 +160,15 @@ class AlarmList(QWidget):
         """Show the newest alarms of the service; hidden where it has none."""
         alarms, found = history.alarms or (), history.summary
         stale = history.state.key in _STALE_STATES
-        if (alarms, stale) == self._shown:
+        pending = history.requested_limits
+        if (alarms, stale, pending) == self._shown:
             return
-        self._shown = alarms, stale
+        self._shown = alarms, stale, pending
         self.setHidden(not alarms)
         counts = f"{found.shelved} shelved, " * bool(found.shelved) + f"{found.configured} configured"
         note = "as of the last message from the service" if stale else counts
         self.view.empty_text = f"No active alarms, {note}."
-        self.table.set_alarms(alarms, stale=stale)
+        self.table.set_alarms(alarms, stale=stale, pending=pending)
         # with the number, so that it is not mistaken for the selected one
         n = found.unacknowledged
         self.acknowledge_all.setText(f"Acknowledge all ({n})" if n else "Acknowledge all")
@@ -185,8 +191,33 @@ class AlarmList(QWidget):
         self.table.apply_theme(theme)
 
     def _click(self, action: str) -> None:
-        """Click the button of a key's action."""
+        """Click the button of a key's action, or edit the limits."""
+        if action == "limits":
+            self._edit_limits()
+            return
         {"acknowledge": self.acknowledge, "shelve": self.shelve, "reset": self.reset}[action].click()
+
+    def _show_menu(self, at: QPoint) -> None:
+        """Show the actions for the selected alarm."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for button, key in ((self.acknowledge, "A"), (self.shelve, "Shift+S"), (self.reset, "R")):
+            action = menu.addAction(f"{button.text()}\t{key}", button.click)
+            action.setEnabled(button.isEnabled())
+        menu.addSeparator()
+        limits = menu.addAction("Limits…\tL", self._edit_limits)
+        limits.setEnabled(self._can_edit_limits)
+        menu.popup(self.view.viewport().mapToGlobal(at))
+
+    @property
+    def _can_edit_limits(self) -> bool:
+        alarm = self.view.alarm
+        return not self._read_only and alarm is not None and alarm.changeable
+
+    def _edit_limits(self) -> None:
+        alarm = self.view.alarm
+        if alarm is not None and self._can_edit_limits:
+            self.limits_requested.emit(alarm.name)
 
     def _acknowledge(self) -> None:
         if self.view.alarm is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
@@ -19,7 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QHeaderView, QTableView
 
-from gui.model.alarms import sorted_alarms
+from gui.model.alarms import NormalRange, sorted_alarms
 from gui.panels.controls import Index, ListModel, set_list_style
 from gui.widgets.labels import plain_tip
 from gui.widgets.theme import Theme, level_colour
@@ -55,6 +57,7 @@ class AlarmTable(ListModel):
         self._rows: tuple[Alarm, ...] = ()
         self._with_normal = False
         self._stale = False
+        self._pending: Mapping[str, NormalRange] = {}
         self._bold = QFont()
         self._bold.setBold(True)
 
@@ -63,10 +66,16 @@ class AlarmTable(ListModel):
         """The listed alarms."""
         return self._rows
 
-    def set_alarms(self, alarms: Sequence[Alarm], *, stale: bool = False) -> None:
-        """Set the alarms; `stale`: they may have changed since."""
-        if alarms is not self._alarms or stale != self._stale:
-            self._alarms, self._stale = alarms, stale
+    def set_alarms(
+        self,
+        alarms: Sequence[Alarm],
+        *,
+        stale: bool = False,
+        pending: Mapping[str, NormalRange] = MappingProxyType({}),
+    ) -> None:
+        """Set the alarms; `stale`: they may have changed since; `pending`: requested limits by name."""
+        if alarms is not self._alarms or stale != self._stale or pending is not self._pending:
+            self._alarms, self._stale, self._pending = alarms, stale, pending
             self._update_rows()
 
     def show_normal(self, shown: bool) -> None:
@@ -104,7 +113,7 @@ class AlarmTable(ListModel):
         alarm, column = self._rows[index.row()], index.column()
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return _text(alarm, column)
+                return self._text(alarm, column)
             case Qt.ItemDataRole.ToolTipRole:
                 return plain_tip(alarm_details(alarm))
             case Qt.ItemDataRole.TextAlignmentRole if column in _NUMBERS:
@@ -114,6 +123,12 @@ class AlarmTable(ListModel):
             case Qt.ItemDataRole.ForegroundRole:
                 return self._brush(alarm, column)
         return None
+
+    def _text(self, alarm: Alarm, column: int) -> str:
+        if column != _HEADINGS.index("Normal range") or alarm.name not in self._pending:
+            return _text(alarm, column)
+        low, high = self._pending[alarm.name]
+        return f"{normal_range(replace(alarm, low=low, high=high))} (pending)"
 
     def _brush(self, alarm: Alarm, column: int) -> QBrush | None:
         if column == 0 and alarm.is_annunciated:
@@ -149,6 +164,7 @@ _KEYS = {
     (Qt.Key.Key_Enter, False): "acknowledge",
     (Qt.Key.Key_S, True): "shelve",
     (Qt.Key.Key_R, False): "reset",
+    (Qt.Key.Key_L, False): "limits",
 }
 _MARGIN = 8
 
@@ -158,7 +174,7 @@ class AlarmView(QTableView):
 
     Signals
     -------
-    action_requested : acknowledge, shelve or reset.
+    action_requested : acknowledge, shelve, reset or limits.
     selection_changed : another alarm or none is selected, or the selected one has changed.
     """
 
@@ -172,7 +188,9 @@ class AlarmView(QTableView):
         self._table = table
         self._name, self._scrolled = "", 0
         self.setModel(table)
-        set_list_style(self, "alarms; Enter acknowledges, Shift+S shelves, R resets the selected one")
+        set_list_style(
+            self, "alarms; Enter acknowledges, Shift+S shelves, R resets the selected one, L edits its limits"
+        )
         self._lay_out()
         table.modelAboutToBeReset.connect(self._save_selection)
         table.modelReset.connect(self._restore_selection)

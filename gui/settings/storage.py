@@ -101,6 +101,9 @@ class WindowSettings(Section):
         "", "Folder for runs", "Default folder for recordings of a rig.", empty="none", opens="folder"
     )
     blink: bool = setting(True, "Alarms blink", "Unacknowledged alarms blink once a second.")
+    confirm_limits: bool = setting(
+        False, "Confirm limits", "Ask before a limit of an alarm is changed in the window."
+    )
     operator: Annotated[str, Field(max_length=64, pattern=r"^[^\x00-\x1f\x7f]*$")] = setting(
         "", "Operator", "Name recorded with acknowledgements.", empty="the user who is logged in"
     )

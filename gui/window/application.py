@@ -35,6 +35,7 @@ from gui.window.export import ExportController
 from gui.window.help import ShortcutDialog, show_about, show_documentation
 from gui.window.launch import LaunchOptions
 from gui.window.layout_controller import LayoutController
+from gui.window.limit_requests import LimitController
 from gui.window.operator_mode import OperatorMode
 from gui.window.preferences import SettingsController
 from gui.window.service_connection import ServiceConnection
@@ -80,6 +81,7 @@ class Program(QObject):
         )
         self._notes = NoteController(self.window, self.actions, self.notify)
         self._alarms = AlarmController(self.window, self.actions, self.notify, self._show_events)
+        self._limits = LimitController(self.window, self.notify)
         self.window.fault_bar.injected.connect(self._notes.record)
         self.sessions.injected.connect(self._notes.record)
         self.preferences.attach(self.window, self.actions, self.notify)
@@ -110,6 +112,7 @@ class Program(QObject):
         self.exports.close()
         self._notes.close()
         self._alarms.close()
+        self._limits.close()
         self.connection.close()
         self.sessions.finish()
         # the parts are connected to each other, and are deleted together
@@ -145,6 +148,7 @@ class Program(QObject):
         sessions.changed.connect(self._show_session)
         self.sources.opener.progress.connect(self._show_progress)
         self.operator.changed.connect(self._show_session)
+        self.operator.changed.connect(self._limits.set_read_only)
         for set_mode in (window.health_strip.show_operator_mode, self.view.stay_live, self._scale_banner):
             self.operator.changed.connect(set_mode)
         window.dock_area.docks[WallPanel.key].visibilityChanged.connect(self._scale_banner)

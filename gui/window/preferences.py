@@ -123,7 +123,8 @@ class SettingsController(QObject):
             if isinstance(panel, TimePanel):
                 panel.stack.set_smooth(settings.antialias_when_paused)
         window.alarm_banner.blinks = settings.blink
-        window.dock_area.panel(EventsPanel).alarms.operator = settings.operator
+        alarms = window.dock_area.panel(EventsPanel).alarms
+        alarms.operator, alarms.confirm_limits = settings.operator, settings.confirm_limits
         window.connection.memory, window.connection.minutes = settings.memory << 20, settings.history_minutes
         if window.running:
             window.start(settings.frame_rate)

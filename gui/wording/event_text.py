@@ -111,7 +111,13 @@ def change_text(change: LimitChange) -> str:
     new = Alarm(change.name, change.quantity, change.actuator, change.unit, change.severity, change.low, change.high)
     former = replace(new, low=change.previous_low, high=change.previous_high)
     by = f", by {change.by}" if change.by else ""
-    return f"{alarm_source(new)}: limit {normal_range(new)}, was {normal_range(former)}{by}"
+    return f"{range_change(former, new.low, new.high)}{by}"
+
+
+def range_change(alarm: Alarm, low: float | None, high: float | None) -> str:
+    """Return a change of the limits of an alarm: ``north delay (FDB): limit ≤ 25 ms, was ≤ 20 ms``."""
+    new = normal_range(replace(alarm, low=low, high=high))
+    return f"{alarm_source(alarm)}: limit {new}, was {normal_range(alarm)}"
 
 
 def alarm_value(alarm: Alarm, value: float | None, digits: int = _DIGITS) -> str:

@@ -1,0 +1,155 @@
+"""Limits of alarms that the operator changes: requests to the service, pending until it has answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QMessageBox
+
+from gui.model.alarms import NormalRange
+from gui.model.history import History
+from gui.panels.alarm_list import AlarmList
+from gui.panels.events import EventsPanel
+from gui.panels.limit_dialog import LimitDialog, limit_pair
+from gui.window.service_connection import RequestSender
+from gui.window.window import MainWindow
+from gui.wording.event_text import range_change
+from monitor.messages.alarms import Alarm
+from monitor.messages.requests import NewLimits, SetLimitsRequest
+from monitor.transport.zeromq.request_client import user_name
+
+_LINGER = 0.5  # s that pending requests have when the window closes
+_MAX_REPORTS = 5  # reports of the service after an answer, in one of which the new limits are
+
+
+@dataclass(eq=False)
+class _Request:
+    """Requested ranges by the name of the alarm; `reports` of the service since it has answered."""
+
+    ranges: Mapping[str, NormalRange]
+    history: History
+    answered: bool = False
+    reports: int = 0
+
+
+class LimitController(QObject):
+    """Sends changes of limits to the service; shows them as pending until it reports them, or refuses.
+
+    Parameters
+    ----------
+    window : has the alarm list and the plots.
+    notify : shows a message; arguments are level and text.
+    """
+
+    def __init__(self, window: MainWindow, notify: Callable[[str, str], None]) -> None:
+        super().__init__(window)
+        self._window, self._notify = window, notify
+        self._sender = RequestSender[_Request](window.connection)
+        self._requests: list[_Request] = []
+        self._alarms: tuple[Alarm, ...] | None = None
+        self._dialog: LimitDialog | None = None
+        self._question: QMessageBox | None = None
+        self._read_only = False
+        self._list.limits_requested.connect(self._present)
+        window.ticked.connect(self._update)
+
+    @property
+    def _list(self) -> AlarmList:
+        return self._window.dock_area.panel(EventsPanel).alarms
+
+    def set_read_only(self, read_only: bool) -> None:
+        """Enable or disable changes; in operator mode nothing is sent."""
+        self._read_only = read_only
+        if read_only:
+            for box in (self._dialog, self._question):
+                if box is not None:
+                    box.close()
+
+    def close(self) -> None:
+        """Close the socket; what cannot be sent within half a second is lost."""
+        self._sender.close(_LINGER)
+
+    def change(self, ranges: Mapping[str, NormalRange]) -> None:
+        """Request new normal ranges, by the name of the alarm; ask first if the settings want it."""
+        history = self._window.connection.history
+        known = {alarm.name: alarm for alarm in history.alarms or ()}
+        changes = [range_change(known[name], low, high) for name, (low, high) in ranges.items() if name in known]
+        if self._read_only or not changes:
+            return
+        if not self._list.confirm_limits:
+            self._send(ranges)
+            return
+        more = f"\nand {len(changes) - 8} more" if len(changes) > 8 else ""
+        box = QMessageBox(QMessageBox.Icon.Question, "Change limits", "\n".join(changes[:8]) + more)
+        box.setParent(self._window, box.windowFlags())
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setModal(False)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setStandardButtons(QMessageBox.StandardButton.Cancel)
+        accept = box.addButton("Change", QMessageBox.ButtonRole.AcceptRole)
+        box.setDefaultButton(accept)
+        accept.clicked.connect(partial(self._send, ranges))
+        box.destroyed.connect(partial(setattr, self, "_question", None))
+        if self._question is not None:
+            self._question.close()
+        self._question = box
+        box.show()
+
+    def _send(self, ranges: Mapping[str, NormalRange], _checked: bool = False) -> None:
+        limits = tuple(NewLimits(alarm=name, low=low, high=high) for name, (low, high) in ranges.items())
+        request = _Request(ranges, self._window.connection.history)
+        by = self._list.operator or user_name()
+        try:
+            self._sender.send(SetLimitsRequest(limits=limits, by=by), request)
+        except (ValueError, OSError) as problem:
+            self._report_refusal(str(problem))
+            return
+        self._requests.append(request)
+        self._show_pending()
+
+    def _update(self) -> None:
+        """Read answers, and end what is pending once the service has reported it."""
+        if not self._requests:
+            return
+        history = self._window.connection.history
+        for request, refusal in self._sender.answers():
+            request.answered = True
+            if refusal and request in self._requests:
+                self._requests.remove(request)
+                self._report_refusal(refusal)
+        if history.alarms is not self._alarms:
+            self._alarms = history.alarms
+            reported = {alarm.name: (alarm.low, alarm.high) for alarm in history.alarms or ()}
+            for request in [each for each in self._requests if each.answered]:
+                request.reports += 1
+                confirmed = all(reported.get(name) == each for name, each in request.ranges.items())
+                if confirmed or request.reports >= _MAX_REPORTS:
+                    self._requests.remove(request)
+        self._requests = [each for each in self._requests if each.history is history]
+        self._show_pending()
+
+    def _show_pending(self) -> None:
+        pending = {name: each for request in self._requests for name, each in request.ranges.items()}
+        self._window.connection.history.request_limits(pending)
+
+    def _present(self, name: str) -> None:
+        """Show the dialog for the limits of an alarm."""
+        pair = limit_pair(self._window.connection.history.alarms or (), name)
+        if self._read_only or not pair:
+            return
+        if self._dialog is not None:
+            self._dialog.close()
+        self._dialog = LimitDialog(pair, self._window)
+        self._dialog.requested.connect(self.change)
+        self._dialog.destroyed.connect(partial(self._forget, self._dialog))
+        self._dialog.show()
+
+    def _forget(self, dialog: LimitDialog, _destroyed: QObject) -> None:
+        if self._dialog is dialog:
+            self._dialog = None
+
+    def _report_refusal(self, why: str) -> None:
+        self._notify("error", f"limits not changed: {why}")
