@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QMenu, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from gui.model.history import History
 from gui.panels.alarm_table import AlarmTable, AlarmView
+from gui.panels.controls import show_context_menu
 from gui.widgets.labels import ElidedLabel
 from gui.widgets.layout import FlowLayout
 from gui.widgets.theme import Theme
@@ -149,8 +150,7 @@ class AlarmList(QWidget):
         self.view.action_requested.connect(self._click)
         self.view.selection_changed.connect(self._update_buttons)
         self.view.doubleClicked.connect(self._request_instant)
-        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.view.customContextMenuRequested.connect(self._show_menu)
+        self.view.menu_requested.connect(self._show_menu)
         self.shelve_bar.accepted.connect(self._shelve_for)
         self.shelve_bar.closed.connect(self.view.setFocus)
         self.setFocusProxy(self.view)
@@ -198,16 +198,13 @@ class AlarmList(QWidget):
         {"acknowledge": self.acknowledge, "shelve": self.shelve, "reset": self.reset}[action].click()
 
     def _show_menu(self, at: QPoint) -> None:
-        """Show the actions for the selected alarm."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for button, key in ((self.acknowledge, "A"), (self.shelve, "Shift+S"), (self.reset, "R")):
-            action = menu.addAction(f"{button.text()}\t{key}", button.click)
-            action.setEnabled(button.isEnabled())
-        menu.addSeparator()
-        limits = menu.addAction("Limits…\tL", self._edit_limits)
-        limits.setEnabled(self._can_edit_limits)
-        menu.popup(self.view.viewport().mapToGlobal(at))
+        """Offer what can be done with the selected alarm, at a point of the screen."""
+        buttons = (self.acknowledge, self.shelve, self.reset)
+        entries = [(button.text(), button.click) for button in buttons if button.isEnabled()]
+        if self._can_edit_limits:
+            entries.append(("Limits…", self._edit_limits))
+        if entries:
+            show_context_menu(self, at, entries)
 
     @property
     def _can_edit_limits(self) -> bool:

@@ -7,10 +7,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
     QColor,
+    QContextMenuEvent,
     QFont,
     QFontMetrics,
     QKeyEvent,
@@ -175,10 +176,12 @@ class AlarmView(QTableView):
     Signals
     -------
     action_requested : acknowledge, shelve, reset or limits.
+    menu_requested : a menu for the selected alarm is wanted at this point of the screen.
     selection_changed : another alarm or none is selected, or the selected one has changed.
     """
 
     action_requested = Signal(str)
+    menu_requested = Signal(QPoint)
     selection_changed = Signal()
 
     def __init__(self, table: AlarmTable) -> None:
@@ -219,7 +222,16 @@ class AlarmView(QTableView):
         else:
             super().keyPressEvent(event)
 
-    def keyboardSearch(self, search: str) -> None:
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802 - Qt's name
+        """Request a menu for the alarm under the mouse, which is selected then, or for the selected one."""
+        by_mouse = event.reason() is QContextMenuEvent.Reason.Mouse
+        index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
+        if index.isValid():
+            self.selectRow(index.row())
+            at = event.pos() if by_mouse else self.visualRect(index).center()
+            self.menu_requested.emit(self.viewport().mapToGlobal(at))
+
+    def keyboardSearch(self, search: str) -> None:  # noqa: N802 - Qt's name
         """Disable the search by letter: letters are actions."""
 
     def resizeEvent(self, event: QResizeEvent) -> None:

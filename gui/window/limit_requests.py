@@ -92,9 +92,9 @@ class LimitController(QObject):
         accept = box.addButton("Change", QMessageBox.ButtonRole.AcceptRole)
         box.setDefaultButton(accept)
         accept.clicked.connect(partial(self._send, ranges))
-        box.destroyed.connect(partial(setattr, self, "_question", None))
         if self._question is not None:
             self._question.close()
+        box.finished.connect(self._forget_question)
         self._question = box
         box.show()
 
@@ -144,12 +144,14 @@ class LimitController(QObject):
             self._dialog.close()
         self._dialog = LimitDialog(pair, self._window)
         self._dialog.requested.connect(self.change)
-        self._dialog.destroyed.connect(partial(self._forget, self._dialog))
+        self._dialog.finished.connect(self._forget_dialog)
         self._dialog.show()
 
-    def _forget(self, dialog: LimitDialog, _destroyed: QObject) -> None:
-        if self._dialog is dialog:
-            self._dialog = None
+    def _forget_dialog(self) -> None:
+        self._dialog = None
+
+    def _forget_question(self) -> None:
+        self._question = None
 
     def _report_refusal(self, why: str) -> None:
         self._notify("error", f"limits not changed: {why}")

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QMessageBox
 
 from gui.model.receiver import ReceivedMessages
 from gui.panels.events import EventsPanel
+from gui.panels.limit_dialog import LimitDialog
 from gui.settings.storage import WindowSettings
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.health import Health
+from monitor.recording import RunReader
 from tests.gui.live_service import LiveService, Rig
 
 S = AlarmState
@@ -210,3 +215,101 @@ def test_another_service_begins_without_the_alarms_of_the_last(live):
     live.ticks()
     assert live.window.alarm_banner.text.startswith("○ connecting   alarms unknown")
     assert live.window.dock_area.panel(EventsPanel).alarms.isHidden()
+
+
+@pytest.fixture
+def limits_of(live):
+    """The window with the list of all alarms, and what the service says of the limits of one."""
+    live.window.dock_area.panel(EventsPanel).alarms.normal.setChecked(True)
+    live.ticks()
+    return lambda name: next((a.low, a.high) for a in live.history.alarms if a.name == name)
+
+
+def menu_of(live, name):
+    """Open the context menu of an alarm with the mouse; None where nothing can be done."""
+    view = live.window.dock_area.panel(EventsPanel).alarms.view
+    row = view.model().row_of(name)
+    place = view.visualRect(view.model().index(row, 1)).center()
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, view.viewport().mapToGlobal(place))
+    QApplication.sendEvent(view.viewport(), event)
+    return QApplication.activePopupWidget()
+
+
+def dialog_of(live, name):
+    menu = menu_of(live, name)
+    (limits,) = [action for action in menu.actions() if action.text() == "Limits…"]
+    limits.trigger()
+    menu.close()
+    live.until(lambda: live.window.findChild(LimitDialog) is not None)
+    return live.window.findChild(LimitDialog)
+
+
+def range_text(live, name):
+    table = live.window.dock_area.panel(EventsPanel).alarms.table
+    return table.index(table.row_of(name), 3).data()
+
+
+def test_a_limit_is_edited_from_the_list_evaluated_and_recorded(live, rig, service, limits_of):
+    be_late(live, rig, "south", 0.030)
+    live.until(lambda: state_of(live, SOUTH) is S.UNACKNOWLEDGED)
+    dialog = dialog_of(live, SOUTH)
+    field = dialog.fields[SOUTH, "high"]
+    field.selectAll()
+    QTest.keyClicks(field, "40")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    # before the service has answered
+    assert live.history.requested_limits == {SOUTH: (None, 0.04)}
+    live.until(lambda: not live.history.requested_limits)
+    assert limits_of(SOUTH) == (None, 0.04) and limits_of(NORTH) == (None, 0.02)
+    live.until(lambda: any("south delay (FDB): limit ≤ 40 ms, was ≤ 20 ms, by" in text for text in live.events))
+    assert live.modal is None
+    rig.move(2.5)
+    live.until(lambda: state_of(live, SOUTH) is S.RETURNED)
+    live.ticks()
+    assert range_text(live, SOUTH) == "≤ 40 ms"
+    # it is in the run file
+    service.die()
+    with RunReader(service.record) as run:
+        (change,) = [event.limits for event in run.events() if event.limits is not None]
+    assert (change.name, change.previous_high, change.high) == (SOUTH, 0.02, 0.04)
+
+
+def test_a_refused_limit_is_pending_then_goes_back_with_a_message(live, limits_of):
+    dialog = dialog_of(live, SOUTH)
+    # what the dialog cannot know
+    dialog.requested.emit({SOUTH: (0.0195, 0.02)})
+    live.window.dock_area.panel(EventsPanel).alarms.refresh(live.history)
+    assert range_text(live, SOUTH) == "19.5 … 20 ms (pending)"
+    pending = [limit for limit in live.history.limits if limit.pending]
+    assert [(limit.actuator, limit.low) for limit in pending] == [("south", 0.0195)]
+    live.until(lambda: any("limits not changed: south.fdb_delay.warn: deadband" in text for text in live.notices))
+    live.ticks()
+    assert range_text(live, SOUTH) == "≤ 20 ms" and limits_of(SOUTH) == (None, 0.02)
+    assert not any(limit.pending for limit in live.history.limits)
+
+
+def test_it_asks_first_where_the_settings_want_it(live, limits_of):
+    settings = live.program.preferences.settings.model_copy(update={"confirm_limits": True})
+    live.program.preferences.settings = settings
+    live.program.preferences._apply()
+    for answer in ("Cancel", "Change"):
+        dialog_of(live, SOUTH).requested.emit({SOUTH: (None, 0.03)})
+        live.until(lambda: live.window.findChild(QMessageBox) is not None)
+        box = live.window.findChild(QMessageBox)
+        assert box.text() == "south delay (FDB): limit ≤ 30 ms, was ≤ 20 ms"
+        assert live.history.requested_limits == {} and live.modal is None
+        live.click(next(button for button in box.buttons() if button.text().replace("&", "") == answer))
+        live.until(lambda box=box: live.window.findChild(QMessageBox) is not box)
+        live.until(lambda: not live.history.requested_limits)
+        assert limits_of(SOUTH) == (None, 0.02 if answer == "Cancel" else 0.03)
+
+
+def test_operator_mode_sends_no_limits(live, limits_of):
+    dialog = dialog_of(live, SOUTH)
+    live.program.actions["window.operator"].trigger()
+    live.until(lambda: live.window.findChild(LimitDialog) is not dialog)
+    live.program._limits.change({SOUTH: (None, 0.03)})
+    assert live.history.requested_limits == {}
+    assert menu_of(live, SOUTH) is None
+    live.program.actions["window.operator"].trigger()
+    assert limits_of(SOUTH) == (None, 0.02)
