@@ -126,10 +126,11 @@ class AlarmTable(ListModel):
         return None
 
     def _text(self, alarm: Alarm, column: int) -> str:
-        if column != _HEADINGS.index("Normal range") or alarm.name not in self._pending:
+        if alarm.name not in self._pending:
             return _text(alarm, column)
         low, high = self._pending[alarm.name]
-        return f"{normal_range(replace(alarm, low=low, high=high))} (pending)"
+        mark = {3: " …", 4: ", limits pending"}.get(column, "")
+        return _text(replace(alarm, low=low, high=high), column) + mark
 
     def _brush(self, alarm: Alarm, column: int) -> QBrush | None:
         if column == 0 and alarm.is_annunciated:

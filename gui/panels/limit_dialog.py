@@ -60,6 +60,7 @@ class LimitDialog(QDialog):
         buttons.addButton(self.restore, QDialogButtonBox.ButtonRole.ResetRole)
         self._lay_out(unit, buttons)
         self.apply.setDefault(True)
+        next(field for field in self.fields.values() if field.text()).setFocus()
         self.apply.clicked.connect(self._accept)
         self.restore.clicked.connect(self._restore)
         buttons.rejected.connect(self.reject)

@@ -19,7 +19,8 @@ from gui.panels.controls import RowChoice, RowMenu
 from gui.panels.statistics import HINT, StatisticsLine, StatisticsTable
 from gui.plots.figure import Figure, Page
 from gui.plots.time.figure import time_figure
-from gui.plots.time.rows import Frame, LimitLine, PlotRow, Reader, RowData, Trace, extent, no_values
+from gui.plots.time.limit_drag import LimitDrag
+from gui.plots.time.rows import Frame, LimitHandle, LimitLine, PlotRow, Reader, RowData, Trace, extent, no_values
 from gui.plots.time.stack import TimeStack
 from gui.plots.value_axis import duration_text
 from gui.plots.view import View
@@ -47,19 +48,27 @@ def alarm_lines(
     factor : from results to displayed values.
     in_band : results of the row that have no curve of their own: lines for them alone are omitted.
     """
-    found: dict[tuple[Severity, float], list[ResultKey]] = {}
+    found: dict[tuple[Severity, float, bool], list[ResultKey]] = {}
+    alarms: dict[tuple[Severity, float, bool], set[tuple[str, bool]]] = {}
     for limit in limits:
         key = limit.actuator, limit.value
         for side in limit.sides if key in labels or key in in_band else ():
-            found.setdefault((limit.severity, side * factor), []).append(key)
+            at = limit.severity, side * factor, limit.pending
+            found.setdefault(at, []).append(key)
+            alarms.setdefault(at, set()).add((limit.name, side == limit.high))
     n_curves = len(labels) + len(in_band)
     # trip limits are drawn over warn limits
     by_severity = sorted(found.items(), key=lambda item: (item[0][0] is Severity.TRIP, item[0][1]))
     return tuple(
         LimitLine(
-            value, severity.value, *_LIMIT_STYLES[severity], "" if len(keys) >= n_curves else _owners(keys, labels)
+            value,
+            severity.value,
+            *_LIMIT_STYLES[severity],
+            owner="" if len(keys) >= n_curves else _owners(keys, labels),
+            handle=_handle(alarms[severity, value, pending], factor),
+            pending=pending,
         )
-        for (severity, value), keys in by_severity
+        for (severity, value, pending), keys in by_severity
         if len(keys) >= n_curves or any(key in labels for key in keys)
     )
 
@@ -76,6 +85,13 @@ def display_lines(limits: DisplayLimits, quantity: str, unit: str) -> tuple[Limi
         if math.isfinite(value)
         for sign in (1.0, -1.0)
     )
+
+
+def _handle(alarms: Collection[tuple[str, bool]], factor: float) -> LimitHandle | None:
+    """Return the handle of a line; None where one of its alarms cannot be changed, or has it on another side."""
+    names = tuple(sorted(name for name, _ in alarms))
+    sides = {upper for _, upper in alarms}
+    return LimitHandle(names, sides.pop(), factor) if all(names) and len(sides) == 1 else None
 
 
 def _owners(keys: Iterable[ResultKey], labels: Mapping[ResultKey, str]) -> str:
@@ -106,6 +122,7 @@ class TimePanel(Panel):
         self._choices: tuple[RowChoice, ...] | None = None
         self._shown: tuple[str, ...] | None = None
         self.stack = TimeStack(view, theme, self)
+        self.limit_drag = LimitDrag(self.stack)
         self.stack.message = nothing
         self.heading = PlainLabel(self)
         self.controls = QHBoxLayout()

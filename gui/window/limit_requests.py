@@ -14,6 +14,8 @@ from gui.model.history import History
 from gui.panels.alarm_list import AlarmList
 from gui.panels.events import EventsPanel
 from gui.panels.limit_dialog import LimitDialog, limit_pair
+from gui.panels.over_time import TimePanel
+from gui.plots.time.rows import LimitHandle
 from gui.window.service_connection import RequestSender
 from gui.window.window import MainWindow
 from gui.wording.event_text import range_change
@@ -54,15 +56,23 @@ class LimitController(QObject):
         self._question: QMessageBox | None = None
         self._read_only = False
         self._list.limits_requested.connect(self._present)
+        for panel in self._time_panels:
+            panel.limit_drag.moved.connect(self._move)
         window.ticked.connect(self._update)
 
     @property
     def _list(self) -> AlarmList:
         return self._window.dock_area.panel(EventsPanel).alarms
 
+    @property
+    def _time_panels(self) -> list[TimePanel]:
+        return [panel for panel in self._window.dock_area.panels.values() if isinstance(panel, TimePanel)]
+
     def set_read_only(self, read_only: bool) -> None:
         """Enable or disable changes; in operator mode nothing is sent."""
         self._read_only = read_only
+        for panel in self._time_panels:
+            panel.limit_drag.enabled = not read_only
         if read_only:
             for box in (self._dialog, self._question):
                 if box is not None:
@@ -133,7 +143,18 @@ class LimitController(QObject):
 
     def _show_pending(self) -> None:
         pending = {name: each for request in self._requests for name, each in request.ranges.items()}
-        self._window.connection.history.request_limits(pending)
+        history = self._window.connection.history
+        if pending != history.requested_limits:
+            history.request_limits(pending)
+            self._window.redraw()
+
+    def _move(self, handle: LimitHandle, value: float) -> None:
+        """Request the limits of a line that was dragged; the other side of its alarms remains."""
+        known = {alarm.name: alarm for alarm in self._window.connection.history.alarms or ()}
+        alarms = [known[name] for name in handle.alarms if name in known]
+        self.change(
+            {each.name: (each.low, value) if handle.upper else (value, each.high) for each in alarms},
+        )
 
     def _present(self, name: str) -> None:
         """Show the dialog for the limits of an alarm."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMessageBox
 
 from gui.model.receiver import ReceivedMessages
 from gui.panels.events import EventsPanel
+from gui.panels.indicators import IndicatorsPanel
 from gui.panels.limit_dialog import LimitDialog
 from gui.settings.storage import WindowSettings
 from monitor.config import AlarmSettings, LimitSettings
@@ -279,7 +280,7 @@ def test_a_refused_limit_is_pending_then_goes_back_with_a_message(live, limits_o
     # what the dialog cannot know
     dialog.requested.emit({SOUTH: (0.0195, 0.02)})
     live.window.dock_area.panel(EventsPanel).alarms.refresh(live.history)
-    assert range_text(live, SOUTH) == "19.5 … 20 ms (pending)"
+    assert range_text(live, SOUTH) == "19.5 … 20 ms …"
     pending = [limit for limit in live.history.limits if limit.pending]
     assert [(limit.actuator, limit.low) for limit in pending] == [("south", 0.0195)]
     live.until(lambda: any("limits not changed: south.fdb_delay.warn: deadband" in text for text in live.notices))
@@ -302,6 +303,108 @@ def test_it_asks_first_where_the_settings_want_it(live, limits_of):
         live.until(lambda box=box: live.window.findChild(QMessageBox) is not box)
         live.until(lambda: not live.history.requested_limits)
         assert limits_of(SOUTH) == (None, 0.02 if answer == "Cancel" else 0.03)
+
+
+def delay_plot(live, actuator):
+    """Show the delay of an actuator, and return its plot, row and viewport."""
+    live.view.select_actuator(actuator)
+    live.view.set_span(1.0)
+    live.ticks()
+    panel = live.window.dock_area.panel(IndicatorsPanel)
+    stack = panel.stack
+    row = next(i for i, row in enumerate(stack.rows) if row.key == "delay")
+    # from -10 to 60 ms
+    low, high = stack.limits("delay")
+    factor = 70.0 / (high - low)
+    live.until(lambda: any(line.handle for line in stack.rows[row].limits))
+    stack.zoom_values(row, factor, (-10.0 - low * factor) / (1.0 - factor))
+    stack.verticalScrollBar().setValue(max(0, stack.places.rows[row].top - 10))
+    return panel, row
+
+
+def pixel_of(panel, row, value):
+    """Return the place of a value in the middle of the plot."""
+    stack = panel.stack
+    place = stack.places.rows[row]
+    ys = range(place.plot_top - stack.scrolled, place.bottom - stack.scrolled)
+    y = min(ys, key=lambda y: abs(stack.value_at(row, y) - value))
+    return QPoint(stack.places.plot_left + stack.places.plot_width // 2, y)
+
+
+def test_a_line_is_dragged_with_its_value_beside_the_mouse(live, limits_of):
+    panel, row = delay_plot(live, "south")
+    viewport, drag = panel.stack.viewport(), panel.limit_drag
+    begin, end = pixel_of(panel, row, 20.0), pixel_of(panel, row, 40.0)
+    assert abs(end.y() - begin.y()) > 10
+    following, pinned = live.view.following, live.view.pinned
+    QTest.mouseMove(viewport, begin)
+    assert viewport.cursor().shape() is Qt.CursorShape.SizeVerCursor
+    QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=begin)
+    assert not drag.isVisible()
+    QTest.mouseMove(viewport, end)
+    live.until(drag.isVisible)
+    value = drag._value
+    assert value == pytest.approx(panel.stack.value_at(row, end.y()), rel=0.1)
+    assert drag.tip == f"warn FDB {value:g} ms (was 20)"
+    assert live.history.requested_limits == {}
+    QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=end)
+    assert not drag.isVisible()
+    assert live.history.requested_limits == {SOUTH: (None, pytest.approx(value / 1e3))}
+    assert [limit.actuator for limit in live.history.limits if limit.pending] == ["south"]
+    assert limits_of(NORTH) == (None, 0.02)
+    live.until(lambda: not live.history.requested_limits)
+    assert limits_of(SOUTH) == (None, pytest.approx(value / 1e3))
+    # neither a click nor a pan
+    assert (live.view.following, live.view.pinned) == (following, pinned)
+
+
+@pytest.mark.parametrize("way", ["escape", "click", "sideways", "shift", "operator"])
+def test_nothing_is_sent_where_a_line_was_not_dragged(live, limits_of, way):
+    panel, row = delay_plot(live, "south")
+    viewport, drag = panel.stack.viewport(), panel.limit_drag
+    begin, end = pixel_of(panel, row, 20.0), pixel_of(panel, row, 40.0)
+    if way == "operator":
+        live.program.actions["window.operator"].trigger()
+        live.ticks()
+        begin, end = pixel_of(panel, row, 20.0), pixel_of(panel, row, 40.0)
+    modifier = Qt.KeyboardModifier.ShiftModifier if way == "shift" else Qt.KeyboardModifier.NoModifier
+    QTest.mousePress(viewport, Qt.MouseButton.LeftButton, modifier, begin)
+    if way == "sideways":
+        end = begin + QPoint(40, 0)
+    if way != "click":
+        QTest.mouseMove(viewport, end)
+    if way == "escape":
+        live.until(drag.isVisible)
+        QTest.keyClick(panel.stack, Qt.Key.Key_Escape)
+    assert not drag.isVisible()
+    QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, modifier, begin if way == "click" else end)
+    assert live.history.requested_limits == {} and limits_of(SOUTH) == (None, 0.02)
+    # a click pins the second cursor, and sideways the view is panned, as anywhere else
+    if way in ("escape", "click", "sideways"):
+        assert (live.view.pinned is not None) == (way == "click")
+    assert live.view.following == (way != "sideways")
+    if way == "operator":
+        live.program.actions["window.operator"].trigger()
+
+
+def test_a_refused_line_goes_back(live, limits_of, service):
+    service.die()
+    panel, row = delay_plot(live, "south")
+    viewport = panel.stack.viewport()
+    service.alarms = ALARMS.model_copy(update={"limits_changeable": "never"})
+    begin, end = pixel_of(panel, row, 20.0), pixel_of(panel, row, 40.0)
+    QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=begin)
+    QTest.mouseMove(viewport, end)
+    QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=end)
+    live.until(lambda: any(line.pending for line in panel.stack.rows[row].limits))
+    # nobody answers any more
+    live.until(lambda: any("limits not changed: no answer from" in text for text in live.notices))
+    live.until(lambda: [line.value for line in panel.stack.rows[row].limits] == [20.0])
+    assert not live.history.requested_limits
+    service.start()
+    live.until(lambda: not any(alarm.changeable for alarm in live.history.alarms))
+    live.ticks()
+    assert not any(line.handle for line in panel.stack.rows[row].limits)
 
 
 def test_operator_mode_sends_no_limits(live, limits_of):

@@ -103,6 +103,11 @@ class Gestures:
             self._stack.viewport().update()
         return found
 
+    def drop_press(self) -> None:
+        """Forget the pressed button: something else is dragged."""
+        self._pressed = None
+        self.hide_cursor()
+
     def press(self, event: QMouseEvent) -> bool:
         """Start a click, a drag or a rubber band; return whether the event was handled."""
         button, at = event.button(), event.position()

@@ -35,7 +35,9 @@ def draw_limit_lines(painter: QPainter, plot: QRectF, row: PlotRow, values: Valu
         y = values.pixel(limit.value)
         if plot.top() <= y <= plot.bottom():
             pen = QPen(QColor(colour_of(theme, limit.colour)), 1)
-            if not limit.solid:
+            if limit.pending:
+                pen.setDashPattern([1.0, 4.0])
+            elif not limit.solid:
                 pen.setDashPattern([6.0, 4.0])
             painter.setPen(pen)
             painter.drawLine(QPointF(plot.left(), round(y)), QPointF(plot.right(), round(y)))
@@ -94,7 +96,8 @@ def limit_labels(
             continue
         arrow = " ↑" if y < 0.0 else " ↓" if y > values.height else ""
         # of "display limit" the last word is enough
-        word, number = limit.word.rpartition(" ")[2], f"{_number(limit, unit)}{arrow}"
+        word = limit.word.rpartition(" ")[2]
+        number = f"{limit_number(limit.value, unit)}{arrow}{' …' * limit.pending}"
         text = " ".join(filter(None, (word, limit.owner, number)))
         if limit.owner and metrics.width(text) > width:
             owners.append(LimitLabel(top, metrics.elided(limit.owner, width), limit.colour))
@@ -110,13 +113,25 @@ def limit_labels(
 def limits_tip(row: PlotRow, unit: ShownUnit) -> str:
     """Return the limits of a row, the highest first, a line each."""
     return "\n".join(
-        " ".join(filter(None, (limit.word, limit.owner, _number(limit, unit), unit.unit)))
+        " ".join(
+            filter(
+                None,
+                (
+                    limit.word,
+                    limit.owner,
+                    limit_number(limit.value, unit),
+                    unit.unit,
+                    "(pending)" * limit.pending,
+                ),
+            )
+        )
         for limit in sorted(row.limits, key=lambda each: -each.value)
     )
 
 
-def _number(limit: LimitLine, unit: ShownUnit) -> str:
+def limit_number(limit: float, unit: ShownUnit) -> str:
+    """Return a limit as a number in the unit of the display."""
     # limits are round numbers; their products with a factor are not
-    value = float(f"{limit.value * unit.factor:.6g}")
+    value = float(f"{limit * unit.factor:.6g}")
     decimals = next((n for n in range(_MAX_DECIMALS) if round(value, n) == value), _MAX_DECIMALS)
     return value_text(value, decimals)

@@ -42,6 +42,20 @@ class CurveStyle:
     hidden: bool = False
 
 
+class LimitHandle(NamedTuple):
+    """Alarms whose limits are a line, by name.
+
+    Parameters
+    ----------
+    upper : the line is their upper limit.
+    factor : from their unit to that of the row.
+    """
+
+    alarms: tuple[str, ...]
+    upper: bool
+    factor: float = 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class LimitLine:
     """A horizontal line at `value`; dashed unless it is `solid`.
@@ -50,6 +64,8 @@ class LimitLine:
     ----------
     word : ``warn``, ``trip`` or ``display limit``.
     owner : the curves it holds for; empty for the main one or all.
+    handle : None where it cannot be dragged.
+    pending : it is requested, and the service has not confirmed it.
     """
 
     value: float
@@ -57,6 +73,8 @@ class LimitLine:
     colour: str = "warn"
     solid: bool = False
     owner: str = ""
+    handle: LimitHandle | None = None
+    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True)

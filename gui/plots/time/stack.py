@@ -125,6 +125,10 @@ class TimeStack(StackDisplay):
         """Move the cursor, pan, or extend the rubber band."""
         self._gestures.move(event)
 
+    def cancel_press(self) -> None:
+        """Forget the pressed mouse button: it neither pans nor pins."""
+        self._gestures.drop_press()
+
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Pin or unpin the second cursor, or zoom to the rubber band."""
         if not self._gestures.release(event):

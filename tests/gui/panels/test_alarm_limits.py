@@ -13,7 +13,7 @@ from gui.panels.indicators import IndicatorsPanel
 from gui.panels.over_time import alarm_lines
 from gui.panels.reliability import ReliabilityPanel
 from gui.panels.tiles import TilesPanel
-from gui.plots.time.rows import LimitLine
+from gui.plots.time.rows import LimitHandle, LimitLine
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
 from gui.wording.level import Level
@@ -98,6 +98,25 @@ def test_a_line_says_whose_it_is_unless_it_is_everybodys():
     assert alarm_lines(both, labels, 1e3) == (LimitLine(20.0, "warn", "warn", False),)
     assert alarm_lines(both[:1], labels, 1e3) == (LimitLine(20.0, "warn", "warn", False, "north"),)
     assert alarm_lines(both, {("roof", "fdb_delay"): "roof"}) == ()
+
+
+def test_a_line_can_be_dragged_where_all_its_alarms_can_be_changed():
+    labels = {("north", "fdb_delay"): "north", ("south", "fdb_delay"): "south"}
+    north = AlarmLimit("fdb_delay", "north", Severity.WARN, -0.02, 0.02, "n.warn")
+    south = replace(north, actuator="south", name="s.warn")
+    low, high = alarm_lines((north, south), labels, 1e3)
+    assert (high.handle, low.handle) == (
+        LimitHandle(("n.warn", "s.warn"), True, 1e3),
+        LimitHandle(("n.warn", "s.warn"), False, 1e3),
+    )
+    # one of them is not changeable, one has the value on its other side
+    for other in (replace(south, name=""), replace(south, low=0.02, high=None)):
+        lines = {line.value: line.handle for line in alarm_lines((north, other), labels, 1e3)}
+        assert lines[20.0] is None
+    # one that is pending is a line of its own
+    moved = replace(south, high=0.03, pending=True)
+    pending = {line.value: line.pending for line in alarm_lines((north, moved), labels, 1e3) if line.value > 0.0}
+    assert pending == {20.0: False, 30.0: True}
 
 
 def test_a_model_has_lines_where_its_reliability_is_watched(qtbot, judged):

@@ -26,7 +26,9 @@ def placed(number, kind=EventKind.GAP, detail=""):
 
 def happened(*events):
     history = History()
-    return SimpleNamespace(events=deque(events, 10_000), alarms=None, summary=history.summary, state=history.state)
+    return SimpleNamespace(
+        events=deque(events, 10_000), alarms=None, summary=history.summary, state=history.state, requested_limits={}
+    )
 
 
 def panel_of(qtbot, history=None):
