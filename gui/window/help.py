@@ -69,6 +69,7 @@ ALARM_KEYS = (
     ("A, Enter", "acknowledge the selected alarm"),
     ("Shift+S", "shelve it, then 1, 2, 3 for how long; or unshelve it"),
     ("R", "reset it, where it is latched and has returned to normal"),
+    ("L", "edit its limits"),
 )
 """In the list of alarms."""
 TIMELINE_KEYS = (

@@ -164,7 +164,9 @@ def _alarms_of(run: RunRecording) -> AlarmMonitor | None:
         settings = load_settings(None, {"alarms": recorded}) if isinstance(recorded, dict) else None
     except SettingsError:
         return None
-    return None if settings is None else AlarmMonitor(settings.alarms.model_copy(update={"limits_changeable": "never"}))
+    return (
+        None if settings is None else AlarmMonitor(settings.alarms.model_copy(update={"limits_changeable": "never"}))
+    )
 
 
 class _RecordedEvents:
