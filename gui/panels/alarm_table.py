@@ -223,7 +223,7 @@ class AlarmView(QTableView):
         else:
             super().keyPressEvent(event)
 
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802 - Qt's name
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Request a menu for the alarm under the mouse, which is selected then, or for the selected one."""
         by_mouse = event.reason() is QContextMenuEvent.Reason.Mouse
         index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
@@ -232,7 +232,7 @@ class AlarmView(QTableView):
             at = event.pos() if by_mouse else self.visualRect(index).center()
             self.menu_requested.emit(self.viewport().mapToGlobal(at))
 
-    def keyboardSearch(self, search: str) -> None:  # noqa: N802 - Qt's name
+    def keyboardSearch(self, search: str) -> None:
         """Disable the search by letter: letters are actions."""
 
     def resizeEvent(self, event: QResizeEvent) -> None:

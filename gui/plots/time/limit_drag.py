@@ -57,7 +57,7 @@ class LimitDrag(QWidget):
         stack.viewport().installEventFilter(self)
         stack.installEventFilter(self)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Handle mouse events beside a line and, while one is dragged, Esc."""
         handled = False
         if isinstance(event, QMouseEvent) and watched is self._stack.viewport():
@@ -72,7 +72,7 @@ class LimitDrag(QWidget):
             self._end()
         return handled or super().eventFilter(watched, event)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802, ARG002 - Qt's name and arguments
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's name and arguments
         """Draw the line where it would be, and its value."""
         if self._grabbed is None:
             return
