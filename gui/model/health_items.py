@@ -44,20 +44,25 @@ class HealthItem:
 _SHED = {"viewers": "feeds of third-party viewers", "results": "some rows of results"}
 
 
-def health_items(history: History, dropped: int = 0) -> tuple[HealthItem, ...]:
+def health_items(history: History, dropped: int = 0, loading: float | None = None) -> tuple[HealthItem, ...]:
     """Return the items for a service and this window, from left to right.
 
     Parameters
     ----------
     history : of the service.
     dropped : samples that this window has dropped.
+    loading : share of the samples from before this window connected that are read; None: none are being read.
     """
     if history.recording is not None:
         return tuple(_recording_items(history, history.recording))
     health = history.health
     if health is None:
         return (_state(history.state, Health()),)
-    return tuple(_items(history, health, history.state, dropped))
+    items = list(_items(history, health, history.state, dropped))
+    if loading is not None:
+        tip = "samples from before this window connected are read from the run file"
+        items.insert(1, HealthItem("loading", f"loading earlier samples {loading:.0%}", tip, Level.INFO, 2))
+    return tuple(items)
 
 
 def _recording_items(history: History, recording: LoadedRecording) -> Iterator[HealthItem]:

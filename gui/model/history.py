@@ -183,6 +183,11 @@ class History:
         self.generation += others
         self.version += 1
 
+    def remove_events(self, events: Sequence[Event]) -> None:
+        """Remove events, which will be received once more."""
+        kept = [placed for placed in self._events if placed.event not in events]
+        self._events = deque(kept, self._events.maxlen)
+
     def _update_alarms(self, alarms: tuple[Alarm, ...]) -> None:
         if self.recording is None:
             # those of a recording are events; here only their limits are known

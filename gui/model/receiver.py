@@ -133,7 +133,7 @@ class ServiceSubscription:
         self._url = url
         self._health_time = self._results_time = clock()
         self._probe_time = self._health_time + _PROBE_TIME
-        self._answered = False
+        self._answered = self._sends_signals = False
         self.problem = ""
         """Why no service has answered so far, in one line; empty: one has, or it is not known yet."""
 
@@ -177,13 +177,17 @@ class ServiceSubscription:
         return messages
 
     def _find_problem(self, messages: Sequence[Message]) -> None:
-        if any(isinstance(message, SignalBlock) for message in messages):
+        self._sends_signals |= any(isinstance(message, SignalBlock) for message in messages)
+        if self._clock() < self._probe_time:
+            # the signals of a service may come before its first health
+            return
+        if self._sends_signals:
             self.problem = (
                 f"{self._url} is the endpoint of a rig: connect to that of its service's results, or start a service"
                 " for this rig"
             )
             self._probe_time = math.inf
-        elif self._clock() >= self._probe_time:
+        else:
             self._probe_time = self._clock() + _PROBE_INTERVAL
             # a name server may take long to answer
             Thread(target=self._probe, name="endpoint-probe", daemon=True).start()

@@ -77,6 +77,17 @@ class View(QObject):
             self.right = self.newest
             self.range_changed.emit()
 
+    def move_axis(self, seconds: float) -> None:
+        """Follow data that have moved on the axis by `seconds`."""
+        self.right += seconds
+        self._begin += seconds
+        self._end += seconds
+        self.cursor = None
+        if self.pinned is not None:
+            self.pinned += seconds
+        self.range_changed.emit()
+        self.cursor_changed.emit()
+
     def show_recording(self, begin: float, end: float) -> None:
         """Show all of a recording, with the play head at its end."""
         self.restart()

@@ -140,6 +140,7 @@ class Program(QObject):
             },
         )
         sessions.ready.connect(self._connect)
+        self.connection.notified.connect(partial(self.notify, of_source=True))
         sessions.loaded.connect(self._show_recording)
         sessions.progress.connect(self._show_progress)
         self.sources.notified.connect(partial(self.notify, of_source=True))

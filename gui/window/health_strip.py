@@ -42,9 +42,9 @@ class HealthStrip(QWidget):
         visible = [label for label in self._labels.values() if not label.isHidden()]
         return tuple(label.text() for label in sorted(visible, key=QWidget.x))
 
-    def show_health(self, history: History, dropped: int = 0) -> None:
-        """Show the health of the service, and the samples that this window has dropped."""
-        self._show(health_items(history, dropped))
+    def show_health(self, history: History, dropped: int = 0, loading: float | None = None) -> None:
+        """Show the health of the service, samples that this window has dropped, and progress as in `health_items`."""
+        self._show(health_items(history, dropped, loading))
 
     def show_disconnected(self, waiting_for: str = "") -> None:
         """Show that no service is connected, or what is waited for."""

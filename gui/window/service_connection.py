@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import time
 from functools import partial
+from pathlib import Path
 from typing import Generic, TypeVar
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
+from gui.model.backfill import Backfill, FirstBlocks
 from gui.model.history import History
-from gui.model.receiver import ReceiverThread, ServiceSubscription
+from gui.model.receiver import ReceivedMessages, ReceiverThread, ServiceSubscription
 from gui.plots.view import View
 from monitor.messages.requests import Request
 from monitor.transport.zeromq.key_files import keys_of
@@ -18,9 +20,13 @@ from monitor.transport.zeromq.request_client import RequestClient, requests_url
 
 Context = TypeVar("Context")
 
+_LATE = 2.0  # s of samples that were missed, from which on they are read from the run file
+_SIMULTANEOUS = 25  # batches after which signals, or results, are not waited for any more
+_MAX_WAITING = 1 << 26  # bytes received while the run file is read
+
 
 class ServiceConnection(QObject):
-    """Receives from one service at a time.
+    """Receives from one service at a time; what it had recorded before is read from its run file.
 
     Parameters
     ----------
@@ -33,7 +39,13 @@ class ServiceConnection(QObject):
     history : what was received, a new one after each `open`; or a recording.
     configured : the panels are configured for this history; set by the window.
     clock : s since 1970.
+
+    Signals
+    -------
+    notified : level and one line.
     """
+
+    notified = Signal(str, str)
 
     def __init__(self, view: View, memory: int, minutes: float, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -44,6 +56,14 @@ class ServiceConnection(QObject):
         self.configured = False
         self.clock = time.time
         self._receiver: ReceiverThread | None = None
+        self._backfill: Backfill | None = None
+        # since the connection was opened, until it is known what was before; None: that is known
+        self._received: list[ReceivedMessages] | None = None
+
+    @property
+    def backfill_progress(self) -> float | None:
+        """Share of the earlier samples that are read; None where none are being read."""
+        return None if self._backfill is None else self._backfill.progress
 
     @property
     def is_open(self) -> bool:
@@ -69,6 +89,7 @@ class ServiceConnection(QObject):
         """Subscribe to the service at `url`, with the keys in that folder, and begin a new history."""
         self.reset()
         self.url, self.keys = url, keys
+        self._received = []
         self._receiver = ReceiverThread(partial(ServiceSubscription.connect, url, signals=True, keys=keys))
 
     def show(self, history: History) -> None:
@@ -84,8 +105,64 @@ class ServiceConnection(QObject):
         received = self._receiver.drain()
         history = self.history
         history.update(received, silence=self._receiver.silence, age=self._receiver.age, now=self.clock())
-        self.view.extend(history.begin_x, history.end_x)
+        if self._received is not None:
+            self._fill(self._received, received)
+        self.view.extend(self.history.begin_x, self.history.end_x)
         return bool(received)
+
+    def _fill(self, batches: list[ReceivedMessages], received: ReceivedMessages) -> None:
+        """Read what was before the first samples received, and place it before them."""
+        if received:
+            batches.append(received)
+        if self._backfill is None:
+            self._begin_backfill(batches)
+        elif self._backfill.done:
+            self._end_backfill(self._backfill, batches)
+        elif sum(block.values.nbytes for batch in batches for block in batch.results) > _MAX_WAITING:
+            self._give_up("takes too long to read")
+
+    def _begin_backfill(self, batches: list[ReceivedMessages]) -> None:
+        signals = next((block for batch in batches for block in batch.signals if len(block)), None)
+        results = next((block for batch in batches for block in batch.results if len(block)), None)
+        health, history = self.history.health, self.history
+        if health is None or not health.sample_rate or (signals is None and results is None):
+            return
+        if (signals is None or results is None) and len(batches) < _SIMULTANEOUS:
+            return
+        if health.counts.received / health.sample_rate - (history.end_x - history.begin_x) < _LATE:
+            self._received = None
+        elif not health.recording:
+            self._give_up("")
+        else:
+            self._backfill = Backfill(
+                health.recording, FirstBlocks(signals, results), History(self.memory, self.minutes)
+            )
+
+    def _end_backfill(self, backfill: Backfill, batches: list[ReceivedMessages]) -> None:
+        before, history = backfill.history, self.history
+        if backfill.failed or before.end_x <= before.begin_x:
+            self._give_up(backfill.failed or "has none")
+            return
+        before.remove_events([event for batch in batches for event in batch.events])
+        for batch in batches:
+            before.update(batch, silence=history.silence, age=history.age)
+        before.halted, before.progress = history.halted, history.progress
+        self.view.move_axis(before.end_x - history.end_x)
+        self.history, self.configured = before, False
+        self._backfill = self._received = None
+
+    def _give_up(self, why: str) -> None:
+        """Report why nothing from before the connection is shown; empty: nothing was recorded."""
+        health = self.history.health
+        name = "" if health is None else Path(health.recording.replace("\\", "/")).name
+        reason = f"{name} {why}" if why else "the service does not record"
+        self.notified.emit("info", f"earlier samples are not shown: {reason}")
+        self._end_reading()
+
+    def _end_reading(self) -> None:
+        if self._backfill is not None:
+            self._backfill.cancel()
+        self._backfill = self._received = None
 
     def reset(self) -> None:
         """Close the connection, and begin a new history."""
@@ -95,6 +172,7 @@ class ServiceConnection(QObject):
 
     def close(self) -> None:
         """Close the connection; the history remains."""
+        self._end_reading()
         if self._receiver is not None:
             self._receiver.close()
             self._receiver = None

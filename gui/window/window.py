@@ -208,7 +208,7 @@ class MainWindow(QMainWindow):
             self._stale, self._last_drawn = False, now
             # first: should a panel fail, the state of the service is shown
             if self.connection.is_open or history.recording is not None:
-                self.health_strip.show_health(history, self.connection.dropped)
+                self.health_strip.show_health(history, self.connection.dropped, self.connection.backfill_progress)
             else:
                 self.health_strip.show_disconnected(self.waiting_for)
             self.dock_area.refresh(history)

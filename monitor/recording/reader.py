@@ -88,7 +88,7 @@ class RunReader:
         self._events = self._read_or("events", lambda: contents.event_table(self._file, block.size), no_events)
         self.stream: Stream = contents.read_stream(self._file, self._first_epoch())
         no_results: tuple[ResultStream | None, int] = None, 0
-        self.result_stream, self._n_results = self._read_or("results", lambda: self._results(block), no_results)
+        self.result_stream, self.n_results = self._read_or("results", lambda: self._results(block), no_results)
 
     def _written(self, name: str, block: Superblock) -> int:
         return contents.written_rows(self._file, name, block.size, checked=self._checks.covered(name))
@@ -116,7 +116,7 @@ class RunReader:
         RunFileError : the file is damaged.
         """
         if self._integrity is None:
-            counts = self.n_samples, self._n_results, len(self._events)
+            counts = self.n_samples, self.n_results, len(self._events)
             try:
                 found = verify_run(self._file, self._checks, *counts, self.stream.sample_rate, self._growing)
             except HDF5_ERRORS as problem:
@@ -150,10 +150,14 @@ class RunReader:
         ------
         RunFileError : the file is damaged.
         """
+        return self.result_rows(0, self.n_results)
+
+    def result_rows(self, start: int, stop: int) -> tuple[Integers, Integers, NDArray[np.float64], Samples]:
+        """Return what `results` does, of the rows `start` to `stop` - 1; raises as `results`."""
         if self.result_stream is None:
             return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty((0, 0))
         names = layout.series_names(layout.RESULTS)
-        values, time, epoch, index = self._columns(layout.RESULTS, names, 0, self._n_results)
+        values, time, epoch, index = self._columns(layout.RESULTS, names, start, min(stop, self.n_results))
         return epoch, index, time, values
 
     def signal_blocks(self, block_length: int, start: int = 0, jitter: float = 0.0) -> Iterator[SignalBlock]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gui.model.receiver import _PROBE_INTERVAL, _PROBE_TIME, _PROBE_TIMEOUT, ReceivedMessages
+from gui.model.receiver import _PROBE_INTERVAL, _PROBE_TIME, _PROBE_TIMEOUT, ReceivedMessages, ServiceSubscription
 from gui.panels.events import EventsPanel
 from gui.sources.opening.connect_dialog import SERVICES, ConnectDialog
 from gui.sources.opening.fields import RecentList
@@ -174,6 +174,23 @@ def test_counts_of_alarms_agree(fed, hybrid_arrivals):
     assert "WARN 1" in hands.window.alarm_banner.text
     assert "WARN 1" in hands.strip
     assert panel.alarms.acknowledge_all.text() == "Acknowledge all (1)"
+
+
+def test_signals_of_a_service_before_its_health_are_no_error(hybrid_arrivals):
+    clock = [0.0]
+    messages = [[hybrid_arrivals[0].signals[0]], [hybrid_arrivals[0].health]]
+
+    class Subscription:
+        def receive(self, timeout):
+            return messages.pop(0) if messages else []
+
+    subscription = ServiceSubscription(Subscription(), lambda: clock[0], "tcp://127.0.0.1:1")
+    subscription.receive(0.0)
+    assert subscription.problem == ""
+    subscription.receive(0.0)
+    clock[0] = 60.0
+    subscription.receive(0.0)
+    assert subscription.problem == ""
 
 
 def test_restarted_rig_is_not_a_wrong_endpoint(begin, service, rig):
