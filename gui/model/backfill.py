@@ -13,7 +13,7 @@ import numpy as np
 
 from gui.model.history import History
 from gui.model.receiver import Message, ReceivedMessages
-from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock, Stream
+from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
 from monitor.recording.reader import RunReader
 
 _MAX_BYTES = 1 << 29  # of samples that are read, and of results
@@ -23,22 +23,19 @@ _WAIT, _RETRY_INTERVAL = 5.0, 0.2  # s for the file to reach the first sample th
 
 @dataclass(frozen=True, slots=True)
 class FirstBlocks:
-    """The first blocks that were received: what is read ends before them; None: of this kind nothing is published."""
+    """The first blocks that were received of a rig: what is read ends before them.
 
-    signals: SignalBlock | None
-    results: ResultBlock | None
+    Where one is None, nothing of its kind is published; where both are, nothing has been received: all is read.
+    """
 
-    @property
-    def stream(self) -> Stream | ResultStream:
-        """The stream of either."""
-        block = self.signals or self.results
-        assert block is not None
-        return block.stream
+    rig: str
+    signals: SignalBlock | None = None
+    results: ResultBlock | None = None
 
     @property
-    def index(self) -> int:
-        """Number of the first sample."""
-        return min(block.index for block in (self.signals, self.results) if block is not None)
+    def any_received(self) -> bool:
+        """Whether there is a block."""
+        return self.signals is not None or self.results is not None
 
 
 class Backfill:
@@ -58,7 +55,7 @@ class Backfill:
 
     def __init__(self, path: str, first: FirstBlocks, history: History) -> None:
         self.history, self.failed, self.progress = history, "", 0.0
-        self._path, self._first = Path(path), first
+        self._path, self.first = Path(path), first
         self._cancelled = Signal()
         self._thread = Thread(target=self._run, name="backfill", daemon=True)
         self._thread.start()
@@ -96,17 +93,18 @@ class Backfill:
             self._cancelled.wait(_RETRY_INTERVAL)
 
     def _check(self, run: RunReader) -> None:
-        first, signals = self._first.stream, self._first.signals
-        if (run.stream.rig, run.stream.sample_rate) != (first.rig, first.sample_rate):
+        signals = self.first.signals
+        if run.stream.rig != self.first.rig:
             raise ValueError("is of another rig")
         if signals is not None and run.stream.channels != signals.stream.channels:
             raise ValueError("has other channels")
 
     def _end_row(self, run: RunReader) -> int | None:
         """Return the row of the first sample that was received; None where it is not written yet."""
-        epoch, index = self._first.stream.epoch, self._first.index
-        if self._first.signals is not None:
-            index = self._first.signals.index
+        first = self.first.signals or self.first.results
+        if first is None:
+            return run.n_samples
+        epoch, index = first.stream.epoch, first.index
         for start, rows in run.numbering():
             found = np.flatnonzero((rows.epoch == epoch) & (rows.index >= index))
             if len(found):
@@ -116,36 +114,40 @@ class Backfill:
     def _load(self, run: RunReader, end: int) -> None:
         row_bytes = 8 * max(1, len(run.stream.channels))
         at = begin = max(0, end - _MAX_BYTES // row_bytes)
-        results, events = _Results(run, self._first.results), _Events(run.events())
+        results, events = _Results(run, self.first), _Events(run.events())
         for whole in run.signal_blocks(max(1, _BLOCK_BYTES // row_bytes), begin):
             if self._cancelled.is_set() or at >= end:
                 break
             # the end of the file is not that of the stream, which continues
             block = replace(whole, samples=whole.samples[: end - at], last=False)
             at += len(block)
-            messages: list[Message] = [block] if self._first.signals is not None else []
+            messages: list[Message] = [] if self.first.signals is None and self.first.any_received else [block]
             messages += [*results.until(block), *events.until(block)]
             self.history.update(ReceivedMessages.sort(messages))
             self.progress = (at - begin) / max(1, end - begin)
 
 
 class _Results:
-    """Results of a run file, in blocks, up to the first that were received; none where `first` is None."""
+    """Results of a run file, in blocks, up to the first that were received."""
 
-    def __init__(self, run: RunReader, first: ResultBlock | None) -> None:
-        self._run, self._first, self._stream, self._at = run, first, run.result_stream, 0
-        if first is None or self._stream is None or replace(self._stream, epoch=first.stream.epoch) != first.stream:
-            # other columns cannot be continued
+    def __init__(self, run: RunReader, blocks: FirstBlocks) -> None:
+        first = self._first = blocks.results
+        self._run, self._stream, self._at = run, run.result_stream, 0
+        if first is None and blocks.any_received:
             self._stream = None
-        else:
+        elif first is not None and self._stream is not None:
+            # other columns cannot be continued
+            same = replace(self._stream, epoch=first.stream.epoch) == first.stream
+            self._stream = self._stream if same else None
+        if self._stream is not None:
             self._at = max(0, run.n_results - _MAX_BYTES // (8 * max(1, len(self._stream.columns))))
 
     def until(self, signals: SignalBlock) -> Iterator[ResultBlock]:
         """Yield the results of these samples."""
-        if self._stream is None or self._first is None:
+        if self._stream is None:
             return
         epoch, begin, stop = signals.stream.epoch, signals.index, signals.index + len(signals)
-        if epoch == self._first.stream.epoch:
+        if self._first is not None and epoch == self._first.stream.epoch:
             stop = min(stop, self._first.index)
         most = len(signals) // self._stream.every + 2
         while self._at < self._run.n_results:

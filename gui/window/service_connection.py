@@ -21,7 +21,7 @@ from monitor.transport.zeromq.request_client import RequestClient, requests_url
 Context = TypeVar("Context")
 
 _LATE = 2.0  # s of samples that were missed, from which on they are read from the run file
-_SIMULTANEOUS = 25  # batches after which signals, or results, are not waited for any more
+_SIMULTANEOUS = 10  # batches after which signals, or results, are not waited for any more
 _MAX_WAITING = 1 << 26  # bytes received while the run file is read
 
 
@@ -125,7 +125,7 @@ class ServiceConnection(QObject):
         signals = next((block for batch in batches for block in batch.signals if len(block)), None)
         results = next((block for batch in batches for block in batch.results if len(block)), None)
         health, history = self.history.health, self.history
-        if health is None or not health.sample_rate or (signals is None and results is None):
+        if health is None or not health.sample_rate:
             return
         if (signals is None or results is None) and len(batches) < _SIMULTANEOUS:
             return
@@ -134,14 +134,17 @@ class ServiceConnection(QObject):
         elif not health.recording:
             self._give_up("")
         else:
-            self._backfill = Backfill(
-                health.recording, FirstBlocks(signals, results), History(self.memory, self.minutes)
-            )
+            first = FirstBlocks(health.rig, signals, results)
+            self._backfill = Backfill(health.recording, first, History(self.memory, self.minutes))
 
     def _end_backfill(self, backfill: Backfill, batches: list[ReceivedMessages]) -> None:
         before, history = backfill.history, self.history
         if backfill.failed or before.end_x <= before.begin_x:
             self._give_up(backfill.failed or "has none")
+            return
+        if not backfill.first.any_received and any(batch.signals or batch.results for batch in batches):
+            # a rig that was silent sends again: what is read must end before
+            self._backfill = None
             return
         before.remove_events([event for batch in batches for event in batch.events])
         for batch in batches:

@@ -122,6 +122,20 @@ def test_a_view_that_was_paused_stays_where_it_was(begin, service, rig):
     assert hands.history.timeline.time_at(hands.view.pinned) == pytest.approx(instant, abs=0.02)
 
 
+def test_a_rig_that_sends_nothing_now(begin, service, rig):
+    """What was recorded is shown at once, and what comes later continues it."""
+    rig.move(EARLY)
+    hands = begin(connect=service.url)
+    loaded(hands)
+    assert sorted(stored(hands.history)) == list(range(round(EARLY * RATE)))
+    assert len(results_of(hands.history)) > 100
+    rig.move(1.0)
+    hands.until(lambda: hands.history.end_x - hands.history.begin_x > EARLY + 0.8)
+    found = stored(hands.history)
+    assert sorted(found) == list(range(max(found) + 1))
+    assert len(hands.history.timeline.segments) == 1
+
+
 def test_a_restart_of_the_rig_before(begin, service, rig):
     rig.move(3.0)
     rig.restart(rig.actuators, 2)
@@ -249,7 +263,7 @@ def test_it_is_the_same_as_having_been_there(recorded, join):
     whole, late = History(64 << 20), History(64 << 20)
     for each in messages:
         whole.update(each)
-    first = FirstBlocks(messages[join].signals[0], messages[join].results[0])
+    first = FirstBlocks("hybrid", messages[join].signals[0], messages[join].results[0])
     backfill = Backfill(str(path), first, late)
     backfill._thread.join()
     assert (backfill.failed, backfill.progress) == ("", 1.0)
@@ -267,7 +281,7 @@ def test_results_that_came_before_their_signals_are_not_doubled(recorded):
     """A subscription to results may be earlier than that to signals."""
     path, messages = recorded
     late = History(64 << 20)
-    first = FirstBlocks(messages[61].signals[0], messages[60].results[0])
+    first = FirstBlocks("hybrid", messages[61].signals[0], messages[60].results[0])
     backfill = Backfill(str(path), first, late)
     backfill._thread.join()
     late.update(replace(messages[60], signals=(), order=()))
