@@ -170,10 +170,13 @@ class ExportController:
         figure = panel.figure(page, history)
         if not titled:
             return figure
-        health = history.health
-        rig = "" if health is None else health.rig
-        run = Path(health.recording).name if health is not None and health.recording else self._window.title
+        stored = history.signals or history.results
+        rig = "" if stored is None else stored.stream.rig
+        run = Path(history.run_path).name if history.recording is None else history.recording.name
         source = [f"{kind} {name}" for kind, name in (("rig", rig), ("run", run)) if name]
+        if rig and rig in run:
+            # a run is named after its rig
+            source = source[1:]
         return with_title(figure, page, panel.font(), source)
 
     def _report_written(self) -> None:

@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -423,3 +424,22 @@ def test_a_play_head_moves_by_the_clock_and_loops(begin, warm_kernels, table):
     assert player.playing
     assert player.position == 0.0
     player.close()
+
+
+def test_a_figure_of_a_recording_names_its_run_and_time(begin, run, tmp_path):
+    hands = begin(file=str(run[0]))
+    load(hands)
+    for key, title in (
+        ("histories", "Time histories"),
+        ("indicators", "Tracking indicators"),
+        ("hysteresis", "Hysteresis"),
+    ):
+        path = tmp_path / f"{key}.svg"
+        panel = hands.window.dock_area.panels[key]
+        panel.refresh(hands.history)
+        hands.program.exports.write_figure(panel, path)
+        assert f"{title}: saved as {path}" in hands.notices[-1]
+        text = "".join(ElementTree.parse(path).getroot().itertext())
+        assert "run run.h5" in text
+        assert "live" not in text
+    assert "rig hybrid" in text
