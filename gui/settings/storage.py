@@ -101,6 +101,9 @@ class WindowSettings(Section):
         "", "Folder for runs", "Default folder for recordings of a rig.", empty="none", opens="folder"
     )
     blink: bool = setting(True, "Alarms blink", "Unacknowledged alarms blink once a second.")
+    sound: bool = setting(
+        False, "Alarm sound", "The alert sound of the desktop, every 2 s while an alarm is unacknowledged."
+    )
     confirm_limits: bool = setting(
         False, "Confirm limits", "Ask before a limit of an alarm is changed in the window."
     )

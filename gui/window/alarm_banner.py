@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from gui.model.alarms import AlarmSummary
 from gui.model.history import History
@@ -17,6 +17,8 @@ from gui.wording.level import Level
 
 BLINK = 0.5
 """s that it is filled, and s that it is not."""
+SOUND_INTERVAL = 2.0
+"""s from one alert sound to the next."""
 _SCALE, _LARGE_SCALE = 1.25, 2.6  # of the window's font; the second in operator mode
 _HEIGHT = 1.75  # in heights of its font
 _MARGIN = 10.0
@@ -27,7 +29,8 @@ _HELP = "Click to show the list of alarms."
 class AlarmBanner(QWidget):
     """A bar over the panels, whose height does not depend on alarms, so that panels do not move.
 
-    It blinks while an alarm is unacknowledged, unless that is switched off; the text stays readable.
+    It blinks while an alarm is unacknowledged, unless that is switched off; the text stays readable. If `sounds` is
+    set the desktop's alert sound is played meanwhile, at once and then every `SOUND_INTERVAL` s.
 
     Signals
     -------
@@ -44,7 +47,8 @@ class AlarmBanner(QWidget):
         self._stale = ""
         self._state: ServiceState | None = None  # unless it is receiving
         self._has_alarms = False
-        self.blinks = True
+        self.blinks, self.sounds = True, False
+        self._sounded: float | None = None
         self.summary = AlarmSummary()
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -65,6 +69,7 @@ class AlarmBanner(QWidget):
         """Show the alarms; `now` [s] is the phase of the blinking."""
         state, summary = history.state, history.summary
         stale = state.words if state.key in ("silent", "connecting") else ""
+        self._sound(now, wanted=self.sounds and summary.unacknowledged > 0 and not stale)
         inverted = self.blinks and summary.unacknowledged > 0 and not stale and now % (2.0 * BLINK) >= BLINK
         shown = summary, stale, None if state.key == "receiving" else state, inverted, bool(history.alarms)
         if shown != (self.summary, self._stale, self._state, self._inverted, self._has_alarms):
@@ -72,6 +77,13 @@ class AlarmBanner(QWidget):
             self.setToolTip(plain_tip(f"{self.text}\n{_HELP}"))
             self.setAccessibleDescription(self.text)
             self.update()
+
+    def _sound(self, now: float, *, wanted: bool) -> None:
+        if not wanted:
+            self._sounded = None
+        elif self._sounded is None or not 0.0 <= now - self._sounded < SOUND_INTERVAL:
+            self._sounded = now
+            QApplication.beep()
 
     def set_large(self, large: bool) -> None:
         """Use the large font of the operator mode."""

@@ -12,6 +12,7 @@ from gui.model.receiver import ReceivedMessages
 from gui.panels.events import EventsPanel
 from gui.panels.indicators import IndicatorsPanel
 from gui.panels.limit_dialog import LimitDialog
+from gui.settings.dialog import SettingsDialog
 from gui.settings.storage import WindowSettings
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
@@ -416,3 +417,22 @@ def test_operator_mode_sends_no_limits(live, limits_of):
     assert menu_of(live, SOUTH) is None
     live.program.actions["window.operator"].trigger()
     assert limits_of(SOUTH) == (None, 0.02)
+
+
+def test_the_sound_is_off_until_the_settings_have_it_and_ends_with_the_acknowledgement(live, rig, monkeypatch):
+    sounded = []
+    monkeypatch.setattr("gui.window.alarm_banner.QApplication.beep", lambda: sounded.append(1))
+    be_late(live, rig, "south", 0.030)
+    live.until(lambda: state_of(live, SOUTH) is S.UNACKNOWLEDGED)
+    live.ticks(5)
+    assert not sounded
+    live.key("Ctrl+,")
+    dialog = live.window.findChild(SettingsDialog)
+    live.until(dialog.isVisible)
+    dialog.pages["window"].rows["sound"].editor.box.setChecked(True)
+    dialog.ok.click()
+    live.until(lambda: sounded)
+    live.click(live.window.dock_area.panel(EventsPanel).alarms.acknowledge_all)
+    live.until(lambda: state_of(live, SOUTH) is S.ACKNOWLEDGED)
+    live.ticks(3)
+    assert live.window.alarm_banner._sounded is None

@@ -131,3 +131,34 @@ def test_the_strip_says_the_same(banner):
     assert (found.text, found.level, found.rank) == ("■ TRIP 1 · ▲ WARN 1", "bad", 0)
     assert item(history_of(WARN)).text == "no active alarms"
     assert item(history_of()) is None
+
+
+def test_it_sounds_while_one_is_unacknowledged_where_that_is_wanted(banner, monkeypatch):
+    sounded = []
+    monkeypatch.setattr("gui.window.alarm_banner.QApplication.beep", lambda: sounded.append(now))
+
+    def seen(history, *times):
+        nonlocal now
+        sounded.clear()
+        for now in times:
+            banner.show_alarms(history, now)
+        return list(sounded)
+
+    now = 0.0
+    every = [0.2 * n for n in range(26)]
+    assert seen(history_of(*STANDING), *every) == []
+    banner.sounds = True
+    # at once, and then every two seconds
+    assert seen(history_of(*STANDING), *every) == pytest.approx([0.0, 2.0, 4.0])
+    quiet = [
+        history_of(STANDING[1]),
+        history_of(replace(TRIP, state=S.SHELVED, active=True)),
+        history_of(*STANDING, silence=60.0),
+        history_of(),
+    ]
+    for history in quiet:
+        assert seen(history, *every) == []
+        # the next one is heard at once
+        assert seen(history_of(*STANDING), 5.1) == [5.1]
+    # a clock that is set back does not silence it
+    assert seen(history_of(*STANDING), 1.0) == [1.0]
