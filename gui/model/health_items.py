@@ -101,9 +101,9 @@ def _items(history: History, health: Health, state: ServiceState, dropped: int) 
     if dropped:
         tip = f"{count(dropped)} samples dropped while this window was busy: gaps in its curves, not in the recording"
         yield HealthItem("dropped", f"▲ window dropped {count(dropped)}", tip, Level.WARN, 2)
-    if health.shed and state.key != "silent":
+    if health.shed and state.key not in ("silent", "overloaded"):
         tip = f"the service has been slower than the rig, and omits {_shed(health)}; everything is recorded"
-        yield HealthItem("shed", f"▲ {len(health.shed)} omitted", tip, Level.WARN, 2)
+        yield HealthItem("shed", "▲ output reduced", tip, Level.WARN, 2)
     if health.latency:
         tip = "maximum of the last half second, from the arrival of samples to the publication of their results"
         yield HealthItem("latency", f"latency {1e3 * health.latency:.1f} ms", tip, rank=7)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QColor, QFont, QPalette
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from gui.model.history import History
@@ -36,6 +36,9 @@ class ViewBar(QToolBar):
         self._history: History | None = None
         self._state = _StateLabel()
         self._state.setAccessibleName("live or paused")
+        bold = QFont()
+        bold.setBold(True)
+        self._state.setFont(bold)
         self._spans = QComboBox()
         self._spans.setAccessibleName("span")
         self._spans.setToolTip("Span of the plots over time; the mouse wheel zooms")
@@ -135,7 +138,9 @@ class ViewBar(QToolBar):
 
     def _apply_colour(self) -> None:
         self._shown_level = self._state_text[1]
-        self._state.setStyleSheet(f"color: {level_colour(self.theme, self._shown_level)}; font-weight: bold")
+        palette = QPalette(self._state.palette())
+        palette.setColor(QPalette.ColorRole.WindowText, QColor(level_colour(self.theme, self._shown_level)))
+        self._state.setPalette(palette)
 
 
 class _StateLabel(PlainLabel):

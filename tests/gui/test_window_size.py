@@ -152,6 +152,7 @@ def sizes(hands):
         "letters of plots": QFontInfo(stack.font()).pixelSize(),
         "frame": window.height() - area.height(),
         "menu": QFontMetrics(window.menuBar().font()).height(),
+        "state": QFontMetrics(window.view_bar._state.font()).height(),
     }
 
 
@@ -168,6 +169,7 @@ def test_text_at_twice_the_size_enlarges_figures_and_plots(shown):
         assert large["letters of plots"] == pytest.approx(2.0 * usual["letters of plots"], abs=1.0)
         assert large["frame"] <= 1.35 * usual["frame"]
         assert large["menu"] <= 1.3 * usual["menu"]
+        assert large["state"] <= 1.3 * usual["state"]
         # rows of plots are high enough for two labels of their axis
         stack = hands.stack
         line = QFontMetrics(stack.font()).height()
