@@ -14,6 +14,7 @@ from gui.model.receiver import ReceivedMessages
 from gui.model.series import RATE, ResultHistory, SignalHistory
 from gui.model.service_state import RECORDED, RecordingProgress, ServiceState, service_state
 from gui.model.timeline import PAUSE, DisplayTimeline
+from gui.model.wall_clock import WallClock
 from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock, Stream, TransferBlock
 from monitor.messages.health import Health
@@ -82,7 +83,7 @@ class History:
         self.recording = recording
         self._longest = DAY if recording is None else recording.room
         self._memory, self._minutes = memory, minutes if recording is None else recording.room / 60.0
-        self.timeline = DisplayTimeline()
+        self.timeline, self.wall_clock = DisplayTimeline(), WallClock()
         self.signals: SignalHistory | None = None
         self.results: ResultHistory | None = None
         self.health: Health | None = None
@@ -156,6 +157,7 @@ class History:
         now : s since 1970.
         """
         self.silence, self.age = silence, age
+        before = self.timeline.end
         if received.health is not None:
             self.health = received.health
             self.progress.update(received.health, now)
@@ -173,6 +175,8 @@ class History:
         # the next update compares the rig's clock with the timeline again, in case it drifts
         self._signal_run.end()
         self._result_run.end()
+        if self.timeline.end > before:
+            self.wall_clock.observe(self.timeline.run_of(self.timeline.end), self.timeline.end, now)
         self._transfer = received.transfer or self._transfer
         self.version += bool(received)
 

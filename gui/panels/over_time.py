@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
 from gui.model.alarms import AlarmLimit, DisplayLimits
 from gui.model.history import History, PlacedEvent
 from gui.model.statistics import CurveStatistics, statistics
+from gui.model.timeline import ClockSegment
 from gui.panels.base import Panel, span_text
 from gui.panels.controls import RowChoice, RowMenu
 from gui.panels.statistics import HINT, StatisticsLine, StatisticsTable
@@ -138,6 +139,7 @@ class TimePanel(Panel):
         self.statistics_button.setAutoRaise(True)
         self.statistics_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.statistics_button.toggled.connect(self._show_statistics)
+        self._clock_time = False
         self._interval: tuple[float, float] | None = None
         self._summarized: object = None
         self.controls.addWidget(self.statistics_button)
@@ -190,7 +192,7 @@ class TimePanel(Panel):
         self._drawn = now
         left, right = view.left, view.right
         rows = self.rows_data(history, left, right)
-        segments, marks = history.timeline.segments, _marks(history, left, right)
+        segments, marks = self._segments(history), _marks(history, left, right)
         stack.draw(Frame(left, right, rows, segments, marks, self.reader(history), stale), more=view.following)
 
     def apply_theme(self, theme: Theme) -> None:
@@ -208,7 +210,7 @@ class TimePanel(Panel):
             rows = self.rows_data(history, left, right)
         # the picture on the screen has other buckets
         self._drawn = None
-        frame = Frame(left, right, rows, history.timeline.segments, _marks(history, left, right))
+        frame = Frame(left, right, rows, self._segments(history), _marks(history, left, right))
         subject = " · ".join(filter(None, (self.heading.text(), span_text(history.timeline, left, right))))
         return replace(time_figure(self.title, stack, frame, page), subject=subject)
 
@@ -286,6 +288,15 @@ class TimePanel(Panel):
         else:
             # an open menu remains open
             self.menu.set_checked(self.shown)
+
+    def set_clock_time(self, on: bool) -> None:
+        """Label the time axis with clock time, also where the rig's time is since its own start."""
+        self._clock_time = on
+        self._drawn = None
+
+    def _segments(self, history: History) -> Sequence[ClockSegment]:
+        segments = history.timeline.segments
+        return history.wall_clock.applied(segments) if self._clock_time else segments
 
     def _set_rows(self) -> None:
         if self._history is None:

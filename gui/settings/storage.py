@@ -82,6 +82,11 @@ class WindowSettings(Section):
         "Smooth curves when paused",
         "Live curves are not antialiased, which keeps the frame rate.",
     )
+    clock_time: bool = setting(
+        False,
+        "Clock time on time axes",
+        "Labels the samples of a live rig with the time of day at which they arrived, where the rig sends no dates.",
+    )
     frame_rate: Annotated[int, Field(ge=5, le=60)] = setting(
         25, "Frame rate", "Frames per second, 5 to 60.", unit="Hz"
     )

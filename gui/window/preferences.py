@@ -122,6 +122,7 @@ class SettingsController(QObject):
         for panel in window.dock_area.panels.values():
             if isinstance(panel, TimePanel):
                 panel.stack.set_smooth(settings.antialias_when_paused)
+                panel.set_clock_time(settings.clock_time)
         window.alarm_banner.blinks, window.alarm_banner.sounds = settings.blink, settings.sound
         alarms = window.dock_area.panel(EventsPanel).alarms
         alarms.operator, alarms.confirm_limits = settings.operator, settings.confirm_limits
