@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
 
@@ -117,6 +118,12 @@ def _problem(definition: AlarmDefinition, definitions: Mapping[str, AlarmDefinit
         return ""
     ranges = (text.range_text(each.alarm.low, each.alarm.high, each.alarm.unit) for each in (trip, warn))
     return "{}: the trip limit ({}) must be further out than the warning limit ({})".format(base, *ranges)
+
+
+def changes_in_force(alarms: Iterable[Alarm]) -> tuple[LimitChange, ...]:
+    """Return how the limits of `alarms` differ from those of the settings."""
+    changed = [(alarm, alarm.configured) for alarm in alarms if alarm.configured is not None]
+    return tuple(_change_of(replace(a, low=limits[0], high=limits[1]), a, "") for a, limits in changed)
 
 
 def _change_of(before: Alarm, after: Alarm, by: str) -> LimitChange:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from monitor.alarms import saved_alarm, text
 from monitor.alarms.alarm_instance import AlarmInstance, StreamPosition
-from monitor.alarms.changed_limits import ChangedLimits
+from monitor.alarms.changed_limits import ChangedLimits, changes_in_force
 from monitor.alarms.conditions import ConditionEvaluator
 from monitor.alarms.definitions import HEALTH_PREFIX, AlarmDefinition, define_alarms
 from monitor.alarms.health import HealthAlarm
@@ -64,6 +64,7 @@ class AlarmMonitor:
         self._notes: list[str] = []
         self._limits = ChangedLimits()
         self._limit_notes: list[str] = []
+        self._limits_restored = False
         self._on_health: list[HealthAlarm] = []
         if self._settings is not None:
             definitions, _ = define_alarms(self._settings, self._stale_after, ())
@@ -227,6 +228,12 @@ class AlarmMonitor:
                 self._on_rows[position] = definition, instance
         return changes
 
+    def pop_restored_limits(self) -> tuple[LimitChange, ...]:
+        """Return the changed limits that were restored, once: those in force from the start of a run."""
+        restored, self._limits_restored = self._limits_restored, False
+        defined = (*(each.instance for each in self._on_health), *(instance for _, instance in self._on_rows))
+        return changes_in_force(each.alarm for each in defined) if restored else ()
+
     def snapshot(self) -> bytes:
         """Return the state to be restored after a restart of the service."""
         alarms, limits = self._to_be_saved(), self._limits.saved
@@ -246,7 +253,7 @@ class AlarmMonitor:
     def _restore_alarms(self, alarms: Sequence[SavedAlarm], limits: Mapping[str, SavedLimits]) -> None:
         if self._settings is None:
             return
-        self._limits = ChangedLimits(limits)
+        self._limits, self._limits_restored = ChangedLimits(limits), True
         before = {instance.name: instance for instance in map(AlarmInstance.from_saved, alarms)}
         self._define(before)
         self._index_defined()

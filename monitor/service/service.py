@@ -11,7 +11,7 @@ from functools import partial
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.alarms.text import describe_change
 from monitor.engine.monitor import Monitor, UnfitSettingsError
-from monitor.messages.alarms import MAX_TRANSITIONS, AlarmReport, Transition
+from monitor.messages.alarms import MAX_TRANSITIONS, AlarmReport, LimitChange, Transition
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import BrokerStatus, Health, RecordingStatus, StreamCounts
 from monitor.messages.requests import AlarmRequest, NoteRequest, Request, SetLimitsRequest
@@ -196,6 +196,8 @@ class Service:
                 self._columns = results.stream
                 for text in self._alarms.set_stream(results.stream):
                     self._publish_event(Event(EventKind.NOTE, signals.time, signals.index, 0, text))
+                for change in self._alarms.pop_restored_limits():
+                    self._publish_limits(change, signals.time, signals.index, ", before this start")
             self._publish_transitions(self._alarms.evaluate(results))
 
     def _serve(self) -> None:
@@ -213,10 +215,15 @@ class Service:
             self._publish_transitions(self._alarms.handle_request(request, at, index))
         elif isinstance(request, SetLimitsRequest):
             for change in self._alarms.set_limits(request, trusted=trusted):
-                self._publish_event(Event(EventKind.LIMITS, at, index, 0, describe_change(change), limits=change))
+                self._publish_limits(change, at, index)
             self._publish_alarms(())
         else:
             raise ValueError("a monitor accepts requests about notes and alarms: this one is for a replay")  # noqa: TRY004
+
+    def _publish_limits(self, change: LimitChange, time: float, index: int, suffix: str = "") -> None:
+        self._publish_event(
+            Event(EventKind.LIMITS, time, index, 0, f"{describe_change(change)}{suffix}", limits=change)
+        )
 
     def _publish_transitions(self, transitions: Sequence[Transition]) -> None:
         if not transitions:

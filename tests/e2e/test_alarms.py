@@ -187,6 +187,15 @@ def test_a_changed_limit_is_evaluated_recorded_and_outlives_a_kill(start, rig, t
     assert main(["alarms", "limit", name, "--restore", "--connect", service.results]) == 2
     rig.send(1.0, last=True)
     service.stop()
+    with RunReader(max(tmp_path.glob("*.h5"))) as reader:
+        later = [(each.limits, each.detail) for each in reader.events() if each.limits is not None]
+    # what is in force from the start of a run, then what is changed in it
+    assert {each.name: (each.low, each.high) for each, _ in later[:2]} == {
+        name: (0.1, 0.4),
+        "a.nrmse.trip": (None, 10.0),
+    }
+    assert later[0][1].endswith(", before this start")
+    assert [(each.name, each.previous_high, each.high) for each, _ in later[2:]] == [(name, 0.4, 0.5)]
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,10 @@ def test_changes_are_kept_over_a_restart_and_before_the_stream_is_there() -> Non
     assert alarm(again, "slow.warn").high == 0.2
     assert not again.set_stream(STREAM)
     assert (alarm(again, "n.v.warn").high, alarm(again, "n.v.warn").configured) == (1.5, (None, 1.0))
+    # a run says at its start what differs from its settings, once
+    found = {each.name: (each.previous_high, each.high, each.by) for each in again.pop_restored_limits()}
+    assert found == {"slow.warn": (1.0, 0.2, ""), "n.v.warn": (1.0, 1.5, "")}
+    assert again.pop_restored_limits() == ()
     # a later stream too
     again.set_stream(replace(STREAM, epoch=2))
     assert alarm(again, "n.v.warn").high == 1.5
