@@ -12,7 +12,7 @@ import numpy as np
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import SettingsError, load_settings
 from monitor.messages import alarms as alarm_report
-from monitor.messages.alarms import AlarmReport
+from monitor.messages.alarms import Alarm, AlarmReport
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock, Stream, TransferBlock
 from monitor.messages.recordings import RunHeader, RunProgress
 from monitor.system.worker_process import pack_message
@@ -30,7 +30,7 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
 
     A recording without command and measured channels has no results, and neither has one that the settings do not
     fit; a note says so. Of a run file the events are those that were recorded, and so are the results of a model; the
-    limits of its alarms are reported as alarms without a state.
+    limits of its alarms, those at the end of the run, are reported as alarms without a state.
 
     Parameters
     ----------
@@ -83,7 +83,10 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
         results = update.results if models is None or signals is None else models.beside(signals, update.results)
         if results is not None and limits is not None:
             limits.set_stream(results.stream)
-            write(topic("alarms", recording.stream.rig), alarm_report.encode(AlarmReport(limits.alarms)))
+            write(
+                topic("alarms", recording.stream.rig),
+                alarm_report.encode(AlarmReport(_with_changes(limits.alarms, recorded))),
+            )
             limits = None
         if results is not None and len(rows := thinning(results)):
             write(*encoder.encode(rows))
@@ -155,6 +158,15 @@ class _RecordedModels:
             values = np.concatenate([computed.values, values], axis=1)
         time = signals.time if computed is None else computed.time
         return ResultBlock(stream, index, time, values, signals.last)
+
+
+def _with_changes(alarms: Sequence[Alarm], recorded: Sequence[Event]) -> tuple[Alarm, ...]:
+    """Return the alarms with the limits that were in force at the end of the run."""
+    last = {event.limits.name: event.limits for event in recorded if event.limits is not None}
+    return tuple(
+        replace(alarm, low=last[alarm.name].low, high=last[alarm.name].high) if alarm.name in last else alarm
+        for alarm in alarms
+    )
 
 
 def _alarms_of(run: RunRecording) -> AlarmMonitor | None:

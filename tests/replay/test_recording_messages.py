@@ -15,6 +15,7 @@ import pytest
 from monitor.__main__ import main
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
+from monitor.messages.alarms import AlarmReport, LimitChange, Severity
 from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock, TransferBlock
 from monitor.messages.recordings import RunHeader
 from monitor.recording import RunWriter
@@ -133,6 +134,25 @@ def test_settings_that_are_given_override_those_of_the_file(recording, tmp_path)
         first = read_message(io.BytesIO(done.stdout))
         assert msgspec.json.decode(first[1], type=RunHeader).window == window
         assert not done.stderr
+
+
+def test_the_limits_of_a_run_are_those_at_its_end_and_nobody_can_change_them(recording, tmp_path):
+    actuator = next(channel.actuator for channel in recording.stream.channels if channel.actuator)
+    limits = {"limit": [{"value": "nrmse", "warn": 0.1, "trip": 0.5}]}
+    writer = RunWriter(tmp_path / "run.h5", {"indicators": {"window": 1.0}, "alarms": limits})
+    for block in recording.blocks(4096):
+        writer.signals(block)
+    for number, high in enumerate((0.2, 0.3)):
+        change = LimitChange(f"{actuator}.nrmse.warn", Severity.WARN, None, high, None, 0.1)
+        writer.event(Event(EventKind.LIMITS, 1.0 + number, 100 + number, 0, "changed", limits=change))
+    writer.close()
+    _, messages = read(open_recording(tmp_path / "run.h5"))
+    (report,) = of(AlarmReport, messages)
+    found = {alarm.name: alarm for alarm in report.alarms}
+    assert found[f"{actuator}.nrmse.warn"].high == 0.3
+    assert found[f"{actuator}.nrmse.trip"].high == 0.5
+    assert not any(alarm.changeable for alarm in report.alarms)
+    assert [event.limits.high for event in of(Event, messages) if event.limits is not None] == [0.2, 0.3]
 
 
 @pytest.mark.parametrize(
