@@ -121,7 +121,7 @@ def _layout(headings: Sequence[_Heading], page: Page, metrics: TextMetrics) -> S
     digit = metrics.width("0")
     gutter = round(7 * digit) + MARGIN
     # limits are labelled in the margin
-    margin = round(9 * digit) + MARGIN if any(heading.row.limits for heading in headings) else 2 * MARGIN
+    margin = round(11 * digit) + MARGIN if any(heading.row.limits for heading in headings) else 2 * MARGIN
     axis = round(line + 8)
     texts = [round(heading.n_lines * line + 3) for heading in headings]
     wide = page.width if page.mm > 100.0 else 1.6 * page.width

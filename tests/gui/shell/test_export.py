@@ -13,6 +13,7 @@ import pytest
 from PySide6.QtGui import QFont, QImage
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
+from gui.model.alarms import AlarmLimit
 from gui.panels.histories import HistoriesPanel
 from gui.panels.hysteresis import HysteresisPanel
 from gui.panels.indicators import IndicatorsPanel
@@ -25,6 +26,8 @@ from gui.plots.value_axis import ValueRange
 from gui.plots.view import View
 from gui.widgets.theme import DARK
 from gui.window.export_figure import pdf_bytes, png_image, svg_bytes, with_title, write_figure
+from gui.wording.quantity_names import QUANTITIES
+from monitor.messages.alarms import Severity
 from monitor.system.files import WriteError, atomic_write
 
 PAGE = Page(TWO_COLUMNS, 96.0)
@@ -291,3 +294,17 @@ def _umask():
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def test_labels_of_limits_are_within_the_figure(watched, qtbot):
+    name = QUANTITIES[0].curves[0].name
+    watched.limits = (
+        AlarmLimit(name, "north", Severity.WARN, -0.01, 0.01),
+        AlarmLimit(name, "north", Severity.TRIP, -0.02, 0.02),
+    )
+    panel = shown(IndicatorsPanel, watched, qtbot)
+    page = Page(ONE_COLUMN, 96.0)
+    image = png_image(panel.figure(page, watched), page)
+    edge = [image.pixelColor(image.width() - 2, y).name() for y in range(image.height())]
+    assert {"warn −10 ↓", "trip −20 ↓"} <= set(texts(svg_bytes(panel.figure(page, watched), page)))
+    assert set(edge) == {"#ffffff"}
