@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAction, QColor, QFont, QPalette
+from PySide6.QtGui import QAction, QFont
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from gui.model.history import History
@@ -36,9 +36,7 @@ class ViewBar(QToolBar):
         self._history: History | None = None
         self._state = _StateLabel()
         self._state.setAccessibleName("live or paused")
-        bold = QFont()
-        bold.setBold(True)
-        self._state.setFont(bold)
+        self.fit_to_font()
         self._spans = QComboBox()
         self._spans.setAccessibleName("span")
         self._spans.setToolTip("Span of the plots over time; the mouse wheel zooms")
@@ -59,6 +57,12 @@ class ViewBar(QToolBar):
         view.range_changed.connect(self.refresh)
         view.actuator_changed.connect(self._choose)
         self.refresh()
+
+    def fit_to_font(self) -> None:
+        """Give the state the font of the bar: a label with a style sheet does not inherit it."""
+        bold = QFont(self.font())
+        bold.setBold(True)
+        self._state.setFont(bold)
 
     def fill(self, actions: Actions) -> None:
         """Add buttons of the most used actions, and the fields."""
@@ -138,9 +142,7 @@ class ViewBar(QToolBar):
 
     def _apply_colour(self) -> None:
         self._shown_level = self._state_text[1]
-        palette = QPalette(self._state.palette())
-        palette.setColor(QPalette.ColorRole.WindowText, QColor(level_colour(self.theme, self._shown_level)))
-        self._state.setPalette(palette)
+        self._state.setStyleSheet(f"color: {level_colour(self.theme, self._shown_level)}")
 
 
 class _StateLabel(PlainLabel):

@@ -187,6 +187,7 @@ class MainWindow(QMainWindow):
         above: tuple[QWidget, ...] = self.view_bar, self.alarm_banner
         for bar in (*above, self.notification_bar, self.note_bar, self.fault_bar, self.replay_bar, self.health_strip):
             bar.setFont(font)
+        self.view_bar.fit_to_font()
 
     def tick(self) -> None:
         """Process received messages, and draw the visible panels."""

@@ -158,7 +158,11 @@ def test_an_overload_is_no_dead_stream(followed, hybrid_arrivals):
     hands.ticks(2)
     assert hands.history.state.key == "overloaded"
     assert "▲ overloaded, 1.4 s behind" in hands.strip
-    assert "overloaded" in hands.window.view_bar._state.text()
+    state = hands.window.view_bar._state
+    assert "overloaded" in state.text()
+    image = state.grab().toImage()
+    colours = {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())}
+    assert hands.window.theme.warn in colours
     assert "overloaded" in hands.window.alarm_banner.text
     # values are shown: they are late, and not wrong
     assert all("overloaded" not in text for text in hands.tile_texts.values())

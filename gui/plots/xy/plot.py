@@ -17,6 +17,7 @@ from gui.widgets.theme import Theme
 from monitor.messages.blocks import Samples
 
 _TICK_DENSITY = 0.8
+_TICK_ROOM = 14, 4  # font sizes of width, and of height, that the tick labels of an axis need
 _LABEL_WIDTH, _USUAL_FONT = 62, 12  # px, of the left axis and of the font for which it is
 """px left of every plot, so that stacked plots align."""
 _ANNOTATION = 26, 6  # characters a line, and lines, of the annotation
@@ -105,10 +106,10 @@ class XYPlot(pg.PlotItem):
         font = tabular(0.9)
         scale = max(1.0, QFontInfo(font).pixelSize() / _USUAL_FONT)
         self.getAxis("left").setWidth(round(_LABEL_WIDTH * scale))
+        self._fit_tick_fonts()
         self._fit_annotation_font()
         for side in ("bottom", "left"):
             axis = self.getAxis(side)
-            axis.setStyle(tickFont=font)
             axis.setTickDensity(_TICK_DENSITY / scale**2)
             axis.setPen(pen(theme.muted))
             axis.setTextPen(pen(theme.text))
@@ -215,8 +216,19 @@ class XYPlot(pg.PlotItem):
         ground.setAlphaF(0.0 if self._square else 0.8)
         self._annotation.fill = pg.mkBrush(ground)
 
+    def _fit_tick_fonts(self) -> None:
+        """Use the largest fonts with which the labels of small plots do not overlap."""
+        for side, room in (
+            ("bottom", self.view_box.width() / _TICK_ROOM[0]),
+            ("left", self.view_box.height() / _TICK_ROOM[1]),
+        ):
+            fonts = [tabular(scale) for scale in _FONT_SCALES]
+            fitting = (font for font in fonts if QFontInfo(font).pixelSize() <= room)
+            self.getAxis(side).setStyle(tickFont=next(fitting, fonts[-1]))
+
     def _reshape(self, *_: object) -> None:
         self._fit_annotation_font()
+        self._fit_tick_fonts()
         if "left" in self._labels:
             self._write_label("left", self._labels["left"][0])
         if self._square and self.auto_range_on and self._shown is not None:
