@@ -20,9 +20,10 @@ from gui.window.service_connection import RequestSender
 from gui.window.window import MainWindow
 from gui.wording.event_text import range_change
 from monitor.messages.alarms import Alarm
-from monitor.messages.requests import NewLimits, SetLimitsRequest
+from monitor.messages.requests import MAX_NAME, MAX_NEW_LIMITS, MAX_REQUEST, NewLimits, SetLimitsRequest
 from monitor.transport.zeromq.request_client import user_name
 
+_SHORT_NAME = 50  # characters
 _LINGER = 0.5  # s that pending requests have when the window closes
 _MAX_REPORTS = 5  # reports of the service after an answer, in one of which the new limits are
 
@@ -35,6 +36,14 @@ class _Request:
     history: History
     answered: bool = False
     reports: int = 0
+
+
+def requests_of(ranges: Mapping[str, NormalRange], by: str) -> list[SetLimitsRequest]:
+    """Return one request for new normal ranges by the name of the alarm; several where they are too many for one."""
+    limits = [NewLimits(alarm=name, low=low, high=high) for name, (low, high) in ranges.items()]
+    # as long as the longest names allow
+    step = MAX_REQUEST // (4 * MAX_NAME) if any(len(name) > _SHORT_NAME for name in ranges) else MAX_NEW_LIMITS
+    return [SetLimitsRequest(limits=tuple(limits[i : i + step]), by=by) for i in range(0, len(limits), step)]
 
 
 class LimitController(QObject):
@@ -109,15 +118,16 @@ class LimitController(QObject):
         box.show()
 
     def _send(self, ranges: Mapping[str, NormalRange], _checked: bool = False) -> None:
-        limits = tuple(NewLimits(alarm=name, low=low, high=high) for name, (low, high) in ranges.items())
-        request = _Request(ranges, self._window.connection.history)
         by = self._list.operator or user_name()
-        try:
-            self._sender.send(SetLimitsRequest(limits=limits, by=by), request)
-        except (ValueError, OSError) as problem:
-            self._report_refusal(str(problem))
-            return
-        self._requests.append(request)
+        for message in requests_of(ranges, by):
+            part = {each.alarm: (each.low, each.high) for each in message.limits}
+            request = _Request(part, self._window.connection.history)
+            try:
+                self._sender.send(message, request)
+            except (ValueError, OSError) as problem:
+                self._report_refusal(str(problem))
+                return
+            self._requests.append(request)
         self._show_pending()
 
     def _update(self) -> None:

@@ -22,7 +22,10 @@ MAX_NEW_LIMITS = 128
 _MAX_REASON = 240
 _MOST_SHOWN = 60
 
-Name = Annotated[str, msgspec.Meta(max_length=320)]
+MAX_NAME = 320
+"""Characters of a name."""
+
+Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME)]
 Number = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 
 

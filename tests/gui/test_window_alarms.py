@@ -14,9 +14,11 @@ from gui.panels.indicators import IndicatorsPanel
 from gui.panels.limit_dialog import LimitDialog
 from gui.settings.dialog import SettingsDialog
 from gui.settings.storage import WindowSettings
+from gui.window.limit_requests import requests_of
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.health import Health
+from monitor.messages.requests import decode_request, encode
 from monitor.recording import RunReader
 from tests.gui.live_service import LiveService, Rig
 
@@ -436,3 +438,11 @@ def test_the_sound_is_off_until_the_settings_have_it_and_ends_with_the_acknowled
     live.until(lambda: state_of(live, SOUTH) is S.ACKNOWLEDGED)
     live.ticks(3)
     assert live.window.alarm_banner._sounded is None
+
+
+@pytest.mark.parametrize("name", ["a{:03d}.fdb_delay.warn", "ä" * 300 + "{:03d}.warn", "x" * 316 + "{:03d}"])
+def test_a_line_of_all_actuators_fits_into_requests(name):
+    ranges = {name.format(n): (-1.0 / 3.0, 1.0 / 3.0) for n in range(300)}
+    requests = requests_of(ranges, "kim")
+    assert {each.alarm: (each.low, each.high) for request in requests for each in request.limits} == ranges
+    assert [decode_request(encode(request)) for request in requests] == requests
