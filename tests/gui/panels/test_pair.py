@@ -1,5 +1,7 @@
 """XY panel: the samples of the visible range, of the channels that are chosen."""
 
+from weakref import WeakMethod
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,9 @@ def shown(qtbot, history):
     view.extend(history.begin_x, history.end_x)
     panel = PairPanel(view, LIGHT)
     qtbot.addWidget(panel)
-    view.range_changed.connect(lambda: panel.refresh(history))
+    # a connection that refers to the panel would keep it, and the menus of its plots
+    refresh = WeakMethod(panel.refresh)
+    view.range_changed.connect(lambda: refresh()(history))
     panel.resize(600, 500)
     panel.show()
     panel.configure(history)

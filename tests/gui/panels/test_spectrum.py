@@ -1,5 +1,7 @@
 """Spectrum panel: spectra of the visible range, against scipy; gaps; what is chosen."""
 
+from weakref import WeakMethod
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPointF
@@ -79,7 +81,9 @@ def test_command_and_measured_of_the_visible_range_are_drawn(qtbot, theme):
 def test_another_channel_and_segment_length_are_chosen(qtbot):
     history = history_of(motion())
     panel, view = shown(qtbot, history)
-    view.range_changed.connect(lambda: panel.refresh(history))
+    # a connection that refers to the panel would keep it, and the menus of its plots
+    refresh = WeakMethod(panel.refresh)
+    view.range_changed.connect(lambda: refresh()(history))
     panel.channels.setCurrentIndex(panel.channels.findText("load"))
     panel.channels.activated.emit(panel.channels.currentIndex())
     frequency, density = curve(panel, 0)
