@@ -281,7 +281,8 @@ class AlarmView(QTableView):
         bold = QFont(self.font())
         bold.setBold(True)
         metrics = QFontMetrics(bold)
-        self._widths = [metrics.horizontalAdvance(text) + _MARGIN for text in _WIDEST]
+        texts = zip(_WIDEST, _HEADINGS, strict=True)
+        self._widths = [max(map(metrics.horizontalAdvance, pair)) + _MARGIN for pair in texts]
         # fixed height: rows are not measured
         self.verticalHeader().setDefaultSectionSize(metrics.height() + 6)
         for section, width in enumerate(self._widths):

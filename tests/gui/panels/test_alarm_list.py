@@ -285,3 +285,12 @@ def test_what_was_counted_before_has_no_newer_count_beside_it(panel):
         panel.told(alarm)
         assert lines(panel)[0][2] == value
         assert alarm_line(alarm).startswith(told)
+
+
+def test_no_heading_is_cut(panel):
+    view = panel.alarms.view
+    header, model = view.horizontalHeader(), view.model()
+    for section in range(model.columnCount()):
+        if not view.isColumnHidden(section):
+            heading = model.headerData(section, Qt.Orientation.Horizontal)
+            assert header.sectionSize(section) >= header.fontMetrics().horizontalAdvance(heading) + 4, heading
