@@ -1,0 +1,1 @@
+"""A virtual laboratory: a computed structure, specimens, and the transfer system between them, as parts."""
