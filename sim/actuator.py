@@ -12,12 +12,12 @@ from math import ceil, isfinite, pi
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sim.arrays import Samples
-from sim.ranges import check_positive
-
-Response = NDArray[np.complex128]
+from sim.arrays import Integers, Response, Samples
+from sim.laboratory.parts import Shape
+from sim.laboratory.transfer_linear import Delay, Lag, RunningDelay, RunningLag, delay_taps, lag_weights
+from sim.ranges import check_positive, positive
 
 LONGEST = 1.0
 _CHUNK = 1024
@@ -36,8 +36,8 @@ class SteppedActuator(Protocol):
 class ActuatorModel(Protocol):
     """The description of an actuator: it can be started, and knows its own tracking error."""
 
-    def begin(self, dt: float, rng: np.random.Generator) -> SteppedActuator:
-        """Return the actuator at rest, to be stepped every `dt` seconds, its noise from `rng`."""
+    def begin_single(self, dt: float, rng: np.random.Generator) -> SteppedActuator:
+        """Return the actuator at rest, to be stepped every `dt` seconds with floats, its noise from `rng`."""
         ...
 
     def response(self, time: ArrayLike, frequency: float, dt: float) -> Response:
@@ -101,8 +101,12 @@ class Schedule:
                 raise ValueError(f"actuator change at {time} s: must come after {ends} s, the end of the last")
             ends = time + self.ramp
 
-    def begin(self, dt: float, rng: np.random.Generator) -> Actuator:
-        """Return the actuator at rest, to be stepped every `dt` seconds."""
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningSchedule:
+        """Return the actuator at rest, to be stepped every `dt` seconds with arrays of `shape`; noise from `rng`."""
+        return RunningSchedule(self, dt, shape, rng)
+
+    def begin_single(self, dt: float, rng: np.random.Generator) -> Actuator:
+        """Return the actuator at rest, to be stepped every `dt` seconds with floats."""
         return Actuator(self, dt, rng)
 
     def trajectory(self, time: ArrayLike) -> Samples:
@@ -117,11 +121,36 @@ class Schedule:
     def response(self, time: ArrayLike, frequency: float, dt: float) -> Response:
         """Return (n,): the steady-state response at `frequency` of the states that rule at the times."""
         gain, lag, delay, _ = self.trajectory(time)
-        shift = np.exp(-2j * pi * positive(frequency) * positive(dt))
-        whole, gap, *weights = _delay_taps(delay / dt)
-        delayed = sum(weight * shift ** (whole + i * gap) for i, weight in enumerate(weights))
-        decay, before, now = _lag_weights(lag / dt)
-        return np.asarray(gain * delayed * (now + before * shift) / (1.0 - decay * shift))
+        linear = Delay(delay).response(frequency, dt) * Lag(lag).response(frequency, dt)
+        return np.asarray(gain * linear)
+
+
+class RunningSchedule:
+    """A scheduled actuator in motion, from rest: cubic delay, and a lag exact for straight pieces."""
+
+    def __init__(self, schedule: Schedule, dt: float, shape: Shape, rng: np.random.Generator) -> None:
+        self.position = np.zeros(shape)
+        longest = max(abs(state.delay) for _, state in schedule.changes)
+        self._delay, self._lag = RunningDelay(shape, longest / positive(dt)), RunningLag(shape)
+        self._parameters = self._parameters_per_step(schedule, dt, shape, rng)
+
+    def step(self, command: Samples, force: Samples) -> Samples:
+        """Follow the next command [m] and return what is measured; `position` is then the same without noise."""
+        offsets, weights, lag, gain, noise = next(self._parameters)
+        self._delay.offsets, self._delay.weights, self._lag.weights = offsets, weights, lag
+        self.position = gain * self._lag.step(self._delay.step(command, force), force)
+        return np.asarray(self.position + noise)
+
+    @staticmethod
+    def _parameters_per_step(
+        schedule: Schedule, dt: float, shape: Shape, rng: np.random.Generator
+    ) -> Iterator[tuple[Integers, Samples, tuple[float, float, float], float, Samples]]:
+        for start in count(0, _CHUNK):
+            gain, lag, delay, rms = schedule.trajectory((start + np.arange(_CHUNK)) * dt)
+            noise = rng.standard_normal((_CHUNK, *shape)) * rms.reshape(-1, *(1 for _ in shape))
+            offsets, weights = (np.moveaxis(taps, 0, 1)[..., np.newaxis] for taps in delay_taps(delay / dt))
+            lag_per_step = zip(*(values.tolist() for values in lag_weights(lag / dt)), strict=True)
+            yield from zip(offsets, weights, lag_per_step, gain.tolist(), noise, strict=True)
 
 
 class Actuator:
@@ -154,33 +183,9 @@ def _parameters_per_sample(schedule: Schedule, dt: float, rng: np.random.Generat
     for start in count(0, _CHUNK):
         gain, lag, delay, noise = schedule.trajectory((start + np.arange(_CHUNK)) * dt)
         noise *= rng.standard_normal(_CHUNK)
-        columns = (*_delay_taps(delay / dt), *_lag_weights(lag / dt), gain, noise)
+        offsets, weights = delay_taps(delay / dt)
+        columns = offsets[0], offsets[1] - offsets[0], *weights, *lag_weights(lag / dt), gain, noise
         yield from zip(*(column.tolist() for column in columns), strict=True)
-
-
-def _delay_taps(delay: Samples) -> tuple[Samples, ...]:
-    """Return the newest sample read, the gap to each older one, and the weights of the four."""
-    whole = np.maximum(np.floor(delay) - 1.0, 0.0)
-    # points at least a lead apart: closer ones would amplify noise by thousands instead of 15
-    gap = np.maximum(np.ceil(-delay), 1.0)
-    x = (delay - whole) / gap
-    a, b, c = x - 1.0, x - 2.0, x - 3.0
-    return whole, gap, -a * b * c / 6.0, x * b * c / 2.0, -x * a * c / 2.0, x * a * b / 6.0
-
-
-def _lag_weights(lag: Samples) -> tuple[Samples, Samples, Samples]:
-    """Return the weights of the last output, the last input and this input; exact for straight pieces."""
-    with np.errstate(divide="ignore", over="ignore"):
-        decay = np.exp(-1.0 / lag)
-        grown = -lag * np.expm1(-1.0 / lag)
-    return decay, grown - decay, 1.0 - grown
-
-
-def positive(value: float) -> float:
-    """Return a frequency or a time step; raises ValueError unless it is a positive number."""
-    if not (isfinite(value) and value > 0.0):
-        raise ValueError(f"{value} given as a frequency or a time step: must be a positive number")
-    return value
 
 
 def frequency_response(state: ActuatorState, frequency: float, dt: float | None = None) -> complex:

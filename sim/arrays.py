@@ -8,3 +8,4 @@ from numpy.typing import NDArray
 Samples = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Response = NDArray[np.complex128]

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.signal
 from numpy.typing import ArrayLike
 
-from sim.actuator import Response, positive
-from sim.arrays import Samples
+from sim.arrays import Response, Samples
+from sim.ranges import positive
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class BenchmarkPlant:
         a, b, c, _, _ = scipy.signal.cont2discrete(system, 1.0, method="zoh")
         return a, b, c * (scaled[-1] * self.gain * self.a1b0 / self.denominator[-1])
 
-    def begin(self, dt: float, rng: np.random.Generator) -> PlantActuator:  # noqa: ARG002 - it has no noise
+    def begin_single(self, dt: float, rng: np.random.Generator) -> PlantActuator:  # noqa: ARG002 - it has no noise
         """Return the plant at rest, to be stepped every `dt` seconds."""
         return PlantActuator(self, dt)
 

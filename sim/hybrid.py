@@ -186,7 +186,7 @@ def simulate(test: HybridTest) -> HybridRecord:
 
 def _loop(test: HybridTest, load: Samples) -> array[float]:
     dt, stroke, structure = 1.0 / test.sample_rate, test.stroke, test.structure
-    actuator = test.actuator.begin(dt, np.random.default_rng(test.seed))
+    actuator = test.actuator.begin_single(dt, np.random.default_rng(test.seed))
     computed, restoring = structure.spring().restoring(dt), test.specimen.restoring(dt)
     kept = structure.mass / dt - structure.damping / 2.0
     gained = 1.0 / (structure.mass / dt + structure.damping / 2.0)

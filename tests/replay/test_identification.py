@@ -15,7 +15,7 @@ COMMAND = 0.01 * sum(np.sin(2 * np.pi * f * TIME + f**2) for f in (0.7, 1.9, 3.1
 
 
 def followed(state, seed=1, command=COMMAND):
-    actuator = Schedule(((0.0, state),)).begin(1.0 / RATE, np.random.default_rng(seed))
+    actuator = Schedule(((0.0, state),)).begin_single(1.0 / RATE, np.random.default_rng(seed))
     return np.array([actuator.step(each) for each in command.tolist()])
 
 

@@ -22,8 +22,9 @@ DT = 1.0 / RATE
 
 
 def run(schedule, command, seed=1, dt=DT):
-    actuator = Actuator(schedule, dt, np.random.default_rng(seed))
-    return np.array([actuator.step(value) for value in command.tolist()])
+    actuator = schedule.begin(dt, (1,), np.random.default_rng(seed))
+    force = np.zeros(1)
+    return np.array([actuator.step(np.array([value]), force)[0] for value in command])
 
 
 def constant(**state):
@@ -133,13 +134,39 @@ def test_slow_delay_ramp_reads_the_command_that_long_ago():
 
 def test_noise_has_its_rms_and_leaves_the_position_alone():
     schedule = Schedule(((0.0, ActuatorState(noise=0.3)), (8.0, ActuatorState(noise=0.0))), ramp=0.0)
-    actuator = Actuator(schedule, DT, np.random.default_rng(5))
-    pairs = np.array([(actuator.step(1.0), actuator.position) for _ in range(10240)])
+    actuator = schedule.begin(DT, (), np.random.default_rng(5))
+    one = np.ones(())
+    pairs = np.array([(actuator.step(one, one), actuator.position) for _ in range(10240)])
     np.testing.assert_array_equal(pairs[:, 1], 1.0)
     noise = pairs[:8192, 0] - 1.0
     assert np.sqrt(np.mean(noise**2)) == pytest.approx(0.3, rel=0.03)
     assert abs(np.corrcoef(noise[1:], noise[:-1])[0, 1]) < 0.04
     np.testing.assert_array_equal(pairs[8192:, 0], 1.0)
+
+
+def test_the_tests_of_an_array_differ_in_their_noise_alone():
+    schedule = Schedule(((0.0, ActuatorState(0.9, 0.004, 0.0123, 0.1)), (0.5, ActuatorState(delay=-0.003))), ramp=0.2)
+    commands = np.random.default_rng(4).standard_normal((1024, 3, 2))
+    actuator = schedule.begin(DT, (3, 2), np.random.default_rng(6))
+    positions, noise = [], []
+    for command in commands:
+        noise.append(actuator.step(command, command) - actuator.position)
+        positions.append(actuator.position)
+    for test in np.ndindex(3, 2):
+        own = schedule.begin(DT, (), np.random.default_rng(7))
+        alone = []
+        for command in commands[(..., *test)]:
+            own.step(np.asarray(command), np.asarray(0.0))
+            alone.append(own.position)
+        np.testing.assert_array_equal(np.array(positions)[(..., *test)], alone)
+    assert np.all(np.abs(np.corrcoef(np.reshape(noise, (1024, 6))[:500].T) - np.eye(6)) < 0.2)
+
+
+def test_floats_give_the_same():
+    schedule = Schedule(((0.0, ActuatorState(0.9, 0.004, 0.0123, 0.1)), (0.5, ActuatorState(delay=-0.003))), ramp=0.2)
+    command = np.random.default_rng(4).standard_normal(2048)
+    actuator = Actuator(schedule, DT, np.random.default_rng(1))
+    np.testing.assert_allclose([actuator.step(x) for x in command.tolist()], run(schedule, command), atol=1e-13)
 
 
 def test_a_seed_gives_the_same_noise_again():
@@ -203,6 +230,6 @@ def test_frequencies_and_steps_must_be_positive(wrong):
     with pytest.raises(ValueError, match="must be a positive number"):
         frequency_response(ActuatorState(), wrong)
     with pytest.raises(ValueError, match="must be a positive number"):
-        Actuator(constant(), wrong, np.random.default_rng(0))
+        constant().begin(wrong, (), np.random.default_rng(0))
     with pytest.raises(ValueError, match="must be a positive number"):
         equivalent_delay(1.0 + 0.0j, wrong)

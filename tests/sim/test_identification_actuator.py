@@ -114,7 +114,7 @@ COMMAND *= 0.01 / COMMAND.std()
 
 
 def followed(state, command=COMMAND, seed=1):
-    actuator = Schedule(((0.0, state),)).begin(1.0 / RATE, np.random.default_rng(seed))
+    actuator = Schedule(((0.0, state),)).begin_single(1.0 / RATE, np.random.default_rng(seed))
     return np.array([actuator.step(each) for each in command.tolist()])
 
 
