@@ -1,0 +1,159 @@
+"""What all compensators share: a polynomial lead from past commands, blending on and off, and published columns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from math import factorial, isfinite
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from monitor.catalogue import Output
+from monitor.messages.blocks import Channel, Role, Samples
+
+Shape = tuple[int, ...]
+
+# of every compensator; the delay and gain are those of the lead it applies to a slow motion
+COLUMNS = (
+    Output("compensated_delay", "s"),
+    Output("compensator_gain", "1"),
+    Output("compensator_adapting", "1"),
+    Output("compensator_bridged", "samples"),
+)
+# s between changes of the coefficients; between them the weights of the taps change linearly
+_BLOCK = 0.004
+LARGEST_ORDER = 5
+
+
+def channels(actuator: str, columns: Iterable[Output] = COLUMNS) -> tuple[Channel, ...]:
+    """Return the auxiliary channels in which a rig streams a compensator's columns for one actuator."""
+    return tuple(Channel(f"{actuator}.{column.name}", Role.AUXILIARY, column.unit) for column in columns)
+
+
+def derivative_weights(order: int, spacing: float) -> Samples:
+    """Return (order + 1, order + 1): weights of taps `spacing` [s] apart, newest first, for a derivative a column.
+
+    They are exact for polynomials of that order: their error for a derivative of any order is that of the series.
+    """
+    taps, powers = np.arange(order + 1.0), np.arange(order + 1)
+    # derivative j of the motion contributes (-k spacing)^j / j! to tap k
+    series = (-taps) ** powers[:, None] / np.array([float(factorial(j)) for j in powers])[:, None]
+    return np.asarray(np.linalg.inv(series) / spacing**powers, dtype=np.float64)
+
+
+class Compensation(ABC):
+    """Settings of a compensator, frozen."""
+
+    @abstractmethod
+    def begin(self, dt: float, shape: Shape = (1,)) -> Compensator:
+        """Return it at rest, to be called every `dt` seconds with arrays of `shape`, the last axis actuators."""
+
+
+class Compensator:
+    """A running compensator: sends ``a0 x + a1 x' + a2 x'' + ...`` for the command x.
+
+    Parameters
+    ----------
+    dt : s between samples.
+    shape : of the commands; the last axis is actuators, leading axes are independent tests.
+    coefficients : (order + 1, ...) a0, a1, ... that broadcast to (order + 1, *shape).
+    spacing : s between the commands of which derivatives are taken, rounded to samples, at least one.
+    ramp : s that switching on or off takes.
+
+    Attributes
+    ----------
+    columns : names and units of `values`.
+    """
+
+    columns: ClassVar[tuple[Output, ...]] = COLUMNS
+
+    def __init__(self, dt: float, shape: Shape, coefficients: ArrayLike, *, spacing: float, ramp: float) -> None:
+        if not (isfinite(dt) and dt > 0.0):
+            raise ValueError(f"dt = {dt} s: must be a positive time step")
+        if not (isfinite(ramp) and ramp > 0.0):
+            raise ValueError(f"ramp = {ramp} s: must be a positive time")
+        self.dt, self.shape, self.n = dt, shape, int(np.prod(shape))
+        given = np.asarray(coefficients, dtype=np.float64)
+        self._order = len(given) - 1
+        self.coefficients: Samples = (
+            np.broadcast_to(
+                given.reshape(len(given), *(1,) * (1 + len(shape) - given.ndim), *given.shape[1:]),
+                (len(given), *shape),
+            )
+            .reshape(len(given), self.n)
+            .copy()
+        )
+        self._gap = max(1, round(spacing / dt))
+        self._derivatives = derivative_weights(self._order, self._gap * dt)
+        self.block = max(1, round(_BLOCK / dt))
+        self._weights: Samples = self._derivatives @ self.coefficients
+        self._change: Samples = np.zeros_like(self._weights)
+        self._changes_left = 0
+        self._length = self._order * self._gap + 1
+        # doubled, so that the newest commands are always one slice
+        self._ring: Samples = np.zeros((2 * self._length, self.n))
+        self._at = -1
+        self._share, self._share_step, self._on = 1.0, dt / ramp, True
+        self._command: Samples = np.zeros(self.n)
+        self._sent: Samples = np.zeros(self.n)
+
+    def compensate(self, command: ArrayLike) -> Samples:
+        """Return what to send to the actuators so that they follow the command, the same shape."""
+        x = np.asarray(command, dtype=np.float64)
+        if x.shape != self.shape:
+            raise ValueError(f"command {x.shape}: must be {self.shape}, as at the begin")
+        x = x.reshape(self.n)
+        if self._at < 0:
+            # from rest at the first command
+            self._ring[:] = x
+        self._at = (self._at + 1) % self._length
+        newest = self._at + self._length
+        self._ring[self._at] = self._ring[newest] = x
+        if self._changes_left:
+            self._weights += self._change
+            self._changes_left -= 1
+        taps = self._ring[newest : newest - self._length : -self._gap]
+        sent: Samples = np.einsum("kn,kn->n", self._weights, taps)
+        if self._share != 1.0 or not self._on:
+            self._share = min(1.0, max(0.0, self._share + (self._share_step if self._on else -self._share_step)))
+            sent = x + self._share * (sent - x)
+        self._command, self._sent = x, sent
+        return sent.reshape(self.shape)
+
+    def observe(self, command: ArrayLike, measured: ArrayLike) -> None:
+        """Learn from command and measured signal of one instant, once a step; lost samples are NaN."""
+
+    def switch(self, on: bool) -> None:
+        """Blend the compensation in or out; what is sent stays continuous."""
+        self._on = on
+
+    @property
+    def on(self) -> bool:
+        """Whether it compensates, or is about to."""
+        return self._on
+
+    @property
+    def values(self) -> Samples:
+        """(*shape, n_columns): newest values of `columns`."""
+        return np.stack(self._values(), axis=-1).reshape(*self.shape, len(self.columns))
+
+    def _values(self) -> list[Samples]:
+        a0, a1 = self.coefficients[0], self.coefficients[1] if self._order else np.zeros(self.n)
+        nothing: Samples = np.zeros(self.n)
+        return [self._share * a1 / a0, 1.0 + self._share * (a0 - 1.0), nothing, nothing]
+
+    def _set_coefficients(self, coefficients: Samples) -> None:
+        """Change the coefficients, (order + 1, n), within one block from now."""
+        self.coefficients = coefficients
+        self._change = (self._derivatives @ coefficients - self._weights) / self.block
+        self._changes_left = self.block
+
+
+def check_coefficients(coefficients: tuple[float | Samples, ...]) -> None:
+    """Raise ValueError unless there are 1 to 6 finite coefficients, the first positive."""
+    if not 1 <= len(coefficients) <= LARGEST_ORDER + 1:
+        raise ValueError(f"{len(coefficients)} coefficients: give 1 to {LARGEST_ORDER + 1}, a0 first")
+    if not all(np.all(np.isfinite(each)) for each in coefficients) or np.any(np.asarray(coefficients[0]) <= 0.0):
+        raise ValueError(f"coefficients {coefficients}: all must be finite and a0, the gain, positive")

@@ -1,0 +1,245 @@
+"""Adaptive phase lead and gain on top of a nominal inverse, driven by an online tracking indicator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import factorial
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from monitor.compensation.base import Compensation, Compensator, Shape
+from monitor.compensation.fixed_inverse import FixedInverse
+from monitor.compensation.lost_samples import GapBridge
+from monitor.indicators.base import WindowedIndicator
+from monitor.messages.blocks import Samples
+
+IndicatorName = Literal["fdb", "paei", "broadband"]
+
+
+@dataclass(frozen=True, eq=False)
+class IndicatorDriven(Compensation):
+    """Adds the delay and divides by the gain that an indicator reads between command and measured signal.
+
+    Parameters
+    ----------
+    indicator : fdb, paei or broadband.
+    nominal : inverse of the nominal actuator, to which an adaptive lead and gain are added.
+    lead : how a lead is added. ``scaled`` multiplies all that the nominal inverse adds to the command: right where
+        the servo loop is faster or slower than the nominal one. ``series`` is the series of a delay: right where a
+        pure delay differs, and the only one for a nominal inverse without a lead.
+    window : s of the indicator; 2.5 cycles or more of the dominant motion.
+    band : (low, high) Hz that the indicator reads, see there; not for paei.
+    relative_gate : command amplitude, as a fraction of its largest, below which nothing is adapted.
+    settling : s in which an error that is read is corrected by 63 %.
+    largest_delay, largest_gain : s of lead or lag, and natural logarithm of the gain, that are added at most.
+    delay_rate, gain_rate : s and logarithm that either changes by at most within a second.
+    delay_scale, ratio_scale : standard deviations, s and fraction, at which a reading has half its weight.
+    delay_doubt, ratio_doubt : likewise above which it has none: delay and gain are frozen.
+    longest_gap : s of lost samples that are bridged.
+    """
+
+    indicator: IndicatorName = "fdb"
+    nominal: FixedInverse = field(default_factory=FixedInverse)
+    lead: Literal["scaled", "series"] = "scaled"
+    window: float = 1.0
+    band: tuple[float, float] | None = None
+    relative_gate: float = 0.02
+    settling: float = 0.25
+    largest_delay: float = 0.05
+    largest_gain: float = 0.4
+    delay_rate: float = 0.05
+    gain_rate: float = 0.5
+    delay_scale: float = 0.5e-3
+    ratio_scale: float = 0.02
+    delay_doubt: float = 2e-3
+    ratio_doubt: float = 0.1
+    longest_gap: float = 0.02
+
+    def __post_init__(self) -> None:
+        if self.indicator not in _INDICATORS:
+            raise ValueError(f"indicator = {self.indicator!r}: must be one of {', '.join(_INDICATORS)}")
+        positive = (
+            "settling",
+            "largest_delay",
+            "largest_gain",
+            "delay_rate",
+            "gain_rate",
+            "delay_scale",
+            "ratio_scale",
+        )
+        for name in (*positive, "delay_doubt", "ratio_doubt", "longest_gap"):
+            if not 0.0 < getattr(self, name) < np.inf:
+                raise ValueError(f"{name} = {getattr(self, name)}: must be a positive number")
+
+    def begin(self, dt: float, shape: Shape = (1,)) -> IndicatorDrivenCompensator:
+        """Return it at rest, see `Compensation`."""
+        return IndicatorDrivenCompensator(self, dt, shape)
+
+    def new_indicator(self, sample_rate: float, n_pairs: int, every: int) -> WindowedIndicator[Any]:
+        """Return the indicator."""
+        return _INDICATORS[self.indicator](self, sample_rate, n_pairs, every)
+
+
+class IndicatorDrivenCompensator(Compensator):
+    """A running `IndicatorDriven`.
+
+    What the indicator reads is the residual delay of the window, in which the lead may have changed. The actuator's
+    own delay is therefore that reading plus the mean lead of the window, and the lead is set to it: it converges
+    within about a window and does not overshoot, although the reading is of the past.
+    """
+
+    # weights of the past in a reading
+    _TAPERED: ClassVar[frozenset[str]] = frozenset({"fdb"})
+
+    def __init__(self, settings: IndicatorDriven, dt: float, shape: Shape) -> None:
+        nominal = settings.nominal
+        given = nominal.stacked(shape)
+        # an order of 2 or more, so that a lead can be added
+        self._nominal: Samples = np.zeros((max(len(given), 3), int(np.prod(shape))))
+        self._nominal[: len(given)] = given.reshape(len(given), -1)
+        super().__init__(dt, shape, self._nominal.reshape(-1, *shape), spacing=nominal.spacing, ramp=nominal.ramp)
+        self.settings = settings
+        self._bridge = GapBridge(self.n, self.block, max(1, round(settings.longest_gap / dt)))
+        # a row of values for each block
+        self._indicator = settings.new_indicator(1.0 / dt, self.n, self.block)
+        names, name = [output.name for output in self._indicator.outputs], settings.indicator
+        self._columns = [names.index(f"{name}_{each}") for each in ("delay", "ratio", "delay_sd", "ratio_sd")]
+        self._next = 1
+        n_blocks = max(1, self._indicator.n_window // self.block)
+        self._past = _Past(n_blocks, self._bridge.latency // self.block, self.n, tapered=name in self._TAPERED)
+        # rows: added lead, s, and logarithm of the added gain
+        self._limits = np.array([[settings.largest_delay], [settings.largest_gain]])
+        self._steps = np.array([[settings.delay_rate], [settings.gain_rate]]) * (self.block * dt)
+        self._scales = np.array([[settings.delay_scale], [settings.ratio_scale]])
+        self._doubts = np.array([[settings.delay_doubt], [settings.ratio_doubt]])
+        self._decay = float(np.exp(-self.block * dt / settings.settling))
+        self._added: Samples = np.zeros((2, self.n))
+        self._target: Samples = np.zeros((2, self.n))
+        self._weight: Samples = np.zeros((2, self.n))
+        self._reading: Samples = np.full((2, self.n), np.nan)
+        self._adapting = np.zeros(self.n, dtype=np.bool_)
+
+    def observe(self, command: ArrayLike, measured: ArrayLike) -> None:
+        """See `Compensator`."""
+        c = np.asarray(command, dtype=np.float64).reshape(self.n)
+        # what was compensated is known, even where its record is lost
+        c = np.where(np.isnan(c), self._command, c)
+        released = self._bridge.push(c, np.asarray(measured, dtype=np.float64).reshape(self.n), self._sent)
+        if released is None:
+            return
+        self._read(released)
+        self._adapt()
+        self._past.store(np.stack((self._lead(), self._share * self._added[1])))
+
+    def _lead(self) -> Samples:
+        nominal = self._nominal[1] / self._nominal[0]
+        return np.asarray(self._share * (nominal + self._added[0]), dtype=np.float64)
+
+    def _read(self, released: Samples) -> None:
+        """Read the indicator at the end of the released block, and find what should be added."""
+        values = self._indicator.advance(released[0], released[1], self._next)[-1]
+        self._next += self.block
+        delay, ratio, delay_sd, ratio_sd = values[:, self._columns].T
+        with np.errstate(invalid="ignore"):
+            reading, deviations = np.stack((delay, np.log(ratio))), np.stack((delay_sd, ratio_sd / ratio))
+            trusted = np.isfinite(reading) & (deviations <= self._doubts)
+        self._adapting = trusted.all(axis=0)
+        # some indicators hold a reading until the next
+        fresh = self._adapting & (reading != self._reading).any(axis=0)
+        self._reading = reading
+        mean = self._past.mean()
+        mean[0] -= self._nominal[1] / self._nominal[0]
+        needed = np.clip(reading + mean, -self._limits, self._limits)
+        self._target = np.where(fresh, needed, self._target)
+        self._weight = np.where(fresh, 1.0 / (1.0 + (deviations / self._scales) ** 2), self._weight)
+
+    def _adapt(self) -> None:
+        step = (1.0 - self._decay) * self._weight * (self._target - self._added)
+        step = np.where(self._adapting, np.clip(step, -self._steps, self._steps), 0.0)
+        if not step.any():
+            return
+        self._added = self._added + step
+        self._set_coefficients(self._with_lead(self._added[0]) * np.exp(self._added[1]))
+
+    def _with_lead(self, lead: Samples) -> Samples:
+        """Return the coefficients of the nominal inverse with a lead [s] added, (order + 1, n)."""
+        nominal = self._nominal
+        series = np.zeros_like(nominal)
+        for i in range(len(nominal)):
+            for j in range(i, len(nominal)):
+                series[j] += nominal[i] * lead ** (j - i) / factorial(j - i)
+        if self.settings.lead == "series":
+            return series
+        scaled = nominal.copy()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scaled[1:] *= 1.0 + lead * nominal[0] / nominal[1]
+        return np.where(nominal[1] > 0.0, scaled, series)
+
+    def _values(self) -> list[Samples]:
+        delay, gain, _, _ = super()._values()
+        return [delay, gain, self._adapting.astype(np.float64), self._bridge.counts[0].astype(np.float64)]
+
+
+class _Past:
+    """What was applied in the past, one value a block, and its mean over the window of the newest reading."""
+
+    def __init__(self, n_blocks: int, latency: int, n: int, *, tapered: bool) -> None:
+        weights = np.hanning(n_blocks + 2)[1:-1] if tapered else np.ones(n_blocks)
+        self._weights = weights / weights.sum()
+        self._n_blocks, self._length = n_blocks, n_blocks + latency
+        self._ring: Samples = np.zeros((2, 2 * self._length, n))
+        self._at = -1
+
+    def store(self, applied: Samples) -> None:
+        """Store what is applied in the next block, (2, n)."""
+        if self._at < 0:
+            self._ring[:] = applied[:, None]
+        self._at = (self._at + 1) % self._length
+        self._ring[:, self._at] = self._ring[:, self._at + self._length] = applied
+
+    def mean(self) -> Samples:
+        """Return (2, n), the mean over the window."""
+        if self._at < 0:
+            return np.zeros(self._ring.shape[::2])
+        oldest = self._at + 1
+        mean: Samples = np.einsum("b,qbn->qn", self._weights, self._ring[:, oldest : oldest + self._n_blocks])
+        return mean
+
+
+def _fdb(settings: IndicatorDriven, sample_rate: float, n_pairs: int, every: int) -> WindowedIndicator[Any]:
+    from monitor.indicators.frequency_domain import FrequencyDomainIndicator
+
+    return FrequencyDomainIndicator(
+        sample_rate,
+        settings.window,
+        band=settings.band,
+        relative_gate=settings.relative_gate,
+        n_pairs=n_pairs,
+        every=every,
+    )
+
+
+def _paei(settings: IndicatorDriven, sample_rate: float, n_pairs: int, every: int) -> WindowedIndicator[Any]:
+    from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
+
+    return PhaseAmplitudeIndices(
+        sample_rate, settings.window, relative_gate=settings.relative_gate, n_pairs=n_pairs, every=every
+    )
+
+
+def _broadband(settings: IndicatorDriven, sample_rate: float, n_pairs: int, every: int) -> WindowedIndicator[Any]:
+    from monitor.indicators.broadband_delay import BroadbandDelayIndicator
+
+    return BroadbandDelayIndicator(
+        sample_rate,
+        settings.window,
+        band=settings.band,
+        relative_gate=settings.relative_gate,
+        n_pairs=n_pairs,
+        every=every,
+    )
+
+
+_INDICATORS = {"fdb": _fdb, "paei": _paei, "broadband": _broadband}

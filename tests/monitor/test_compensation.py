@@ -1,0 +1,205 @@
+"""Compensators: what they send, and that they converge, freeze, and stay continuous."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.signal
+
+from monitor.compensation.base import channels, derivative_weights
+from monitor.compensation.fixed_inverse import FixedInverse
+from monitor.compensation.methods import METHODS, by_name
+from monitor.messages.blocks import Role
+from sim.benchmark_plant import BenchmarkPlant
+
+DT = 1 / 1024
+NOMINAL = BenchmarkPlant()
+
+
+def nominal_inverse(order=3):
+    return FixedInverse.of_plant([NOMINAL.gain * NOMINAL.a1b0], NOMINAL.denominator, order)
+
+
+def motion(seconds, n=1, seed=0, dt=DT, band=(1.0, 5.0)):
+    """Return (samples, n): random motion in a band, m, growing over the first second."""
+    rng = np.random.default_rng(seed)
+    samples = round(seconds / dt)
+    spectrum = np.zeros((samples // 2 + 1, n), complex)
+    inside = (np.fft.rfftfreq(samples, dt) >= band[0]) & (np.fft.rfftfreq(samples, dt) <= band[1])
+    spectrum[inside] = rng.normal(size=(inside.sum(), n)) + 1j * rng.normal(size=(inside.sum(), n))
+    x = np.fft.irfft(spectrum, samples, axis=0)
+    return 5e-3 * x / x.std(axis=0) * np.sin(np.minimum(1.0, np.arange(samples) * dt) * np.pi / 2)[:, None] ** 4
+
+
+class Plants:
+    """Benchmark plants side by side."""
+
+    def __init__(self, plants, dt=DT):
+        stepped = [plant.stepped(dt) for plant in plants]
+        self.a = np.array([a for a, _, _ in stepped])
+        self.b = np.array([b[:, 0] for _, b, _ in stepped])
+        self.c = np.array([c[0] for _, _, c in stepped])
+        self.state = np.zeros((len(plants), 5))
+
+    def step(self, command):
+        measured = np.einsum("nk,nk->n", self.c, self.state)
+        self.state = np.einsum("nij,nj->ni", self.a, self.state) + self.b * command[:, None]
+        return measured
+
+
+def run(compensator, x, plants, lost=None, dt=DT):
+    """Return (samples, n) sent and measured."""
+    plants, sent, measured = Plants(plants, dt), np.empty_like(x), np.empty_like(x)
+    for i, command in enumerate(x):
+        sent[i] = compensator.compensate(command)
+        measured[i] = plants.step(sent[i])
+        seen = measured[i] if lost is None else np.where(lost[i], np.nan, measured[i])
+        compensator.observe(command, seen)
+    return sent, measured
+
+
+def tracking_error(x, measured):
+    return 100 * (measured - x).std(axis=0) / x.std(axis=0)
+
+
+WRONG = [
+    replace(NOMINAL, a1b0=1.25 * NOMINAL.a1b0, stiffness=1.3 * NOMINAL.stiffness),
+    replace(NOMINAL, a1b0=0.8 * NOMINAL.a1b0, gain=1.05 * NOMINAL.gain),
+]
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3, 5])
+def test_derivatives_of_a_polynomial_are_exact(order):
+    spacing, polynomial = 0.5, np.polynomial.Polynomial(np.arange(1.0, order + 2))
+    taps = polynomial(-spacing * np.arange(order + 1))
+    exact = [polynomial.deriv(j)(0.0) if j else polynomial(0.0) for j in range(order + 1)]
+    np.testing.assert_allclose(taps @ derivative_weights(order, spacing), exact, rtol=1e-9)
+
+
+def test_a_plant_without_zeros_is_inverted_by_its_own_denominator():
+    scale = NOMINAL.gain * NOMINAL.a1b0
+    inverse = nominal_inverse(5)
+    np.testing.assert_allclose(inverse.coefficients, NOMINAL.denominator[::-1] / scale)
+
+
+def test_a_plant_with_a_zero_is_inverted_to_the_order_of_the_series():
+    plant = FixedInverse.of_plant([0.01, 2.0], [1e-4, 0.03, 1.0], 3)
+    s = 0.5j
+    exact = np.polyval([1e-4, 0.03, 1.0], s) / np.polyval([0.01, 2.0], s)
+    assert abs(sum(a * s**j for j, a in enumerate(plant.coefficients)) - exact) < 1e-9
+
+
+def test_the_lead_of_a_delay_is_its_series():
+    x = motion(4)[:, 0]
+    compensator = FixedInverse.of_delay(0.02, 1.1, order=3).begin(DT)
+    sent = np.array([compensator.compensate([each])[0] for each in x])
+    ahead = 1.1 * np.interp(np.arange(len(x)) * DT + 0.02, np.arange(len(x)) * DT, x)
+    assert (sent - ahead)[10:-30].std() < 0.01 * x.std()
+
+
+def test_none_sends_the_command_itself():
+    x = motion(1)
+    compensator = by_name("none", nominal_inverse()).begin(DT)
+    assert all(compensator.compensate(each) == each for each in x)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_leading_axes_are_more_actuators(name):
+    x = motion(3, 4)
+    flat, square = (by_name(name, nominal_inverse()).begin(DT, shape) for shape in ((4,), (2, 2)))
+    one, _ = run(flat, x, [NOMINAL] * 4)
+    plants = Plants([NOMINAL] * 4)
+    for i, command in enumerate(x):
+        sent = square.compensate(command.reshape(2, 2))
+        np.testing.assert_array_equal(sent.ravel(), one[i])
+        square.observe(command.reshape(2, 2), plants.step(sent.ravel()).reshape(2, 2))
+    assert square.values.shape == (2, 2, len(square.columns))
+
+
+@pytest.mark.parametrize("name", ["ats", "fdb", "paei", "broadband"])
+def test_adaptive_compensators_beat_the_inverse_of_a_wrong_plant(name):
+    x = motion(10, 2)
+    fixed = tracking_error(x, run(nominal_inverse().begin(DT, (2,)), x, WRONG)[1])
+    adapted = by_name(name, nominal_inverse()).begin(DT, (2,))
+    _, measured = run(adapted, x, WRONG)
+    late = tracking_error(x[6 * 1024 :], measured[6 * 1024 :])
+    assert np.all(fixed > 5.0)
+    assert np.all(late < 2.0), late
+
+
+@pytest.mark.parametrize("name", ["ats", "fdb", "paei", "broadband"])
+def test_a_lost_measured_signal_freezes_the_coefficients(name):
+    x = motion(6)
+    compensator = by_name(name, nominal_inverse()).begin(DT)
+    lost = np.zeros(x.shape, bool)
+    run(compensator, x[: 4 * 1024], WRONG[:1])
+    before = compensator.coefficients.copy()
+    run(compensator, x[4 * 1024 :], WRONG[:1], lost[4 * 1024 :] | True)
+    # what the last block before the loss had still to change
+    np.testing.assert_allclose(compensator.coefficients, before, rtol=0.02)
+    assert compensator.values[0, 2] == 0.0
+
+
+@pytest.mark.parametrize("name", ["fixed", "ats", "fdb"])
+def test_switching_is_continuous(name):
+    x = motion(4)
+    compensator, plants, sent = by_name(name, nominal_inverse()).begin(DT), Plants([NOMINAL]), []
+    for i, command in enumerate(x):
+        if i in (1500, 2800):
+            compensator.switch(i == 2800)
+        sent.append(compensator.compensate(command))
+        compensator.observe(command, plants.step(sent[-1]))
+        if i == 2799:
+            assert sent[-1] == command
+    steps = np.abs(np.diff(np.array(sent), axis=0))
+    # no sample differs from the last by more than the fastest motion does
+    assert steps.max() < 1.6 * np.abs(np.diff(x, axis=0)).max()
+
+
+def test_ats_agrees_with_least_squares_over_its_window():
+    x = motion(3)
+    settings = replace(by_name("ats", nominal_inverse(2)), rates=(1e9, 1e9, 1e9), longest_gap=DT)
+    compensator = settings.begin(DT)
+    sent, measured = run(compensator, x, WRONG[:1])
+    sections = scipy.signal.butter(6, 20.0, fs=1 / DT, output="sos")
+    u, m = (scipy.signal.sosfilt(sections, signal[:, 0]) for signal in (sent, measured))
+    newest = len(x) - 1 - compensator.block
+    rows = newest - compensator.block * np.arange(round(1.0 / (compensator.block * DT)))
+    regressors = np.stack(
+        (
+            m[rows],
+            (3 * m[rows] - 4 * m[rows - 1] + m[rows - 2]) / (2 * DT),
+            (m[rows] - 2 * m[rows - 1] + m[rows - 2]) / DT**2,
+        ),
+        1,
+    )
+    expected = np.linalg.lstsq(regressors, u[rows], rcond=None)[0]
+    np.testing.assert_allclose(compensator.coefficients[:, 0], expected, rtol=1e-5)
+
+
+def test_columns_become_auxiliary_channels():
+    found = channels("north", by_name("ats", nominal_inverse()).begin(DT).columns)
+    assert [channel.name for channel in found[:2]] == ["north.compensated_delay", "north.compensator_gain"]
+    assert all(channel.role is Role.AUXILIARY for channel in found)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: FixedInverse((0.0, 0.02)), "a0"),
+        (lambda: FixedInverse((1.0, np.nan)), "finite"),
+        (lambda: FixedInverse.of_delay(0.02, order=9), "order"),
+        (lambda: FixedInverse.of_plant([1.0, 0.0], [1.0, 2.0, 3.0]), "numerator"),
+        (lambda: FixedInverse().begin(0.0), "dt"),
+        (lambda: FixedInverse().begin(DT).compensate([1.0, 2.0]), "command"),
+        (lambda: by_name("pid", FixedInverse()), "pid"),
+        (lambda: replace(by_name("fdb", FixedInverse()), indicator="ti"), "indicator"),
+        (lambda: replace(by_name("fdb", FixedInverse()), settling=0.0), "settling"),
+        (lambda: replace(by_name("ats", FixedInverse()), filter_order=3), "filter_order"),
+        (lambda: replace(by_name("ats", FixedInverse()), cutoff=600.0).begin(DT), "cutoff"),
+    ],
+)
+def test_bad_settings_are_named(make, text):
+    with pytest.raises(ValueError, match=text) as caught:
+        make()
+    assert "\n" not in str(caught.value)
