@@ -1,0 +1,167 @@
+"""The loop of a hybrid test: structure, specimen, transfer system, compensator, for any number of tests at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from math import inf, pi
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sim.arrays import Samples
+from sim.excitation import Excitation, Loading
+from sim.laboratory.integrators import ExplicitNewmark, Integrator
+from sim.laboratory.parts import Element, RunningCompensator, Shape, TransferSystem
+from sim.laboratory.record import LoopRecord
+from sim.laboratory.running_loop import RunningLoop
+from sim.laboratory.structure import Structure, assembled, highest_frequency, product
+from sim.ranges import check_positive, require
+
+CHUNK = 512
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HybridLoop:
+    """Everything that decides a hybrid test, or many at once.
+
+    Parameters
+    ----------
+    structure : the numerical substructure, n degrees of freedom.
+    specimen : the experimental substructure, elementwise over the actuators (`SeparateElements`: one for each).
+    excitation : one for all tests, a tuple of one for each draw of the last axis of `draws`, or the forces
+        (steps, ..., n) [N] at every time step.
+    dt : time step of the integrator, s.
+    duration : s.
+    transfer : transfer system; None for a perfect one.
+    integrator : how the equations are stepped.
+    compensator : function (period of the actuators [s], shape) -> running compensator; None for none.
+    coupling : T, (actuators, n): displacements of the actuators per displacement of the structure; forces return by
+        its transpose. None: an actuator at every degree of freedom.
+    draws : leading axes of all arrays, independent tests; () for one.
+    substeps : actuator steps between two targets; their commands lie on a straight line.
+    pace : seconds in the laboratory per second of the equations: 1 is real time, more is pseudodynamic.
+    sample_loss : probability that a measured sample does not reach the compensator.
+    stroke : m, the command at which a test ends.
+    seed : of sensor noise and sample loss.
+
+    Raises
+    ------
+    ValueError : a value out of its range, sizes that do not fit, or a time step over the integrator's limit.
+    """
+
+    structure: Structure
+    specimen: Element
+    excitation: Excitation | tuple[Excitation, ...] | Samples
+    dt: float
+    duration: float
+    transfer: TransferSystem | None = None
+    integrator: Integrator = ExplicitNewmark()  # noqa: RUF009 - frozen
+    compensator: Callable[[float, Shape], RunningCompensator] | None = None
+    coupling: ArrayLike | None = None
+    draws: Shape = ()
+    substeps: int = 1
+    pace: float = 1.0
+    sample_loss: float = 0.0
+    stroke: float = inf
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        check_positive("loop", dt=self.dt, duration=self.duration, pace=self.pace)
+        require(self.n_steps > 0, "loop duration", self.duration, f"a time step of {self.dt} s or more")
+        require(self.substeps >= 1, "loop substeps", self.substeps, "1 or more")
+        require(self.stroke > 0.0, "loop stroke", self.stroke, "positive")
+        require(0.0 <= self.sample_loss < 1.0, "loop sample_loss", self.sample_loss, "from 0 to less than 1")
+        n = self.structure.dofs
+        matrix = np.eye(n) if self.coupling is None else np.asarray(self.coupling, dtype=np.float64)
+        if matrix.ndim != 2 or matrix.shape[1] != n or not np.all(np.isfinite(matrix)):
+            raise ValueError(f"loop coupling of shape {matrix.shape}: give (actuators, {n}) finite numbers")
+        object.__setattr__(self, "coupling", matrix)
+        self._check_excitation()
+        highest = 2.0 * pi * highest_frequency(np.asarray(self.structure.mass), self.tangent())
+        if highest * self.dt > self.integrator.limit * (1.0 + 1e-12):
+            raise ValueError(
+                f"loop dt {self.dt:g} s: must be at most {self.integrator.limit / highest:.4g} s, the limit of "
+                f"{type(self.integrator).__name__} for the highest frequency of {highest / (2.0 * pi):.4g} Hz"
+            )
+
+    @property
+    def n_steps(self) -> int:
+        """Number of time steps."""
+        return round(self.duration / self.dt)
+
+    @property
+    def n_actuators(self) -> int:
+        """Number of actuators."""
+        return int(np.asarray(self.coupling).shape[0])
+
+    @property
+    def period(self) -> float:
+        """Time between two steps of the actuators in the laboratory, s."""
+        return self.dt * self.pace / (self.integrator.stages * self.substeps)
+
+    def tangent(self) -> Samples:
+        """Return (..., n, n): K with springs and specimens at their largest stiffness, N/m."""
+        return self.structure.tangent() + assembled(self.specimen.stiffness, np.asarray(self.coupling))
+
+    def run(self) -> LoopRecord:
+        """Run the test; raises HybridInstability where one test alone leaves its stroke."""
+        chunks = list(self.chunks())
+        columns = {f.name: np.concatenate([getattr(chunk, f.name) for chunk in chunks]) for f in fields(LoopRecord)}
+        return LoopRecord(**columns)
+
+    def chunks(self, length: int = CHUNK) -> Iterator[LoopRecord]:
+        """Give the record of `length` targets at a time; raises as `run` does."""
+        yield from RunningLoop(self).chunks(length)
+
+    def loads(self, first: int, stop: int) -> Samples:
+        """Return (stop - first, ..., n): the loads [N] at targets by number."""
+        numbers = np.arange(first, stop) / self.integrator.stages
+        shape = (len(numbers), *self.draws, self.structure.dofs)
+        if isinstance(self.excitation, np.ndarray):
+            forces = _interpolated(self.excitation, numbers)
+        else:
+            several = self.excitation if isinstance(self.excitation, tuple) else (self.excitation,)
+            values = np.stack([excitation.sample(numbers * self.dt) for excitation in several], axis=-1)
+            forces = values.reshape(len(numbers), *(1,) * (len(self.draws) - 1), -1, 1) * self._pattern(several[0])
+        if forces.ndim > len(shape):
+            forces = forces[:, 0]
+        forces = forces.reshape(len(numbers), *(1,) * (len(shape) - forces.ndim), *forces.shape[1:])
+        if not np.all(np.isfinite(forces)):
+            wrong = int(np.argmin(np.isfinite(forces).reshape(len(forces), -1).all(axis=1)))
+            time = numbers[wrong] * self.dt
+            raise ValueError(f"load at {time:.6g} s is not a finite number: correct the excitation")
+        return np.broadcast_to(forces, shape)
+
+    def _pattern(self, excitation: Excitation) -> Samples:
+        influence = np.asarray(self.structure.influence)
+        if excitation.loading is Loading.FORCE:
+            return influence
+        return -product(np.asarray(self.structure.mass), influence)
+
+    def _check_excitation(self) -> None:
+        n = self.structure.dofs
+        if isinstance(self.excitation, tuple):
+            wanted = self.draws[-1] if self.draws else 1
+            if len(self.excitation) != wanted:
+                raise ValueError(f"{len(self.excitation)} excitations for {wanted} draws: give one for each")
+            if len({excitation.loading for excitation in self.excitation}) > 1:
+                raise ValueError(
+                    "excitations of ground and force in one loop: give forces (steps, ..., dofs) instead"
+                )
+        elif isinstance(self.excitation, np.ndarray):
+            given, wanted_shape = self.excitation.shape, (self.n_steps, *self.draws, n)
+            if given[0] < self.n_steps or len(given) < 2 or given[-1] != n or len(given) > len(wanted_shape):
+                raise ValueError(f"excitation of shape {given}: give forces of {wanted_shape}, one row a time step")
+
+
+def _interpolated(forces: Samples, numbers: Samples) -> Samples:
+    """Return forces between rows, on straight lines."""
+    last = len(forces) - 1
+    low = np.minimum(numbers.astype(np.int64), last)
+    part = (numbers - low).reshape(-1, *(1,) * (forces.ndim - 1))
+    return np.asarray(forces[low] if not np.any(part) else _between(forces, low, part, last))
+
+
+def _between(forces: Samples, low: NDArray[np.int64], part: Samples, last: int) -> Samples:
+    return (1.0 - part) * forces[low] + part * forces[np.minimum(low + 1, last)]

@@ -1,0 +1,157 @@
+"""The numerical substructure: M, C and K with nonlinear springs between its degrees of freedom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import pi
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sim.arrays import Samples
+from sim.laboratory.parts import Element
+
+
+@dataclass(frozen=True, eq=False)
+class Springs:
+    """Equal or similar nonlinear springs, dashpots or hysteretic elements in a structure.
+
+    Parameters
+    ----------
+    element : what each of them is; its parameters may be arrays with a last axis of `len(between)`.
+    between : the two degrees of freedom of each spring, by number; None is the ground. It is stretched by the
+        displacement of the first less that of the second.
+    """
+
+    element: Element
+    between: tuple[tuple[int, int | None], ...]
+
+    def incidence(self, dofs: int) -> Samples:
+        """Return (springs, dofs): the stretch of each spring per displacement."""
+        rows = np.zeros((len(self.between), dofs))
+        for row, (first, second) in zip(rows, self.between, strict=True):
+            for dof, sign in ((first, 1.0), (second, -1.0)):
+                if dof is None:
+                    continue
+                if not 0 <= dof < dofs:
+                    raise ValueError(f"spring between {first} and {second}: dof {dof} is not one of 0 to {dofs - 1}")
+                row[dof] += sign
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """A structure of n degrees of freedom: M x'' + C x' + K x + springs = load.
+
+    Parameters
+    ----------
+    mass, damping, stiffness : (..., n, n) in kg, N s/m and N/m; a number or (n,) is a diagonal. Leading axes are
+        independent draws.
+    influence : (n,) displacement of each degree of freedom as the ground moves by one, for ground motions; the
+        distribution of a force that is one function of time.
+    springs : nonlinear springs, in addition to K.
+
+    Raises
+    ------
+    ValueError : sizes do not fit, a number is not finite, or the mass matrix is singular.
+    """
+
+    mass: ArrayLike
+    damping: ArrayLike
+    stiffness: ArrayLike
+    influence: ArrayLike | None = None
+    springs: tuple[Springs, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        mass = _matrix("mass", self.mass)
+        dofs = mass.shape[-1]
+        object.__setattr__(self, "mass", mass)
+        for name in ("damping", "stiffness"):
+            matrix = _matrix(name, getattr(self, name), dofs)
+            if matrix.shape[-1] != dofs:
+                raise ValueError(
+                    f"structure {name} of {matrix.shape[-1]} degrees of freedom beside a mass matrix of {dofs}: "
+                    "give all three the same size"
+                )
+            object.__setattr__(self, name, matrix)
+        influence = np.ones(dofs) if self.influence is None else np.asarray(self.influence, dtype=np.float64)
+        if influence.shape != (dofs,) or not np.all(np.isfinite(influence)):
+            raise ValueError(f"structure influence of shape {influence.shape}: give {dofs} finite numbers, one a dof")
+        object.__setattr__(self, "influence", influence)
+        rank = np.linalg.matrix_rank(mass, hermitian=bool(np.all(mass == np.swapaxes(mass, -1, -2))))
+        if np.any(rank < dofs):
+            raise ValueError(
+                f"structure mass matrix of rank {int(np.min(rank))} of {dofs}: it is singular, give every "
+                "degree of freedom a mass"
+            )
+        for springs in self.springs:
+            springs.incidence(dofs)
+
+    @property
+    def dofs(self) -> int:
+        """Number of degrees of freedom."""
+        return int(np.shape(self.mass)[-1])
+
+    @property
+    def matrices(self) -> tuple[Samples, Samples, Samples]:
+        """M, C and K, each (..., n, n)."""
+        return np.asarray(self.mass), np.asarray(self.damping), np.asarray(self.stiffness)
+
+    def tangent(self) -> Samples:
+        """Return (..., n, n): K with the springs at their largest stiffness, N/m."""
+        total = np.asarray(self.stiffness)
+        for springs in self.springs:
+            rows = springs.incidence(self.dofs)
+            total = total + assembled(springs.element.stiffness, rows)
+        return total
+
+    def ground_load(self, acceleration: Samples) -> Samples:
+        """Return (..., n): the load [N] of a ground acceleration [m/s^2] of shape (...)."""
+        return -acceleration[..., None] * product(np.asarray(self.mass), np.asarray(self.influence))
+
+
+def product(matrix: Samples, vector: Samples) -> Samples:
+    """Return (..., m): each (..., m, n) matrix times its (..., n) vector."""
+    if matrix.ndim == 2:
+        return np.asarray(vector @ matrix.T)
+    return np.asarray((matrix @ vector[..., None])[..., 0])
+
+
+def assembled(stiffness: float | Samples, rows: Samples) -> Samples:
+    """Return (..., n, n): the stiffness of springs, each (..., springs), that stretch by rows, (springs, n)."""
+    each = np.broadcast_to(stiffness, np.broadcast_shapes(np.shape(stiffness), rows.shape[:1]))
+    return np.asarray((rows.T * each[..., None, :]) @ rows)
+
+
+def classical_damping(mass: ArrayLike, stiffness: ArrayLike, ratios: float | Samples) -> Samples:
+    """Return (n, n): the damping matrix [N s/m] of a modal damping ratio each, from the lowest mode up.
+
+    C = M Phi diag(2 zeta w) Phi^T M with modes of unit modal mass (Chopra, Dynamics of Structures, 11.4.3).
+    """
+    m, k = _matrix("mass", mass), _matrix("stiffness", stiffness, np.shape(mass)[-1] if np.ndim(mass) else None)
+    root = np.linalg.cholesky(m)
+    half = np.linalg.solve(root, k)
+    squares, vectors = np.linalg.eigh(np.linalg.solve(root, half.T))
+    if squares[0] < 0.0:
+        raise ValueError(f"stiffness matrix with an eigenvalue of {squares[0]:.3g}: modal damping needs w^2 >= 0")
+    shape = root @ vectors
+    return np.asarray((shape * (2.0 * np.broadcast_to(ratios, squares.shape) * np.sqrt(squares))) @ shape.T)
+
+
+def highest_frequency(mass: Samples, tangent: Samples) -> float:
+    """Return the highest natural frequency of all draws, Hz."""
+    squares = np.linalg.eigvals(np.linalg.solve(*np.broadcast_arrays(mass, tangent)))
+    return float(np.sqrt(np.max(np.abs(squares)))) / (2.0 * pi)
+
+
+def _matrix(name: str, value: ArrayLike, dofs: int | None = None) -> Samples:
+    matrix = np.asarray(value, dtype=np.float64)
+    if matrix.ndim == 0:
+        matrix = matrix * np.eye(dofs or 1)
+    elif matrix.ndim == 1:
+        matrix = np.diag(matrix)
+    if matrix.shape[-1] != matrix.shape[-2] or matrix.shape[-1] == 0:
+        raise ValueError(f"structure {name} of shape {matrix.shape}: give a square matrix")
+    if not np.all(np.isfinite(matrix)):
+        raise ValueError(f"structure {name}: a number of its matrix is not finite")
+    return matrix
