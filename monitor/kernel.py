@@ -8,16 +8,21 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
-from numba import njit
+from numba import extending, njit, types
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
+from numpy.typing import NDArray
 
-# its attributes are set at import, unknown to type checkers
+# their attributes are unknown to type checkers
 config: Any = numba.config
+arrays: Any = import_module("numba.np.arrayobj")
+cgutils: Any = import_module("numba.core.cgutils")
+intrinsic: Any = extending.intrinsic
 
 # no wrappers for Python and C, a fifth of a part's compilation; numba's type hints lack these two
 _NO_WRAPPERS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -93,6 +98,43 @@ def part(function: Callable[P, R]) -> Callable[P, R]:
         function
     )
     return compiled
+
+
+def _borrowed(_: Any, array: Any) -> Any:
+    def generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
+        given = arrays.make_array(array)(context, builder, arguments[0])
+        given.meminfo = cgutils.get_null_value(given.meminfo.type)
+        return given._getvalue()
+
+    return array(array), generate
+
+
+def _borrowed_view(_: Any, data: Any, start: Any, shape: Any) -> Any:
+    view = types.Array(data.dtype, len(shape), "C")
+
+    def generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
+        owner = arrays.make_array(data)(context, builder, arguments[0])
+        size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(data.dtype)))
+        extents = cgutils.unpack_tuple(builder, arguments[2])
+        strides = [size]
+        for extent in reversed(extents[1:]):
+            strides.insert(0, builder.mul(strides[0], extent))
+        result = arrays.make_array(view)(context, builder)
+        pointer = builder.gep(owner.data, [arguments[1]])
+        arrays.populate_array(result, data=pointer, shape=extents, strides=strides, itemsize=size, meminfo=None)
+        return result._getvalue()
+
+    return view(data, start, shape), generate
+
+
+borrowed: Callable[[NDArray[Any]], NDArray[Any]] = intrinsic(_borrowed)
+"""``borrowed(array)``: the array without a reference to its owner, for a kernel whose caller holds the owner.
+
+Every slice counts references to its owner, atomically, which for the arrays of a pass took longer than the arithmetic
+of a sample. Slices of a borrowed array do not.
+"""
+borrowed_view: Callable[[NDArray[Any], int, tuple[int, ...]], NDArray[Any]] = intrinsic(_borrowed_view)
+"""``borrowed_view(data, start, shape)``: a borrowed view of `data`, which has one dimension; nothing is checked."""
 
 
 def compiled_functions() -> list[Any]:

@@ -120,8 +120,8 @@ class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues])
         settings = np.array([self.hop, self.sample_rate, self._noise_correction, *self._limits], dtype=np.float64)
         ring, counts = np.zeros((pairs, 2, 2 * n)), np.zeros((pairs, 2), dtype=np.int64)
         clock, held = np.zeros(1, dtype=np.int64), np.full((pairs, len(self.outputs)), np.nan)
-        work = np.zeros((N_WORK_ROWS, n))
-        return AdaptiveState(settings, ring, counts, clock, chord_lags(n), held, work, *new_gate(pairs))
+        work = np.zeros((N_WORK_ROWS, n)), np.zeros(N_SUMS), np.zeros((1, N_POWERS))
+        return AdaptiveState(settings, ring, counts, clock, chord_lags(n), held, *work, *new_gate(pairs))
 
 
 # least span of the data over the ellipse's half-width; largest over the chords' amplitude
@@ -200,7 +200,8 @@ class AdaptiveState(NamedTuple):
 
     ``ring`` (n_pairs, 2, 2 n_window): command and measured, written twice so that any window is contiguous;
     ``counts`` (n_pairs, 2): consecutive good samples, and the window's length; ``clock`` (1,): slot of the next
-    sample; ``lags``: see `ChordSums`; ``held`` (n_pairs, 8): the newest values; ``work`` (N_WORK_ROWS, n_window).
+    sample; ``lags``: see `ChordSums`; ``held`` (n_pairs, 8): the newest values; ``work`` (N_WORK_ROWS, n_window),
+    ``sums`` and ``powers``: overwritten.
     """
 
     settings: Vector
@@ -210,6 +211,8 @@ class AdaptiveState(NamedTuple):
     lags: IntVector
     held: Matrix
     work: Matrix
+    sums: Vector
+    powers: Matrix
     gate_peak: Vector
     gate_lowest: Vector
     gate_start: IntVector
@@ -219,14 +222,17 @@ open_adaptive = open_state(AdaptiveState)
 
 
 @kernel
-def advance_adaptive(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, state: AdaptiveState) -> None:
+def advance_adaptive(
+    x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int
+) -> None:
     """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 8)."""
-    settings, ring, counts, clock, lags, held, work, gate_peak, gate_lowest, gate_start = state
+    (
+        settings, ring, counts, clock, lags, held, work, sums, powers, gate_peak, gate_lowest, gate_start,
+    ) = open_adaptive(memory, n)  # fmt: skip
     hop, sample_rate, noise_correction = int(settings[0]), settings[1], settings[2] > 0.0
     absolute, relative = settings[3], settings[4]
     n_window = ring.shape[2] // 2
     shortest = min(_MIN_SAMPLES, n_window)
-    sums, powers = np.empty(N_SUMS), np.empty((1, N_POWERS))
     # pair by pair, because the data of one are contiguous
     for pair in range(x_c.shape[1]):
         slot, row_clock = clock[0], start_row_clock(first, every)

@@ -100,6 +100,7 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
             np.array([self.hop, *self._limits]),
             # a window of n samples has n - 1 segments
             *new_sums(n - 1, pairs, 1),
+            np.zeros(1),
             *(np.zeros((pairs, 4)), np.full(pairs, np.nan), np.zeros((pairs, 2), np.int64)),
             *new_stored_window(n, pairs, 3),
             *new_gate(pairs),
@@ -116,15 +117,16 @@ ERROR, COMMAND, HIGHEST, LOWEST = 0, 1, 2, 3
 class EnergyState(NamedTuple):
     """The arrays of HSEM.
 
-    ``rows``, ``prefix``, ``since``: sums of the energy, see `sliding_statistics`; ``work`` (n_pairs, 4): sums
-    from the start; ``damping`` (n_pairs,): the newest; ``counts`` (n_pairs, 2): consecutive good samples, and
-    segments since the start; ``ring``, ``clock``, ``hann``: see `new_stored_window`.
+    ``rows``, ``prefix``, ``since``: sums of the energy, see `sliding_statistics`; ``segment`` (1,): the newest
+    summand; ``work`` (n_pairs, 4): sums from the start; ``damping`` (n_pairs,): the newest; ``counts`` (n_pairs, 2):
+    consecutive good samples, and segments since the start; ``ring``, ``clock``, ``hann``: see `new_stored_window`.
     """
 
     settings: Vector
     rows: Cube
     prefix: Matrix
     since: IntVector
+    segment: Vector
     work: Matrix
     damping: Vector
     counts: IntMatrix
@@ -141,16 +143,15 @@ open_hsem = open_state(EnergyState)
 
 @kernel
 def advance_hsem(
-    x_c: Samples, x_m: Samples, f_m: Samples, first: int, every: int, out: Samples, state: EnergyState
+    x_c: Samples, x_m: Samples, f_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int
 ) -> None:
     """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 4)."""
     (
-        settings, rows, prefix, since, work, damping, counts, ring, clock, hann,
+        settings, rows, prefix, since, segment, work, damping, counts, ring, clock, hann,
         gate_peak, gate_lowest, gate_start,
-    ) = state  # fmt: skip
+    ) = open_hsem(memory, n)  # fmt: skip
     hop, absolute, relative = int(settings[0]), settings[1], settings[2]
     n_window = ring.shape[2] // 2
-    segment = np.empty(1)
     row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):
         row_clock = advance_row_clock(row_clock, every)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from monitor.catalogue import CATALOGUE
 from monitor.indicators.base import PassIndicator, check_window
+from monitor.indicators.parts.bin_reading import N_ROWS, NEIGHBOURS
 from monitor.indicators.parts.dominant_tone import N_TRACKED, TAPERS, choose_bins, half_angles, unit_circle
 from monitor.indicators.parts.fourier import new_transform
 from monitor.indicators.parts.frequency_domain_kernel import N_HELD, N_WORK_ROWS, FdbState
@@ -148,6 +149,7 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
             *(np.zeros((pairs, 4, N_TRACKED)), np.zeros((pairs, 3))),
             *(np.zeros(1, np.int64), np.zeros(pairs, np.int64), np.zeros((pairs, 2), np.int64)),
             *(np.zeros((pairs, N_HELD)), np.zeros((N_WORK_ROWS, n))),
+            *np.zeros((2, N_ROWS, NEIGHBOURS)),
             *new_transform(n),
             *new_gate(pairs),
         ]

@@ -132,7 +132,9 @@ class PhaseAmplitudeIndices(PassIndicator[PhaseAmplitudeValues]):
         # the window of eq. 1 is empty where it is not used
         points = new_ellipse_window(n, 0 if self._noise_correction else pairs)
         held, work = np.zeros((pairs, N_HELD)), np.zeros((N_WORK_ROWS, n))
-        return PaeiState(settings, *new_chord_sums(n, pairs), *points, held, work, *new_gate(pairs))
+        chord_sum, point_sum = np.zeros(N_SUMS), np.zeros(N_POWERS)
+        window = new_chord_sums(n, pairs)
+        return PaeiState(settings, *window, *points, held, work, chord_sum, point_sum, *new_gate(pairs))
 
 
 # what is held between evaluations, see `LoopLag`
@@ -143,7 +145,7 @@ N_HELD = 7
 class PaeiState(NamedTuple):
     """The arrays of PAEI: its settings, its chords and points (`ChordSums`, `EllipseWindow`), held values, gate.
 
-    ``held`` (n_pairs, 7); ``work`` (N_WORK_ROWS, n_window).
+    ``held`` (n_pairs, 7); ``work`` (N_WORK_ROWS, n_window); ``chord_sum`` and ``point_sum``: sums over a window.
     """
 
     settings: Vector
@@ -159,6 +161,8 @@ class PaeiState(NamedTuple):
     point_counts: IntMatrix
     held: Matrix
     work: Matrix
+    chord_sum: Vector
+    point_sum: Vector
     gate_peak: Vector
     gate_lowest: Vector
     gate_start: IntVector
@@ -168,16 +172,15 @@ open_paei = open_state(PaeiState)
 
 
 @kernel
-def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, state: PaeiState) -> None:
+def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
     """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 7)."""
     (
         settings, ring, suffix, prefix, counts, clock, lags, point_suffix, point_prefix, frame, point_counts, held,
-        work, gate_peak, gate_lowest, gate_start,
-    ) = state  # fmt: skip
+        work, chord_sum, point_sum, gate_peak, gate_lowest, gate_start,
+    ) = open_paei(memory, n)  # fmt: skip
     hop, sample_rate, noise_correction = int(settings[0]), settings[1], settings[2] > 0.0
     absolute, relative = settings[3], settings[4]
     n_window = ring.shape[2] // 2
-    chord_sum, point_sum = np.empty(N_SUMS), np.empty(N_POWERS)
     # pair by pair, because the sums of one are contiguous
     for pair in range(x_c.shape[1]):
         slot, number, row_clock = clock[0], clock[1], start_row_clock(first, every)

@@ -8,7 +8,7 @@ import numpy as np
 
 from monitor.catalogue import CATALOGUE
 from monitor.indicators.base import PassIndicator
-from monitor.indicators.parts.memory import PEAK, RMS, Cube, IntCube, IntMatrix, IntVector, Matrix, open_state
+from monitor.indicators.parts.memory import PEAK, RMS, Cube, IntCube, IntMatrix, IntVector, Matrix, Vector, open_state
 from monitor.indicators.parts.sample_loop import advance_row_clock, is_good, start_row_clock
 from monitor.indicators.parts.sliding_statistics import (
     largest,
@@ -61,7 +61,8 @@ class RmsErrorIndicator(PassIndicator[RmsErrorValues]):
         """Return the initial arrays."""
         n, pairs = self.n_window, self.n_pairs
         counts = np.zeros((pairs, 2), dtype=np.int64)
-        return RmsState(*new_sums(n, pairs, 3), *new_moments(n, pairs), *new_extremes(n, pairs, 2), counts)
+        sums, moments, extremes = new_sums(n, pairs, 3), new_moments(n, pairs), new_extremes(n, pairs, 2)
+        return RmsState(*sums, *moments, *extremes, counts, np.zeros(3), np.zeros(4))
 
 
 class PeakErrorValues(NamedTuple):
@@ -98,7 +99,7 @@ HIGHEST, LOWEST = 0, 1
 class RmsState(NamedTuple):
     """The arrays of NRMSE: three sums, moments and two extremes (`sliding_statistics`), and counts.
 
-    ``counts`` (n_pairs, 2): all samples, and consecutive good ones.
+    ``counts`` (n_pairs, 2): all samples, and consecutive good ones; ``squares`` (3,) and ``scales`` (4,) of a sample.
     """
 
     rows: Cube
@@ -111,17 +112,20 @@ class RmsState(NamedTuple):
     stamps: IntCube
     ends: IntCube
     counts: IntMatrix
+    squares: Vector
+    scales: Vector
 
 
 open_rms = open_state(RmsState)
 
 
 @kernel
-def advance_rms(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, state: RmsState) -> None:
+def advance_rms(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
     """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 4)."""
-    rows, prefix, since, moments, moment, moment_since, candidates, stamps, ends, counts = state
+    (
+        rows, prefix, since, moments, moment, moment_since, candidates, stamps, ends, counts, squares, scales,
+    ) = open_rms(memory, n)  # fmt: skip
     n_window = rows.shape[1]
-    squares, scales = np.zeros(3), np.zeros(4)
     row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):
         row_clock = advance_row_clock(row_clock, every)
@@ -164,9 +168,9 @@ open_peak = open_state(PeakState)
 
 
 @kernel
-def advance_peak(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, state: PeakState) -> None:
+def advance_peak(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
     """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 2)."""
-    candidates, stamps, ends, counts = state
+    candidates, stamps, ends, counts = open_peak(memory, n)
     n_window = candidates.shape[2]
     row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):

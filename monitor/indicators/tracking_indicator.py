@@ -113,6 +113,7 @@ class TrackingIndicator(PassIndicator[TrackingAreaValues]):
             np.array([self.hop, *self._limits]),
             # a window of n samples has n - 1 segments
             *new_sums(n - 1, pairs, 1),
+            np.zeros(1),
             *(np.zeros(pairs), np.full((pairs, 2), np.nan), np.zeros((pairs, 2), np.int64)),
             *new_extremes(n, pairs, 1),
             *new_stored_window(n, pairs, 2),
@@ -132,16 +133,18 @@ N_WORK_ROWS = 4
 class TrackingState(NamedTuple):
     """The arrays of TI.
 
-    ``rows``, ``prefix``, ``since``: sums of the area (`sliding_statistics`); ``running`` (n_pairs,): the area since
-    the start; ``angle`` (n_pairs, 2): the newest angle and its standard deviation; ``counts`` (n_pairs, 2): samples
-    in all, and good ones in a row; ``candidates``, ``stamps``, ``ends``: the largest sample (`sliding_statistics`);
-    ``ring``, ``clock``, ``hann``: see `new_stored_window`; ``work`` (4, n_window).
+    ``rows``, ``prefix``, ``since``: sums of the area (`sliding_statistics`); ``segment`` (1,): its newest summand;
+    ``running`` (n_pairs,): the area since the start; ``angle`` (n_pairs, 2): the newest angle and its standard
+    deviation; ``counts`` (n_pairs, 2): samples in all, and good ones in a row; ``candidates``, ``stamps``, ``ends``:
+    the largest sample (`sliding_statistics`); ``ring``, ``clock``, ``hann``: see `new_stored_window`; ``work``
+    (4, n_window).
     """
 
     settings: Vector
     rows: Cube
     prefix: Matrix
     since: IntVector
+    segment: Vector
     running: Vector
     angle: Matrix
     counts: IntMatrix
@@ -161,15 +164,14 @@ open_ti = open_state(TrackingState)
 
 
 @kernel
-def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, state: TrackingState) -> None:
+def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
     """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 5)."""
     (
-        settings, rows, prefix, since, running, angle, counts, candidates, stamps, ends, ring, clock, hann,
+        settings, rows, prefix, since, segment, running, angle, counts, candidates, stamps, ends, ring, clock, hann,
         gate_peak, gate_lowest, gate_start, work,
-    ) = state  # fmt: skip
+    ) = open_ti(memory, n)  # fmt: skip
     hop, absolute, relative = int(settings[0]), settings[1], settings[2]
     n_window = ring.shape[2] // 2
-    segment = np.empty(1)
     row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):
         row_clock = advance_row_clock(row_clock, every)

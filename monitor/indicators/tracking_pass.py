@@ -14,11 +14,11 @@ import numpy as np
 
 from monitor.catalogue import CATALOGUE
 from monitor.config import IndicatorSettings
-from monitor.indicators.adaptive_phase_amplitude import advance_adaptive, open_adaptive
+from monitor.indicators.adaptive_phase_amplitude import advance_adaptive
 from monitor.indicators.base import PassIndicator, Signals, WindowedIndicator
-from monitor.indicators.energy_error import advance_hsem, open_hsem
+from monitor.indicators.energy_error import advance_hsem
 from monitor.indicators.hopped import HoppedIndicator
-from monitor.indicators.parts.frequency_domain_kernel import advance_fdb, open_fdb
+from monitor.indicators.parts.frequency_domain_kernel import advance_fdb
 from monitor.indicators.parts.memory import (
     ADAPTIVE,
     FDB,
@@ -31,10 +31,10 @@ from monitor.indicators.parts.memory import (
     first_column,
     new_memory,
 )  # fmt: skip
-from monitor.indicators.phase_amplitude import advance_paei, open_paei
-from monitor.indicators.tracking_error import advance_peak, advance_rms, open_peak, open_rms
-from monitor.indicators.tracking_indicator import advance_ti, open_ti
-from monitor.kernel import kernel
+from monitor.indicators.phase_amplitude import advance_paei
+from monitor.indicators.tracking_error import advance_peak, advance_rms
+from monitor.indicators.tracking_indicator import advance_ti
+from monitor.kernel import borrowed, kernel
 from monitor.messages.blocks import Samples
 
 
@@ -97,25 +97,26 @@ def advance_pass(
     first : number of the first sample; a row is written for every number that `every` divides.
     memory : see `new_memory`.
     """
+    x_c, x_m, f_m, out, memory = borrowed(x_c), borrowed(x_m), borrowed(f_m), borrowed(out), borrowed(memory)
     words = memory.view(np.int64)
     n, j = first_array(words, FDB), first_column(words, FDB)
     if n >= 0:
-        advance_fdb(x_c, x_m, first, every, out[:, :, j : j + 9], open_fdb(memory, words, n))
+        advance_fdb(x_c, x_m, first, every, out[:, :, j : j + 9], memory, n)
     n, j = first_array(words, PAEI), first_column(words, PAEI)
     if n >= 0:
-        advance_paei(x_c, x_m, first, every, out[:, :, j : j + 7], open_paei(memory, words, n))
+        advance_paei(x_c, x_m, first, every, out[:, :, j : j + 7], memory, n)
     n, j = first_array(words, ADAPTIVE), first_column(words, ADAPTIVE)
     if n >= 0:
-        advance_adaptive(x_c, x_m, first, every, out[:, :, j : j + 8], open_adaptive(memory, words, n))
+        advance_adaptive(x_c, x_m, first, every, out[:, :, j : j + 8], memory, n)
     n, j = first_array(words, TI), first_column(words, TI)
     if n >= 0:
-        advance_ti(x_c, x_m, first, every, out[:, :, j : j + 5], open_ti(memory, words, n))
+        advance_ti(x_c, x_m, first, every, out[:, :, j : j + 5], memory, n)
     n, j = first_array(words, RMS), first_column(words, RMS)
     if n >= 0:
-        advance_rms(x_c, x_m, first, every, out[:, :, j : j + 4], open_rms(memory, words, n))
+        advance_rms(x_c, x_m, first, every, out[:, :, j : j + 4], memory, n)
     n, j = first_array(words, PEAK), first_column(words, PEAK)
     if n >= 0:
-        advance_peak(x_c, x_m, first, every, out[:, :, j : j + 2], open_peak(memory, words, n))
+        advance_peak(x_c, x_m, first, every, out[:, :, j : j + 2], memory, n)
     n, j = first_array(words, HSEM), first_column(words, HSEM)
     if n >= 0:
-        advance_hsem(x_c, x_m, f_m, first, every, out[:, :, j : j + 4], open_hsem(memory, words, n))
+        advance_hsem(x_c, x_m, f_m, first, every, out[:, :, j : j + 4], memory, n)

@@ -7,8 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.indicators.parts.bin_reading import (
-    N_ROWS,
-    NEIGHBOURS,
     copy_gains,
     delayed_tone,
     drift_tone,
@@ -85,7 +83,8 @@ class FdbState(NamedTuple):
     and measured, written twice so that any window is contiguous; ``bins`` (n_pairs, 4, 8): the tracked bins;
     ``steps`` (n_pairs, 3): largest steps since the last transform; ``clock`` (1,): slot of the next sample; ``good``
     (n_pairs,): consecutive good samples; ``found`` (n_pairs, 2): bin of the peak, and whether the gate is open;
-    ``held`` (n_pairs, 6) between evaluations; ``work`` (4, n_window); ``radices`` .. ``buffers``: `Transform`.
+    ``held`` (n_pairs, 6) between evaluations; ``work`` (4, n_window); ``bins_c``, ``bins_m`` (4, 5): see
+    `read_neighbours`; ``radices`` .. ``buffers``: `Transform`.
     """
 
     settings: Vector
@@ -99,6 +98,8 @@ class FdbState(NamedTuple):
     found: IntMatrix
     held: Matrix
     work: Matrix
+    bins_c: Matrix
+    bins_m: Matrix
     radices: IntVector
     table: Matrix
     chirp: Matrix
@@ -113,19 +114,18 @@ open_fdb = open_state(FdbState)
 
 
 @kernel
-def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, state: FdbState) -> None:
+def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
     """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 9)."""
     (
-        settings, half, circle, ring, bins, steps, clock, good, found, held, work,
+        settings, half, circle, ring, bins, steps, clock, good, found, held, work, bins_c, bins_m,
         radices, table, chirp, chirp_spectrum, buffers, gate_peak, gate_lowest, gate_start,
-    ) = state  # fmt: skip
+    ) = open_fdb(memory, n)  # fmt: skip
     hop, sample_rate = int(settings[0]), settings[1]
     own_peaks, correct, of_motion = settings[2] > 0.0, settings[3] > 0.0, settings[4] > 0.0
     near, far, absolute, relative = settings[5], settings[6], settings[7], settings[8]
     first_bin, low_bin, high_bin = int(settings[9]), int(settings[10]), int(settings[11])
     n_window, n_bins = circle.shape[1], half.shape[1]
     low, high = low_bin - first_bin, high_bin - first_bin
-    bins_c, bins_m = np.empty((N_ROWS, NEIGHBOURS)), np.empty((N_ROWS, NEIGHBOURS))
     row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):
         row_clock = advance_row_clock(row_clock, every)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.kernel import part
+from monitor.kernel import borrowed_view, part
 from monitor.messages.blocks import Samples
 
 
@@ -69,7 +69,7 @@ def _kinds(state: type[Any]) -> list[_ArrayKind]:
 
 
 def open_state(state: type[Any]) -> Callable[..., Any]:
-    """Return the compiled part ``(memory, words, n) -> state`` with the arrays of a state from array number `n` on.
+    """Return the compiled part ``(memory, n) -> state`` with the arrays of a state from array number `n` on.
 
     Parameters
     ----------
@@ -80,12 +80,14 @@ def open_state(state: type[Any]) -> Callable[..., Any]:
     names: dict[str, Any] = {
         "__name__": state.__module__,
         "State": state,
+        "int64": np.int64,
         "vector": vector,
         "matrix": matrix,
         "cube": cube,
     }
-    exec(f"def open_{state.__name__}(memory, words, n):\n    return State({arrays})\n", names)  # noqa: S102
-    return part(names[f"open_{state.__name__}"])
+    source = f"def open_arrays(memory, n):\n    words = memory.view(int64)\n    return State({arrays})\n"
+    exec(source, names)  # noqa: S102
+    return part(names["open_arrays"])
 
 
 @part
@@ -104,20 +106,18 @@ def first_column(words: NDArray[np.int64], which: int) -> int:
 def vector(memory: NDArray[Any], words: NDArray[np.int64], number: int) -> NDArray[Any]:
     """Return an array of one dimension; of integers where `memory` is `words`."""
     entry = _ARRAYS + 4 * number
-    return memory[words[entry] : words[entry] + words[entry + 1]]
+    return borrowed_view(memory, words[entry], (words[entry + 1],))
 
 
 @part
 def matrix(memory: NDArray[Any], words: NDArray[np.int64], number: int) -> NDArray[Any]:
     """Return an array of two dimensions."""
     entry = _ARRAYS + 4 * number
-    rows, columns = words[entry + 1], words[entry + 2]
-    return memory[words[entry] : words[entry] + rows * columns].reshape((rows, columns))
+    return borrowed_view(memory, words[entry], (words[entry + 1], words[entry + 2]))
 
 
 @part
 def cube(memory: NDArray[Any], words: NDArray[np.int64], number: int) -> NDArray[Any]:
     """Return an array of three dimensions."""
     entry = _ARRAYS + 4 * number
-    layers, rows, columns = words[entry + 1], words[entry + 2], words[entry + 3]
-    return memory[words[entry] : words[entry] + layers * rows * columns].reshape((layers, rows, columns))
+    return borrowed_view(memory, words[entry], (words[entry + 1], words[entry + 2], words[entry + 3]))
