@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from itertools import pairwise
+from pathlib import Path
 from time import monotonic, sleep
 from urllib.request import Request, urlopen
 
@@ -19,6 +23,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse
 
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmReport, AlarmState, Severity
+from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import LATENCY_BOUNDS, BrokerStatus, Health, StreamCounts
 from monitor.transport.base import TransportError
 from monitor.transport.prometheus import PrometheusSink, metrics_of
@@ -283,3 +288,113 @@ def test_the_largest_page(sink: PrometheusSink) -> None:
     page = scrape(sink)
     assert page.count("synchroscope_alarm_state{") == MAX_ALARMS
     assert len(page) < 100_000
+
+
+COLUMNS = (
+    Column("broadband_delay", "s", "north"),
+    Column("broadband_ratio", "", "north"),
+    Column("broadband_delay_sd", "s", "north"),
+    Column("fdb_delay", "s", "north"),
+    Column("fdb_frequency", "Hz", "north"),
+    Column("peak_error", "mm", "north"),
+    Column("ti", "mm^2", "north"),
+    Column("peak_error", "kN", "south"),
+    Column("fdb_delay", "s", "south"),
+    Column("reliability_instantaneous", "1", "roof"),
+)
+ROW = [0.012, 1.02, 2e-4, 0.015, 1.3, 2.5, 4.0, 3.0, -0.002, 0.9]
+
+
+def results(*rows: list[float]) -> ResultBlock:
+    return ResultBlock(ResultStream("lab", 1, 1000.0, 10, COLUMNS), 0, 0.0, np.array(rows))
+
+
+def test_indicators_are_gauges_in_base_units(sink: PrometheusSink) -> None:
+    sink.health(HEALTH)
+    sink.results(results([np.nan] * len(COLUMNS), ROW))
+    found = values(scrape(sink))
+    expected = {
+        "delay_seconds{actuator=north}": 0.012,
+        "delay_sd_seconds{actuator=north}": 2e-4,
+        "ratio{actuator=north}": 1.02,
+        # the first indicator of this actuator
+        "delay_seconds{actuator=south}": -0.002,
+        "broadband_delay_seconds{actuator=north}": 0.012,
+        "fdb_delay_seconds{actuator=north}": 0.015,
+        "fdb_frequency_hertz{actuator=north}": 1.3,
+        "peak_error_meters{actuator=north}": 0.0025,
+        "peak_error_newtons{actuator=south}": 3000.0,
+        "ti{actuator=north,unit=mm^2}": 4.0,
+        "reliability_instantaneous{site=roof}": 0.9,
+    }
+    assert {name: found.get(f"synchroscope_{name}") for name in expected} == pytest.approx(expected)
+
+
+def test_values_that_are_not_valid_or_old_are_absent(sink: PrometheusSink, clock: Clock) -> None:
+    sink.health(HEALTH)
+    sink.results(results([np.nan, *ROW[1:]]))
+    found = values(scrape(sink))
+    assert "synchroscope_delay_seconds{actuator=north}" not in found
+    assert found["synchroscope_ratio{actuator=north}"] == 1.02
+    clock.now += 5.0
+    assert not [name for name in values(scrape(sink)) if "actuator=" in name]
+
+
+RULES = Path(__file__).parents[2] / "examples" / "viewers" / "prometheus-rules.yml"
+PROMTOOL = shutil.which("promtool")
+needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed (Debian: prometheus)")
+
+
+def promtool(*words: str, page: str = "") -> str:
+    ended = subprocess.run([PROMTOOL, *words], input=page, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout + ended.stderr
+
+
+@needs_promtool
+def test_promtool_finds_nothing_wrong_with_the_page(sink: PrometheusSink) -> None:
+    sink.health(HEALTH)
+    sink.alarms(AlarmReport((TRIP, WARN)))
+    sink.results(results(ROW))
+    assert promtool("check", "metrics", page=scrape(sink)) == ""
+
+
+@needs_promtool
+def test_promtool_loads_the_rules() -> None:
+    assert "10 rules found" in promtool("check", "rules", str(RULES))
+
+
+@needs_promtool
+def test_the_rules_fire(sink: PrometheusSink, tmp_path: Path) -> None:
+    """Prometheus itself evaluates the rules on a page whose values are repeated for two minutes."""
+    sink.health(replace(HEALTH, disk_free=1_000))
+    sink.alarms(AlarmReport((TRIP,)))
+    sink.results(results([0.06, *ROW[1:]]))
+    series = []
+    for family in parse(scrape(sink)):
+        for one in family.samples:
+            labels = ",".join(f"{name}={json.dumps(value)}" for name, value in one.labels.items())
+            series.append({"series": f"{one.name}{{{labels}}}", "values": f"{one.value}+0x24"})
+    fires = {"SynchroscopeBrokerIsAway", "SynchroscopeDelay", "SynchroscopeDiskAlmostFull", "SynchroscopeTrip"}
+    firing = [
+        {"expr": f"count(ALERTS{{alertstate='firing',alertname='{name}'}})", "eval_time": "2m"} for name in fires
+    ]
+    firing.append({"expr": "count(ALERTS{alertstate='firing'})", "eval_time": "2m"})
+    for one in firing:
+        one["exp_samples"] = [{"labels": "{}", "value": 1 if "alertname" in one["expr"] else len(fires)}]
+    tests = [{"interval": "5s", "input_series": series, "promql_expr_test": firing}]
+    file = tmp_path / "tests.yml"
+    # JSON is YAML
+    file.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "5s", "tests": tests}))
+    promtool("test", "rules", str(file))
+
+
+def test_the_rules_ask_for_metrics_of_the_page() -> None:
+    import re
+
+    health = replace(HEALTH, broker=BrokerStatus("away"))
+    block = results(ROW)
+    names = {s.name for f in metrics_of(health, (TRIP,), 0.0, (block.stream, block.values[-1])) for s in f.samples}
+    asked = set(re.findall(r"synchroscope_\w+", RULES.read_text()))
+    assert len(asked) > 8
+    assert asked <= names
