@@ -52,6 +52,10 @@ COMMANDS = {
         "check a model, given as an ensemble of realizations, against measured records",
     ),
     "study": ("replay.commands.study", "run the examples of a paper and compare the results with its figures"),
+    "plotjuggler-layout": (
+        "monitor.commands.plotjuggler_layout",
+        "write a layout of PlotJuggler for the actuators of a running monitor",
+    ),
     "recover": ("monitor.commands.recover", "rewrite a run file that was not closed properly"),
 }
 """Module of each command, with ``add_arguments`` and ``run``, and its summary."""

@@ -10,6 +10,7 @@ import numpy as np
 from monitor.alarms.text import describe_transition
 from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, Samples, SignalBlock, TransferBlock
+from monitor.messages.event_text import kind_text
 from monitor.messages.health import Health
 
 _RELIABILITIES = ("first_passage", "accumulated", "windowed")
@@ -56,21 +57,6 @@ def _reliability_text(values: Samples) -> str:
 
 _MIN_INTERVAL = 5.0  # s between lines of one kind
 _NO_SAMPLES_TIMEOUT = 2.5  # s
-_EVENT_TEXTS = {
-    EventKind.STARTED: "the stream starts",
-    EventKind.RESTART: "the rig has restarted",
-    EventKind.ENDED: "the stream has ended",
-    EventKind.GAP: "samples lost",
-    EventKind.DUPLICATE: "duplicate samples ignored",
-    EventKind.REORDERED: "late samples ignored",
-    EventKind.CLOCK_JUMP: "the rig's clock jumped",
-    EventKind.REJECTED: "messages rejected",
-    EventKind.RECONNECTED: "",
-    EventKind.DECISION: "",
-    EventKind.NOTE: "",
-    EventKind.ALARM: "alarm",
-    EventKind.LIMITS: "",
-}
 # rate-limited at the source, and each has its own text
 _ALWAYS = (EventKind.DECISION, EventKind.NOTE, EventKind.ALARM, EventKind.LIMITS)
 _MAX_ALARM_LINES = 20  # per interval
@@ -113,16 +99,13 @@ class ConsoleSink:
     def event(self, event: Event) -> None:
         """Print the event, within the rate limits."""
         now = self._clock()
-        if event.kind not in _EVENT_TEXTS:
-            return
         if event.kind not in _ALWAYS and now - self._printed.get(event.kind, now - _MIN_INTERVAL) < _MIN_INTERVAL:
             return
         if event.kind is EventKind.ALARM and not self._admit_alarm(now):
             return
         self._printed[event.kind] = now
-        text = f"{event.count or ''} {_EVENT_TEXTS[event.kind]}".strip()
         detail = event.detail if event.alarm is None else describe_transition(event.alarm)
-        self._log(f"at {event.time:.3f} s: {': '.join(filter(None, (text, detail)))}")
+        self._log(f"at {event.time:.3f} s: {': '.join(filter(None, (kind_text(event), detail)))}")
         if event.kind is EventKind.ENDED:
             for line in self._reliability.lines:
                 self._log(line)

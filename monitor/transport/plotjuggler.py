@@ -1,4 +1,4 @@
-"""Feed for PlotJuggler 3 and 4, for its ZeroMQ subscriber with the JSON protocol."""
+"""Feed for PlotJuggler 3.10 and later, for its ZeroMQ subscriber with the JSON protocol."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class NumberTree:
         for position, (group, name) in enumerate(names):
             groups.setdefault(group, []).append((position, name))
         self._groups: list[tuple[str, list[int], list[str]]] = []
-        for group, key in zip(groups, _unique(groups), strict=True):
+        for group, key in zip(groups, unique_keys(groups), strict=True):
             positions = [position for position, _ in groups[group]]
-            self._groups.append((key, positions, _unique(name for _, name in groups[group])))
+            self._groups.append((key, positions, unique_keys(name for _, name in groups[group])))
 
     def encode(self, values: Sequence[float]) -> bytes:
         """Return JSON with a float for each name; null where it is not finite."""
@@ -50,7 +50,8 @@ class NumberTree:
         )
 
 
-def _unique(texts: Iterable[str]) -> list[str]:
+def unique_keys(texts: Iterable[str]) -> list[str]:
+    """Return the key of each text in a message."""
     found: dict[str, None] = {}
     for text in texts:
         # no surrogates, which UTF-8 cannot encode, and no levels

@@ -1,4 +1,4 @@
-"""What PlotJuggler makes of messages: its ZeroMQ subscriber and JSON parser (3.9 and later), rule by rule.
+"""What PlotJuggler makes of messages: its ZeroMQ subscriber and JSON parser (3.10 and later), rule by rule.
 
 DataStreamZMQ::receiveLoop: an empty frame is skipped, wherever it stands; a frame that more follow is the topic,
 the next the payload, the third the time, by std::stod and outside of any try, so that a bad one ends the program.

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from monitor.messages.alarms import Alarm, AlarmAction, Transition
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples
+from monitor.messages.event_text import kind_text
 from monitor.messages.headline import first_indicator, read_headline
 from monitor.messages.health import Health
 
@@ -143,8 +144,8 @@ def will() -> bytes:
 
 
 def event(event: Event) -> bytes:
-    """Return an event, with the time of publication."""
-    content = {**asdict(event), "utc": now()}
+    """Return an event, with the time of publication; an empty detail is replaced by the text of its kind."""
+    content = {**asdict(event), "detail": event.detail or kind_text(event), "utc": now()}
     return encode({name: value for name, value in content.items() if value is not None})
 
 

@@ -79,6 +79,19 @@ def test_a_row_is_the_last_and_what_is_not_finite_is_null(values, first) -> None
         assert found["values"] == wanted
 
 
+@pytest.mark.parametrize(
+    ("event", "detail"),
+    [
+        (Event(EventKind.STARTED, 0.0, 0), "the stream starts"),
+        (Event(EventKind.RESTART, 0.0, 0), "the rig has restarted"),
+        (Event(EventKind.GAP, 12.345, 12641, 10), "10 samples lost"),
+        (Event(EventKind.GAP, 12.345, 12641, 10, "too slow"), "too slow"),
+    ],
+)
+def test_an_event_has_a_detail(event: Event, detail: str) -> None:
+    assert json.loads(payloads.event(event))["detail"] == detail
+
+
 def test_an_event_without_a_finite_time_has_none() -> None:
     found = json.loads(payloads.event(Event(EventKind.NOTE, math.nan, 3, 0, "ä")))
     assert (found["kind"], found["time"], found["detail"]) == ("note", None, "ä")
