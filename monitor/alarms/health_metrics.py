@@ -52,6 +52,7 @@ _GAUGES: dict[str, tuple[str, MetricReader]] = {
     "disk_free": ("B", _free),
     "unwritten_age": ("s", lambda health: health.unwritten_age),
     "broker_waiting": ("messages", lambda health: health.broker.waiting),
+    "broker_denied": ("messages", lambda health: health.broker.denied),
     "all_unrecorded": ("samples", lambda health: health.unrecorded),
     "unaccounted": ("samples", lambda health: health.unaccounted),
 }

@@ -160,7 +160,7 @@ class ViewerSettings(Section):
 
 HEALTH_VALUES = (
     *("age", "latency", "lag", "load", "sample_rate", "measured_rate"),
-    *("disk_free", "unwritten_age", "broker_waiting", "all_unrecorded", "unaccounted"),
+    *("disk_free", "unwritten_age", "broker_waiting", "broker_denied", "all_unrecorded", "unaccounted"),
     *("lost", "duplicates", "reordered", "gaps", "restarts", "clock_jumps", "reconnects", "rejected"),
     *("unrecorded", "recording_breaks", "requests_refused", "broker_dropped", "unpublished"),
 )

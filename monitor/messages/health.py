@@ -62,11 +62,13 @@ class BrokerStatus:
     state : ``connected``, ``away`` (reconnecting), or empty without a broker.
     waiting : messages in the queue that must be delivered.
     dropped : messages that were lost.
+    denied : messages that announce values to Home Assistant, where the broker does not let the user write them.
     """
 
     state: str = ""
     waiting: int = 0
     dropped: int = 0
+    denied: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,7 @@ def _broker(broker: BrokerStatus) -> Iterator[Metric]:
     yield _gauge("broker_up", "1 while the MQTT broker is connected.", broker.state == "connected")
     yield _gauge("broker_waiting_messages", "Messages that wait for the broker.", broker.waiting)
     yield _counter("broker_messages_dropped", "Messages to the broker that were dropped.", broker.dropped)
+    yield _gauge("broker_denied_messages", "Messages that the broker does not let us publish.", broker.denied)
 
 
 def _alarms(alarms: Sequence[Alarm]) -> Iterator[Metric]:

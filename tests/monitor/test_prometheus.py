@@ -47,7 +47,7 @@ HEALTH = Health(
     disk_free=5_000_000,
     requests_refused=2,
     window=2.0,
-    broker=BrokerStatus("away", 4, 9),
+    broker=BrokerStatus("away", 4, 9, 3),
 )
 TRIP = Alarm(
     "north.fdb_delay.trip", "fdb_delay", "north", "s", Severity.TRIP, state=AlarmState.UNACKNOWLEDGED, active=True
@@ -123,6 +123,7 @@ def test_the_page_says_what_the_health_says(sink: PrometheusSink, clock: Clock) 
         "broker_up": 0,
         "broker_waiting_messages": 4,
         "broker_messages_dropped_total": 9,
+        "broker_denied_messages": 3,
         "alarms_unacknowledged": 1,
         "alarms_standing{severity=trip}": 1,
         "alarms_standing{severity=warn}": 0,
@@ -375,7 +376,13 @@ def test_the_rules_fire(sink: PrometheusSink, tmp_path: Path) -> None:
         for one in family.samples:
             labels = ",".join(f"{name}={json.dumps(value)}" for name, value in one.labels.items())
             series.append({"series": f"{one.name}{{{labels}}}", "values": f"{one.value}+0x24"})
-    fires = {"SynchroscopeBrokerIsAway", "SynchroscopeDelay", "SynchroscopeDiskAlmostFull", "SynchroscopeTrip"}
+    fires = {
+        "SynchroscopeBrokerDenies",
+        "SynchroscopeBrokerIsAway",
+        "SynchroscopeDelay",
+        "SynchroscopeDiskAlmostFull",
+        "SynchroscopeTrip",
+    }
     firing = [
         {"expr": f"count(ALERTS{{alertstate='firing',alertname='{name}'}})", "eval_time": "2m"} for name in fires
     ]

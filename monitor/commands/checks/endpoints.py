@@ -100,61 +100,80 @@ def _bind(subject: str, endpoint: str, bind: Callable[[str], _Closable], stack: 
     yield ok(subject, f"{endpoint} can be bound")
 
 
-CHECK_TOPIC = "check"
-"""Topic of the test message, which is not retained."""
-
 _ROUND_TRIP_TIMEOUT = 2.0  # s
 
 
 def broker(settings: MqttSettings, rig: str) -> Iterator[CheckResult]:
-    """Connect as the service does, with its own client identifier, and send a test message."""
+    """Connect as the service does, with its own client identifier, and send test messages."""
     with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
-        yield runner.run(_check_broker(settings, rig))
+        yield from runner.run(_check_broker(settings, rig))
 
 
-async def _check_broker(settings: MqttSettings, rig: str) -> CheckResult:
+async def _check_broker(settings: MqttSettings, rig: str) -> list[CheckResult]:
     import aiomqtt
 
-    from monitor.transport.mqtt.connection import MqttConnection, NoConnectionError, password, tls_context, url_of
-    from monitor.transport.mqtt.outbox import RigTopics
+    from monitor.transport.mqtt.connection import (
+        MqttConnection,
+        NoConnectionError,
+        password,
+        tls_context,
+        url_of,
+        write_refusal,
+    )
+    from monitor.transport.mqtt.discovery import check_topic
+    from monitor.transport.mqtt.outbox import CHECK, RigTopics
 
-    name, topic = url_of(settings), RigTopics(settings.lab, rig).topic(CHECK_TOPIC)
+    rig_topics = RigTopics(settings.lab, rig)
+    name, topics = url_of(settings), [rig_topics.topic(CHECK)]
+    if settings.discovery:
+        topics.append(check_topic(settings.discovery_prefix, rig_topics))
     # with the same identifier the broker would disconnect a running service
     identifier = f"synchroscope-check-{secrets.token_hex(4)}"
     secret, context = password(settings), tls_context(settings)
-    connection = MqttConnection(settings, identifier, secret, context, aiomqtt.Will(topic, b"", qos=0))
+    connection = MqttConnection(settings, identifier, secret, context, None)
     started = perf_counter()
     try:
         await connection.open()
     except NoConnectionError as problem:
         if problem.refused:
-            return fail("broker", f"{name}: {problem}")
-        return warn("broker", f"{name}: {problem}; the service runs without it, and retries")
+            return [fail("broker", f"{name}: {problem}")]
+        return [warn("broker", f"{name}: {problem}; the service runs without it, and retries")]
     connected = f"{name}: connected in {1e3 * (perf_counter() - started):.0f} ms{_connection_text(settings)}"
+    results = []
     try:
-        trip = await _round_trip(connection, topic)
+        for topic in topics:
+            if refusal := await write_refusal(settings, secret, context, topic):
+                why = f"refuses messages to {topic}: {refusal}; its access list must let this user write them"
+                results.append(fail("broker", f"{connected}, but it {why}"))
+            else:
+                results.append(await _round_trip_result(connection, topic, connected))
     except aiomqtt.MqttError as problem:
-        return fail("broker", f"{connected}, but it rejects messages to {topic}: {problem.__cause__ or problem}")
+        return [*results, fail("broker", f"{connected}, but the connection is lost: {problem.__cause__ or problem}")]
     finally:
         await connection.disconnect()
+    return results
+
+
+async def _round_trip_result(connection: MqttConnection, topic: str, connected: str) -> CheckResult:
+    trip = await _round_trip(connection, topic)
     if trip is None:
         return warn("broker", f"{connected}; {topic} was not received: the user may not write or read it")
     return ok("broker", f"{connected}; round trip of {topic} {1e3 * trip:.1f} ms")
 
 
 async def _round_trip(connection: MqttConnection, topic: str) -> float | None:
-    """Return the round trip time of a message, s; None if it is not received."""
+    """Return the round trip time of an empty message, s; None if it is not received."""
     granted = await connection.subscribe(topic, qos=1)
     readable = not any(getattr(code, "is_failure", False) for code in granted)
-    content = secrets.token_hex(8).encode()
     started = perf_counter()
-    await connection.publish(topic, content, qos=1)
+    # to Home Assistant an empty one is the removal of a sensor that does not exist
+    await connection.publish(topic, b"", qos=1)
     if not readable:
         return None
     try:
         async with asyncio.timeout(_ROUND_TRIP_TIMEOUT):
             async for message in connection.messages:
-                if message.payload == content:
+                if str(message.topic) == topic and not message.payload:
                     return perf_counter() - started
     except TimeoutError:
         pass

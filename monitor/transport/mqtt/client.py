@@ -6,8 +6,9 @@ import asyncio
 import logging
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 
 import aiomqtt
@@ -23,8 +24,19 @@ from monitor.transport.mqtt.connection import (
     password,
     tls_context,
     url_of,
+    write_refusal,
 )
-from monitor.transport.mqtt.outbox import ALARMS, COMMAND, META, STATUS, Message, Outbox, RigTopics
+from monitor.transport.mqtt.outbox import (
+    ALARMS,
+    CHECK,
+    COMMAND,
+    META,
+    STATUS,
+    DiscoveryState,
+    Message,
+    Outbox,
+    RigTopics,
+)
 from monitor.transport.rate_limit import Backoff, FixedInterval
 
 POLL_INTERVAL = 0.05
@@ -35,8 +47,10 @@ DISCONNECT_TIMEOUT = 1.0
 
 _DEADLINE_CHECK = 0.25
 _CLEANUP_DELAY = 1.0
+_CHECK_INTERVAL = 60.0  # s, after which denied topics are tried again
 _MAX_PAYLOAD = 2 * MAX_REQUEST  # bytes; a longer one is truncated, and still too long for a request
 
+WriteCheck = Callable[[str], Awaitable[str | None]]
 RowEncoder = Callable[[ResultBlock], tuple[tuple[str, bytes], ...]]
 
 
@@ -67,6 +81,7 @@ class ConnectionTasks:
         self._stopping = threading.Event()
         self._deadline = float("inf")
         self._last_topics: RigTopics | None = None
+        self._reported: set[str] = set()
 
     @property
     def stopping(self) -> bool:
@@ -78,14 +93,20 @@ class ConnectionTasks:
         self._deadline = min(self._deadline, monotonic() + linger)
         self._stopping.set()
 
-    async def run(self, connection: MqttConnection, topics: RigTopics) -> None:
-        """Run until `stop` or until the rig changes; raises ``MqttError`` when the connection is lost."""
+    async def run(self, connection: MqttConnection, topics: RigTopics, check: WriteCheck) -> None:
+        """Run until `stop` or until the rig changes; raises ``MqttError`` when the connection is lost.
+
+        `check` returns why the broker refuses messages to a topic.
+        """
+        if self._settings.discovery:
+            self._outbox.discovery = DiscoveryState.UNKNOWN
         try:
             async with asyncio.TaskGroup() as group:
                 background = (
                     self._listen(connection, topics),
                     self._publish_rows(connection, topics),
                     self._enforce_deadline(),
+                    self._check_topics(topics, check),
                 )
                 tasks = [group.create_task(work) for work in (*background, self._clear_foreign(connection, topics))]
                 await self._publish_all(connection, topics)
@@ -145,6 +166,24 @@ class ConnectionTasks:
             for topic, payload in self._rows(block) if block is not None else ():
                 await connection.publish(topics.topic(topic), payload, qos=0)
             await asyncio.sleep(interval.remaining())
+
+    async def _check_topics(self, topics: RigTopics, check: WriteCheck) -> None:
+        """Report topics that the broker does not let us write; discovery is published only if it does."""
+        if self._settings.username or self._settings.certificate:
+            await self._is_denied(topics.topic(CHECK), check)
+        while self._settings.discovery:
+            denied = await self._is_denied(discovery.check_topic(self._settings.discovery_prefix, topics), check)
+            self._outbox.discovery = DiscoveryState.DENIED if denied else DiscoveryState.ALLOWED
+            if not denied:
+                return
+            await asyncio.sleep(_CHECK_INTERVAL)
+
+    async def _is_denied(self, topic: str, check: WriteCheck) -> bool:
+        refusal = await check(topic)
+        if refusal and topic not in self._reported:
+            self._note(f"refuses messages to {topic}: {refusal}; its access list must let this user write them")
+        self._reported = self._reported | {topic} if refusal else self._reported - {topic}
+        return bool(refusal)
 
     async def _subscribe(self, connection: MqttConnection, topics: RigTopics) -> None:
         if self._settings.commands:
@@ -268,7 +307,7 @@ class MqttClient:
             self._note("connected")
         start, reason = monotonic(), ""
         try:
-            await self._tasks.run(connection, topics)
+            await self._tasks.run(connection, topics, partial(write_refusal, self._settings, secret, context))
             await connection.disconnect()
         except _ERRORS as problem:
             reason = str(problem.__cause__ or problem) or type(problem).__name__

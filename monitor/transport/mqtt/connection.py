@@ -8,6 +8,7 @@ import errno
 import logging
 import os
 import re
+import secrets
 import socket
 import ssl
 from collections.abc import Mapping
@@ -121,6 +122,7 @@ _BAD_USER, _NOT_AUTHORIZED = 134, 135
 
 _NUMBERED = re.compile(r"\[(?:Errno|WinError) (-?\d+)\] *")
 _NO_ANSWER = "no answer from the broker"
+_TIMEOUTS = ("Operation timed out", "timed out")
 _REASONS = {
     errno.ETIMEDOUT: _NO_ANSWER,
     errno.ECONNREFUSED: "connection refused: is the broker running, and on this port?",
@@ -153,6 +155,7 @@ class MqttConnection(aiomqtt.Client):
     identifier : the same for every connection of the service, so that the broker ends a former one that hangs.
     password, context : from `password` and `tls_context`.
     will : published by the broker when the connection is lost.
+    version : of the protocol; every broker has 3.1.1, but only with 5 does it report messages that it refuses.
     """
 
     def __init__(
@@ -161,7 +164,8 @@ class MqttConnection(aiomqtt.Client):
         identifier: str,
         password: str | None,
         context: ssl.SSLContext | None,
-        will: aiomqtt.Will,
+        will: aiomqtt.Will | None,
+        version: aiomqtt.ProtocolVersion = aiomqtt.ProtocolVersion.V311,
     ) -> None:
         super().__init__(
             settings.host,
@@ -171,13 +175,14 @@ class MqttConnection(aiomqtt.Client):
             identifier=identifier,
             tls_context=context,
             will=will,
-            clean_session=True,
+            protocol=version,
+            clean_session=True if version is aiomqtt.ProtocolVersion.V311 else None,
             keepalive=KEEPALIVE,
             timeout=ANSWER_TIMEOUT,
             max_queued_incoming_messages=_QUEUE,
             logger=_logger,
         )
-        # the one private name of aiomqtt used here: it cannot close a socket, nor stop waiting for a closed one
+        # a private name of aiomqtt: it cannot close a socket, nor stop waiting for a closed one
         self._paho = self._client
         self._opening: asyncio.Timeout | None = None
         loop, forward = asyncio.get_running_loop(), self._paho.on_disconnect
@@ -188,6 +193,16 @@ class MqttConnection(aiomqtt.Client):
                 forward(*arguments)
 
         self._paho.on_disconnect = on_disconnect
+        self.refusal = ""
+        """Why the broker has refused a message; with MQTT 5 only."""
+        confirm: Any = self._paho.on_publish
+
+        def on_publish(client: Any, data: Any, number: int, code: Any, properties: Any) -> None:
+            if isinstance(code, ReasonCode) and code.is_failure:
+                self.refusal = str(code).lower()
+            confirm(client, data, number, code, properties)
+
+        self._paho.on_publish = on_publish
 
     async def open(self) -> None:
         """Connect; raises `NoConnectionError`."""
@@ -225,6 +240,8 @@ class MqttConnection(aiomqtt.Client):
         # aiomqtt itself leaves it open after a timeout, until the keepalive interval has passed
         # without this asyncio would log its error, which is not awaited any more
         self._paho.on_disconnect = None
+        if self._disconnected.done() and not self._disconnected.cancelled():
+            self._disconnected.exception()
         open_socket = self._paho.socket()
         if isinstance(open_socket, socket.socket):
             with contextlib.suppress(OSError):
@@ -234,6 +251,34 @@ class MqttConnection(aiomqtt.Client):
                 while self._paho.socket() is not None:
                     self._paho.loop_read()
             open_socket.close()
+
+
+async def write_refusal(
+    settings: MqttSettings, password: str | None, context: ssl.SSLContext | None, topic: str
+) -> str | None:
+    """Return why the broker refuses messages to `topic`, empty if it does not; None if that is unknown.
+
+    An empty message is sent over a connection of its own, because Mosquitto 2.0.11 closes it when a message is denied.
+    Over MQTT 3.1.1 other brokers acknowledge such a message and drop it.
+    """
+    for version in (aiomqtt.ProtocolVersion.V5, aiomqtt.ProtocolVersion.V311):
+        connection = MqttConnection(
+            settings, f"synchroscope-check-{secrets.token_hex(4)}", password, context, None, version
+        )
+        try:
+            await connection.open()
+        except NoConnectionError:
+            continue
+        try:
+            await connection.publish(topic, b"", qos=1)
+        except aiomqtt.MqttError as problem:
+            if str(problem) in _TIMEOUTS:
+                return None
+            return connection.refusal or "it closes the connection"
+        finally:
+            await connection.disconnect()
+        return connection.refusal
+    return None
 
 
 def port_of(settings: MqttSettings) -> int:
@@ -254,7 +299,7 @@ def _connection_error(text: str) -> NoConnectionError:
         return NoConnectionError(f"certificate of the broker rejected: {why}", refused=True)
     if "ALERT" in text:
         return NoConnectionError(f"TLS connection, or our certificate, refused by the broker: {text}", refused=True)
-    if text in ("Operation timed out", "timed out"):
+    if text in _TIMEOUTS:
         return NoConnectionError(_NO_ANSWER)
     found = _NUMBERED.match(text)
     return NoConnectionError(_REASONS.get(int(found[1]), text[found.end() :]) if found else text)

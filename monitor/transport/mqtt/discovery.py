@@ -113,6 +113,11 @@ def topic_filter(prefix: str, topics: RigTopics) -> str:
     return f"{prefix}/+/{_node(topics)}/+/config"
 
 
+def check_topic(prefix: str, topics: RigTopics) -> str:
+    """Return the topic of a sensor that does not exist, to check whether it may be written."""
+    return f"{prefix}/sensor/{_node(topics)}/check/config"
+
+
 def _headlines(stream: ResultStream) -> Iterator[tuple[str, str, str]]:
     """Yield actuator, quantity and unit of each headline."""
     units = {(column.actuator, column.name): column.unit for column in stream.columns}

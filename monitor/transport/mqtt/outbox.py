@@ -7,6 +7,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from urllib.parse import quote, unquote
 
 from monitor.messages.alarms import MAX_ALARMS
@@ -21,6 +22,8 @@ STATUS, META, SUMMARY = "status", "meta", "summary"
 INDICATORS, RELIABILITY = "indicators", "reliability"
 ALARMS = "alarm/+"
 EVENT, COMMAND, ANSWER = "event", "command", "answer"
+CHECK = "check"
+"""Topic of test messages, which are not retained."""
 
 # level separator, wildcards, escape character, control characters, and what UTF-8 forbids
 _UNSAFE = re.compile("[/+#%\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
@@ -86,6 +89,14 @@ class Message:
     absolute: bool = False
 
 
+class DiscoveryState(Enum):
+    """Whether the broker lets us write discovery messages, which are the absolute ones."""
+
+    ALLOWED = auto()
+    UNKNOWN = auto()
+    DENIED = auto()
+
+
 class Outbox:
     """Queue of messages to publish; thread-safe, and never blocks.
 
@@ -109,13 +120,25 @@ class Outbox:
         self._due: dict[str, None] = {}  # topics of retained messages not published yet
         self._row: ResultBlock | None = None
         self.dropped = 0
+        self.discovery = DiscoveryState.ALLOWED
         self.closing = False
 
     @property
     def waiting(self) -> int:
-        """Number of queued messages, without telemetry."""
+        """Number of queued messages, without telemetry and those that are denied."""
         with self._lock:
-            return len(self._alarms) + len(self._events) + len(self._due) + len(self._answers)
+            return len(self._alarms) + len(self._events) + len(self._due) + len(self._answers) - self._denied()
+
+    @property
+    def denied(self) -> int:
+        """Number of discovery messages that the broker does not let us write."""
+        with self._lock:
+            return self._denied()
+
+    def _denied(self) -> int:
+        if self.discovery is not DiscoveryState.DENIED:
+            return 0
+        return sum(self._retained[topic].absolute for topic in self._due)
 
     def set_retained(self, message: Message) -> None:
         """Replace the retained message of a topic; a message with the same payload is not published again."""
@@ -231,7 +254,8 @@ class Outbox:
 
     def _first_due(self, accepts: Callable[[str], bool]) -> Message | None:
         # queued transitions of an alarm are published before its state
+        allowed = self.discovery is DiscoveryState.ALLOWED
         for topic in self._due:
-            if accepts(topic) and topic not in self._pending:
+            if accepts(topic) and topic not in self._pending and (allowed or not self._retained[topic].absolute):
                 return self._retained[topic]
         return None

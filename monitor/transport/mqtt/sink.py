@@ -101,7 +101,7 @@ class MqttSink:
     def broker(self) -> BrokerStatus:
         """State of the connection."""
         state = "connected" if self._client.connected else "away"
-        return BrokerStatus(state, self.outbox.waiting, self.outbox.dropped)
+        return BrokerStatus(state, self.outbox.waiting, self.outbox.dropped, self.outbox.denied)
 
     def signals(self, block: SignalBlock) -> None:
         """Set the rig; signals are not published."""

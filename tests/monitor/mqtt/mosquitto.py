@@ -92,6 +92,11 @@ class Mosquitto:
                 assert monotonic() < deadline
                 sleep(0.02)
 
+    def reload(self) -> None:
+        """Read passwords and access list again."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGHUP)
+
     def freeze(self) -> None:
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)

@@ -88,11 +88,11 @@ def test_a_wrong_password_fails_and_the_right_one_is_known(run, tmp_path, user):
     assert met(one.port, **user).level is CheckLevel.FAIL
 
 
-# mosquitto hangs up on who writes where it may not; where nobody may read, nothing comes back
+# where nobody may read, nothing comes back
 @needs_mosquitto
 @pytest.mark.parametrize(
     ("rule", "level", "words"),
-    [("read", CheckLevel.FAIL, "rejects messages to"), ("write", CheckLevel.WARN, "check was not received")],
+    [("read", CheckLevel.FAIL, "refuses messages to"), ("write", CheckLevel.WARN, "check was not received")],
 )
 def test_a_user_who_may_not_both_write_and_read_is_told(run, tmp_path, user, rule, level, words, monkeypatch):
     monkeypatch.setattr(checks_broker, "_ROUND_TRIP_TIMEOUT", 0.3)
@@ -104,6 +104,25 @@ def test_a_user_who_may_not_both_write_and_read_is_told(run, tmp_path, user, rul
     said = met(one.port, **user)
     assert said.level is level
     assert words in said.detail
+
+
+@needs_mosquitto
+def test_a_user_who_may_not_write_to_home_assistant_is_told(run, tmp_path, user):
+    file = passwords(tmp_path, rig="right")
+    rules = tmp_path / "rules"
+    rules.write_text("user rig\ntopic readwrite synchroscope/v1/lab/#\n")
+    rules.chmod(0o600)
+    one = run("allow_anonymous false", f"password_file {file}", f"acl_file {rules}")
+    given = MqttSettings.model_validate({"host": "127.0.0.1", "port": one.port, "discovery": True, **user})
+    own, discovery = checked("broker", lambda: look(given, "north"))
+    assert own.level is CheckLevel.OK
+    assert discovery.level is CheckLevel.FAIL
+    topic = "homeassistant/sensor/synchroscope_lab_north/check/config"
+    assert f"refuses messages to {topic}: not authorized" in discovery.detail
+    rules.write_text("user rig\ntopic readwrite synchroscope/v1/lab/#\ntopic readwrite homeassistant/#\n")
+    one.stop()
+    one.start()
+    assert [each.level for each in look(given, "north")] == [CheckLevel.OK] * 2
 
 
 # paho leaves the socket of a refused handshake to be collected

@@ -162,6 +162,36 @@ def test_encrypted_and_known_by_a_password(run, authority, tmp_path, watch, tell
 
 
 @needs_mosquitto
+def test_denied_discovery_is_counted_and_noted_once(run, tmp_path, watch, tell, monkeypatch) -> None:
+    monkeypatch.setattr(client, "_CHECK_INTERVAL", 0.3)
+    users, rules = passwords(tmp_path, desk="valve"), tmp_path / "rules"
+    rules.write_text("user desk\ntopic readwrite synchroscope/v1/lab/#\n")
+    rules.chmod(0o600)
+    word = tmp_path / "word"
+    word.write_text("valve\n")
+    word.chmod(0o600)
+    broker = run("allow_anonymous false", f"password_file {users}", f"acl_file {rules}")
+    sink = tell(broker.port, username="desk", password_file=str(word), discovery=True)
+    watcher = watch(broker.port, user=("desk", "valve"))
+    sink.results(rows(0, [[0.0] * 6]))
+    sink.alarms(report(transition(1)))
+    until(lambda: sink.broker.denied and watcher.transitions() and not sink.broker.waiting)
+    assert sink.broker.denied == len(sink._sensors) > 3
+    notes: list[str] = []
+    sink.command_handler.serve(lambda request: notes.append(request.text))
+    # the connection has lasted
+    assert len(notes) == 2
+    topic = "homeassistant/sensor/synchroscope_lab_rig/check/config"
+    assert f"refuses messages to {topic}: not authorized" in notes[1]
+    assert watcher.until("/meta")["rig"] == "rig"
+    # once it may, it does
+    rules.write_text("user desk\ntopic readwrite synchroscope/v1/lab/#\ntopic readwrite homeassistant/#\n")
+    broker.reload()
+    until(lambda: not sink.broker.denied and not sink.broker.waiting)
+    assert len({one.topic for one in watcher.heard if "/binary_sensor/" in one.topic}) == 1
+
+
+@needs_mosquitto
 def test_known_by_a_certificate(run, authority, tmp_path, tell) -> None:
     certificate, key = authority.issue("broker", here())
     server = (f"certfile {certificate}", f"keyfile {key}", f"cafile {authority.path}")
