@@ -138,7 +138,7 @@ def options(name: str) -> set[str]:
 @every_page
 def test_commands_have_the_options_that_they_are_shown_with(page):
     for text in [*code(page), *(line for block in fenced(page) for line in block.replace("\\\n", " ").splitlines())]:
-        for name, rest in re.findall(r"(?<![\w./-])(?<!-u )synchroscope ([a-z]+)\b([^#|&>;]*)", text):
+        for name, rest in re.findall(r"(?<![\w./-])(?<!-u )synchroscope ([a-z]+(?:-[a-z]+)*)\b([^#|&>;]*)", text):
             if re.match(r"synchroscope \w+   ", text.strip()):
                 continue  # a label in a diagram
             assert name in COMMANDS, text

@@ -258,8 +258,8 @@ async def write_refusal(
 ) -> str | None:
     """Return why the broker refuses messages to `topic`, empty if it does not; None if that is unknown.
 
-    An empty message is sent over a connection of its own, because Mosquitto 2.0.11 closes it when a message is denied.
-    Over MQTT 3.1.1 other brokers acknowledge such a message and drop it.
+    An empty message is sent over a connection of its own: Mosquitto 2.0.11 closes it when a message is denied. Over
+    MQTT 3.1.1 other brokers acknowledge such a message and drop it.
     """
     for version in (aiomqtt.ProtocolVersion.V5, aiomqtt.ProtocolVersion.V311):
         connection = MqttConnection(
