@@ -221,6 +221,9 @@ class MqttConnection(aiomqtt.Client):
         except (aiomqtt.MqttError, OSError, ValueError) as problem:
             self.abort()
             raise _connection_error(str(problem)) from None
+        except asyncio.CancelledError:
+            self.abort()
+            raise
         finally:
             self._opening = None
 
