@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sim.arrays import Integers, Response, Samples
-from sim.laboratory.parts import Shape
+from sim.laboratory.parts import Shape, TransferSystem
 from sim.laboratory.transfer_linear import Delay, Lag, RunningDelay, RunningLag, delay_taps, lag_weights
 from sim.ranges import check_positive, positive
 
@@ -33,15 +33,11 @@ class SteppedActuator(Protocol):
         ...
 
 
-class ActuatorModel(Protocol):
-    """The description of an actuator: it can be started, and knows its own tracking error."""
+class LinearTransfer(TransferSystem, Protocol):
+    """A transfer system that does not change and whose steady state is known."""
 
-    def begin_single(self, dt: float, rng: np.random.Generator) -> SteppedActuator:
-        """Return the actuator at rest, to be stepped every `dt` seconds with floats, its noise from `rng`."""
-        ...
-
-    def response(self, time: ArrayLike, frequency: float, dt: float) -> Response:
-        """Return (n,): measured/command at `frequency` [Hz] in the state of each time."""
+    def response(self, frequency: float, dt: float) -> Response:
+        """Return measured/command at `frequency` [Hz]."""
         ...
 
 
@@ -105,10 +101,6 @@ class Schedule:
         """Return the actuator at rest, to be stepped every `dt` seconds with arrays of `shape`; noise from `rng`."""
         return RunningSchedule(self, dt, shape, rng)
 
-    def begin_single(self, dt: float, rng: np.random.Generator) -> Actuator:
-        """Return the actuator at rest, to be stepped every `dt` seconds with floats."""
-        return Actuator(self, dt, rng)
-
     def trajectory(self, time: ArrayLike) -> Samples:
         """Return (4, n): gain, lag, delay and noise at the times, (n,) in s."""
         instants = np.asarray(time, dtype=np.float64)
@@ -151,6 +143,21 @@ class RunningSchedule:
             offsets, weights = (np.moveaxis(taps, 0, 1)[..., np.newaxis] for taps in delay_taps(delay / dt))
             lag_per_step = zip(*(values.tolist() for values in lag_weights(lag / dt)), strict=True)
             yield from zip(offsets, weights, lag_per_step, gain.tolist(), noise, strict=True)
+
+
+def begin_single(system: TransferSystem, dt: float, rng: np.random.Generator) -> SteppedActuator:
+    """Return an actuator at rest, to be stepped every `dt` seconds with floats, its noise from `rng`."""
+    return Actuator(system, dt, rng) if isinstance(system, Schedule) else _SingleActuator(system, dt, rng)
+
+
+class _SingleActuator:
+    def __init__(self, system: TransferSystem, dt: float, rng: np.random.Generator) -> None:
+        self.position, self._running, self._force = 0.0, system.begin(dt, (), rng), np.zeros(())
+
+    def step(self, command: float) -> float:
+        measured = float(self._running.step(np.asarray(command), self._force))
+        self.position = float(self._running.position)
+        return measured
 
 
 class Actuator:
@@ -216,8 +223,11 @@ def equivalent_delay(response: complex | Response, frequency: float) -> Samples:
 
 
 def tracking_truth(
-    drive: ActuatorModel, time: ArrayLike, frequency: float, dt: float
+    drive: Schedule | LinearTransfer, time: ArrayLike, frequency: float, dt: float
 ) -> tuple[Samples, Samples, Samples]:
     """Return (n,) ratio, phase [rad] and delay [s] of a drive at `frequency` [Hz] in its state of each time."""
-    response = drive.response(time, frequency, dt)
+    if isinstance(drive, Schedule):
+        response = drive.response(time, frequency, dt)
+    else:
+        response = np.full(np.shape(time), drive.response(frequency, dt))
     return amplitude_ratio(response), phase_error(response), equivalent_delay(response, frequency)

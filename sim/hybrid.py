@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sim.actuator import ActuatorModel, ActuatorState, Schedule, tracking_truth
+from sim.actuator import ActuatorState, LinearTransfer, Schedule, begin_single, tracking_truth
 from sim.arrays import Samples
 from sim.excitation import Excitation, Harmonic, Loading
 from sim.ranges import check_not_negative, check_positive, require
@@ -126,7 +126,7 @@ class HybridTest:
 
     structure: Structure
     specimen: SpecimenModel
-    actuator: ActuatorModel
+    actuator: Schedule | LinearTransfer
     excitation: Excitation
     sample_rate: float = 1024.0
     duration: float = 60.0
@@ -186,7 +186,7 @@ def simulate(test: HybridTest) -> HybridRecord:
 
 def _loop(test: HybridTest, load: Samples) -> array[float]:
     dt, stroke, structure = 1.0 / test.sample_rate, test.stroke, test.structure
-    actuator = test.actuator.begin_single(dt, np.random.default_rng(test.seed))
+    actuator = begin_single(test.actuator, dt, np.random.default_rng(test.seed))
     computed, restoring = structure.spring().restoring(dt), test.specimen.restoring(dt)
     kept = structure.mass / dt - structure.damping / 2.0
     gained = 1.0 / (structure.mass / dt + structure.damping / 2.0)

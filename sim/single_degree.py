@@ -10,7 +10,7 @@ from math import inf, pi, sqrt
 
 import numpy as np
 
-from sim.actuator import ActuatorState, Schedule, tracking_truth
+from sim.actuator import ActuatorState, Schedule, begin_single, tracking_truth
 from sim.arrays import Samples
 from sim.excitation import Harmonic, Loading
 from sim.hybrid import HybridRecord, HybridTest, Specimen, SpecimenModel, Structure, simulate
@@ -67,7 +67,7 @@ def follow(motion: HybridRecord, specimen: SpecimenModel, schedule: Schedule, se
     the energy error, and nothing in a laboratory measures it. `seed` is the noise's.
     """
     dt = 1.0 / SAMPLE_RATE
-    actuator, restoring = schedule.begin_single(dt, np.random.default_rng(seed)), specimen.restoring(dt)
+    actuator, restoring = begin_single(schedule, dt, np.random.default_rng(seed)), specimen.restoring(dt)
     steps = [(actuator.step(command), restoring(actuator.position)) for command in motion.command.tolist()]
     measured, force = np.array(steps).T.copy()
     ratio, phase, delay = tracking_truth(schedule, motion.time, DRIVEN_FREQUENCY, dt)

@@ -34,8 +34,8 @@ def _hybrid(duration: float, seed: int) -> Recording:
 
 def _plant(duration: float, seed: int) -> Recording:  # noqa: ARG001 - a sweep has nothing random
     from sim.actuator import amplitude_ratio, phase_error
-    from sim.benchmark_plant import BenchmarkPlant
     from sim.excitation import Sweep
+    from sim.laboratory.benchmark_plant import BenchmarkPlant
 
     plant, dt = BenchmarkPlant(), 1.0 / _PLANT_RATE
     start, stop = _PLANT_SWEEP
@@ -49,7 +49,7 @@ def _plant(duration: float, seed: int) -> Recording:  # noqa: ARG001 - a sweep h
     frequency: Samples = start + (stop - start) / duration * time
     # smooth in the frequency: some hundred exact points suffice
     points = np.linspace(start, stop, 257)
-    responses = np.array([plant.response(0.0, point, dt) for point in points.tolist()])
+    responses = plant.response(points, dt)
     response = np.interp(frequency, points, responses)
     phase = phase_error(response)
     delay = -phase / (2.0 * np.pi * frequency)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.indicators.transfer_function import TransferFunction
-from sim.benchmark_plant import BenchmarkPlant
+from sim.laboratory.benchmark_plant import BenchmarkPlant
 from tests.oracles import transfer as oracle
 
 RATE = 1024.0
@@ -43,7 +43,7 @@ def test_the_benchmark_plant_is_recovered(plant_record):
     transfer.update_block(*plant_record)
     found = transfer.estimate
     plant = BenchmarkPlant()
-    exact = np.array([plant.response(0.0, f, 1.0 / 4096.0).item() for f in found.frequency])
+    exact = np.array([plant.response(f, 1.0 / 4096.0).item() for f in found.frequency])
     np.testing.assert_allclose(1.0 / found.ratio, np.abs(exact), rtol=5e-3)
     np.testing.assert_allclose(np.exp(1j * (found.phase - np.angle(exact))).imag, 0.0, atol=5e-3)
     np.testing.assert_allclose(found.coherence, 1.0, atol=1e-3)

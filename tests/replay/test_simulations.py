@@ -21,7 +21,7 @@ from replay.formats import RecordingError
 from replay.simulations import names, simulation, simulations
 from replay.simulations.models import ensemble_model, model_names, realizations
 from sim.actuator import amplitude_ratio, equivalent_delay, phase_error
-from sim.benchmark_plant import BenchmarkPlant
+from sim.laboratory.benchmark_plant import BenchmarkPlant
 from sim.tracking_cases import CASES, tracking_case
 
 UNITS = {
@@ -94,7 +94,7 @@ def test_the_truth_of_the_plant_is_its_response_at_the_frequency_of_the_sweep():
     for time in (0.0, 1.0, 3.3, 6.9):
         frequency = 1.0 + time  # 1 to 8 Hz in 7 s
         row = recording.samples[round(time / dt)]
-        response = BenchmarkPlant().response(0.0, frequency, dt)
+        response = BenchmarkPlant().response(frequency, dt)
         expected = amplitude_ratio(response), phase_error(response), equivalent_delay(response, frequency)
         np.testing.assert_allclose(row[3:], expected, rtol=2e-4)
 

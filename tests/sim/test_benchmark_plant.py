@@ -5,7 +5,7 @@ import pytest
 import scipy.signal
 
 from sim.actuator import amplitude_ratio, equivalent_delay, phase_error
-from sim.benchmark_plant import BenchmarkPlant, PlantActuator
+from sim.laboratory.benchmark_plant import BenchmarkPlant, drawn_plants
 
 RATE = 4096.0
 DT = 1.0 / RATE
@@ -41,7 +41,7 @@ def test_polynomials_are_the_block_diagram(frequency):
 @pytest.mark.parametrize("frequency", [0.5, 1.0, 5.0, 20.0])
 def test_steps_are_the_plant_behind_a_hold(frequency):
     hold = np.sinc(frequency * DT) * np.exp(-1j * np.pi * frequency * DT)
-    stepped = complex(BenchmarkPlant().response(0.0, frequency, DT))
+    stepped = complex(BenchmarkPlant().response(frequency, DT))
     # the hold's images, shifted by the sample rate, fall with the fifth power
     assert stepped == pytest.approx(block_diagram(frequency) * hold, rel=1e-9)
 
@@ -58,7 +58,35 @@ def test_step_response_is_the_continuous_one():
 def test_sample_by_sample_is_the_whole_record():
     command = np.random.default_rng(2).standard_normal(3000)
     plant = BenchmarkPlant()
-    actuator = PlantActuator(plant, DT)
-    stepped = np.array([actuator.step(value) for value in command.tolist()])
+    running = plant.begin(DT, (1,), np.random.default_rng(0))
+    stepped = np.array([running.step(np.array([value]), np.zeros(1))[0] for value in command])
     np.testing.assert_allclose(stepped, plant.respond(command, DT), atol=1e-13)
-    assert actuator.position == stepped[-1]
+
+
+def test_every_draw_is_the_plant_of_its_own_parameters():
+    plants, commands = drawn_plants(5, seed=3), np.random.default_rng(2).standard_normal((400, 5, 2))
+    running = plants.begin(DT, (5, 2), np.random.default_rng(0))
+    stepped = np.array([running.step(command, command) for command in commands])
+    for draw in range(5):
+        own = {name: float(getattr(plants, name)[draw, 0]) for name in ("stiffness", "a3", "b1", "b2")}
+        plant = BenchmarkPlant(**own)
+        for actuator in range(2):
+            expected = plant.respond(commands[:, draw, actuator], DT)
+            np.testing.assert_allclose(stepped[:, draw, actuator], expected, atol=1e-12)
+        for frequency in (1.0, 5.0):
+            found = plants.response(frequency, DT)[draw, 0]
+            assert found == pytest.approx(complex(plant.response(frequency, DT)), rel=1e-12)
+
+
+def test_draws_scatter_as_the_problem_says():
+    plants, many = BenchmarkPlant(), drawn_plants(4000, seed=1)
+    for name, scatter in (("stiffness", 50e3), ("a3", 1.3), ("b1", 3.3), ("b2", 3.3e3)):
+        values = getattr(many, name)
+        assert values.shape == (4000, 1)
+        assert np.mean(values) == pytest.approx(getattr(plants, name), abs=4.0 * scatter / np.sqrt(4000.0))
+        assert np.std(values) == pytest.approx(scatter, rel=0.05)
+    assert many.mass == plants.mass
+    np.testing.assert_allclose(many.damping, 2.0 * 0.0097 * np.sqrt(29.13 * many.stiffness))
+    np.testing.assert_array_equal(drawn_plants(4000, seed=1).b2, many.b2)
+    poles = [np.max(np.roots(denominator).real) for denominator in many.denominator[:300, 0]]
+    assert max(poles) < 0.0

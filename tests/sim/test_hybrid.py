@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from sim.actuator import ActuatorState, Schedule
-from sim.benchmark_plant import BenchmarkPlant
 from sim.excitation import BandNoise, Excitation, Harmonic, Loading
 from sim.hybrid import HybridInstability, HybridTest, Specimen, Structure, simulate
+from sim.laboratory.benchmark_plant import BenchmarkPlant
+from sim.laboratory.transfer import TransferChain
 
 MASS, STIFFNESS, DAMPING = 1000.0, 8e4, 600.0
 RIGHT = Schedule(((0.0, ActuatorState()),))
@@ -189,7 +190,7 @@ def test_other_excitations_have_no_true_frequency():
 
 def test_the_benchmark_plant_stands_in_for_the_schedule():
     specimen = Specimen(2e3)
-    record = simulate(frame(BenchmarkPlant(), specimen=specimen, sample_rate=4096.0, duration=4.0))
+    record = simulate(frame(TransferChain((BenchmarkPlant(),)), specimen=specimen, sample_rate=4096.0, duration=4.0))
     hold = 0.5 / 4096.0
     expected = np.interp(1.1, [1.0, 5.0], [0.02496, 0.02274]) + hold
     assert record.true_delay[0] == pytest.approx(expected, abs=1e-4)

@@ -23,7 +23,7 @@ from replay.studies.tracking.panels import (
 )
 from replay.studies.tracking.plant import BAND, FREQUENCIES, RATE, PlantStudy
 from replay.studies.tracking.study import CaseStudy, TrackingStudy
-from sim.benchmark_plant import BenchmarkPlant
+from sim.laboratory.benchmark_plant import BenchmarkPlant
 
 
 def draw(study: TrackingStudy, folder: Path) -> tuple[Path, ...]:
@@ -144,8 +144,8 @@ def _plant_response(study: PlantStudy) -> Figure:
     figure = Figure(figsize=(8.0, 8.4), layout="constrained")
     ratio, phase, delay, coherence = figure.subplots(4, 1, sharex=True)
     plant, fine = BenchmarkPlant(), np.linspace(BAND[0], FREQUENCIES[-1], 200)
-    held = np.array([complex(plant.response(0.0, f, 1.0 / RATE)) for f in fine.tolist()])
-    continuous = np.array([plant.frequency_response(f) for f in fine.tolist()])
+    held = plant.response(fine, 1.0 / RATE)
+    continuous = plant.frequency_response(fine)
     for response, look in (
         (held, TRUTH | {"label": f"exact, behind a hold at {RATE:g} Hz"}),
         (continuous, {"color": "tab:red", "linewidth": 1.0, "label": "exact, in continuous time"}),

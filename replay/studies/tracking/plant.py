@@ -11,8 +11,8 @@ from monitor.indicators.benchmark_criteria import BenchmarkCriteria, benchmark_c
 from monitor.messages.blocks import Channel, Role, Samples, Stream, TransferBlock
 from replay.assessment import assess
 from replay.formats.base import ArrayRecording
-from sim.benchmark_plant import BenchmarkPlant
 from sim.excitation import BandNoise
+from sim.laboratory.benchmark_plant import BenchmarkPlant
 
 RATE = 1024.0
 # at which the benchmark problem runs
@@ -92,7 +92,9 @@ def study_plant(seed: int = 1) -> PlantStudy:
     continuous = [plant.frequency_response(f) if f > 0.0 else 1.0 for f in frequencies]
     return PlantStudy(
         tuple(
-            PlantResponse(f, plant.frequency_response(f), _response(plant, f), _response(plant, f, PUBLISHED_RATE))
+            PlantResponse(
+                f, complex(plant.frequency_response(f)), _response(plant, f), _response(plant, f, PUBLISHED_RATE)
+            )
             for f in FREQUENCIES
         ),
         sines,
@@ -124,7 +126,7 @@ def _under_a_sine(plant: BenchmarkPlant, frequency: float) -> tuple[PlantResult,
 
 
 def _response(plant: BenchmarkPlant, frequency: float, rate: float = RATE) -> complex:
-    return complex(plant.response(0.0, frequency, 1.0 / rate))
+    return complex(plant.response(frequency, 1.0 / rate))
 
 
 def _recording(plant: BenchmarkPlant, command: Samples, skipped: int = 0) -> ArrayRecording:
