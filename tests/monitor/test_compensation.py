@@ -10,7 +10,7 @@ from monitor.compensation.base import channels, derivative_weights
 from monitor.compensation.fixed_inverse import FixedInverse
 from monitor.compensation.methods import METHODS, by_name
 from monitor.messages.blocks import Role
-from sim.benchmark_plant import BenchmarkPlant
+from sim.laboratory.benchmark_plant import BenchmarkPlant
 
 DT = 1 / 1024
 NOMINAL = BenchmarkPlant()
@@ -35,10 +35,8 @@ class Plants:
     """Benchmark plants side by side."""
 
     def __init__(self, plants, dt=DT):
-        stepped = [plant.stepped(dt) for plant in plants]
-        self.a = np.array([a for a, _, _ in stepped])
-        self.b = np.array([b[:, 0] for _, b, _ in stepped])
-        self.c = np.array([c[0] for _, _, c in stepped])
+        steps = [plant.steps(dt) for plant in plants]
+        self.a, self.b, self.c = (np.array([getattr(own, name) for own in steps]) for name in "abc")
         self.state = np.zeros((len(plants), 5))
 
     def step(self, command):
