@@ -9,18 +9,9 @@ import numpy as np
 
 from sim.arrays import Samples
 from sim.laboratory.parts import Element, RunningElement, Shape
+from sim.ranges import check_not_negative, check_positive, require
 
 Parameter = float | Samples
-
-
-def check_parameter(owner: str, name: str, value: Parameter, *, positive: bool = False, finite: bool = True) -> None:
-    """Raise ValueError unless a parameter, a number or an array, is zero or more, or positive."""
-    values = np.asarray(value, dtype=np.float64)
-    low = values > 0.0 if positive else values >= 0.0
-    right = low & (np.isfinite(values) if finite else True)
-    if not np.all(right):
-        wrong = float(values[~right].flat[0]) if values.ndim else float(values)
-        raise ValueError(f"{owner} {name} {wrong}: must be {'a positive number' if positive else 'zero or more'}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +21,7 @@ class LinearSpring:
     stiffness: Parameter
 
     def __post_init__(self) -> None:
-        check_parameter("spring", "stiffness", self.stiffness)
+        check_not_negative("spring", stiffness=self.stiffness)
 
     def begin(self, dt: float, shape: Shape) -> LinearSpring:  # noqa: ARG002 - it has no state
         """Return the spring itself."""
@@ -48,7 +39,7 @@ class Dashpot:
     damping: Parameter
 
     def __post_init__(self) -> None:
-        check_parameter("dashpot", "damping", self.damping)
+        check_not_negative("dashpot", damping=self.damping)
 
     @property
     def stiffness(self) -> float:
@@ -80,8 +71,9 @@ class ElastoplasticSpring:
     hardening: Parameter = 0.0
 
     def __post_init__(self) -> None:
-        check_parameter("spring", "stiffness", self.stiffness)
-        check_parameter("spring", "yield displacement", self.yield_displacement, positive=True, finite=False)
+        check_not_negative("spring", stiffness=self.stiffness)
+        limit = np.asarray(self.yield_displacement, dtype=np.float64)
+        require(bool(np.all(limit > 0.0)), "spring yield_displacement", np.min(limit), "positive")
         _check_share("spring", "hardening", self.hardening)
 
     def begin(self, dt: float, shape: Shape) -> RunningElement:  # noqa: ARG002 - it has no rate
@@ -126,11 +118,13 @@ class BoucWenSpring:
     shape: Parameter = 0.5
 
     def __post_init__(self) -> None:
-        check_parameter("Bouc-Wen", "stiffness", self.stiffness)
-        check_parameter("Bouc-Wen", "yield displacement", self.yield_displacement, positive=True)
+        check_not_negative("Bouc-Wen", stiffness=self.stiffness)
+        check_positive("Bouc-Wen", yield_displacement=self.yield_displacement)
         _check_share("Bouc-Wen", "hardening", self.hardening)
         _check_share("Bouc-Wen", "shape", self.shape)
-        check_parameter("Bouc-Wen", "exponent less 1", np.asarray(self.exponent) - 1.0)
+        require(
+            bool(np.all(np.asarray(self.exponent) >= 1.0)), "Bouc-Wen exponent", np.min(self.exponent), "1 or more"
+        )
 
     def begin(self, dt: float, shape: Shape) -> RunningElement:  # noqa: ARG002 - it has no rate
         """Return it at rest."""
@@ -221,6 +215,5 @@ class _RunningSeparate:
 
 def _check_share(owner: str, name: str, value: Parameter) -> None:
     values = np.asarray(value, dtype=np.float64)
-    right = (values >= 0.0) & (values <= 1.0)
-    if not np.all(right):
-        raise ValueError(f"{owner} {name} {float(np.atleast_1d(values[~right])[0])}: must be from 0 to 1")
+    wrong = values[~((values >= 0.0) & (values <= 1.0))]
+    require(wrong.size == 0, f"{owner} {name}", wrong[0] if wrong.size else None, "from 0 to 1")

@@ -123,7 +123,9 @@ class HybridLoop:
         else:
             several = self.excitation if isinstance(self.excitation, tuple) else (self.excitation,)
             values = np.stack([excitation.sample(numbers * self.dt) for excitation in several], axis=-1)
-            forces = values.reshape(len(numbers), *(1,) * (len(self.draws) - 1), -1, 1) * self._pattern(several[0])
+            forces = values.reshape(len(numbers), *(1,) * (len(self.draws) - 1), -1, 1) * self.load_pattern(
+                several[0]
+            )
         if forces.ndim > len(shape):
             forces = forces[:, 0]
         forces = forces.reshape(len(numbers), *(1,) * (len(shape) - forces.ndim), *forces.shape[1:])
@@ -133,7 +135,8 @@ class HybridLoop:
             raise ValueError(f"load at {time:.6g} s is not a finite number: correct the excitation")
         return np.broadcast_to(forces, shape)
 
-    def _pattern(self, excitation: Excitation) -> Samples:
+    def load_pattern(self, excitation: Excitation) -> Samples:
+        """Return (..., n): the load per value of an excitation."""
         influence = np.asarray(self.structure.influence)
         if excitation.loading is Loading.FORCE:
             return influence
