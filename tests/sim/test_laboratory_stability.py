@@ -1,0 +1,118 @@
+"""Where a delayed loop loses stability, and the energy that a delay feeds into it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from sim.excitation import Earthquake, Harmonic, Loading
+from sim.laboratory.elements import BoucWenSpring, ElastoplasticSpring, LinearSpring
+from sim.laboratory.energy import energy_balance
+from sim.laboratory.integrators import ChenRicles
+from sim.laboratory.loop import HybridLoop
+from sim.laboratory.stability import analytic_critical_delay, simulated_critical_delay
+from sim.laboratory.structure import Springs, Structure, classical_damping
+from sim.laboratory.transfer import TransferChain
+from sim.laboratory.transfer_linear import Delay
+
+
+def structures(n, seed):
+    rng = np.random.default_rng(seed)
+    turn, mass = 2.0 * math.pi * rng.uniform(0.5, 8.0, n), 10.0 ** rng.uniform(2.0, 5.0, n)
+    total, share = mass * turn**2, rng.uniform(0.1, 0.9, n)
+    return mass, 2.0 * rng.uniform(0.01, 0.05, n) * mass * turn, (1.0 - share) * total, share * total
+
+
+def test_twenty_random_structures_lose_stability_at_the_analytic_delay():
+    parts = structures(20, seed=8)
+    np.testing.assert_allclose(simulated_critical_delay(*parts), analytic_critical_delay(*parts), rtol=0.02)
+
+
+def test_analytic_delay_is_a_root_and_the_smallest():
+    mass, damping, stiffness, specimen = structures(50, seed=3)
+    delay = analytic_critical_delay(mass, damping, stiffness, specimen)
+    # all crossings on a fine grid of frequencies: |k - m w^2 + i c w| = k_e
+    for m, c, k, k_e, tau in zip(mass, damping, stiffness, specimen, delay, strict=True):
+        w = np.linspace(1e-3, 3.0, 400001) * math.sqrt((k + k_e) / m)
+        size = np.abs(k - m * w**2 + 1j * c * w) - k_e
+        at = w[np.flatnonzero(np.diff(np.sign(size)))]
+        delays = np.mod(-np.angle(-(k - m * at**2 + 1j * c * at) / k_e), 2.0 * math.pi) / at
+        assert tau == pytest.approx(np.min(delays, initial=math.inf), rel=1e-3)
+
+
+def test_short_delays_are_damping_over_stiffness():
+    # c = k_e tau of the textbooks
+    assert analytic_critical_delay(1000.0, 100.0, 8e5, 2e5) == pytest.approx(100.0 / 2e5, rel=1e-3)
+
+
+def test_a_well_damped_loop_with_a_soft_specimen_is_stable_at_any_delay():
+    mass, stiffness, specimen = 1000.0, 9.5e4, 5e3
+    damping = 2.0 * 0.2 * math.sqrt(mass * 1e5)
+    assert analytic_critical_delay(mass, damping, stiffness, specimen) == math.inf
+    assert simulated_critical_delay(mass, damping, stiffness, specimen) == math.inf
+
+
+MASS = np.diag([1000.0, 800.0])
+STIFFNESS = np.array([[2.2e5, -0.8e5], [-0.8e5, 0.8e5]])
+
+
+def building(**settings):
+    springs = (
+        Springs(BoucWenSpring(1e5, 0.002, 0.1), ((1, 0),)),
+        Springs(ElastoplasticSpring(5e4, 0.003), ((0, None),)),
+    )
+    settings = {
+        "structure": Structure(MASS, classical_damping(MASS, STIFFNESS, 0.03), STIFFNESS, springs=springs),
+        "specimen": ElastoplasticSpring(1e5, 0.002, 0.05),
+        "excitation": Earthquake(rms=0.8, seed=4),
+        "dt": 1.0 / 256.0,
+        "duration": 20.0,
+        "coupling": [[1.0, 0.0], [-1.0, 1.0]],
+    } | settings
+    return HybridLoop(**settings)
+
+
+def test_energy_of_a_perfect_loop_closes():
+    loop = building()
+    energy = energy_balance(loop.run(), loop.structure, loop.coupling)
+    assert np.max(energy.load) > 10.0
+    assert np.max(np.abs(energy.deficit)) < 1e-9 * np.max(energy.load)
+    # every part takes a share of it, so that none is left out
+    for part in (energy.damped, energy.springs, energy.specimen):
+        assert part[-1] > 0.02 * energy.load[-1]
+    np.testing.assert_array_equal(energy.fed_in, 0.0)
+
+
+def test_deficit_of_an_imperfect_loop_is_what_the_transfer_system_feeds_in():
+    draws = np.array([0.002, 0.004, -0.002])
+    loop = building(transfer=TransferChain((Delay(draws[:, None]),)), draws=(3,), specimen=LinearSpring(6e4))
+    energy = energy_balance(loop.run(), loop.structure, loop.coupling)
+    largest = np.max(energy.load, axis=0)
+    np.testing.assert_allclose(energy.deficit, energy.fed_in, atol=1e-9 * np.max(largest))
+    assert np.all(np.sign(energy.fed_in[-1]) == np.sign(draws))
+    assert np.all(np.abs(energy.fed_in[-1]) > 0.01 * largest)
+
+
+def test_energy_of_a_delay_in_a_steady_cycle_is_the_closed_form():
+    # a spring that follows X sin(w t) late by tau gives back pi k X^2 sin(w tau) more than it took, every cycle
+    stiffness, delay, frequency = 2e4, 0.005, 2.0
+    force = Harmonic(amplitude=2000.0, frequency=frequency, loading=Loading.FORCE)
+    structure = Structure(1000.0, 2e4, 1e5)
+    loop = HybridLoop(
+        structure=structure, specimen=LinearSpring(stiffness), excitation=force, dt=1.0 / 1024.0, duration=12.0,
+        transfer=TransferChain((Delay(delay),)),
+    )  # fmt: skip
+    record = loop.run()
+    energy = energy_balance(record, structure)
+    amplitude = np.max(np.abs(record.command[-1024:]))
+    wanted = math.pi * stiffness * amplitude**2 * math.sin(2.0 * math.pi * frequency * delay)
+    assert energy.fed_in[-1] - energy.fed_in[-513] == pytest.approx(wanted, rel=1e-3)
+
+
+def test_balance_of_another_integrator_is_its_error():
+    deficits = []
+    for rate in (256.0, 512.0):
+        loop = building(dt=1.0 / rate, integrator=ChenRicles())
+        energy = energy_balance(loop.run(), loop.structure, loop.coupling)
+        deficits.append(np.max(np.abs(energy.deficit)) / np.max(energy.load))
+    assert 1e-9 < deficits[1] < 0.6 * deficits[0] < 0.02
