@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gui.model.alarms import AlarmSummary
-from gui.model.history import History, LoadedRecording
+from gui.model.history import History
+from gui.model.loaded_recording import LoadedRecording
 from gui.model.service_state import RECORDED, ServiceState
 from gui.wording.level import Level
 from gui.wording.numbers import bytes_text, count, duration_text, instant_text

@@ -9,41 +9,20 @@ from dataclasses import dataclass, field, replace
 
 from gui.model.alarms import AlarmLimits, AlarmSummary, NormalRange, alarm_limits, summarize
 from gui.model.contiguous_run import Block, ContiguousRun
+from gui.model.loaded_recording import LoadedRecording
 from gui.model.pyramid import DAY
 from gui.model.receiver import ReceivedMessages
 from gui.model.series import RATE, ResultHistory, SignalHistory
 from gui.model.service_state import RECORDED, RecordingProgress, ServiceState, service_state
-from gui.model.timeline import PAUSE, DisplayTimeline
+from gui.model.timeline import DisplayTimeline
 from gui.model.wall_clock import WallClock
 from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock, Stream, TransferBlock
 from monitor.messages.health import Health
-from monitor.messages.recordings import RunHeader
 
 _MAX_EVENTS = 10_000
 RESULTS_SHARE = 4
 """One part in this many of the memory is for results."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedRecording:
-    """A recording that is shown as a whole, in place of what a service publishes.
-
-    Parameters
-    ----------
-    name : of its file.
-    path : of its file; empty: of none.
-    header : its length, and the settings with which its results were computed.
-    """
-
-    name: str
-    path: str
-    header: RunHeader
-
-    @property
-    def room(self) -> float:
-        """Length on the display's axis, s, at most: a restart takes a pause."""
-        return self.header.duration + (1.0 + PAUSE) * (1.0 + self.header.n_breaks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +108,19 @@ class History:
             return None
         return self._transfer
 
+    def transfer_at(self, x: float | None) -> TransferBlock | None:
+        """Return the transfer functions at `x` of a recording; live only the newest are known, whatever `x`."""
+        if self.recording is None:
+            return self.transfer
+        x = self.end_x if x is None else x
+        return self.recording.states.transfer(x, self.timeline.epoch_at(x))
+
+    def alarms_at(self, x: float | None) -> tuple[Alarm, ...]:
+        """Return the alarms in their states at `x` of a recording; live only those of now, None, are known."""
+        if self.recording is None:
+            return (self.alarms or ()) if x is None else ()
+        return self.recording.states.alarms(self.end_x if x is None else x, self.results)
+
     @property
     def begin_x(self) -> float:
         """x of the oldest stored row, s; 0 before the first."""
@@ -166,7 +158,10 @@ class History:
         for message in received.in_order:
             if isinstance(message, Event):
                 self._store()
-                self._events.append(PlacedEvent(self.timeline.x_of(message.time, self._epoch), message))
+                placed = PlacedEvent(self.timeline.x_of(message.time, self._epoch), message)
+                self._events.append(placed)
+                if self.recording is not None:
+                    self.recording.states.add_event(placed.x, message)
             elif isinstance(message, SignalBlock):
                 self._collect(message, self._signal_run)
             else:
@@ -194,8 +189,10 @@ class History:
 
     def _update_alarms(self, alarms: tuple[Alarm, ...]) -> None:
         if self.recording is None:
-            # those of a recording are events; here only their limits are known
             self.alarms, self.summary = alarms, summarize(alarms)
+        else:
+            # their states follow from the events
+            self.recording.states.configure(alarms)
         self._update_limits(alarms)
 
     def request_limits(self, requested: Mapping[str, NormalRange]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -12,6 +11,7 @@ from threading import Event as Signal
 from threading import Lock, Thread
 from typing import Protocol, Self
 
+from gui.model.endpoint_probe import PROBE_INTERVAL, PROBE_TIME, probe_endpoint
 from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import Event, ResultBlock, SignalBlock, TransferBlock
 from monitor.messages.health import Health
@@ -86,35 +86,6 @@ class ReceivedMessages:
         return any(item is not None for item in newest) or bool(self.in_order)
 
 
-_PROBE_TIME, _PROBE_INTERVAL = 2.5, 5.0  # s without a service before an endpoint is probed, and probed again
-_PROBE_TIMEOUT = 1.0  # s for an answer
-
-
-def probe_endpoint(url: str) -> str:
-    """Return why no service answers at an endpoint, and what to do, in one line."""
-    from monitor.transport.zeromq.endpoint import host_and_port, server_mechanism
-
-    address = host_and_port(url)
-    if address is None:
-        return f"{url}: no service answers: start it, or correct the endpoint; still trying"
-    try:
-        socket.create_connection(address, timeout=_PROBE_TIMEOUT).close()
-    except (socket.gaierror, UnicodeError):
-        return f"{url}: there is no computer of this name: correct the endpoint"
-    except ConnectionRefusedError:
-        return f"{url}: nothing listens there: start the service, or correct the endpoint; still trying"
-    except OSError:
-        return (
-            f"{url}: this computer does not answer: correct the endpoint, or allow it in the firewall; still trying"
-        )
-    mechanism = server_mechanism(url, _PROBE_TIMEOUT)
-    if not mechanism:
-        return f"{url}: the program that listens there is not a service: correct the endpoint"
-    if mechanism == "CURVE":
-        return f"{url}: the service does not accept this connection: it requires keys, give their folder"
-    return f"{url}: what listens there sends no results, like a rig: connect to the endpoint of a service's results"
-
-
 class ServiceSubscription:
     """A subscription that measures how long ago health and results were received.
 
@@ -132,7 +103,7 @@ class ServiceSubscription:
         self._clock = clock
         self._url = url
         self._health_time = self._results_time = clock()
-        self._probe_time = self._health_time + _PROBE_TIME
+        self._probe_time = self._health_time + PROBE_TIME
         self._answered = self._sends_signals = False
         self.problem = ""
         """Why no service has answered so far, in one line; empty: one has, or it is not known yet."""
@@ -188,7 +159,7 @@ class ServiceSubscription:
             )
             self._probe_time = math.inf
         else:
-            self._probe_time = self._clock() + _PROBE_INTERVAL
+            self._probe_time = self._clock() + PROBE_INTERVAL
             # a name server may take long to answer
             Thread(target=self._probe, name="endpoint-probe", daemon=True).start()
 

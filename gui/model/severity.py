@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gui.model.alarms import DisplayLimits, most_severe
-from gui.model.history import History
 from gui.wording.event_text import alarm_value, severity_level, severity_shape, severity_word, value_name
 from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmState
@@ -45,22 +44,17 @@ _WITHIN_LIMITS = ActuatorSeverity("within display limits", "●", Level.GOOD)
 _OUT_OF_SERVICE = ActuatorSeverity("alarms out of service", "◌")
 
 
-def has_alarms(history: History, actuator: str) -> bool:
-    """Whether the service has alarms on values of an actuator."""
-    return any(alarm.actuator == actuator for alarm in history.alarms or ())
-
-
 def alarm_severity(
-    history: History, actuator: str, quantities: Mapping[str, str], *, known: bool
+    alarms: Sequence[Alarm], quantities: Mapping[str, str], *, known: bool
 ) -> tuple[ActuatorSeverity, Levels]:
     """Return the severity of an actuator by its alarms, and the levels of the displayed quantities.
 
     Parameters
     ----------
+    alarms : on values of the actuator.
     quantities : displayed quantity of each value that can have an alarm.
     known : values of the actuator are known and current; else it is not normal, whatever the alarms.
     """
-    alarms = [alarm for alarm in history.alarms or () if alarm.actuator == actuator]
     levels: dict[str, Level] = {}
     for alarm in alarms:
         if alarm.is_annunciated and alarm.active and (quantity := quantities.get(alarm.value)):
@@ -95,7 +89,7 @@ def importance(level: Level) -> int:
     return list(Level).index(level)
 
 
-def _of_alarms(alarms: list[Alarm], quantities: Mapping[str, str], *, known: bool) -> ActuatorSeverity:
+def _of_alarms(alarms: Sequence[Alarm], quantities: Mapping[str, str], *, known: bool) -> ActuatorSeverity:
     if not alarms:
         return NO_LIMITS
     first, others = most_severe(alarms, alarms[0].actuator)

@@ -97,6 +97,11 @@ class DisplayTimeline:
         """The newest x; -inf before the first."""
         return self._end
 
+    def epoch_at(self, x: float) -> int | None:
+        """Return the epoch at `x`, in a break the one before it; None before the first."""
+        at = bisect_right(self._segments, x, key=lambda segment: segment.x_begin) - 1
+        return self._segments[at].epoch if at >= 0 else None
+
     def interrupt(self) -> None:
         """Let the next sample begin a new segment: the rig was restarted with the same epoch."""
         self._interrupted = True

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from gui.model.alarms import DisplayLimits, display_limits_apply
 from gui.model.history import History
-from gui.model.severity import NO_LIMITS, ActuatorSeverity, alarm_severity, has_alarms, limit_severity
+from gui.model.severity import NO_LIMITS, ActuatorSeverity, alarm_severity, limit_severity
 from gui.model.tracking_status import NO_VALUE, Status, contradiction_mark, tracking_status
 from gui.panels.base import PanelInstant
 from gui.wording.level import Level
 from gui.wording.numbers import DASH, number
+from monitor.messages.alarms import Alarm
 from monitor.messages.headline import LABELS, first_indicator, read_headline
 
 _WIDTH = 6
@@ -107,12 +108,13 @@ _DEGREES = 180.0 / math.pi
 
 
 def actuator_content(
-    history: History, actuator: str, at: PanelInstant, limits: DisplayLimits, window: float
+    history: History, actuator: str, at: PanelInstant, alarms: Sequence[Alarm], limits: DisplayLimits, window: float
 ) -> TileContent:
     """Return the tile of an actuator.
 
     Parameters
     ----------
+    alarms : of all actuators at the instant; see `History.alarms_at`.
     limits : of the window; used where the service has no alarms on values of actuators.
     window : of the indicators, s; the first value is available after it.
     """
@@ -133,9 +135,8 @@ def actuator_content(
     known = any(math.isfinite(value) for value in (delay, ratio, phase))
     severity: ActuatorSeverity = NO_LIMITS
     levels: Mapping[str, Level] = {}
-    if at.x is None and has_alarms(history, actuator):
-        # the service knows the alarms of now only
-        severity, levels = alarm_severity(history, actuator, of_quantity, known=known and at.replacement is None)
+    if alarms := [alarm for alarm in alarms if alarm.actuator == actuator]:
+        severity, levels = alarm_severity(alarms, of_quantity, known=known and at.replacement is None)
     elif display_limits_apply(history.limits):
         severity, levels = limit_severity(limits, deviations)
     values = [_tile_value("delay", 1e3 * delay, 1e3 * found.delay_sd, "ms", levels)]

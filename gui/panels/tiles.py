@@ -221,8 +221,12 @@ class TilesPanel(Panel):
         if results is None or (live and changing and state == self._previous):
             return
         self._shown, self._previous = newest, state
+        alarms = history.alarms_at(at.x)
         contents = [
-            *(actuator_content(history, name, at, self._limits, self.window_seconds) for name in results.actuators),
+            *(
+                actuator_content(history, name, at, alarms, self._limits, self.window_seconds)
+                for name in results.actuators
+            ),
             *(site_content(history, name, at) for name in results.sites),
         ]
         for tile, content in zip(self._grid.tiles, self.ordered(contents), strict=False):

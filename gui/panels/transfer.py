@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QToolButton
 
 from gui.model.history import History
 from gui.model.tracking_status import MIN_COHERENCE
+from gui.panels.base import instant_heading
 from gui.panels.xy_panel import XYPanel
 from gui.plots.value_axis import deviation_text, value_text
 from gui.plots.view import View
@@ -136,11 +137,12 @@ class TransferPanel(XYPanel):
         self.refresh(history)
 
     def refresh(self, history: History) -> None:
-        """Draw the newest transfer functions, unless they are drawn already."""
-        self._block = block = history.transfer
+        """Draw the newest transfer functions (of a recording: those at the play head), unless they are drawn."""
+        when = instant_heading(history, self.view)
+        self._block = block = history.transfer_at(when.x)
         names = () if block is None else block.stream.actuators
         shown = tuple(name for name in names if self.everyone.isChecked() or name == self.view.actuator)
-        when = self.set_heading(history, self._subject(history))
+        self.set_heading(history, self._subject(history, block))
         options = shown, self.quantities, self.logarithmic.isChecked()
         if options != self._options:
             self._create_curves(shown)
@@ -174,14 +176,16 @@ class TransferPanel(XYPanel):
             texts = [f"{name} {_value_text(block, name, quantity, at)}" for name in shown]
         return f"{block.frequency[at]:.4g} Hz: " + ", ".join(texts)
 
-    def _subject(self, history: History) -> str:
+    def _subject(self, history: History, block: TransferBlock | None) -> str:
         name = "all actuators" if self.everyone.isChecked() else self.view.actuator
-        block = history.transfer
         if block is None:
             return name
         if history.recording is not None:
             restarts = history.recording.header.n_breaks
-            return f"{name} · {'since the last restart' if restarts else 'of the whole recording'}"
+            if history.recording.states.is_last_transfer(block):
+                return f"{name} · {'since the last restart' if restarts else 'of the whole recording'}"
+            since = "the last restart" if restarts else "the beginning"
+            return f"{name} · averaged from {since} to {instant_text(block.time, 2)}"
         # only the newest one is stored, which need not be that of the displayed instant
         text = f"{name} · newest, up to {instant_text(block.time, 2)}"
         memory = 0.0 if history.health is None else history.health.transfer_memory

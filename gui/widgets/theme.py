@@ -47,7 +47,8 @@ class Theme:
     invalid: str
 
 
-# the series are those of Okabe and Ito, adjusted to the contrast with each background
+# the series are those of Okabe and Ito, adjusted to the contrast with each background; the levels differ in lightness
+# and in blue, so that they stay apart without red or green receptors
 LIGHT = Theme(
     name="light",
     window="#f3f4f6",
@@ -61,9 +62,9 @@ LIGHT = Theme(
     force="#00795a",
     auxiliary="#6f4a9c",
     series=("#0072b2", "#c4500a", "#00795a", "#a3478d", "#7a6300", "#2a8fc4", "#6f4a9c", "#4b5563"),
-    good="#0a7d4f",
-    warn="#9a6400",
-    bad="#c0271e",
+    good="#006e5a",
+    warn="#a05000",
+    bad="#b00a50",
     info="#0b62a4",
     invalid="#e6e8ec",
 )
@@ -80,9 +81,9 @@ DARK = Theme(
     force="#2fbf93",
     auxiliary="#b79be0",
     series=("#56b4e9", "#f0843c", "#2fbf93", "#dd8fc8", "#e3cf4a", "#8fd0f5", "#b79be0", "#b4bbc5"),
-    good="#3ecb8c",
-    warn="#f0b43c",
-    bad="#ff6b5e",
+    good="#5fdcb0",
+    warn="#ffcc33",
+    bad="#ff6684",
     info="#5db2ee",
     invalid="#262b32",
 )

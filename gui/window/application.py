@@ -255,7 +255,8 @@ class Program(QObject):
         if session is not None and self.connection.is_open and history.health is not None:
             session.on_client_connected()
             self.sources.confirm(history.health)
-        self.window.notification_bar.show_problem(self.connection.problem, time.time())
+        problem = self.connection.problem or self.sources.rig_problem(history.health)
+        self.window.notification_bar.show_problem(problem, time.time())
         if self.connection.failed:
             self.notify("error", self.connection.failed, of_source=True)
             # a service that was connected keeps running

@@ -10,6 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtWidgets import QMessageBox
 
+from gui.model.endpoint_probe import RigProbe
 from gui.sources.opening.connect_dialog import RIGS, SERVICES, ConnectDialog
 from gui.sources.opening.fields import RecentList
 from gui.sources.opening.first_page import recent_files
@@ -68,6 +69,7 @@ class SourceController(QObject):
         self.opener.notified.connect(self.notified)
         self.opener.failed.connect(self._fail)
         self._typed: SourceSpec | None = None
+        self._rig_probe: RigProbe | None = None
         window.start_page.chosen.connect(self._open_typed)
         window.start_page.browse.connect(self.opener.ask)
         window.start_page.path_chosen.connect(self.opener.open_path)
@@ -136,6 +138,7 @@ class SourceController(QObject):
             recent_files(self._store).add(str(source.path))
         self._window.connection.reset()
         self.source = source
+        self._rig_probe = RigProbe(source.connect) if isinstance(source, ServeRig) and source.connect else None
         self.sessions.open(source)
         self.opened.emit(source)
 
@@ -171,6 +174,14 @@ class SourceController(QObject):
         elif isinstance(source, ServeRig) and _same_rig(source, self.source) and health.rig:
             self._typed = None
             RecentList(self._store, RIGS).add(source.connect or source.bind)
+
+    def rig_problem(self, health: Health | None) -> str:
+        """Return why the service of this window receives nothing from its rig, in one line; empty: it does."""
+        probe = self._rig_probe
+        if probe is None or self.sessions.current is None:
+            return ""
+        probe.update(received=health is not None and bool(health.rig))
+        return probe.problem
 
     def disconnect_source(self) -> None:
         """Close the source; where that ends the recording of a rig, the user is asked first."""

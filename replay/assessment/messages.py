@@ -22,6 +22,7 @@ from replay.formats import Recording
 from replay.formats.run_file import RunRecording
 
 _MODEL_PREFIXES = ("reliability_", "model_")
+_TRANSFER_BYTES = 32 << 20  # of all transfer functions, at most
 _BREAKS = (EventKind.RESTART, EventKind.CLOCK_JUMP)
 
 
@@ -55,7 +56,7 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
     models = _RecordedModels(run) if run is not None else None
     limits = _alarms_of(run) if run is not None else None
     unfit: list[str] = []
-    transfer: TransferBlock | None = None
+    transfers = _TransferThinning(recording.n_samples)
 
     def write(*frames: bytes) -> None:
         output.write(pack_message(frames))
@@ -94,10 +95,11 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
             write_events(update.events)
         elif signals is not None:
             write_events(events.within(signals))
-        transfer = update.transfer or transfer
-    if transfer is not None:
+        for transfer in transfers(update.transfer):
+            write(*encoder.encode(transfer))
+    if transfers.held is not None:
         # the last one is that of the whole record
-        write(*encoder.encode(transfer))
+        write(*encoder.encode(transfers.held))
     write_events(() if events is None else events.rest())
     output.flush()
 
@@ -122,6 +124,33 @@ class _Thinning:
         skipped = -(block.index // stream.every) % step
         time = block.time + skipped * stream.every / stream.sample_rate
         return ResultBlock(fewer, block.index + skipped * stream.every, time, block.values[skipped::step], block.last)
+
+
+@dataclass
+class _TransferThinning:
+    """Leaves transfer functions out evenly, so that at most about 32 MB remain; never the last one of an epoch.
+
+    Attributes
+    ----------
+    held : the newest one, if it was left out so far.
+    """
+
+    n_samples: int
+    held: TransferBlock | None = None
+    _written: TransferBlock | None = None
+
+    def __call__(self, block: TransferBlock | None) -> Iterator[TransferBlock]:
+        """Yield what is to be written when `block` is the next one."""
+        if block is None:
+            return
+        if self.held is not None and self.held.stream.epoch != block.stream.epoch:
+            yield self.held
+        last, spacing = self._written, self.n_samples * block.values.nbytes / _TRANSFER_BYTES
+        if last is None or last.stream.epoch != block.stream.epoch or block.index - last.index >= spacing:
+            self._written, self.held = block, None
+            yield block
+        else:
+            self.held = block
 
 
 class _RecordedModels:

@@ -17,10 +17,14 @@ from PySide6.QtWidgets import QComboBox, QLabel
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.events import EventsPanel
+from gui.panels.tiles import TileGrid, TilesPanel
+from gui.panels.transfer import TransferPanel
+from gui.panels.wall import WallPanel
 from gui.sources.processes import run_loader
 from gui.sources.processes.play_head import PlayHead
 from gui.sources.processes.playback import PlayFile
 from gui.sources.processes.recording import OpenRecording
+from gui.wording.numbers import instant_text
 from monitor.__main__ import main
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
@@ -28,7 +32,7 @@ from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transitio
 from monitor.messages.blocks import Event, EventKind
 from monitor.recording import RunWriter
 from replay.assessment import assess
-from replay.assessment.run import record_settings
+from replay.assessment.run import record_settings, updates
 from replay.formats import open_recording
 from replay.simulations import simulation
 
@@ -149,7 +153,7 @@ def test_live_replay_and_offline_agree_to_the_last_bit(begin, run, tmp_path):
     # the transfer function is that of the whole record
     opened = open_recording(path)
     whole = assess(opened, record_settings(opened, {})[0]).transfer
-    assert np.array_equal(offline.transfer.values, whole.values, equal_nan=True)
+    assert np.array_equal(offline.transfer_at(None).values, whole.values, equal_nan=True)
     assert "Recording run.h5, 12 s" in hands.strip
     assert "window 1.5 s" in hands.strip
 
@@ -163,6 +167,97 @@ def test_notes_and_alarms_of_the_run_are_in_events_at_their_instants(begin, run)
     placed = {each.event.kind: each.x for each in hands.history.events}
     signals = hands.history.signals
     assert placed[EventKind.NOTE] == placed[EventKind.ALARM] == pytest.approx(4 * 400 / signals.sample_rate)
+
+
+def step(action, previous, state, block, value, number):
+    return Transition(
+        number, "north.delay", Severity.WARN, action, previous, state, block.time, block.index, value, 0.01, "s",
+        "delay above 10 ms", "", "north", "broadband_delay",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def watched_run(tmp_path, warm_kernels):
+    """A run with alarms on the delay of all actuators: north's occurs, is acknowledged, and returns to normal."""
+    recording = simulation("hybrid", duration=12.0)
+    path = tmp_path / "watched.h5"
+    limit = {"value": "broadband_delay", "warn": 0.5}
+    writer = RunWriter(path, {"indicators": {"window": 1.5}, "alarms": {"limit": [limit]}})
+    a, s = AlarmAction, AlarmState
+    steps = {
+        8: (a.OCCUR, s.NORMAL, s.UNACKNOWLEDGED, 0.02),
+        12: (a.ACKNOWLEDGE, s.UNACKNOWLEDGED, s.ACKNOWLEDGED, None),
+        20: (a.RETURN_TO_NORMAL, s.ACKNOWLEDGED, s.NORMAL, 0.004),
+    }
+    times = []
+    for number, block in enumerate(recording.blocks(400)):
+        writer.signals(block)
+        if number in steps:
+            writer.event(Event.of_alarm(step(*steps[number][:3], block, steps[number][3], number)))
+            times.append(block.index / recording.stream.sample_rate)
+    writer.close()
+    return path, times
+
+
+@pytest.mark.parametrize("panel_type", [TilesPanel, WallPanel])
+def test_tiles_have_the_state_of_the_alarms_at_the_play_head(begin, watched_run, panel_type):
+    path, (occurs, acknowledged, returns) = watched_run
+    hands = begin(file=str(path))
+    load(hands)
+    hands.window.dock_area.docks[panel_type.key].show()
+    panel = hands.window.dock_area.panel(panel_type)
+    player = hands.program.sessions.player
+
+    def severities(seconds):
+        player.seek(seconds)
+        hands.ticks()
+        tiles = panel.findChild(TileGrid).tiles
+        assert all(tile.content.known for tile in tiles)
+        return {tile.content.name: tile.content.severity for tile in tiles}
+
+    before = severities(occurs - 0.2)
+    others = set(before) - {"north"}
+    assert before["north"].words == "normal" and not before["north"].active
+    for seconds in (occurs + 0.1, acknowledged + 0.1, returns - 0.1):
+        active = severities(seconds)
+        assert active["north"].words == "WARN" and active["north"].active
+        assert {active[name].words for name in others} == {"normal"}
+    # what the alarm is about is the value at the head
+    value = hands.history.results.value("north", "broadband_delay", hands.view.pinned)
+    assert f"{1e3 * value:.4g} ms" in active["north"].details
+    if panel_type is WallPanel:
+        # the most urgent first
+        assert panel.findChild(TileGrid).tiles[0].content.name == "north"
+    assert severities(returns + 0.1)["north"].words == "normal"
+    # back again: nothing is remembered from the end
+    assert severities(occurs + 0.1)["north"].words == "WARN"
+
+
+def test_the_transfer_function_is_that_at_the_play_head(begin, run):
+    path, _ = run
+    hands = begin(file=str(path))
+    load(hands)
+    hands.window.dock_area.docks[TransferPanel.key].show()
+    panel = hands.window.dock_area.panel(TransferPanel)
+    opened = open_recording(path)
+    found = [update.transfer for update in updates(opened, record_settings(opened, {})[0])]
+    computed = [block for block in found if block is not None]
+    player, rate = hands.program.sessions.player, hands.history.signals.sample_rate
+
+    def shown(seconds):
+        player.seek(seconds)
+        hands.ticks()
+        return panel._block
+
+    hands.ticks()
+    assert "of the whole recording" in panel.heading.text()
+    assert np.array_equal(panel._block.values, computed[-1].values, equal_nan=True)
+    middle = computed[len(computed) // 2]
+    at_head = shown(middle.index / rate + 0.01)
+    assert np.array_equal(at_head.values, middle.values, equal_nan=True)
+    assert f"averaged from the beginning to {instant_text(middle.time, 2)}" in panel.heading.text()
+    assert shown(0.1) is None
+    assert "whole" not in panel.heading.text() and "averaged" not in panel.heading.text()
 
 
 def test_playing_and_seeking_move_the_head_and_compute_nothing(begin, warm_kernels, table):

@@ -7,27 +7,28 @@ from dataclasses import replace
 
 import pytest
 
-from gui.model.receiver import _PROBE_INTERVAL, _PROBE_TIME, _PROBE_TIMEOUT, ReceivedMessages, ServiceSubscription
+from gui.model.endpoint_probe import PROBE_INTERVAL, PROBE_TIME, PROBE_TIMEOUT, RigProbe
+from gui.model.receiver import ReceivedMessages, ServiceSubscription
 from gui.panels.events import EventsPanel
-from gui.sources.opening.connect_dialog import SERVICES, ConnectDialog
+from gui.sources.opening.connect_dialog import RIGS, SERVICES, ConnectDialog
 from gui.sources.opening.fields import RecentList
 from gui.sources.processes.session import ConnectToService, SourceSession
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.transport.zeromq.signals import SignalPublisher
-from tests.gui.live_service import ANY_PORT, LiveService
+from tests.gui.live_service import ANY_PORT, LiveService, Rig
 
 
 def errors(hands):
     return [notice.text for notice in hands.window.notification_bar.log.active if notice.line.startswith("■ error")]
 
 
-def type_endpoint(hands, url):
+def type_endpoint(hands, url, form="watch"):
     """Connect as a user does: the dialog, the endpoint, Enter."""
     hands.window.activateWindow()
-    hands.program.actions["source.connect"].trigger()
+    hands.program.actions["source.connect" if form == "watch" else "source.serve"].trigger()
     dialog = hands.window.findChild(ConnectDialog)
     hands.until(dialog.isActiveWindow)
-    field = dialog.watch.endpoint.box
+    field = getattr(dialog, form).endpoint.box
     field.setFocus()
     field.lineEdit().selectAll()
     hands.type(url)
@@ -36,7 +37,7 @@ def type_endpoint(hands, url):
 
 
 def test_it_is_reported_within_five_seconds():
-    assert _PROBE_TIME + 2 * _PROBE_TIMEOUT < 5.0 <= _PROBE_INTERVAL
+    assert PROBE_TIME + 2 * PROBE_TIMEOUT < 5.0 <= PROBE_INTERVAL
 
 
 @pytest.fixture
@@ -114,6 +115,63 @@ def test_one_that_works_is_remembered_and_the_error_is_gone(begin, unused, store
         assert RecentList(store, SERVICES).texts == (unused,)
     finally:
         service.die()
+
+
+def test_a_service_for_a_rig_where_nothing_listens(begin, unused, store, warm_kernels):
+    hands = begin()
+    type_endpoint(hands, unused, "serve")
+    # told while the service starts, whether or not it is ready
+    hands.until(lambda: errors(hands))
+    assert errors(hands) == [f"{unused}: nothing listens there: start the rig, or correct the endpoint; still trying"]
+    hands.until(lambda: hands.history.health is not None)
+    assert hands.history.state.key == "waiting"
+    assert RecentList(store, RIGS).texts == ()
+    # the rig is started where it was looked for
+    rig = Rig()
+    rig.publisher.close(linger=0.0)
+    rig.publisher = SignalPublisher(unused)
+    try:
+        hands.until(lambda: rig.publisher.subscribed)
+        rig.move(1.0)
+        hands.until(lambda: hands.history.health.rig and not errors(hands))
+        hands.ticks(2)
+        assert RecentList(store, RIGS).texts == (unused,)
+    finally:
+        rig.close()
+
+
+def test_a_service_for_a_rig_at_the_port_of_another_program(begin, store, warm_kernels):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        hands = begin()
+        type_endpoint(hands, url, "serve")
+        hands.until(lambda: errors(hands))
+        assert "the program that listens there is not a rig: correct the endpoint" in errors(hands)[0]
+        assert RecentList(store, RIGS).texts == ()
+
+
+def test_a_rig_is_probed_until_it_sends_and_never_after(unused):
+    now = [0.0]
+    probe = RigProbe(unused, lambda: now[0])
+
+    def look(seconds, *, received=False):
+        now[0] = seconds
+        probe.update(received=received)
+        if probe._thread is not None:
+            probe._thread.join()
+        return probe.problem
+
+    assert look(PROBE_TIME - 0.1) == ""
+    assert "nothing listens there" in look(PROBE_TIME)
+    silent = SignalPublisher(unused)
+    try:
+        # a rig that listens may begin to send later
+        assert look(PROBE_TIME + PROBE_INTERVAL) == ""
+    finally:
+        silent.close(linger=0.0)
+    assert "nothing listens there" in look(PROBE_TIME + 2 * PROBE_INTERVAL)
+    assert look(PROBE_TIME + 2 * PROBE_INTERVAL, received=True) == ""
+    assert look(PROBE_TIME + 9 * PROBE_INTERVAL) == ""
 
 
 class _Failing(SourceSession):

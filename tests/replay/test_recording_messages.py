@@ -23,7 +23,7 @@ from monitor.system.worker_process import read_message
 from monitor.transport.zeromq.results import ResultDecoder
 from replay.assessment import assess
 from replay.assessment.messages import write_messages
-from replay.assessment.run import record_settings
+from replay.assessment.run import record_settings, updates
 from replay.formats import ArrayRecording, open_recording
 from replay.simulations import simulation
 
@@ -60,10 +60,31 @@ def test_signals_results_and_transfer_function_are_those_of_the_assessment(recor
     results = of(ResultBlock, messages)
     assert np.array_equal(np.concatenate([block.values for block in results]), whole.series.values, equal_nan=True)
     assert results[0].stream.columns == whole.series.columns
-    (transfer,) = of(TransferBlock, messages)
+    *_, transfer = of(TransferBlock, messages)
     assert np.array_equal(transfer.values, whole.transfer.values, equal_nan=True)
     assert (header.n_samples, header.window, header.every) == (recording.n_samples, whole.settings.window, 1)
     assert header.duration == pytest.approx(12.0)
+
+
+def test_transfer_functions_are_those_of_their_instants(recording):
+    """Each is that of the samples up to its own, and the last is never left out."""
+    found = of(TransferBlock, read(recording)[1])
+    settings = record_settings(recording, {})[0]
+    computed = [update.transfer for update in updates(recording, settings) if update.transfer is not None]
+    assert len(found) > 2
+    assert [block.index for block in found] == sorted({block.index for block in computed})
+    for mine, theirs in zip(found, computed, strict=True):
+        assert np.array_equal(mine.values, theirs.values, equal_nan=True)
+
+
+def test_transfer_functions_of_a_long_recording_are_left_out_evenly(recording, monkeypatch):
+    every = of(TransferBlock, read(recording)[1])
+    monkeypatch.setattr("replay.assessment.messages._TRANSFER_BYTES", 2 * every[0].values.nbytes)
+    fewer = of(TransferBlock, read(recording)[1])
+    assert len(fewer) < len(every)
+    assert sum(block.values.nbytes for block in fewer) <= 4 * every[0].values.nbytes
+    assert fewer[-1].index == every[-1].index
+    assert {block.index for block in fewer} <= {block.index for block in every}
 
 
 @pytest.mark.parametrize("share", [0.5, 0.3, 0.01])

@@ -12,9 +12,11 @@ from typing import IO
 
 import msgspec
 
-from gui.model.history import RESULTS_SHARE, History, LoadedRecording
+from gui.model.history import RESULTS_SHARE, History
+from gui.model.loaded_recording import LoadedRecording
 from gui.model.receiver import Message, ReceivedMessages
 from gui.sources.processes.service import exit_reason
+from monitor.messages.blocks import TransferBlock
 from monitor.messages.recordings import RunHeader, RunProgress
 from monitor.system.worker_process import read_message, start_python
 
@@ -132,6 +134,9 @@ class RunLoader:
 
     def _store(self, history: History, batch: list[Message]) -> None:
         history.update(ReceivedMessages.sort(batch))
+        for block in batch:
+            if isinstance(block, TransferBlock) and history.recording is not None:
+                history.recording.states.add_transfer(history.timeline.x_of(block.time, block.stream.epoch), block)
         batch.clear()
         header = history.recording.header if history.recording is not None else None
         stored = 0 if history.signals is None else history.signals.end - history.signals.begin

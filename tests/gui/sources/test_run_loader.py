@@ -10,7 +10,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from gui.model.history import History, LoadedRecording
+from gui.model.history import History
+from gui.model.loaded_recording import LoadedRecording
 from gui.model.receiver import ReceivedMessages
 from gui.sources.processes.play_head import RunPosition
 from gui.sources.processes.run_loader import RunLoader
