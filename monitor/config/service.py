@@ -111,6 +111,15 @@ class MqttSettings(Section):
         "Clients of the broker may send requests; requires user or certificate.",
     )
     discovery: bool = setting(False, "Home Assistant", "Announces the values to Home Assistant.")
+    discovery_rate: Rate = setting(
+        0.2, "Home Assistant rate", "How often its values are published; its database stores each of them.", unit="Hz"
+    )
+    discovery_values: Literal["main", "all"] = setting(
+        "main",
+        "Home Assistant values",
+        "Delay and ratio of each actuator and the reliabilities, or all values.",
+        labels=("delay, ratio and reliability", "all"),
+    )
     discovery_prefix: TopicLevel = setting("homeassistant", "Discovery prefix", "Home Assistant's discovery topic.")
 
     @model_validator(mode="after")

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from monitor.catalogue import Output, outputs_by_name
 from monitor.messages.alarms import Alarm, Severity
-from monitor.messages.blocks import Column, ResultStream
+from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.headline import QUANTITIES, first_indicator
+from monitor.messages.requests import AcknowledgeRequest, encode
 from monitor.transport.mqtt import payloads
-from monitor.transport.mqtt.outbox import INDICATORS, RELIABILITY, STATUS, Message, RigTopics, alarm_topic
+from monitor.transport.mqtt.outbox import COMMAND, DISCOVERED, STATUS, Message, RigTopics, alarm_topic
 
 MAX_SENSORS = 1000
 
 _UNCERTAINTY = ("_sd", "_se")
-_CLASSES = {"s": "duration", "Hz": "frequency"}
+_CLASSES = {"ms": "duration", "s": "duration", "Hz": "frequency"}
+# decimals; without them Home Assistant shows 1.3 Hz as 1 Hz
+_PRECISION = {"ms": 1, "s": 3, "Hz": 2, "%": 1, "°": 1, "": 3, "1": 3}
+_OUTPUTS = outputs_by_name()
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -28,11 +34,14 @@ class Discovery:
     ----------
     prefix : topic under which Home Assistant looks for them.
     topics : of the rig.
+    all_values : announce every value, not only headlines and reliabilities.
+    commands : announce a button that acknowledges alarms.
     """
 
-    def __init__(self, prefix: str, topics: RigTopics) -> None:
+    def __init__(self, prefix: str, topics: RigTopics, *, all_values: bool = False, commands: bool = False) -> None:
         self._prefix = prefix
         self._topics = topics
+        self._all_values, self._commands = all_values, commands
         self._node = _node(topics)
         self._device = {
             "identifiers": [self._node],
@@ -45,34 +54,34 @@ class Discovery:
     def sensors(self, stream: ResultStream) -> tuple[Message, ...]:
         """Return sensors of headlines, then of values, without standard deviations and the bands of models."""
         first = [self._headline(name, quantity, unit) for name, quantity, unit in _headlines(stream)]
-        shown = [c for c in stream.columns if not c.name.endswith(_UNCERTAINTY) and not c.name.startswith("model_")]
+        shown = (stream.columns[place] for place in _shown(stream, self._all_values))
         return (*first, *(self._sensor(column) for column in shown))[:MAX_SENSORS]
 
     def alarms(self, alarms: Sequence[Alarm]) -> tuple[Message, ...]:
-        """Return a binary sensor for each alarm, on while the alarm is active."""
-        return tuple(self._alarm(alarm) for alarm in alarms)
+        """Return a binary sensor for each alarm, on while the alarm is active, and the button."""
+        button = [self._button()] if self._commands and alarms else []
+        return (*(self._alarm(alarm) for alarm in alarms), *button)
 
     def _headline(self, actuator: str, quantity: str, unit: str) -> Message:
         """Return a sensor of a headline; its indicator and the contradicting indicators are attributes."""
-        topic, path = self._topics.topic(INDICATORS), f"value_json['headline'][{_literal(actuator)}]"
+        topic, path = self._topics.topic(DISCOVERED), f"value_json['headline'][{_literal(actuator)}]"
         content = {
             "name": f"{actuator} {quantity}".strip(),
             "state_topic": topic,
             "value_template": f"{{{{ {path}['{quantity}'] }}}}",
             "json_attributes_topic": topic,
-            "json_attributes_template": f"{{{{ {path} | tojson }}}}",
+            "json_attributes_template": f"{{{{ {path}['attributes'] | tojson }}}}",
         }
-        return self._measurement(f"{actuator}_headline_{quantity}", unit, content)
+        return self._measurement(f"{actuator}_headline_{quantity}", _display(quantity, unit)[0], content)
 
     def _sensor(self, column: Column) -> Message:
-        topic = RELIABILITY if payloads.is_reliability(column.name) else INDICATORS
         path = f"value_json['values'][{_literal(column.actuator)}][{_literal(column.name)}]"
         content = {
             "name": f"{column.actuator} {column.name}".strip(),
-            "state_topic": self._topics.topic(topic),
+            "state_topic": self._topics.topic(DISCOVERED),
             "value_template": f"{{{{ {path} }}}}",
         }
-        return self._measurement(f"{column.actuator}_{column.name}", column.unit, content)
+        return self._measurement(f"{column.actuator}_{column.name}", _display(column.name, column.unit)[0], content)
 
     def _measurement(self, name: str, unit: str, content: dict[str, Any]) -> Message:
         content = {**content, "state_class": "measurement"}
@@ -80,6 +89,8 @@ class Discovery:
             content["unit_of_measurement"] = unit
         if unit in _CLASSES:
             content["device_class"] = _CLASSES[unit]
+        if unit in _PRECISION:
+            content["suggested_display_precision"] = _PRECISION[unit]
         return self._message("sensor", name, content)
 
     def _alarm(self, one: Alarm) -> Message:
@@ -92,6 +103,15 @@ class Discovery:
             "device_class": "safety" if one.severity is Severity.TRIP else "problem",
         }
         return self._message("binary_sensor", f"alarm_{one.name}", content)
+
+    def _button(self) -> Message:
+        content = {
+            "name": "Acknowledge alarms",
+            "command_topic": self._topics.topic(COMMAND),
+            "payload_press": encode(AcknowledgeRequest(by="Home Assistant")).decode(),
+            "qos": 1,
+        }
+        return self._message("button", "acknowledge_alarms", content)
 
     def _message(self, component: str, name: str, content: dict[str, Any]) -> Message:
         identifier = _identifier(name)
@@ -106,6 +126,66 @@ class Discovery:
         }
         topic = f"{self._prefix}/{component}/{self._node}/{identifier}/config"
         return Message(topic, payloads.encode({**content, **common}), retain=True, absolute=True)
+
+
+class StateEncoder:
+    """Encode the newest row for the sensors of `Discovery`, in display units, to four significant digits.
+
+    Home Assistant stores a state in its database whenever it differs from the one before.
+
+    Parameters
+    ----------
+    stream : of the results.
+    all_values : as of `Discovery`.
+    window : s, of the indicators.
+    """
+
+    def __init__(self, stream: ResultStream, *, all_values: bool, window: float) -> None:
+        self._headlines, self._window = payloads.HeadlineReader(stream), window
+        self._columns = [(place, stream.columns[place]) for place in _shown(stream, all_values)]
+        units = {(actuator, quantity): unit for actuator, quantity, unit in _headlines(stream)}
+        self._factors = {key: _display(key[1], unit)[1] for key, unit in units.items()}
+
+    def message(self, block: ResultBlock, utc: str) -> bytes:
+        """Return the payload."""
+        row = block.values[-1]
+        headline: dict[str, Any] = {}
+        for actuator in self._headlines.names:
+            found = self._headlines.read(actuator, row, self._window)
+            headline[actuator] = {
+                quantity: _rounded(found[quantity], self._factors.get((actuator, quantity), 1.0))
+                for quantity in QUANTITIES
+            }
+            attributes = {name: found[name] for name in ("indicator", "window", "contradicting")}
+            headline[actuator]["attributes"] = attributes
+        values: dict[str, dict[str, float | None]] = {}
+        for place, column in self._columns:
+            value = _rounded(float(row[place]), _display(column.name, column.unit)[1])
+            values.setdefault(column.actuator, {})[column.name] = value
+        return payloads.encode({"utc": utc, "headline": headline, "values": values})
+
+
+def _rounded(value: float | None, factor: float) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(f"{value * factor:.4g}")
+
+
+def _display(name: str, unit: str) -> tuple[str, float]:
+    """Return unit and factor in which a value is shown."""
+    output = _OUTPUTS.get(name)
+    if output is None or output.unit != (unit or "1"):
+        output = Output(name, unit)
+    return output.display_unit or unit, output.display_factor
+
+
+def _shown(stream: ResultStream, all_values: bool) -> list[int]:
+    """Return the numbers of the columns that have a sensor, besides the headlines."""
+    return [
+        place
+        for place, column in enumerate(stream.columns)
+        if not column.name.endswith(_UNCERTAINTY)
+        and not column.name.startswith("model_")
+        and (all_values or payloads.is_reliability(column.name))
+    ]
 
 
 def topic_filter(prefix: str, topics: RigTopics) -> str:

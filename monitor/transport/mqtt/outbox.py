@@ -22,6 +22,8 @@ STATUS, META, SUMMARY = "status", "meta", "summary"
 INDICATORS, RELIABILITY = "indicators", "reliability"
 ALARMS = "alarm/+"
 EVENT, COMMAND, ANSWER = "event", "command", "answer"
+DISCOVERED = "homeassistant"
+"""Topic of the values of Home Assistant's sensors."""
 CHECK = "check"
 """Topic of test messages, which are not retained."""
 

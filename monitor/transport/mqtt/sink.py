@@ -15,8 +15,9 @@ from monitor.messages.requests import MAX_NOTE, Answer, NoteRequest, Request, Re
 from monitor.transport.mqtt import payloads
 from monitor.transport.mqtt.client import MqttClient
 from monitor.transport.mqtt.connection import password, tls_context, url_of
-from monitor.transport.mqtt.discovery import Discovery
+from monitor.transport.mqtt.discovery import Discovery, StateEncoder
 from monitor.transport.mqtt.outbox import (
+    DISCOVERED,
     INDICATORS,
     META,
     RELIABILITY,
@@ -35,6 +36,7 @@ _SUMMARY_INTERVAL = 10.0
 _LINGER = 2.0
 
 _Description = tuple[object, ...]
+_Telemetry = tuple[ResultStream | None, tuple[tuple[str, payloads.TelemetryEncoder], ...], StateEncoder | None]
 
 
 class MqttSink:
@@ -69,7 +71,8 @@ class MqttSink:
         self._topics = RigTopics(settings.lab, rig)
         self._discovery = self._make_discovery() if rig else None
         self._stream: ResultStream | None = None
-        self._telemetry: tuple[ResultStream | None, tuple[tuple[str, payloads.TelemetryEncoder], ...]] = (None, ())
+        self._telemetry: _Telemetry = (None, (), None)
+        self._states_due = 0.0
         self._health = Health()
         self._descriptions: dict[str, _Description] = {}
         self._alarms: tuple[Alarm, ...] = ()
@@ -175,22 +178,29 @@ class MqttSink:
         self._stream = stream
         kinds = ((INDICATORS, False), (RELIABILITY, True))
         window = self._health.window
-        # assigned in one step: the client's thread reads it
         encoders = tuple(
             (topic, payloads.TelemetryEncoder(stream, reliability=which, window=window)) for topic, which in kinds
         )
-        self._telemetry = stream, encoders
+        states = None
+        if self._settings.discovery:
+            states = StateEncoder(stream, all_values=self._settings.discovery_values == "all", window=window)
+        # assigned in one step: the client's thread reads it
+        self._telemetry = stream, encoders, states
         self._set_retained(META, payloads.meta(stream, self._settings.lab, window))
         self._publish_discovery()
 
     def _rows(self, block: ResultBlock) -> tuple[tuple[str, bytes], ...]:
-        stream, kinds = self._telemetry
+        stream, kinds, states = self._telemetry
         # a block of the former stream, which another will replace
         if block.stream is not stream:
             return ()
         utc = payloads.now()
         messages = ((topic, telemetry.message(block, utc)) for topic, telemetry in kinds)
-        return tuple((topic, payload) for topic, payload in messages if payload is not None)
+        found = tuple((topic, payload) for topic, payload in messages if payload is not None)
+        if states is None or self._clock() < self._states_due:
+            return found
+        self._states_due = self._clock() + 1.0 / self._settings.discovery_rate
+        return (*found, (DISCOVERED, states.message(block, utc)))
 
     def _publish_status(self, health: Health) -> None:
         now = self._clock()
@@ -207,7 +217,11 @@ class MqttSink:
         self.outbox.set_retained(Message(topic, payload, retain=True))
 
     def _make_discovery(self) -> Discovery | None:
-        return Discovery(self._settings.discovery_prefix, self._topics) if self._settings.discovery else None
+        given = self._settings
+        if not given.discovery:
+            return None
+        all_values = given.discovery_values == "all"
+        return Discovery(given.discovery_prefix, self._topics, all_values=all_values, commands=given.commands)
 
     def _publish_discovery(self) -> None:
         if self._discovery is None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from monitor.messages.alarms import Alarm, Severity
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
-from monitor.transport.mqtt.discovery import Discovery
+from monitor.messages.requests import AcknowledgeRequest, decode_request
+from monitor.transport.mqtt.discovery import Discovery, StateEncoder
 from monitor.transport.mqtt.outbox import RigTopics
 from monitor.transport.mqtt.payloads import Summary, TelemetryEncoder
 
@@ -81,15 +84,55 @@ def test_the_summary_has_the_last_headline_that_meant_something(together: bool) 
 
 
 def test_home_assistant_has_the_headlines_before_all_values() -> None:
-    sensors = [json.loads(message.payload) for message in Discovery("ha", RigTopics("lab", "rig")).sensors(STREAM)]
+    announced = Discovery("ha", RigTopics("lab", "rig"), all_values=True)
+    sensors = [json.loads(message.payload) for message in announced.sensors(STREAM)]
     assert [sensor["name"] for sensor in sensors][:5] == [
         "north delay", "north ratio", "south delay", "south ratio", "north fdb_delay",
     ]  # fmt: skip
     delay, _, _, ratio, *others = sensors
-    assert delay["state_topic"] == delay["json_attributes_topic"] == "synchroscope/v1/lab/rig/indicators"
+    assert delay["state_topic"] == delay["json_attributes_topic"] == "synchroscope/v1/lab/rig/homeassistant"
     assert delay["value_template"] == """{{ value_json['headline']["north"]['delay'] }}"""
-    assert delay["json_attributes_template"] == """{{ value_json['headline']["north"] | tojson }}"""
-    assert (delay["unit_of_measurement"], delay["device_class"]) == ("s", "duration")
+    assert delay["json_attributes_template"] == """{{ value_json['headline']["north"]['attributes'] | tojson }}"""
+    assert (delay["unit_of_measurement"], delay["device_class"]) == ("ms", "duration")
+    assert delay["suggested_display_precision"] == 1
     assert ratio["unit_of_measurement"] == "V/mm"
     assert "json_attributes_topic" not in others[0]
     assert len({sensor["unique_id"] for sensor in sensors}) == len(sensors)
+
+
+def test_home_assistant_gets_main_values_in_display_units() -> None:
+    topics = RigTopics("lab", "rig")
+    columns = (
+        *STREAM.columns,
+        Column("fdb_frequency", "Hz", "north"),
+        Column("reliability_accumulated", "1", "roof"),
+    )
+    stream = replace(STREAM, columns=columns)
+    row = np.array([[*FDB, 0.042, *BROADBAND[1:], *SOUTH, 1.0, 0.5, 1.29999, 0.9]])
+    block = ResultBlock(stream, 100, 1.0, row)
+    found = json.loads(StateEncoder(stream, all_values=False, window=2.0).message(block, "now"))
+    assert found["headline"]["north"]["delay"] == 42.0
+    assert found["headline"]["north"]["attributes"].keys() == {"indicator", "window", "contradicting"}
+    assert found["values"] == {"beam": {"reliability_accumulated": 0.5}, "roof": {"reliability_accumulated": 0.9}}
+    names = [json.loads(message.payload)["name"] for message in Discovery("ha", topics).sensors(stream)]
+    assert names[:4] == ["north delay", "north ratio", "south delay", "south ratio"]
+    assert names[4:] == ["beam reliability_accumulated", "roof reliability_accumulated"]
+    found = json.loads(StateEncoder(stream, all_values=True, window=2.0).message(block, "now"))
+    assert found["values"]["north"]["fdb_frequency"] == 1.3
+    sensors = [json.loads(m.payload) for m in Discovery("ha", topics, all_values=True).sensors(stream)]
+    frequency = next(sensor for sensor in sensors if sensor["name"] == "north fdb_frequency")
+    assert (frequency["unit_of_measurement"], frequency["suggested_display_precision"]) == ("Hz", 2)
+    # every sensor finds its value
+    for sensor in sensors:
+        value = eval(sensor["value_template"].strip("{} "), {"value_json": found})
+        assert value is None or isinstance(value, float)
+
+
+def test_home_assistant_has_a_button_where_commands_are_accepted() -> None:
+    alarm = Alarm("x.trip", "x", "", "", Severity.TRIP)
+    assert len(Discovery("ha", RigTopics("lab", "rig")).alarms((alarm,))) == 1
+    _, button = Discovery("ha", RigTopics("lab", "rig"), commands=True).alarms((alarm,))
+    assert button.topic == "ha/button/synchroscope_lab_rig/acknowledge_alarms/config"
+    content = json.loads(button.payload)
+    assert content["command_topic"] == "synchroscope/v1/lab/rig/command"
+    assert decode_request(content["payload_press"].encode()) == AcknowledgeRequest(by="Home Assistant")

@@ -6,7 +6,7 @@ import os
 import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import BinaryIO
 
 import pytest
@@ -128,7 +128,7 @@ def test_alarms_of_former_settings_are_taken_away_and_others_are_left(run, watch
     foreign = {f"{others}/old.trip", f"{sensors}_2/old/config"}
     for topic, payload in {**old, **dict.fromkeys(foreign, b"{}")}.items():
         watcher.send(topic, payload, retain=True)
-    sink = tell(broker.port, discovery=True)
+    sink = tell(broker.port, discovery=True, discovery_values="all")
     sink.alarms(report(transition(1)))
     sink.results(rows(0, [[0.0] * 6]))
     until(lambda: old.keys() <= {one.topic for one in watcher.heard if not one.payload})
@@ -189,6 +189,25 @@ def test_denied_discovery_is_counted_and_noted_once(run, tmp_path, watch, tell, 
     broker.reload()
     until(lambda: not sink.broker.denied and not sink.broker.waiting)
     assert len({one.topic for one in watcher.heard if "/binary_sensor/" in one.topic}) == 1
+
+
+@needs_mosquitto
+def test_values_for_home_assistant_have_a_rate_of_their_own(run, watch, tell) -> None:
+    broker = run()
+    watcher = watch(broker.port)
+    sink = tell(broker.port, discovery=True, rate=100.0, discovery_rate=2.0)
+    sink.results(rows(0, [[0.0] * 6]))
+    until(lambda: watcher.on("/meta"))
+    began = monotonic()
+    for number in range(1, 10_000):
+        sink.results(rows(2 * number, [[0.001 * number, 1.0, 0.0, 0.0, 0.0, 0.5]]))
+        sleep(0.01)
+        if monotonic() - began > 2.2:
+            break
+    assert len(watcher.on("/indicators")) > 20
+    states = watcher.on("rig/homeassistant")
+    assert 2 <= len(states) <= 6
+    assert states[-1].json["headline"]["north"]["delay"] > states[0].json["headline"]["north"]["delay"]
 
 
 @needs_mosquitto

@@ -276,7 +276,7 @@ def test_what_is_said_of_the_connection_becomes_notes(texts) -> None:
 @example("a'b\"c", "}}{{ x }}{% y %}")
 def test_a_template_finds_its_value_whatever_the_names(actuator: str, name: str) -> None:
     stream = replace(STREAM, columns=(Column(name, "1", actuator),))
-    for message in Discovery("homeassistant", RigTopics("lab", "r")).sensors(stream):
+    for message in Discovery("homeassistant", RigTopics("lab", "r"), all_values=True).sensors(stream):
         template = json.loads(message.payload)["value_template"]
         inner = template.removeprefix("{{ value_json['values'][").removesuffix("] }}")
         assert not re.search("[{}%#']", inner)
@@ -291,7 +291,7 @@ def test_a_template_finds_its_value_whatever_the_names(actuator: str, name: str)
 
 def test_two_names_never_become_one_identifier() -> None:
     columns = tuple(Column("x", "1", actuator) for actuator in ("a b", "a/b", "a_b", "ä"))
-    sensors = Discovery("ha", RigTopics("lab", "r")).sensors(replace(STREAM, columns=columns))
+    sensors = Discovery("ha", RigTopics("lab", "r"), all_values=True).sensors(replace(STREAM, columns=columns))
     assert len({message.topic for message in sensors}) == 4
 
 

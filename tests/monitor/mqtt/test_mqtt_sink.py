@@ -353,16 +353,16 @@ def test_trouble_is_told_once(tell) -> None:
 
 
 def test_home_assistant_is_told_what_there_is(broker, watch, tell) -> None:
-    sink = tell(broker.port, discovery=True)
+    sink = tell(broker.port, discovery=True, discovery_values="all", discovery_rate=50.0)
     sink.results(rows(0, [[0.0] * 6]))
     sink.alarms(report())
     connected(sink)
     late = watch(broker.port, "homeassistant/#")
     sensor = late.until("sensor/synchroscope_lab_rig/north_fdb_delay/config")
-    assert sensor["state_topic"] == f"{HERE}/indicators"
+    assert sensor["state_topic"] == f"{HERE}/homeassistant"
     assert sensor["availability_topic"] == f"{HERE}/status"
     assert sensor["value_template"] == """{{ value_json['values']["north"]["fdb_delay"] }}"""
-    assert (sensor["unit_of_measurement"], sensor["device_class"]) == ("s", "duration")
+    assert (sensor["unit_of_measurement"], sensor["device_class"]) == ("ms", "duration")
     fewer = replace(STREAM, columns=COLUMNS[:2])
     sink.results(rows(0, [[0.0, 1.0]], stream=fewer))
     sink.alarms(report(alarms=()))
