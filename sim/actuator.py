@@ -97,6 +97,11 @@ class Schedule:
                 raise ValueError(f"actuator change at {time} s: must come after {ends} s, the end of the last")
             ends = time + self.ramp
 
+    @property
+    def longest_delay(self) -> float:
+        """The longest pure delay of all states, s."""
+        return max(state.delay for _, state in self.changes)
+
     def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningSchedule:
         """Return the actuator at rest, to be stepped every `dt` seconds with arrays of `shape`; noise from `rng`."""
         return RunningSchedule(self, dt, shape, rng)

@@ -47,7 +47,8 @@ class HybridLoop:
 
     Raises
     ------
-    ValueError : a value out of its range, sizes that do not fit, or a time step over the integrator's limit.
+    ValueError : a value out of its range, sizes that do not fit, a delay longer than the run (where the transfer
+        system has a `longest_delay` [s]), or a time step over the integrator's limit.
     """
 
     structure: Structure
@@ -78,6 +79,8 @@ class HybridLoop:
             raise ValueError(f"loop coupling of shape {matrix.shape}: give (actuators, {n}) finite numbers")
         object.__setattr__(self, "coupling", matrix)
         self._check_excitation()
+        delay, lasts = getattr(self.transfer, "longest_delay", 0.0), self.n_steps * self.dt * self.pace
+        require(delay < lasts, "transfer delay", delay, f"shorter than the run, {lasts:g} s in the laboratory")
         highest = 2.0 * pi * highest_frequency(np.asarray(self.structure.mass), self.tangent())
         if highest * self.dt > self.integrator.limit * (1.0 + 1e-12):
             raise ValueError(
@@ -149,9 +152,7 @@ class HybridLoop:
             if len(self.excitation) != wanted:
                 raise ValueError(f"{len(self.excitation)} excitations for {wanted} draws: give one for each")
             if len({excitation.loading for excitation in self.excitation}) > 1:
-                raise ValueError(
-                    "excitations of ground and force in one loop: give forces (steps, ..., dofs) instead"
-                )
+                raise ValueError("excitations of ground and force in one loop: give an array of forces")
         elif isinstance(self.excitation, np.ndarray):
             given, wanted_shape = self.excitation.shape, (self.n_steps, *self.draws, n)
             if given[0] < self.n_steps or len(given) < 2 or given[-1] != n or len(given) > len(wanted_shape):

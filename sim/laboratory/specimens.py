@@ -200,10 +200,11 @@ class ChangingElement:
 class _RunningChange:
     def __init__(self, change: ChangingElement, dt: float, shape: Shape) -> None:
         self._before, self._after = change.before.begin(dt, shape), change.after.begin(dt, shape)
-        self._at, self._ramp, self._dt, self._count = change.at, max(change.ramp, 1e-9 * dt), dt, 0
+        self._at, self._ramp, self._dt, self._count = np.asarray(change.at), change.ramp, dt, 0
 
     def force(self, position: Samples, velocity: Samples) -> Samples:
-        passed = np.minimum(np.maximum((self._count * self._dt - self._at) / self._ramp, 0.0), 1.0)
+        since = self._count * self._dt - self._at
+        passed = np.minimum(np.maximum(since / self._ramp, 0.0), 1.0) if self._ramp else 1.0 * (since >= 0.0)
         self._count += 1
         before, after = self._before.force(position, velocity), self._after.force(position, velocity)
         return np.asarray((1.0 - passed) * before + passed * after)

@@ -63,6 +63,11 @@ class TransferChain:
         actuator, sensor = ([part.begin(dt, shape, rng) for part in chain] for chain in (self.actuator, self.sensor))
         return RunningChain(actuator, sensor, np.zeros(shape))
 
+    @property
+    def longest_delay(self) -> float:
+        """The longest pure delay in it, of all tests, s."""
+        return sum(float(np.max(getattr(part, "delay", 0.0))) for part in (*self.actuator, *self.sensor))
+
     def response(self, frequency: ArrayLike, dt: float) -> Response:
         """Return measured/command at `frequency` [Hz] in the steady state; noise and offset are not part of it.
 
@@ -102,6 +107,11 @@ class SeparateActuators:
     """Several actuators, each with a transfer system of its own: one for each element of the last axis."""
 
     systems: tuple[TransferSystem, ...]
+
+    @property
+    def longest_delay(self) -> float:
+        """The longest pure delay in one of them, s."""
+        return max((getattr(system, "longest_delay", 0.0) for system in self.systems), default=0.0)
 
     def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningActuators:
         """Return them at rest, to be stepped every `dt` seconds with arrays of `shape`; their noise is from `rng`."""
