@@ -159,6 +159,84 @@ class Earthquake(Excitation):
         return self.rms * self.envelope(time) * _superpose(time, frequencies, sizes, phases)
 
 
+class Interpolation(StrEnum):
+    """What a recorded motion is between its samples."""
+
+    LINEAR = "linear"
+    BAND_LIMITED = "band-limited"
+
+
+# of the windowed sinc on each side, in samples: exact to 1e-5 of the motion's size up to 0.8 of the Nyquist frequency
+_REACH = 24
+# of cos and its powers, the four terms of Blackman and Harris
+_WINDOW = np.polynomial.Chebyshev([0.35875, 0.48829, 0.14128, 0.01168]).convert(kind=np.polynomial.Polynomial)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Recorded(Excitation):
+    """A recorded motion, resampled to the times of a test; nothing before its first and after its last sample.
+
+    Parameters
+    ----------
+    acceleration : (n,) m/s^2, as long as the excitation is of the ground.
+    sample_rate : Hz.
+    interpolation : straight lines between the samples, as structural analysis takes them, or the band-limited motion
+        through them, which has nothing over half the sample rate.
+    scale : factor of all.
+    """
+
+    acceleration: Samples
+    sample_rate: float
+    interpolation: Interpolation = Interpolation.LINEAR
+    scale: float = 1.0
+    ramp: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("excitation", sample_rate=self.sample_rate)
+        require(isfinite(self.scale), "excitation scale", self.scale, "a finite number")
+        samples = np.asarray(self.acceleration, dtype=np.float64)
+        if samples.ndim != 1 or samples.size < 2:
+            raise ValueError(f"recorded motion of shape {samples.shape}: give (n,), two samples or more")
+        wrong = np.flatnonzero(~np.isfinite(samples))
+        if wrong.size:
+            raise ValueError(f"recorded motion: sample {wrong[0]} is {samples[wrong[0]]}, give finite numbers")
+        object.__setattr__(self, "acceleration", samples)
+        if self.interpolation not in tuple(Interpolation):
+            raise ValueError(f"interpolation {self.interpolation!r}: choose {' or '.join(Interpolation)}")
+
+    @property
+    def duration(self) -> float:
+        """From the first to the last sample, s."""
+        return (len(self.acceleration) - 1) / self.sample_rate
+
+    def steady(self, time: Samples) -> Samples:
+        """Return the (n,) motion."""
+        position = np.asarray(time, dtype=np.float64) * self.sample_rate
+        last = len(self.acceleration) - 1
+        # the times of whole samples are rounded
+        inside = (position >= -1e-9) & (position <= last + 1e-9)
+        if self.interpolation == Interpolation.LINEAR:
+            found = np.interp(position, np.arange(last + 1), self.acceleration)
+        else:
+            found = self._between(np.clip(position, 0.0, last))
+        return np.asarray(self.scale * np.where(inside, found, 0.0))
+
+    def _between(self, position: Samples) -> Samples:
+        """Return (n,): the band-limited motion at positions in samples."""
+        padded = np.pad(self.acceleration, _REACH)
+        # on a sample itself it is that sample
+        whole = np.minimum(np.floor(position).astype(np.int64), len(self.acceleration) - 1)
+        part = np.clip(position - whole, 1e-12, 1.0 - 1e-12)
+        sine = np.sin(pi * np.minimum(part, 1.0 - part)) / pi
+        total = np.zeros(position.shape)
+        for offset in range(1 - _REACH, _REACH + 1):
+            distance = part - offset
+            weight = _WINDOW(np.cos(pi / _REACH * distance)) / distance
+            total += (-1.0) ** offset * sine * weight * padded[whole + offset + _REACH]
+        return total
+
+
 def _draw(low: float, high: float, seed: int) -> tuple[Samples, Samples]:
     """Return one frequency in each of equal slices of the band, and its phase."""
     rng = np.random.default_rng(seed)

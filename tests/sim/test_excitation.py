@@ -8,7 +8,7 @@ import scipy.signal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.excitation import BandNoise, Earthquake, Excitation, Harmonic, Loading, Sweep
+from sim.excitation import BandNoise, Earthquake, Excitation, Harmonic, Interpolation, Loading, Recorded, Sweep
 
 RATE = 256.0
 TIME = np.arange(int(240 * RATE)) / RATE
@@ -116,3 +116,73 @@ def test_seeds_decide(kind):
 def test_settings_out_of_range_are_refused_in_one_line(kind, settings, word):
     with pytest.raises(ValueError, match=f"^excitation {word}: must be [^\n]*$"):
         kind(**settings)
+
+
+def test_earthquakes_have_the_density_of_kanai_and_tajimi():
+    soil, damping, rms, rate, n = 2.5, 0.6, 1.3, 64.0, 2048
+    time = np.arange(n) / rate
+    # flat over the whole record: the envelope is tested above
+    quakes = (
+        Earthquake(rms=rms, rise=1e-3, strong=1e3, ramp=0.0, seed=seed, ground_frequency=soil) for seed in range(80)
+    )
+    window = np.hanning(n)
+    spectra = [np.abs(np.fft.rfft(window * quake.sample(time))) ** 2 for quake in quakes]
+    density = 2.0 * np.mean(spectra, axis=0) / (rate * np.sum(window**2))
+    frequency = np.fft.rfftfreq(n, 1.0 / rate)
+
+    def exact(f):
+        def passed(f0):
+            r = f / f0
+            return 1.0 / ((1.0 - r**2) ** 2 + (2.0 * damping * r) ** 2)
+
+        layer = (1.0 + (2.0 * damping * f / soil) ** 2) * passed(soil)
+        return layer * (f / (0.1 * soil)) ** 4 * passed(0.1 * soil)
+
+    fine = np.linspace(0.02 * soil, 8.0 * soil, 20001)
+    scale = rms**2 / (np.sum(exact(fine)) * (fine[1] - fine[0]))
+    for low, high in ((0.3, 0.8), (0.8, 1.6), (1.6, 2.4), (2.4, 3.2), (3.2, 5.0), (5.0, 9.0), (9.0, 19.0)):
+        inside = (frequency >= low) & (frequency < high)
+        found, expected = np.mean(density[inside]), np.mean(scale * exact(frequency[inside]))
+        assert found == pytest.approx(expected, rel=0.12)
+    assert np.sum(density[frequency > 8.1 * soil]) < 1e-6 * np.sum(density)
+
+
+@pytest.mark.parametrize("interpolation", Interpolation)
+def test_a_recorded_motion_passes_through_its_samples(interpolation):
+    samples = np.random.default_rng(1).standard_normal(200)
+    motion = Recorded(acceleration=samples, sample_rate=100.0, interpolation=interpolation, scale=0.5)
+    np.testing.assert_allclose(motion.sample(np.arange(200) / 100.0), 0.5 * samples, atol=1e-9)
+    outside = np.array([-5.0, -0.001, 1.9901, 2.0, 50.0])
+    np.testing.assert_array_equal(motion.sample(outside), 0.0)
+    assert motion.duration == pytest.approx(1.99)
+    assert motion.loading is Loading.GROUND
+
+
+def test_recorded_motions_between_their_samples():
+    samples, time = np.random.default_rng(2).standard_normal(300), np.linspace(0.0, 2.99, 4001)
+    straight = Recorded(acceleration=samples, sample_rate=100.0).sample(time)
+    low = np.minimum((100.0 * time).astype(int), 298)
+    part = 100.0 * time - low
+    np.testing.assert_allclose(straight, (1.0 - part) * samples[low] + part * samples[low + 1], atol=1e-12)
+    for frequency in (1.0, 20.0, 40.0):
+        wave = np.cos(2.0 * np.pi * frequency * np.arange(300) / 100.0 + 1.0)
+        smooth = Recorded(acceleration=wave, sample_rate=100.0, interpolation="band-limited").sample(time)
+        inner = (time > 0.25) & (time < 2.7)
+        np.testing.assert_allclose(smooth[inner], np.cos(2.0 * np.pi * frequency * time + 1.0)[inner], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"acceleration": np.zeros((2, 2))}, "recorded motion of shape (2, 2): give (n,), two samples or more"),
+        ({"acceleration": [1.0]}, "recorded motion of shape (1,): give (n,), two samples or more"),
+        ({"acceleration": [0.0, math.nan]}, "recorded motion: sample 1 is nan, give finite numbers"),
+        ({"sample_rate": 0.0}, "excitation sample_rate 0.0: must be a positive number"),
+        ({"scale": math.inf}, "excitation scale inf: must be a finite number"),
+        ({"interpolation": "cubic"}, "interpolation 'cubic': choose linear or band-limited"),
+    ],
+)
+def test_recorded_motions_out_of_range_are_refused_in_one_line(settings, message):
+    with pytest.raises(ValueError, match=r"^[^\n]*$") as caught:
+        Recorded(**({"acceleration": [0.0, 1.0], "sample_rate": 100.0} | settings))
+    assert str(caught.value) == message

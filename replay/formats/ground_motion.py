@@ -1,0 +1,180 @@
+"""Recorded ground motions from files: PEER's AT2, and tables such as CSV with time and acceleration."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+
+from monitor.messages.blocks import Samples
+from monitor.system.files import check_regular
+from replay.formats.base import RecordingError, Selection
+from replay.formats.columns import TableColumn, find_column, listing
+from replay.formats.table import Table, read_table
+from replay.formats.text import choose_time, sample_timing
+
+STANDARD_GRAVITY = 9.80665
+
+_UNITS = {
+    "g": STANDARD_GRAVITY,
+    "m/s2": 1.0,
+    "m/s/s": 1.0,
+    "cm/s2": 0.01,
+    "cm/s/s": 0.01,
+    "gal": 0.01,
+    "mm/s2": 0.001,
+    "mm/s/s": 0.001,
+}
+_HEADER_LINES = 20
+_NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
+_ASSIGNED = re.compile(rf"\b(NPTS|DT)\s*=\s*{_NUMBER}", re.IGNORECASE)
+_LISTED = re.compile(rf"^\s*{_NUMBER}[\s,]+{_NUMBER}[\s,]+NPTS[\s,]+DT\b", re.IGNORECASE)
+_IN_UNITS = re.compile(r"UNITS?\s+OF\s+(\S+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class GroundMotion:
+    """A recorded ground motion.
+
+    Parameters
+    ----------
+    acceleration : (n,) m/s^2.
+    sample_rate : Hz.
+    notes : what was taken for granted, a sentence each.
+    """
+
+    acceleration: Samples
+    sample_rate: float
+    notes: tuple[str, ...] = ()
+
+
+def read_ground_motion(
+    path: str | Path, *, unit: str | None = None, column: str | None = None, rate: float | None = None
+) -> GroundMotion:
+    """Read a ground motion; a file with NPTS and DT in its header is PEER's, any other a table.
+
+    Parameters
+    ----------
+    path : the file.
+    unit : of its accelerations, g, m/s2, cm/s2, gal or mm/s2; None for the one that the file gives.
+    column : of a table with several columns beside the time, by header or by number from 1.
+    rate : Hz, of a table without times.
+
+    Raises
+    ------
+    RecordingError : something in the file is not clear; one line with its name.
+    """
+    path = Path(path)
+    try:
+        check_regular(path)
+        with path.open(encoding="latin-1") as file:
+            head = [line for _, line in zip(range(_HEADER_LINES), file, strict=False)]
+        if path.suffix.lower() == ".at2" or any(re.search(r"\bNPTS\b", line, re.IGNORECASE) for line in head):
+            return _read_peer(path, unit)
+        return _read_table(read_table(path), unit, column, rate)
+    except OSError as problem:
+        raise RecordingError(f"{path}: {problem.strerror or problem}") from problem
+    except RecordingError as problem:
+        text = str(problem)
+        raise RecordingError(text if text.startswith(f"{path}: ") else f"{path}: {text}") from None
+
+
+def _read_peer(path: Path, unit: str | None) -> GroundMotion:
+    lines = path.read_text(encoding="latin-1").splitlines()
+    head = lines[:_HEADER_LINES]
+    given: dict[str, float] = {}
+    for number, line in enumerate(head):
+        listed = _LISTED.match(line)
+        if listed:
+            given = {"NPTS": float(listed[1]), "DT": float(listed[2])}
+        else:
+            given |= {name.upper(): float(value) for name, value in _ASSIGNED.findall(line)}
+        if re.search(r"\bNPTS\b", line, re.IGNORECASE):
+            first = number + 1
+            break
+    else:
+        raise RecordingError(f"no NPTS in the first {_HEADER_LINES} lines: this is not an AT2 file of PEER")
+    # some files give DT on a line of its own
+    if "DT" not in given and first < len(lines) and re.search(r"\bDT\b", lines[first], re.IGNORECASE):
+        given |= {name.upper(): float(value) for name, value in _ASSIGNED.findall(lines[first])}
+        first += 1
+    for name in ("NPTS", "DT"):
+        if name not in given:
+            raise RecordingError(f"no {name} in its header: add it as '{name}= value' to line {first}")
+    n_samples, dt = given["NPTS"], given["DT"]
+    if not (isfinite(dt) and dt > 0.0):
+        raise RecordingError(f"DT = {dt:g} in line {first}: must be a positive number of seconds")
+    if n_samples != int(n_samples) or n_samples < 2:
+        raise RecordingError(f"NPTS = {n_samples:g} in line {first}: must be a whole number, 2 or more")
+    values = _numbers(lines, first)
+    if len(values) != n_samples:
+        doubt = "it is cut off" if len(values) < n_samples else "it has another record at its end"
+        raise RecordingError(f"{len(values)} values but NPTS = {n_samples:.0f}: {doubt}, or NPTS is wrong")
+    scale, notes = _peer_unit(head[:first], unit)
+    return GroundMotion(scale * values, 1.0 / dt, notes)
+
+
+def _numbers(lines: list[str], first: int) -> Samples:
+    """Return all numbers from a line on, counted from 0, however many a line."""
+    values: list[float] = []
+    for number, line in enumerate(lines[first:], first + 1):
+        for cell in line.split():
+            try:
+                values.append(float(cell))
+            except ValueError:
+                raise RecordingError(f"{cell[:30]!r} in line {number} is not a number") from None
+            if not isfinite(values[-1]):
+                raise RecordingError(f"{cell!r} in line {number} is not a finite number")
+    return np.array(values)
+
+
+def _peer_unit(head: list[str], unit: str | None) -> tuple[float, tuple[str, ...]]:
+    """Return m/s^2 a unit: the user's, that of the header, or g."""
+    if unit is not None:
+        return _scale(unit), ()
+    text = " ".join(head)
+    other = re.search(r"\b(VELOCITY|DISPLACEMENT)\s+TIME", text, re.IGNORECASE)
+    if other:
+        raise RecordingError(f"this is a {other[1].lower()}: give the file of the acceleration, AT2")
+    found = _IN_UNITS.search(text)
+    if found is None:
+        return STANDARD_GRAVITY, ("no unit in the header: taken as g",)
+    return _scale(found[1].rstrip(".,;")), ()
+
+
+def _read_table(table: Table, unit: str | None, column: str | None, rate: float | None) -> GroundMotion:
+    if rate is not None and not (isfinite(rate) and rate > 0.0):
+        raise RecordingError(f"rate {rate} Hz: must be a positive number")
+    selection = Selection(rate=rate)
+    time = choose_time(table, selection)
+    chosen = _acceleration(table, time, column)
+    timing = sample_timing(table, time, selection)
+    if timing.index is not None:
+        raise RecordingError(f"{timing.notes[-1]}: fill them first, a motion with gaps cannot be applied")
+    if unit is None and not chosen.unit:
+        raise RecordingError(f"column {chosen.name!r} has no unit: give one of {', '.join(_UNITS)}")
+    values = table.values[:, chosen.position]
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if wrong.size:
+        raise RecordingError(f"no number in column {chosen.name!r} at line {table.line(int(wrong[0]))}")
+    return GroundMotion(_scale(unit or chosen.unit) * values, timing.sample_rate, (*table.notes, *timing.notes))
+
+
+def _acceleration(table: Table, time: TableColumn | None, column: str | None) -> TableColumn:
+    if column is not None:
+        return find_column(table.columns, column)
+    others = tuple(c for c in table.columns if c is not time)
+    if len(others) != 1:
+        raise RecordingError(f"{len(others)} columns beside the time: name the acceleration of {listing(others)}")
+    return others[0]
+
+
+def _scale(unit: str) -> float:
+    """Return m/s^2 a unit."""
+    plain = re.sub(r"[\s^*()]", "", unit).lower().replace("²", "2").replace("sec", "s")
+    if plain not in _UNITS:
+        raise RecordingError(f"{unit!r} is not a unit of acceleration: give one of {', '.join(_UNITS)}")
+    return _UNITS[plain]

@@ -1,0 +1,153 @@
+"""Ground motions from files, and what is wrong with them in one line."""
+
+import numpy as np
+import pytest
+
+from replay.formats.base import RecordingError
+from replay.formats.ground_motion import STANDARD_GRAVITY, read_ground_motion
+
+VALUES = np.random.default_rng(1).standard_normal(53) * 0.1
+TITLE = "PEER NGA STRONG MOTION DATABASE RECORD\nIMPERIAL VALLEY 05/19/40, EL CENTRO ARRAY #9, 180\n"
+GRAVITIES = "ACCELERATION TIME SERIES IN UNITS OF G\n"
+
+
+def peer(values=VALUES, width=5, header="NPTS=   53, DT=   .0100 SEC\n", units=GRAVITIES):
+    cells = [f"{value:15.7E}" for value in values]
+    rows = ["".join(cells[i : i + width]) for i in range(0, len(cells), width)]
+    return TITLE + units + header + "\n".join(rows) + "\n"
+
+
+def written(tmp_path, text, name="motion.AT2"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("width", [1, 5, 8, 53])
+@pytest.mark.parametrize(
+    "header",
+    [
+        "NPTS=   53, DT=   .0100 SEC\n",
+        "NPTS= 53, DT= 0.01 SEC,\n",
+        "npts=53 , dt=1.0e-2\n",
+        "   53    0.0100    NPTS, DT\n",
+        "NPTS = 53\nDT = 0.01\n",
+    ],
+)
+def test_a_peer_file_of_any_width(tmp_path, width, header):
+    found = read_ground_motion(written(tmp_path, peer(width=width, header=header)))
+    np.testing.assert_allclose(found.acceleration, STANDARD_GRAVITY * VALUES, rtol=1e-6)
+    assert found.sample_rate == pytest.approx(100.0)
+    assert found.notes == ()
+
+
+def test_a_peer_file_gives_its_unit(tmp_path):
+    slow = read_ground_motion(written(tmp_path, peer(units="ACCELERATION TIME SERIES IN UNITS OF CM/SEC/SEC\n")))
+    np.testing.assert_allclose(slow.acceleration, 0.01 * VALUES, rtol=1e-6)
+    silent = read_ground_motion(written(tmp_path, peer(units="A TITLE\n"), "other.txt"))
+    np.testing.assert_allclose(silent.acceleration, STANDARD_GRAVITY * VALUES, rtol=1e-6)
+    assert silent.notes == ("no unit in the header: taken as g",)
+    chosen = read_ground_motion(written(tmp_path, peer()), unit="m/s^2")
+    np.testing.assert_allclose(chosen.acceleration, VALUES, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (peer(VALUES[:50]), "50 values but NPTS = 53: it is cut off, or NPTS is wrong"),
+        (peer(np.append(VALUES, 1.0)), "54 values but NPTS = 53: it has another record at its end, or NPTS is wrong"),
+        (peer(header="NPTS= 53\n"), "no DT in its header: add it as 'DT= value' to line 4"),
+        (peer(header="DT= .01 SEC\n"), "no NPTS in the first 20 lines: this is not an AT2 file of PEER"),
+        (peer(header="NPTS= 53, DT= 0.0 SEC\n"), "DT = 0 in line 4: must be a positive number of seconds"),
+        (peer(header="NPTS= 1.5, DT= 0.01\n"), "NPTS = 1.5 in line 4: must be a whole number, 2 or more"),
+        (peer() + "here ends the record\n", "'here' in line 16 is not a number"),
+        (peer() + "nan\n", "'nan' in line 16 is not a finite number"),
+        (
+            peer(units="VELOCITY TIME SERIES IN UNITS OF CM/S\n"),
+            "this is a velocity: give the file of the acceleration, AT2",
+        ),
+        ("", "no NPTS in the first 20 lines: this is not an AT2 file of PEER"),
+    ],
+)
+def test_a_wrong_peer_file_is_refused_in_one_line(tmp_path, text, problem):
+    path = written(tmp_path, text)
+    with pytest.raises(RecordingError) as caught:
+        read_ground_motion(path)
+    assert str(caught.value) == f"{path}: {problem}"
+
+
+def table(header, unit_factor=1.0, time=True):
+    rows = [
+        f"{n * 0.005:.3f},{value * unit_factor:.9g}" if time else f"{value:.9g}" for n, value in enumerate(VALUES)
+    ]
+    return "\n".join([header, *rows]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "factor", "unit"),
+    [
+        ("time [s],acceleration [m/s2]", 1.0, None),
+        ("time [s],a_g (g)", 1.0 / STANDARD_GRAVITY, None),
+        ("t,acc (cm/s^2)", 100.0, None),
+        ("time,acceleration [gal]", 100.0, None),
+        ("time,acceleration", 1000.0, "mm/s2"),
+        ("time,acceleration [g]", 1.0, "m/s²"),
+    ],
+)
+def test_a_table_of_times_and_accelerations(tmp_path, header, factor, unit):
+    found = read_ground_motion(written(tmp_path, table(header, factor), "motion.csv"), unit=unit)
+    np.testing.assert_allclose(found.acceleration, VALUES, rtol=1e-8)
+    assert found.sample_rate == pytest.approx(200.0)
+
+
+def test_a_table_of_a_rate_and_of_a_chosen_column(tmp_path):
+    plain = read_ground_motion(written(tmp_path, table("a (m/s2)", time=False), "a.csv"), rate=50.0)
+    np.testing.assert_allclose(plain.acceleration, VALUES, rtol=1e-8)
+    assert plain.sample_rate == 50.0
+    rows = "\n".join(f"{n * 0.01:.2f};{n};{2 * n}" for n in range(20))
+    path = written(tmp_path, f"time (s);north (g);east (g)\n{rows}\n", "b.csv")
+    east = read_ground_motion(path, column="east")
+    np.testing.assert_allclose(east.acceleration, 2.0 * STANDARD_GRAVITY * np.arange(20))
+    with pytest.raises(RecordingError, match=r"2 columns beside the time: name the acceleration of north, east$"):
+        read_ground_motion(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "problem"),
+    [
+        (
+            table("time,acceleration"),
+            {},
+            "column 'acceleration' has no unit: give one of g, m/s2, m/s/s, cm/s2, cm/s/s, gal, mm/s2, mm/s/s",
+        ),
+        (
+            table("time,acceleration [mm]"),
+            {},
+            "'mm' is not a unit of acceleration: give one of g, m/s2, m/s/s, cm/s2, cm/s/s, gal, mm/s2, mm/s/s",
+        ),
+        (table("a (g)", time=False), {}, "no column of times: name it with --time NAME or give --rate HZ"),
+        (table("a (g)", time=False), {"rate": -1.0}, "rate -1.0 Hz: must be a positive number"),
+        (
+            "\n".join(line for n, line in enumerate(table("time,a (g)").split("\n")) if n != 30),
+            {},
+            "1 missing samples in a gap, the first before line 31: "
+            "fill them first, a motion with gaps cannot be applied",
+        ),
+        (table("time,a (g)").replace("0.050,", "0.050,nan #"), {}, None),
+        ("only words\n", {}, None),
+    ],
+)
+def test_a_wrong_table_is_refused_in_one_line(tmp_path, text, options, problem):
+    path = written(tmp_path, text, "motion.csv")
+    with pytest.raises(RecordingError, match=r"^[^\n]*$") as caught:
+        read_ground_motion(path, **options)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert problem is None or str(caught.value) == f"{path}: {problem}"
+
+
+def test_a_cell_without_a_number_and_a_file_that_is_not_there(tmp_path):
+    path = written(tmp_path, table("time,a (g)").replace("0.050,", "0.050,nan\n0.050,", 1), "motion.csv")
+    with pytest.raises(RecordingError, match=r"^[^\n]*line 1[23][^\n]*$"):
+        read_ground_motion(path)
+    with pytest.raises(RecordingError, match=r"^[^\n]*nothing.csv: No such file or directory$"):
+        read_ground_motion(tmp_path / "nothing.csv")
