@@ -9,11 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from gui.model.alarms import AlarmLimits, AlarmSummary, NormalRange, alarm_limits, summarize
 from gui.model.contiguous_run import Block, ContiguousRun
+from gui.model.derived import DerivedChannel
 from gui.model.loaded_recording import LoadedRecording
 from gui.model.pyramid import DAY
 from gui.model.receiver import ReceivedMessages
-from gui.model.series import RATE, ResultHistory, SignalHistory
+from gui.model.results import RATE, ResultHistory
 from gui.model.service_state import RECORDED, RecordingProgress, ServiceState, service_state
+from gui.model.signals import SignalHistory
 from gui.model.timeline import DisplayTimeline
 from gui.model.wall_clock import WallClock
 from monitor.messages.alarms import Alarm
@@ -54,6 +56,7 @@ class History:
     requested_limits : limits that are requested and not confirmed, by the name of the alarm.
     progress : whether the service's recording proceeds.
     compared : recordings that are drawn over this one.
+    derived : definitions of derived channels; those of another rig may not apply to this one.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class History:
         self.generation = 0
         self.version = 0
         self.compared: tuple[ComparedRun, ...] = ()
+        self.derived: tuple[DerivedChannel, ...] = ()
         self._events: deque[PlacedEvent] = deque(maxlen=_MAX_EVENTS)
         self._transfer: TransferBlock | None = None
         self._epoch: int | None = None
@@ -182,6 +186,16 @@ class History:
         self.generation += others
         self.version += 1
 
+    def derive(self, definitions: Sequence[DerivedChannel]) -> None:
+        """Compute these derived channels, also of the samples that are stored as received."""
+        if tuple(definitions) == self.derived:
+            return
+        self.derived = tuple(definitions)
+        if self.signals is not None:
+            self.signals.derive(self.derived)
+        self.generation += 1
+        self.version += 1
+
     def remove_events(self, events: Sequence[Event]) -> None:
         """Remove events, which will be received once more."""
         kept = [placed for placed in self._events if placed.event not in events]
@@ -254,6 +268,7 @@ class History:
         self.signals = SignalHistory(
             stream, self._minutes, self._memory - self._memory // RESULTS_SHARE, self._longest
         )
+        self.signals.derive(self.derived)
         self.generation += 1
 
     def _check_result_stream(self, stream: ResultStream) -> None:

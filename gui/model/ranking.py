@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gui.model.series import ResultHistory
+from gui.model.results import ResultHistory
 from gui.wording.event_text import severity_level
 from gui.wording.level import Level
 from monitor.messages.alarms import Alarm

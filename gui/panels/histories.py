@@ -10,7 +10,7 @@ import numpy as np
 
 from gui.model.envelope import Envelope, spliced
 from gui.model.history import History
-from gui.model.series import SignalHistory
+from gui.model.signals import SignalHistory
 from gui.model.statistics import CurveStatistics, statistics
 from gui.model.tracking_error import Difference
 from gui.panels.over_time import TimePanel

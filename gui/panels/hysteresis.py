@@ -10,7 +10,7 @@ import pyqtgraph as pg
 from PySide6.QtWidgets import QComboBox
 
 from gui.model.history import History
-from gui.model.series import SignalHistory
+from gui.model.signals import SignalHistory
 from gui.panels.xy_panel import XYPanel, incomplete_note
 from gui.plots.value_axis import MINUS, prefixed_unit
 from gui.plots.view import View

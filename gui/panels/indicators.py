@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QToolButton
 from gui.model.alarms import AlarmLimits, DisplayLimits, display_limits_apply
 from gui.model.history import History
 from gui.model.ranking import RankedResult, severities, worst
-from gui.model.series import ResultHistory
+from gui.model.results import ResultHistory
 from gui.model.statistics import CurveStatistics, statistics
 from gui.panels.over_time import ResultKey, TimePanel, alarm_lines, display_lines
 from gui.plots.time.rows import (

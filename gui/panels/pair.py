@@ -8,7 +8,7 @@ import numpy as np
 from PySide6.QtWidgets import QComboBox
 
 from gui.model.history import History
-from gui.model.series import SignalHistory
+from gui.model.signals import SignalHistory
 from gui.panels.xy_panel import XYPanel, incomplete_note
 from gui.plots.view import View
 from gui.plots.xy.curves import Trail, decimate_loop

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox
 
 from gui.model.alarms import AlarmLimits
 from gui.model.history import History
-from gui.model.series import ResultHistory
+from gui.model.results import ResultHistory
 from gui.panels.over_time import TimePanel, alarm_lines
 from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, Trace, band, intervals, spread, trace
 from gui.plots.view import View

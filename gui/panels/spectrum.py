@@ -12,7 +12,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtWidgets import QComboBox
 
 from gui.model.history import History
-from gui.model.series import SignalHistory
+from gui.model.signals import SignalHistory
 from gui.model.spectrum import Spectrogram, occupied_band, segment_length, spectrogram
 from gui.panels.xy_panel import XYPanel, incomplete_note
 from gui.plots.view import View

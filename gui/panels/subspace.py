@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 
 from gui.model.history import History
-from gui.model.series import ResultHistory
+from gui.model.results import ResultHistory
 from gui.model.tracking_status import DELAY_TOLERANCE, amplitude_word
 from gui.panels.xy_panel import XYPanel, incomplete_note
 from gui.plots.value_axis import deviation_text, value_text

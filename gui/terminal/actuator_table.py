@@ -10,7 +10,7 @@ from typing import Literal
 from rich.table import Table
 from rich.text import Text
 
-from gui.model.series import TRACE, ResultHistory
+from gui.model.results import TRACE, ResultHistory
 from gui.model.tracking_status import CONTRADICTION_SIGN, tracking_status
 from gui.terminal.sections import sparkline
 from gui.wording.numbers import DASH, number

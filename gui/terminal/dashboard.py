@@ -13,7 +13,7 @@ from rich.live import Live
 from gui.model.alarms import summarize
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages, ServiceSubscription
-from gui.model.series import ResultHistory
+from gui.model.results import ResultHistory
 from gui.model.tracking_status import contradiction_mark, tracking_status
 from gui.terminal.screen import Screen
 from gui.terminal.sections import decision

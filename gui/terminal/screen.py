@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from gui.model.series import ResultHistory
+from gui.model.results import ResultHistory
 from gui.model.service_state import service_state
 from gui.terminal.actuator_table import HEADING_LINES, actuator_table
 from gui.terminal.sections import alarm_lines, contradiction_lines, reliability_lines, transfer_lines

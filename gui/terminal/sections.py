@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rich.text import Text
 
 from gui.model.alarms import sorted_alarms, summarize
-from gui.model.series import ResultHistory
+from gui.model.results import ResultHistory
 from gui.model.tracking_status import MIN_COHERENCE, contradiction_mark
 from gui.wording.event_text import counted_before, severity_shape, severity_word
 from gui.wording.numbers import DASH, instant_text, number, shortened

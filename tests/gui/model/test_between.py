@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gui.model.envelope import Envelope
-from gui.model.series import ResultHistory, SignalHistory
+from gui.model.results import ResultHistory
+from gui.model.signals import SignalHistory
 from monitor.messages.blocks import Channel, Column, ResultStream, Role, Stream
 
 RATE = 100.0

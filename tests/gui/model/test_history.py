@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
-from gui.model.series import ResultHistory
+from gui.model.results import ResultHistory
 from gui.panels.reliability import latest_decision
 from monitor.messages.blocks import (
     FREQUENCY,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gui.model.series import ResultHistory
+from gui.model.results import ResultHistory
 from gui.terminal.screen import Screen
 from monitor.messages.blocks import (
     FREQUENCY,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from rich.console import Console, Group
 
-from gui.model.series import ResultHistory
+from gui.model.results import ResultHistory
 from gui.terminal.screen import Screen
 from gui.terminal.sections import alarm_lines, decision, reliability_lines, sparkline
 from monitor.messages.alarms import Alarm, AlarmState, Severity
