@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
-from gui.model.series import ResultHistory
+from gui.model.results import ResultHistory
 from gui.model.timeline import PAUSE
 from monitor.messages.alarms import Alarm, AlarmAction, LimitChange, Transition
 from monitor.messages.blocks import Event, TransferBlock

@@ -8,7 +8,17 @@ from typing import Any, ClassVar
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyleOptionToolButton, QTableView, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QMenu,
+    QStyleOptionToolButton,
+    QTableView,
+    QToolButton,
+    QWidget,
+)
+
+from gui.widgets.signal_drag import drag_signals
 
 
 class MenuButton(QToolButton):
@@ -30,17 +40,41 @@ class RowChoice:
     key : of the row.
     text : of the menu item.
     group : section of the menu.
+    signals : that are dragged with the item onto plots.
     """
 
     key: str
     text: str
     group: str = ""
+    signals: tuple[str, ...] = ()
 
 
 class _CheckMenu(QMenu):
-    """Menu that stays open while items are checked; Enter checks and closes, Esc closes."""
+    """Menu that stays open while items are checked; Enter checks and closes, Esc closes; items can be dragged."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._pressed: QPoint | None = None
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._pressed = event.position().toPoint()
+        super().mousePressEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self._pressed is not None and event.buttons() & Qt.MouseButton.LeftButton:
+            moved = event.position().toPoint() - self._pressed
+            action = self.actionAt(self._pressed)
+            names = None if action is None else action.data()
+            if names and moved.manhattanLength() >= QApplication.startDragDistance():
+                self._pressed = None
+                # a menu grabs the mouse
+                self.close()
+                drag_signals(self.parentWidget() or self, names)
+                return
+        super().mouseMoveEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self._pressed = None
         if not self._toggle(self.activeAction()):
             super().mouseReleaseEvent(event)
 
@@ -56,14 +90,16 @@ class _CheckMenu(QMenu):
 
 
 class RowMenu(MenuButton):
-    """Menu button to choose the rows of a panel.
+    """Menu button to choose the rows of a panel, with a `command` below them where that is not empty.
 
     Signals
     -------
     chosen : keys of the checked items, in menu order.
+    commanded : the command below the rows.
     """
 
     chosen = Signal(tuple)
+    commanded = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -74,6 +110,7 @@ class RowMenu(MenuButton):
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.setMenu(_CheckMenu(self))
         self._actions: dict[str, QAction] = {}
+        self.command = ""
 
     def set_choices(self, choices: Sequence[RowChoice], shown: Sequence[str]) -> None:
         """Set the items of the menu; those of `shown` are checked."""
@@ -87,9 +124,13 @@ class RowMenu(MenuButton):
                 menu.addSection(group)
             action = menu.addAction(choice.text)
             action.setCheckable(True)
+            action.setData(list(choice.signals))
             action.setChecked(choice.key in shown)
             action.triggered.connect(self._changed)
             self._actions[choice.key] = action
+        if self.command:
+            menu.addSeparator()
+            menu.addAction(self.command).triggered.connect(self.commanded)
         self.setEnabled(bool(choices))
 
     def set_checked(self, shown: Sequence[str]) -> None:

@@ -3,90 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from PySide6.QtCore import QPoint, QPointF, QRect, Signal
 
 from gui.model.envelope import Envelope, spliced
 from gui.model.history import History
 from gui.model.signals import SignalHistory
 from gui.model.statistics import CurveStatistics, statistics
 from gui.model.tracking_error import Difference
+from gui.panels.controls import show_context_menu
+from gui.panels.history_rows import DERIVED, ERROR, SignalRows
 from gui.panels.over_time import TimePanel
 from gui.plots.figure import Figure, Page
 from gui.plots.time.axis import visible
-from gui.plots.time.rows import CurveStyle, Facts, Interval, PlotRow, Reader, RowData, Trace, extent, intervals, trace
+from gui.plots.time.rows import Facts, Interval, PlotRow, Reader, RowData, Trace, extent, intervals, trace
 from gui.plots.view import View
+from gui.widgets.signal_drag import DropPlace, SignalDrop
 from gui.widgets.theme import Theme
-from monitor.messages.blocks import Channel, Pair, Role, Samples, units_differ
-
-_FORCE_WEIGHT = 0.6
-_ERROR = "error:"
-_MAX_SOLID = 8  # curves; further ones repeat the colours and are dashed
-_QUANTITIES = {
-    "m": "displacement", "mm": "displacement", "cm": "displacement", "in": "displacement", "ft": "displacement",
-    "N": "force", "kN": "force", "MN": "force", "lb": "force", "lbf": "force", "kip": "force",
-    "rad": "rotation", "deg": "rotation", "°": "rotation",
-    "m/s": "velocity", "mm/s": "velocity", "in/s": "velocity",
-    "m/s2": "acceleration", "m/s^2": "acceleration", "m/s²": "acceleration", "g": "acceleration",
-    "V": "voltage", "Hz": "frequency", "s": "time", "Pa": "stress", "MPa": "stress",
-}  # fmt: skip
-
-
-def _history_rows(signals: SignalHistory) -> Iterator[tuple[PlotRow, tuple[int, ...], str]]:
-    """Yield every row, its columns and its section in the menu."""
-    for pair in signals.pairs:
-        yield from _actuator_rows(signals.channels, pair)
-        if pair.actuator in signals.errors:
-            unit = signals.channels[pair.command].unit or signals.channels[pair.measured].unit
-            error = PlotRow(
-                f"{_ERROR}{pair.actuator}", pair.actuator, "tracking error", unit, (CurveStyle("x_c − x_m", 3),),
-                prefixed=True, weight=_FORCE_WEIGHT, legend="command − measured; peak and rms of the span in view",
-            )  # fmt: skip
-            yield error, (signals.errors[pair.actuator],), pair.actuator
-    kinds: dict[tuple[str, str], list[int]] = {}
-    for i, channel in enumerate(signals.channels):
-        if channel.role is Role.AUXILIARY:
-            kinds.setdefault((channel.name.rpartition(".")[2], channel.unit), []).append(i)
-    for (kind, unit), columns in kinds.items():
-        owners = [signals.channels[i].name.rpartition(".")[0] for i in columns]
-        curves = tuple(
-            CurveStyle(owner or kind, "auxiliary" if len(owners) == 1 else i, dashed=i >= _MAX_SOLID)
-            for i, owner in enumerate(owners)
-        )
-        name = owners[0] if len(owners) == 1 else ""
-        row = PlotRow(f"auxiliary:{kind}:{unit}", name, kind.replace("_", " "), unit, curves, prefixed=True)
-        yield row, tuple(columns), "other channels"
-
-
-def _actuator_rows(channels: Sequence[Channel], pair: Pair) -> Iterator[tuple[PlotRow, tuple[int, ...], str]]:
-    command, measured = CurveStyle("command", "command"), CurveStyle("measured", "measured")
-    units = channels[pair.command].unit, channels[pair.measured].unit
-    name = pair.actuator
-    if units_differ(channels[pair.command], channels[pair.measured]):
-        # signals in different units do not share a scale
-        for key, unit, curve, column in zip(
-            ("command", "measured"), units, (command, measured), (pair.command, pair.measured), strict=True
-        ):
-            yield _row(f"{key}:{name}", name, unit, key, curve), (column,), name
-    else:
-        unit = units[0] or units[1]
-        yield (
-            _row(f"motion:{name}", name, unit, "command and measured", command, measured),
-            (pair.command, pair.measured),
-            name,
-        )
-    if pair.force is not None:
-        force = PlotRow(
-            f"force:{name}", name, "force", channels[pair.force].unit, (CurveStyle("force", "force"),), prefixed=True,
-            weight=_FORCE_WEIGHT,
-        )  # fmt: skip
-        yield force, (pair.force,), name
-
-
-def _row(key: str, name: str, unit: str, otherwise: str, *curves: CurveStyle) -> PlotRow:
-    return PlotRow(key, name, _QUANTITIES.get(unit, otherwise), unit, curves, prefixed=True)
+from monitor.messages.blocks import Samples, same_unit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +69,7 @@ class _SampleReader:
         return np.concatenate([low, nothing])[columns], np.concatenate([high, nothing])[columns]
 
 
+DERIVED_COMMAND = "Derived channels…"
 _MAX_DEFAULT_ROWS = 8
 _MAX_VALUES = 1 << 22  # of which statistics are computed
 _MAX_DETAIL_BUCKET = 256  # samples; wider buckets are drawn from memory
@@ -147,8 +86,13 @@ class HistoriesPanel(TimePanel):
     """Command and measured signal of every actuator, its tracking error and force, and auxiliary channels by kind.
 
     `detail`, where it is set, provides spans that are in memory only in less detail than the picture can show.
+
+    Signals
+    -------
+    derived_wanted : derived channels are to be defined.
     """
 
+    derived_wanted = Signal()
     key = "histories"
     title = "Time histories"
 
@@ -156,40 +100,53 @@ class HistoriesPanel(TimePanel):
         super().__init__(view, theme, _NOTHING)
         self.detail: Detail | None = None
         self._columns: dict[str, tuple[int, ...]] = {}
+        self._rows = SignalRows()
         self._finer: Envelope | None = None
         self._detailed: tuple[int, ...] = ()
+        self.drop_target = SignalDrop(self, self._place)
+        self.menu.command = DERIVED_COMMAND
+        self.menu.commanded.connect(self.derived_wanted)
+        self.stack.curve_removed.connect(self._remove_signal)
+        self.stack.header_menu.connect(self._show_header_menu)
 
     def available_rows(self, history: History) -> tuple[tuple[PlotRow, str], ...]:
         """Return rows for each actuator, its force and tracking error, and each kind of auxiliary channel."""
-        found = () if history.signals is None else tuple(_history_rows(history.signals))
-        self._columns = {row.key: columns for row, columns, _ in found}
-        return tuple((row, group) for row, _, group in found)
+        found = () if history.signals is None else self._rows.available(history.signals)
+        self._columns = {each.row.key: each.columns for each in found}
+        return tuple((each.row, each.section) for each in found)
 
     def default_rows(self, history: History) -> Sequence[str]:
         """Return the motion of the first actuators, or without actuators the first other channels."""
         if history.signals is None:
             return ()
         first = {pair.actuator for pair in history.signals.pairs[:_MAX_DEFAULT_ROWS]}
+        keys = [row.key for row, _ in self._available]
+        derived = [key for key in keys if key.startswith(DERIVED)]
         if first:
-            return [
+            motions = [
                 row.key
                 for row, _ in self._available
-                if row.name in first and not row.key.startswith(("auxiliary", "force", _ERROR))
+                if row.name in first and row.key.startswith(("motion", "command", "measured"))
             ]
-        return [row.key for row, _ in self._available][:_MAX_DEFAULT_ROWS]
+            return motions + derived
+        return [key for key in keys if key not in derived][:_MAX_DEFAULT_ROWS] + derived
 
     def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:
         """Return the min/max buckets of the visible rows."""
         rows, seen = self.stack.rows, self.stack.seen
         if history.signals is None:
             return (None,) * len(rows)
+        signals = history.signals
         wanted = [column for i in seen for column in self._columns[rows[i].key]]
-        envelope = self._envelope(history, history.signals, left, right, wanted)
-        place = {column: i for i, column in enumerate(wanted)}
-        traces = {
-            rows[i].key: tuple(trace(envelope, place[column]) for column in self._columns[rows[i].key]) for i in seen
-        }
-        facts = self._error_facts(history.signals, traces, left, right)
+        # the run file has no derived channels
+        derived = [column for column in wanted if column >= signals.width]
+        recorded = [column for column in wanted if column < signals.width]
+        parts = [(recorded, self._envelope(history, signals, left, right, recorded))]
+        if derived:
+            parts.append((derived, signals.envelope(left, right, self.stack.columns, derived)))
+        found = {column: trace(part, i) for columns, part in parts for i, column in enumerate(columns)}
+        traces = {rows[i].key: tuple(found[column] for column in self._columns[rows[i].key]) for i in seen}
+        facts = self._error_facts(signals, traces, left, right)
         return tuple(
             RowData(traces[row.key], facts=facts.get(row.key, ())) if i in seen else None
             for i, row in enumerate(rows)
@@ -199,15 +156,65 @@ class HistoriesPanel(TimePanel):
         self, signals: SignalHistory, traces: Mapping[str, Sequence[Trace]], left: float, right: float
     ) -> dict[str, Facts]:
         """Return peak and rms in view of the tracking errors among `traces`."""
-        shown = [key for key in traces if key.startswith(_ERROR)]
+        shown = [key for key in traces if key.startswith(ERROR)]
         if not shown:
             return {}
-        rms = signals.error_rms(left, right, [key.removeprefix(_ERROR) for key in shown])
+        rms = signals.error_rms(left, right, [key.removeprefix(ERROR) for key in shown])
         found: dict[str, Facts] = {}
         for key, root in zip(shown, rms.tolist(), strict=True):
             low, high = extent([traces[key][0].within(left, right)])
             found[key] = (("peak", max(abs(low), abs(high))), ("rms", root))
         return found
+
+    def _place(self, at: QPoint, names: tuple[str, ...]) -> DropPlace | None:
+        """Return what dropping signals at a point does: over curves of the same unit they are added to these."""
+        signals = None if self._history is None else self._history.signals
+        if signals is None or any(name not in signals.named for name in names):
+            return None
+        stack, label = self.stack, ", ".join(names)
+        inside = QPointF(stack.viewport().mapFrom(self, at))
+        number = stack.row_at(inside.y()) if stack.over_plots(inside) and not stack.is_header(inside) else None
+        row = None if number is None else stack.rows[number]
+        if number is not None and row is not None and stack.plot_of(number).contains(inside):
+            here = {curve.signal for curve in row.curves}
+            if not here.issuperset(names) and all(same_unit(signals.named[name].unit, row.unit) for name in names):
+                area = stack.plot_of(number).toRect().translated(stack.viewport().mapTo(self, QPoint()))
+                return DropPlace(area, f"add {label} to this row", partial(self._add_to_row, row.key, names))
+        if any({curve.signal for curve in row.curves} == set(names) for row in stack.rows):
+            # it has its row
+            return None
+        area = QRect(stack.mapTo(self, QPoint()), stack.size())
+        return DropPlace(area, f"{label} in a row of its own", partial(self._add_rows, names))
+
+    def _add_to_row(self, key: str, names: tuple[str, ...]) -> None:
+        self._rows.add(key, names)
+        self._update_rows()
+        self._redraw()
+
+    def _add_rows(self, names: tuple[str, ...]) -> None:
+        """Show signals in rows of their own."""
+        keys = self._rows.row_of(names, [row for row, _ in self._available])
+        self._shown = (*self.shown, *keys)
+        self._update_rows()
+        self.stack.scroll_to(keys[0])
+        self._redraw()
+
+    def show_derived(self, name: str) -> None:
+        """Show a derived channel."""
+        key = f"{DERIVED}{name}"
+        if self._shown is not None:
+            self._shown = tuple(dict.fromkeys((*self._shown, key)))
+        self._update_rows()
+        self.stack.scroll_to(key)
+
+    def _remove_signal(self, key: str, name: str) -> None:
+        self._rows.remove(key, name)
+        self._update_rows()
+        self._redraw()
+
+    def _show_header_menu(self, key: str, at: QPoint) -> None:
+        hide = partial(self.show_rows, [shown for shown in self.shown if shown != key])
+        show_context_menu(self, at, (("Hide this row", hide), (DERIVED_COMMAND, self.derived_wanted.emit)))
 
     def reader(self, history: History) -> Reader:
         """Return a reader of samples that uses the displayed detail."""
@@ -247,7 +254,7 @@ class HistoriesPanel(TimePanel):
         found = signals.envelope(left, right, n_columns, columns)
         stop = min(right, signals.exact_begin_x)
         # memory has single samples from `exact_begin_x` on; wide buckets need no detail
-        if self.detail is None or not left < stop or found.rows >= _MAX_DETAIL_BUCKET:
+        if self.detail is None or not columns or not left < stop or found.rows >= _MAX_DETAIL_BUCKET:
             return found
         parts = [
             (end - begin, begin, end, segment)

@@ -158,7 +158,13 @@ class TimePanel(Panel):
     def choices(self) -> tuple[RowChoice, ...]:
         """Return the available rows as menu items."""
         return tuple(
-            RowChoice(row.key, f"{row.name} {row.quantity}".strip(), group) for row, group in self._available
+            RowChoice(
+                row.key,
+                f"{row.name} {row.quantity}".strip(),
+                group,
+                tuple(curve.signal for curve in row.curves if curve.signal),
+            )
+            for row, group in self._available
         )
 
     @property

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from functools import partial
 from html import escape
 from typing import ClassVar
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QRectF
+from PySide6.QtCore import QPoint, QRectF
 from PySide6.QtWidgets import QComboBox
 
 from gui.model.history import History
-from gui.model.signals import SignalHistory
+from gui.model.signals import SignalHistory, StoredSignal
 from gui.model.spectrum import Spectrogram, occupied_band, segment_length, spectrogram
 from gui.panels.xy_panel import XYPanel, incomplete_note
 from gui.plots.view import View
 from gui.plots.xy.axes import FrequencyAxis, pen
 from gui.plots.xy.plot import XYPlot, extent
+from gui.widgets.signal_drag import DropPlace, SignalDrop
 from gui.widgets.theme import Theme
 from gui.wording.numbers import DASH
+from monitor.messages.blocks import same_unit
 
 _OF_ACTUATOR = "selected actuator"
 _SEGMENTS = (1.0, 2.0, 4.0, 8.0, 16.0)  # s
@@ -27,6 +31,7 @@ _INTERVAL = 0.5  # s of data between two spectra while live
 _MAX_SAMPLES = 1 << 19
 _DECADES = 4.0  # of the spectrogram's colours, below its maximum
 _LEAST = 1e-300  # so that zero has a logarithm
+_MAX_CURVES = 8
 _MIN_BAND = 5.0  # Hz of the spectrogram
 
 
@@ -40,7 +45,7 @@ class SpectrumPanel(XYPanel):
         self.channels, self.segments = QComboBox(), QComboBox()
         self.channels.setAccessibleName("channel of the spectrum")
         self.channels.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.channels.addItem(_OF_ACTUATOR)
+        self.channels.addItem(_OF_ACTUATOR, [])
         self.segments.setAccessibleName("length of a segment")
         self.segments.setToolTip("Length of the averaged segments: longer ones resolve frequencies better")
         for seconds in _SEGMENTS:
@@ -53,7 +58,7 @@ class SpectrumPanel(XYPanel):
         self.over_time = XYPlot(theme)
         self.pane.addItem(self.plot, row=0, col=0)
         self.pane.addItem(self.over_time, row=1, col=0)
-        self.curves = tuple(pg.PlotCurveItem(skipFiniteCheck=False) for _ in range(2))
+        self.curves = tuple(pg.PlotCurveItem(skipFiniteCheck=False) for _ in range(_MAX_CURVES))
         for curve in self.curves:
             self.plot.view_box.addItem(curve, ignoreBounds=True)
         self.legend = pg.LegendItem(offset=(-10, 6))
@@ -61,6 +66,7 @@ class SpectrumPanel(XYPanel):
         self.image = pg.ImageItem(colorMap=pg.colormap.get("viridis"))
         self.image.setZValue(-5.0)
         self.over_time.view_box.addItem(self.image, ignoreBounds=True)
+        self._signals: Mapping[str, StoredSignal] = {}
         self._found: dict[str, Spectrogram] = {}
         self._labels: tuple[str, ...] = ()
         self._unit = ""
@@ -68,11 +74,13 @@ class SpectrumPanel(XYPanel):
         self._drawn_to = math.nan
         for box in (self.channels, self.segments):
             box.activated.connect(self._on_chosen)
+        self.drop_target = SignalDrop(self, self._place)
         self.apply_theme(theme)
 
     def apply_colours(self) -> None:
         """Set the colours of the curves."""
-        for curve, colour in zip(self.curves, (self.theme.command, self.theme.measured), strict=True):
+        colours = self.theme.command, self.theme.measured, *self.theme.series[2:]
+        for curve, colour in zip(self.curves, colours, strict=False):
             curve.setPen(pen(self.theme.muted if self.stale else colour, 1.5))
         self.legend.setLabelTextColor(self.theme.text)
         for _, label in self.legend.items:
@@ -81,11 +89,8 @@ class SpectrumPanel(XYPanel):
 
     def configure(self, history: History) -> None:
         """List the channels; the chosen one remains, if it exists."""
-        chosen = self.channels.currentText()
-        names = [] if history.signals is None else [channel.name for channel in history.signals.channels]
-        self.channels.clear()
-        self.channels.addItems([_OF_ACTUATOR, *names])
-        self.channels.setCurrentIndex(max(0, self.channels.findText(chosen)))
+        self._signals = {} if history.signals is None else history.signals.named
+        self._choose(self.channels.currentData())
         for plot in self.plots:
             plot.reset_scales()
         self._drawn = None
@@ -122,14 +127,14 @@ class SpectrumPanel(XYPanel):
         """Return the columns that are shown, by name."""
         if signals is None:
             return {}
-        names = [channel.name for channel in signals.channels]
-        if self.channels.currentIndex() > 0 and self.channels.currentText() in names:
-            return {self.channels.currentText(): names.index(self.channels.currentText())}
+        chosen = self.channels.currentData()
+        if chosen and all(name in signals.named for name in chosen):
+            return {name: signals.named[name].column for name in chosen}
         pair = next((pair for pair in signals.pairs if pair.actuator == self.view.actuator), None)
         return {} if pair is None else {"command": pair.command, "measured": pair.measured}
 
     def _compute(self, signals: SignalHistory, columns: dict[str, int], right: float) -> None:
-        x, samples = signals.samples(self.view.left, right, _MAX_SAMPLES)
+        x, samples = signals.samples(self.view.left, right, _MAX_SAMPLES, [*columns.values()])
         n_segment = segment_length(len(x), signals.sample_rate, self.segments.currentData())
         if len(x) < 2 * n_segment:
             n_segment //= 2
@@ -137,9 +142,10 @@ class SpectrumPanel(XYPanel):
             self._draw_message("the visible range has too few samples")
             return
         self._found = {
-            name: spectrogram(samples[:, column], signals.sample_rate, n_segment) for name, column in columns.items()
+            name: spectrogram(samples[:, i], signals.sample_rate, n_segment) for i, name in enumerate(columns)
         }
-        unit = signals.channels[next(iter(columns.values()))].unit
+        first = next(iter(columns.values()))
+        unit = next(signal.unit for signal in signals.named.values() if signal.column == first)
         self._unit = f"{unit}/√Hz" if unit else "1/√Hz"
         if all(math.isnan(found.mean[0]) for found in self._found.values()):
             self._draw_message(f"no {n_segment / signals.sample_rate:.3g} s without a gap: choose shorter segments")
@@ -182,6 +188,29 @@ class SpectrumPanel(XYPanel):
         band = min(float(found.frequencies[-1]), max(_MIN_BAND, 1.5 * occupied_band(found.frequencies, found.mean)))
         self.over_time.name_axes((f"time, {name}", "s"), ("frequency", "Hz"))
         self.over_time.fit((left, left + step * len(found.times)), (0.0, band), immediate=True)
+
+    def _choose(self, chosen: Sequence[str]) -> None:
+        """List the signals, and choose some of them; none, or unknown ones: those of the selected actuator."""
+        lists = [[name] for name in self._signals]
+        if len(chosen) > 1 and all(name in self._signals for name in chosen):
+            lists.append([*chosen])
+        self.channels.clear()
+        self.channels.addItem(_OF_ACTUATOR, [])
+        for names in lists:
+            self.channels.addItem(", ".join(names), names)
+        self.channels.setCurrentIndex(1 + lists.index([*chosen]) if [*chosen] in lists else 0)
+
+    def _place(self, at: QPoint, names: tuple[str, ...]) -> DropPlace | None:  # noqa: ARG002 - the whole panel
+        """Return what dropping signals does: their spectra are shown, of those with the unit of the first."""
+        found = [self._signals[name] for name in names if name in self._signals]
+        if len(found) < len(names):
+            return None
+        shown = [signal.name for signal in found if same_unit(signal.unit, found[0].unit)][:_MAX_CURVES]
+        return DropPlace(self.pane.geometry(), f"spectrum of {', '.join(shown)}", partial(self._show_signals, shown))
+
+    def _show_signals(self, names: Sequence[str]) -> None:
+        self._choose(names)
+        self._on_chosen()
 
     def _on_chosen(self) -> None:
         # the window redraws when the range of the view changes

@@ -226,6 +226,13 @@ _LAYOUTS = (
 )
 _WINDOW = (
     ActionSpec("window.settings", "&Settings…", "Window", ("Ctrl+,",), "Settings of the window and of the service."),
+    ActionSpec(
+        "window.derived",
+        "Derived &channels…",
+        "Window",
+        ("Ctrl+Shift+D",),
+        "Define channels by formulas, and drag channels onto plots.",
+    ),
     *(
         _read_only(f"theme.{name}", text, "Window", (), tip, True, "theme", submenu="&Theme")
         for name, text, tip in (

@@ -31,6 +31,7 @@ from gui.window.actions import Actions
 from gui.window.bindings import PlotFocus, bind_panels, bind_play_head, bind_replay, bind_view, seek
 from gui.window.command_palette import CommandPalette
 from gui.window.comparison import ComparisonController
+from gui.window.derived_channels import DerivedChannelController
 from gui.window.export import ExportController
 from gui.window.help import ShortcutDialog, show_about, show_documentation
 from gui.window.launch import LaunchOptions
@@ -70,6 +71,7 @@ class Program(QObject):
         self.sessions = self.sources.sessions
         self.exports = ExportController(self.window, self.actions, self.notify)
         self.layouts = LayoutController(self.window, self.actions, store, self.notify)
+        self._derived = DerivedChannelController(self.window, self.actions, store, self.notify)
         self.comparison = ComparisonController(
             self.window, self.actions, self.sources, self.layouts, offers, store, self.notify
         )

@@ -125,8 +125,10 @@ def _runs(timeline: DisplayTimeline, left: float, right: float) -> Iterator[list
 def _parts(history: History, left: float, right: float) -> Iterator[tuple[str, tuple[str, ...], Samples, Samples]]:
     signals, results = history.signals, history.results
     if signals is not None:
-        x, samples = signals.samples(left, right, most=sys.maxsize)
-        yield "", tuple(_label(c.name, c.unit) for c in signals.channels), x, samples
+        derived = [channel.name for channel in signals.derived]
+        exported = [signals.named[name] for name in (*(each.name for each in signals.channels), *derived)]
+        x, samples = signals.samples(left, right, sys.maxsize, [signal.column for signal in exported])
+        yield "", tuple(_label(signal.name, signal.unit) for signal in exported), x, samples
     if results is not None:
         several = len(results.actuators) + len(results.sites) > 1
         names = [(f"{c.actuator}_{c.name}" if several else c.name, c.unit) for c in results.columns]

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from PySide6.QtCore import QObject, Signal
 
 from gui.model.backfill import Backfill, FirstBlocks
+from gui.model.derived import DerivedChannel
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages, ReceiverThread, ServiceSubscription
 from gui.plots.view import View
@@ -38,6 +39,7 @@ class ServiceConnection(QObject):
     ----------
     history : what was received, a new one after each `open`; or a recording.
     configured : the panels are configured for this history; set by the window.
+    derived : definitions of derived channels, of every history.
     clock : s since 1970.
 
     Signals
@@ -53,6 +55,7 @@ class ServiceConnection(QObject):
         self.memory, self.minutes = memory, minutes
         self.url = self.keys = ""
         self.history = History(memory, minutes)
+        self.derived: tuple[DerivedChannel, ...] = ()
         self.configured = False
         self.clock = time.time
         self._receiver: ReceiverThread | None = None
@@ -96,7 +99,13 @@ class ServiceConnection(QObject):
         """Close the connection, and show a recording."""
         self.close()
         self.history, self.configured = history, False
+        history.derive(self.derived)
         self.view.show_recording(history.begin_x, history.end_x)
+
+    def derive(self, definitions: tuple[DerivedChannel, ...]) -> None:
+        """Compute these derived channels, of what is received and of what is opened later."""
+        self.derived = definitions
+        self.history.derive(definitions)
 
     def poll(self) -> bool:
         """Add the messages received since the last call to the history; return whether there were any."""
@@ -135,7 +144,7 @@ class ServiceConnection(QObject):
             self._give_up("")
         else:
             first = FirstBlocks(health.rig, signals, results)
-            self._backfill = Backfill(health.recording, first, History(self.memory, self.minutes))
+            self._backfill = Backfill(health.recording, first, self._new_history())
 
     def _end_backfill(self, backfill: Backfill, batches: list[ReceivedMessages]) -> None:
         before, history = backfill.history, self.history
@@ -146,6 +155,7 @@ class ServiceConnection(QObject):
             # a rig that was silent sends again: what is read must end before
             self._backfill = None
             return
+        before.derive(self.derived)
         before.remove_events([event for batch in batches for event in batch.events])
         for batch in batches:
             before.update(batch, silence=history.silence, age=history.age)
@@ -170,8 +180,13 @@ class ServiceConnection(QObject):
     def reset(self) -> None:
         """Close the connection, and begin a new history."""
         self.close()
-        self.history, self.configured = History(self.memory, self.minutes), False
+        self.history, self.configured = self._new_history(), False
         self.view.restart()
+
+    def _new_history(self) -> History:
+        history = History(self.memory, self.minutes)
+        history.derive(self.derived)
+        return history
 
     def close(self) -> None:
         """Close the connection; the history remains."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPen
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from gui.plots.time.axis import TimeScale
 from gui.plots.time.decoration import translucent
@@ -97,6 +97,14 @@ class GestureTarget(Protocol):
         """Act on a click on a row header; return whether there is something to click."""
         ...
 
+    def signals_at(self, at: QPointF) -> tuple[str, ...]:
+        """Return the signals of the legend entry or row header at a position."""
+        ...
+
+    def drag_signals(self, names: tuple[str, ...]) -> None:
+        """Drag signals onto another plot."""
+        ...
+
     def enable_auto_range(self, row: int) -> None:
         """Let the scale of a row follow its values."""
         ...
@@ -178,6 +186,12 @@ class Gestures:
                 stack.viewport().update()
             return
         if self._dragged_from is None:
+            names = stack.signals_at(self._pressed)
+            if names:
+                if moved.manhattanLength() >= QApplication.startDragDistance():
+                    self.drop_press()
+                    stack.drag_signals(names)
+                return
             if abs(moved.x()) < POINTER_TOLERANCE:
                 return
             self._dragged_from = view.right

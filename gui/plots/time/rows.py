@@ -31,6 +31,8 @@ class CurveStyle:
     hidden : not drawn; its legend is struck through.
     filled : the band between the lowest and the highest of several curves.
     named : its label is shown rather than its value where there is room for one of them.
+    signal : name of the signal, by which it is dragged onto other plots; empty for none.
+    added : it was dropped into the row, and can be removed.
     """
 
     label: str
@@ -40,6 +42,8 @@ class CurveStyle:
     filled: bool = False
     named: bool = False
     hidden: bool = False
+    signal: str = ""
+    added: bool = False
 
 
 class LimitHandle(NamedTuple):

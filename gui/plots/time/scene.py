@@ -192,6 +192,14 @@ class RowArea(QAbstractScrollArea):
         bar.setPageStep(max(1, room))
         bar.setSingleStep(_SCROLL_STEP)
 
+    def scroll_to(self, key: str) -> None:
+        """Scroll as far as needed to see a row."""
+        places, bar = self.places, self.verticalScrollBar()
+        for row, place in zip(self._rows, places.rows, strict=True):
+            if row.key == key:
+                lowest = place.bottom - self.viewport().height() + places.axis_height
+                bar.setValue(min(max(bar.value(), lowest), place.top))
+
     def _reveal(self) -> None:
         self._redraw()
         self.rows_revealed.emit()

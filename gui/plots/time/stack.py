@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, Qt
+from functools import partial
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QHelpEvent,
@@ -21,6 +23,7 @@ from gui.plots.time.styles import curve_menu
 from gui.plots.value_axis import Bounds
 from gui.plots.view import View
 from gui.widgets.labels import plain_tip
+from gui.widgets.signal_drag import drag_signals
 from gui.widgets.theme import Theme
 
 _NOTCH = 1.25  # zoom factor a notch of the wheel
@@ -31,17 +34,24 @@ class TimeStack(StackDisplay):
     """Rows over time: the wheel zooms in time, with Ctrl in value; dragging pans, a click pins a second cursor.
 
     Dragging with the right button or with Ctrl zooms to a rubber band. A click on an entry of a legend hides its
-    curve; the right button there has its colours. A double click enables auto-range of a row. Rows that do not fit
-    are scrolled with the scroll bar, the wheel over the value axes, or PgUp and PgDn. With the keyboard focus,
-    Ctrl+Left and Ctrl+Right move the cursor, Enter pins or unpins it, Shift+Up and Shift+Down zoom all values,
-    Shift+Home enables auto-range of all rows.
+    curve; the right button there has its colours. Legends and headers are dragged onto other plots. A double click
+    enables auto-range of a row. Rows that do not fit are scrolled with the scroll bar, the wheel over the value axes,
+    or PgUp and PgDn. With the keyboard focus, Ctrl+Left and Ctrl+Right move the cursor, Enter pins or unpins it,
+    Shift+Up and Shift+Down zoom all values, Shift+Home enables auto-range of all rows.
 
     Parameters
     ----------
     view : visible time range and cursors.
     theme : initial colours.
+
+    Signals
+    -------
+    curve_removed : key of a row, and name of a signal that was dropped into it.
+    header_menu : key of a row, and where on the screen the menu of its header is wanted.
     """
 
+    curve_removed = Signal(str, str)
+    header_menu = Signal(str, QPoint)
     yields_to_shortcuts = True  # its keys are not shortcuts of the window
 
     def __init__(self, view: View, theme: Theme, parent: QWidget | None = None) -> None:
@@ -139,11 +149,34 @@ class TimeStack(StackDisplay):
         if not self._gestures.double_click(event):
             super().mouseDoubleClickEvent(event)
 
+    def signals_at(self, at: QPointF) -> tuple[str, ...]:
+        """Return the signals of the legend entry, or of the row whose header is at a point."""
+        header, entry = self._header_at(at), self._entry_at(at)
+        if header is None:
+            return ()
+        curves = self._rows[header[0]].curves
+        return tuple(curve.signal for curve in curves if curve.signal and (entry is None or curve.label == entry[1]))
+
+    def drag_signals(self, names: tuple[str, ...]) -> None:
+        """Drag signals onto another plot."""
+        drag_signals(self, names)
+
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Show the menu of a legend entry; elsewhere a drag with the right button is a rubber band."""
-        found = self._entry_at(QPointF(event.pos()))
+        """Show the menu of a legend entry or header; elsewhere a drag with the right button is a rubber band."""
+        at = QPointF(event.pos())
+        found, header = self._entry_at(at), self._header_at(at)
         if found is not None:
-            curve_menu(self, self._styles, *found, self._theme, self._apply_styles).popup(event.globalPos())
+            menu = curve_menu(self, self._styles, *found, self._theme, self._apply_styles)
+            row = next(row for row in self._rows if row.key == found[0])
+            curve = next(curve for curve in row.curves if curve.label == found[1])
+            if curve.added:
+                menu.addSeparator()
+                remove = menu.addAction("Remove from this row")
+                remove.triggered.connect(partial(self.curve_removed.emit, row.key, curve.signal))
+            menu.popup(event.globalPos())
+        elif header is not None:
+            self.cancel_press()
+            self.header_menu.emit(self._rows[header[0]].key, event.globalPos())
 
     def viewportEvent(self, event: QEvent) -> bool:
         """Show tool tips; hide the cursor when the mouse leaves."""

@@ -299,6 +299,9 @@ class XYCanvas(pg.GraphicsLayoutWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._mouse: QPointF | None = None
+        # what is dropped is for the panel
+        self.setAcceptDrops(False)
+        self.viewport().setAcceptDrops(False)
         self.ci.layout.setContentsMargins(2, 4, 10, 2)
         self.ci.layout.setSpacing(4)
         self.setMinimumSize(160, 120)
