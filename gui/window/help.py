@@ -35,7 +35,7 @@ GESTURES = (
     ("drag", "move back and forth in time"),
     ("drag with the right button, Ctrl+drag", "zoom to a span, to values or to both"),
     ("back and forward buttons", "previous and next zoom"),
-    ("drag a legend or a header of a row", "show its signals in another row, in the spectrum or in XY"),
+    ("drag a legend or the name of a row", "show its signals in another row, in the spectrum or in XY"),
     ("drag a limit line", "change the limit of an alarm (Esc cancels)"),
     ("hover", "show the values at an instant, in all panels"),
     ("click", "pin the cursor; again: unpin it"),

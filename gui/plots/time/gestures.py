@@ -98,7 +98,7 @@ class GestureTarget(Protocol):
         ...
 
     def signals_at(self, at: QPointF) -> tuple[str, ...]:
-        """Return the signals of the legend entry or row header at a position."""
+        """Return the signals of the legend entry or row name at a position."""
         ...
 
     def drag_signals(self, names: tuple[str, ...]) -> None:

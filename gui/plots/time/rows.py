@@ -42,7 +42,8 @@ class CurveStyle:
     filled: bool = False
     named: bool = False
     hidden: bool = False
-    signal: str = ""
+    # two curves that look the same have one legend
+    signal: str = field(default="", compare=False)
     added: bool = False
 
 

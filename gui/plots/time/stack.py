@@ -34,7 +34,7 @@ class TimeStack(StackDisplay):
     """Rows over time: the wheel zooms in time, with Ctrl in value; dragging pans, a click pins a second cursor.
 
     Dragging with the right button or with Ctrl zooms to a rubber band. A click on an entry of a legend hides its
-    curve; the right button there has its colours. Legends and headers are dragged onto other plots. A double click
+    curve; the right button there has its colours. Legends and names are dragged onto other plots. A double click
     enables auto-range of a row. Rows that do not fit are scrolled with the scroll bar, the wheel over the value axes,
     or PgUp and PgDn. With the keyboard focus, Ctrl+Left and Ctrl+Right move the cursor, Enter pins or unpins it,
     Shift+Up and Shift+Down zoom all values, Shift+Home enables auto-range of all rows.
@@ -150,9 +150,9 @@ class TimeStack(StackDisplay):
             super().mouseDoubleClickEvent(event)
 
     def signals_at(self, at: QPointF) -> tuple[str, ...]:
-        """Return the signals of the legend entry, or of the row whose header is at a point."""
+        """Return the signals of the legend entry, or of the row whose name is at a point."""
         header, entry = self._header_at(at), self._entry_at(at)
-        if header is None:
+        if header is None or (entry is None and at.x() - MARGIN > header[1].name_end):
             return ()
         curves = self._rows[header[0]].curves
         return tuple(curve.signal for curve in curves if curve.signal and (entry is None or curve.label == entry[1]))
