@@ -181,9 +181,9 @@ class Hands:
         )
         QApplication.sendEvent(widget, event)
 
-    def drag(self, widget: QWidget, by: int) -> None:
+    def drag(self, widget: QWidget, by: int, at: QPoint | None = None) -> None:
         """Draw the mouse `by` pixels to the right with its left button down."""
-        begin, left = widget.rect().center(), Qt.MouseButton.LeftButton
+        begin, left = at or widget.rect().center(), Qt.MouseButton.LeftButton
         QTest.mousePress(widget, left, Qt.KeyboardModifier.NoModifier, begin)
         for part in (by // 2, by):
             QTest.mouseMove(widget, begin + QPoint(part, 0))
