@@ -43,6 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--duration", type=float, metavar="S", help="length of a simulation (default: its own)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of a simulation, and of the faults")
+    parser.add_argument(
+        "--compensate",
+        metavar="NAME",
+        help="of the simulation hybrid: a compensator in its loop, fixed, ats, fdb, paei or broadband",
+    )
     parser.add_argument("--faults", default="", metavar="TEXT", help="for example drop=0.01,nan=0.001,restart=20")
     parser.add_argument("--no-wait", action="store_true", help="do not wait for a monitor before the first sample")
     parser.add_argument(
@@ -210,8 +215,17 @@ def _open(arguments: argparse.Namespace, n_columns: int) -> tuple[Description, R
     if arguments.source in names() and not Path(arguments.source).exists():
         with progress_bars() as progress:
             progress("simulating", 0, 1)
-            recording = simulation(arguments.source, duration=arguments.duration, seed=arguments.seed)
+            recording = simulation(
+                arguments.source,
+                duration=arguments.duration,
+                seed=arguments.seed,
+                compensation=arguments.compensate,
+            )
         return describe_recording(recording, "simulation", n_columns), recording
+    if arguments.compensate is not None:
+        raise ValueError(
+            f"--compensate: {arguments.source} is not a simulation, and only the loop of one can have it"
+        )
     if not Path(arguments.source).exists():
         raise ValueError(f"{arguments.source}: no such file or simulation ({', '.join(names())})")
     selection = column_selection(arguments, auxiliary=arguments.auxiliary)

@@ -26,7 +26,9 @@ def names() -> tuple[str, ...]:
     return tuple(_ALL)
 
 
-def simulation(name: str, *, duration: float | None = None, seed: int = 1) -> Recording:
+def simulation(
+    name: str, *, duration: float | None = None, seed: int = 1, compensation: str | None = None
+) -> Recording:
     """Run a simulation and return what a rig would have recorded.
 
     Besides ``<actuator>.command``, ``.measured`` and ``.force`` (m, m, N) it has the injected truth:
@@ -37,11 +39,13 @@ def simulation(name: str, *, duration: float | None = None, seed: int = 1) -> Re
     name : one of `names`.
     duration : s; by default the simulation's own.
     seed : of everything random.
+    compensation : name of a compensator in the loop, see `monitor.compensation.methods`; its columns are additional
+        channels, and ``<actuator>.actuator_delay`` (s) instead of the truth, which it changes.
 
     Raises
     ------
     RecordingError : there is no simulation of that name; the message lists all names.
-    ValueError : the duration is not a time that can be simulated.
+    ValueError : the duration is not a time that can be simulated, or the simulation cannot be compensated.
     """
     known = _ALL.get(name)
     if known is None:
@@ -49,4 +53,9 @@ def simulation(name: str, *, duration: float | None = None, seed: int = 1) -> Re
     duration = known.duration if duration is None else duration
     if not _SHORTEST <= duration < inf:
         raise ValueError(f"simulation duration {duration:g} s: must be {_SHORTEST} s or more")
-    return known.build(duration, seed)
+    if compensation is None:
+        return known.build(duration, seed)
+    if known.build_compensated is None:
+        able = " or ".join(each.name for each in _ALL.values() if each.build_compensated)
+        raise ValueError(f"the simulation {name!r} has no loop to compensate: choose {able}")
+    return known.build_compensated(duration, seed, compensation)

@@ -12,6 +12,7 @@ MODEL_VALIDATION = "Model validation"
 PAPER_CASES = "Cases of the paper on tracking indicators"
 
 Build = Callable[[float, int], Recording]
+CompensatedBuild = Callable[[float, int, str], Recording]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Simulation:
     build : returns the recording of a duration in s and a seed.
     faulty : it has faults that a monitor should find.
     model : the model that it is an experiment on, or None.
+    build_compensated : returns the recording with a compensator in the loop, by name; None where there is no loop.
     """
 
     name: str
@@ -54,3 +56,4 @@ class Simulation:
     group: str = HYBRID_TESTS
     faulty: bool = False
     model: ExperimentModel | None = None
+    build_compensated: CompensatedBuild | None = None

@@ -32,6 +32,12 @@ def _hybrid(duration: float, seed: int) -> Recording:
     return _hybrid_recording("hybrid", rate, {actuator: _columns(record) for actuator, record in records.items()})
 
 
+def _compensated_hybrid(duration: float, seed: int, compensation: str) -> Recording:
+    from replay.simulations.compensated import compensated_demonstration
+
+    return compensated_demonstration(duration, seed, compensation)
+
+
 def _plant(duration: float, seed: int) -> Recording:  # noqa: ARG001 - a sweep has nothing random
     from sim.actuator import amplitude_ratio, phase_error
     from sim.excitation import Sweep
@@ -81,7 +87,14 @@ def _hybrid_recording(rig: str, rate: float, columns: dict[str, tuple[Samples, .
 
 
 TESTS = (
-    Simulation("hybrid", "three actuators, each with faults that change", _DURATION, _hybrid, faulty=True),
+    Simulation(
+        "hybrid",
+        "three actuators, each with faults that change",
+        _DURATION,
+        _hybrid,
+        faulty=True,
+        build_compensated=_compensated_hybrid,
+    ),
     Simulation("plant", "benchmark plant under a slow sweep from 1 to 8 Hz", _DURATION, _plant),
 )
 

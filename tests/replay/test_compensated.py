@@ -1,0 +1,71 @@
+"""The demonstration with a compensator in its loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.__main__ import main
+from monitor.messages.blocks import Role, Samples
+from replay.formats.base import Recording
+from replay.simulations import simulation
+
+_RATE = 1024
+
+
+def _columns(recording: Recording) -> dict[str, Samples]:
+    samples = np.concatenate([block.samples for block in recording.blocks(4096)])
+    return {channel.name: samples[:, i] for i, channel in enumerate(recording.stream.channels)}
+
+
+@pytest.fixture(scope="module")
+def adapted() -> Recording:
+    return simulation("hybrid", duration=12.0, compensation="fdb")
+
+
+def test_without_compensation_the_loop_is_that_of_the_demonstration() -> None:
+    plain, same = (_columns(simulation("hybrid", duration=2.0, compensation=name)) for name in (None, "none"))
+    for name in ("command", "measured", "force"):
+        for actuator in ("north", "south"):
+            expected = plain[f"{actuator}.{name}"]
+            np.testing.assert_allclose(same[f"{actuator}.{name}"], expected, rtol=0.0, atol=1e-9 * np.ptp(expected))
+    np.testing.assert_array_equal(same["north.sent"], same["north.command"])
+    np.testing.assert_allclose(same["north.actuator_delay"], plain["north.true_delay"])
+
+
+def test_the_columns_of_the_compensator_are_channels(adapted) -> None:
+    stream = adapted.stream
+    assert [pair.actuator for pair in stream.pairs] == ["north", "south", "roof"]
+    found = {channel.name: channel for channel in stream.channels}
+    for name, unit in (("sent", "m"), ("compensated_delay", "s"), ("compensator_gain", "1"), ("actuator_delay", "s")):
+        assert (found[f"north.{name}"].role, found[f"north.{name}"].unit) == (Role.AUXILIARY, unit)
+    assert "north.true_delay" not in found
+
+
+def test_the_compensator_follows_delays_that_change(adapted) -> None:
+    found = _columns(adapted)
+    # of north from 12 to 25 ms at 4 s, to -2 ms at 8 s
+    for end, delay in ((3.9, 12e-3), (7.9, 25e-3), (11.9, -2e-3)):
+        assert found["north.compensated_delay"][round(end * _RATE)] == pytest.approx(delay, abs=1e-3)
+    plain = _columns(simulation("hybrid", duration=12.0, compensation="none"))
+    for actuator in ("north", "south"):
+        late = slice(-_RATE, None)
+        errors = [
+            float(np.std((each[f"{actuator}.measured"] - each[f"{actuator}.command"])[late]))
+            for each in (found, plain)
+        ]
+        assert errors[0] < 0.2 * errors[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["hybrid", "--compensate", "x"], "'x': must be one of none, fixed, ats, fdb, paei, broadband"),
+        (["plant", "--compensate", "fdb"], "the simulation 'plant' has no loop to compensate: choose hybrid"),
+        ([__file__, "--compensate", "fdb"], "is not a simulation"),
+    ],
+)
+def test_mistakes_are_one_line(words, complaint, capsys) -> None:
+    assert main(["replay", *words, "--duration", "0.2", "--no-wait"]) == 2
+    said = capsys.readouterr()
+    assert complaint in said.err and said.err.count("\n") == 1 and said.out == ""
