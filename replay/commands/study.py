@@ -1,4 +1,4 @@
-"""`synchroscope study`: the examples of papers, run and compared with the published results."""
+"""`synchroscope study`: the examples of papers beside the published results, and the closed loop."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _STUDIES = {
     "sandia": ("reliability", ("realizations", "replicates", "policy")),
     "thermal": ("thermal", ("realizations", "resampled")),
     "delays": ("delays", ("sigma", "runs", "priors")),
+    "loop": ("loop", ("draws",)),
 }
 
 
@@ -30,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=_STUDIES,
         metavar="NAME",
         help="tracking: the tracking indicators; beam, sandia: the reliability of a model; thermal: a model from its "
-        "material to a requirement; delays: parameter estimation where the model leaves something out",
+        "material to a requirement; delays: parameter estimation where the model leaves something out; loop: a loop "
+        "that a delay makes unstable, and compensators on the benchmark building",
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random numbers (default 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -65,6 +67,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     delays.add_argument(
         "--priors", action="store_true", default=None, help="also sample posteriors (needs emcee: the extra bayes)"
+    )
+    loop = parser.add_argument_group("loop")
+    loop.add_argument(
+        "--draws", type=int, metavar="N", help="of the uncertain plant and the ground motion (default 5)"
     )
 
 

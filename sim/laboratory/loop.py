@@ -41,7 +41,7 @@ class HybridLoop:
     draws : leading axes of all arrays, independent tests; () for one.
     substeps : actuator steps between two targets; their commands lie on a straight line.
     pace : seconds in the laboratory per second of the equations: 1 is real time, more is pseudodynamic.
-    sample_loss : probability that a measured sample does not reach the compensator.
+    sample_loss : probability that a measured sample does not reach the compensator; may be an array of the draws.
     stroke : m, the command at which a test ends.
     seed : of sensor noise and sample loss.
 
@@ -63,7 +63,7 @@ class HybridLoop:
     draws: Shape = ()
     substeps: int = 1
     pace: float = 1.0
-    sample_loss: float = 0.0
+    sample_loss: float | Samples = 0.0
     stroke: float = inf
     seed: int = 1
 
@@ -72,7 +72,9 @@ class HybridLoop:
         require(self.n_steps > 0, "loop duration", self.duration, f"a time step of {self.dt} s or more")
         require(self.substeps >= 1, "loop substeps", self.substeps, "1 or more")
         require(self.stroke > 0.0, "loop stroke", self.stroke, "positive")
-        require(0.0 <= self.sample_loss < 1.0, "loop sample_loss", self.sample_loss, "from 0 to less than 1")
+        loss = np.asarray(self.sample_loss, dtype=np.float64)
+        right = (loss >= 0.0) & (loss < 1.0)
+        require(bool(np.all(right)), "loop sample_loss", float(loss.flat[np.argmin(right)]), "from 0 to less than 1")
         n = self.structure.dofs
         matrix = np.eye(n) if self.coupling is None else np.asarray(self.coupling, dtype=np.float64)
         if matrix.ndim != 2 or matrix.shape[1] != n or not np.all(np.isfinite(matrix)):

@@ -43,6 +43,7 @@ class RunningLoop:
             for rows in (springs.incidence(loop.structure.dofs),)
         ]
         self._no_springs = np.zeros(dofs)
+        self._loses = bool(np.any(loop.sample_loss))
         self._losses = np.random.default_rng((loop.seed, 1))
         self._ramp = [(i + 1) / loop.substeps for i in range(loop.substeps)]
         self._rate = 0.5 / loop.period
@@ -129,10 +130,9 @@ class RunningLoop:
         self._force = self._specimen.force(position, velocity)
         self._before, self._last = self._last, position.copy()
         if compensator is not None:
-            loss = self._loop.sample_loss
             seen = self._measured
-            if loss:
-                seen = np.where(self._losses.random(self._shape) < loss, np.nan, seen)
+            if self._loses:
+                seen = np.where(self._losses.random(self._shape) < self._loop.sample_loss, np.nan, seen)
             compensator.observe(command, seen)
 
     def _spring_force(self, displacement: Samples, velocity: Samples) -> Samples:

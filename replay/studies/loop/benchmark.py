@@ -1,0 +1,187 @@
+"""The benchmark building with its actuator: criteria J1 to J9 by compensator, case and draw of the plant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from monitor.compensation.fixed_inverse import FixedInverse
+from monitor.messages.blocks import Samples
+from replay import Progress, silent
+from replay.studies.loop.changes import ChangingElement, ChangingTransfer, Ramp
+from replay.studies.loop.compensators import COMPENSATORS, side_by_side
+from sim.excitation import Earthquake
+from sim.laboratory.benchmark_plant import BenchmarkPlant, drawn_plants
+from sim.laboratory.building import (
+    COUPLING,
+    INTENSITY,
+    SAMPLE_RATE,
+    Case,
+    ground_forces,
+    numerical_building,
+    reference_response,
+    specimen,
+)
+from sim.laboratory.criteria import criteria
+from sim.laboratory.loop import HybridLoop
+from sim.laboratory.structure import Structure
+from sim.laboratory.transfer import TransferChain
+
+CASES = tuple(str(case) for case in Case)
+CRITERIA = tuple(f"J{number}" for number in range(1, 10))
+_LOSS = 0.3
+_SOFTENED = 0.7  # of the stiffness, after the change
+SCENARIOS = {
+    "as-designed": "the specimen as it is",
+    "stiffness-change": f"the specimen loses {100 * (1 - _SOFTENED):.0f} % of its stiffness in mid-test",
+    "lost-samples": f"{100 * _LOSS:.0f} % of the measured samples do not reach the compensator",
+}
+
+_DURATION = 20.0  # s
+_STROKE = 0.02  # m
+_MOTION = 1.0  # m/s^2, rms of the strong phase before it is scaled by the problem's intensity
+_ORDER = 3  # of the inverse of the nominal plant
+_CHUNK = 2048
+_BATCH = 6  # draws of each scenario: their records take half a gigabyte
+_DRAWN = ("stiffness", "a3", "b1", "b2")  # parameters of the plant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Benchmark:
+    """What was found.
+
+    Parameters
+    ----------
+    nominal : (n_compensators, n_cases, n_criteria) with the nominal plant; until a test leaves the stroke.
+    nominal_left_at : (n_compensators, n_cases) s, NaN where the stroke is not left.
+    draws : by scenario (n_compensators, n_cases, n_draws, n_criteria), likewise. Of a specimen that changes J4 to J9
+        are NaN: the building that they compare with does not change.
+    left_at : by scenario (n_compensators, n_cases, n_draws) s.
+    sample_rate, duration : Hz and s.
+    """
+
+    nominal: Samples
+    nominal_left_at: Samples
+    draws: dict[str, Samples]
+    left_at: dict[str, Samples]
+    sample_rate: float
+    duration: float
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of each scenario."""
+        return int(next(iter(self.draws.values())).shape[2])
+
+
+def run_benchmark(n_draws: int, seed: int, progress: Progress = silent) -> Benchmark:
+    """Run all cases with all compensators: the nominal plant and `n_draws` others, each with a ground motion."""
+    plants = _with_nominal(drawn_plants(n_draws, seed))
+    motions = [_motion(seed + number) for number in range(n_draws + 1)]
+    time: Samples = np.arange(round(_DURATION * SAMPLE_RATE), dtype=np.float64) / SAMPLE_RATE
+    acceleration = INTENSITY * np.column_stack([motion.sample(time) for motion in motions])
+    batches = [slice(first, first + _BATCH) for first in range(0, n_draws + 1, _BATCH)]
+    done, total = 0, len(batches) * len(time)
+
+    def advance(steps: int) -> None:
+        nonlocal done
+        done += steps
+        progress("benchmark", done, total)
+
+    parts = [_run(_some(plants, batch), acceleration[:, batch], seed, advance) for batch in batches]
+    # (n_scenarios, n_compensators, n_cases, 1 + n_draws, n_criteria)
+    found = np.concatenate([part for part, _ in parts], axis=3)
+    left_at = np.concatenate([left_at for _, left_at in parts], axis=3)
+    return Benchmark(
+        nominal=found[0, :, :, 0],
+        nominal_left_at=left_at[0, :, :, 0],
+        draws={name: found[i, :, :, 1:] for i, name in enumerate(SCENARIOS)},
+        left_at={name: left_at[i, :, :, 1:] for i, name in enumerate(SCENARIOS)},
+        sample_rate=SAMPLE_RATE,
+        duration=_DURATION,
+    )
+
+
+def _motion(seed: int) -> Earthquake:
+    return Earthquake(rms=_MOTION, rise=2.0, strong=9.0, decay=3.0, seed=seed)
+
+
+def _with_nominal(plants: BenchmarkPlant) -> BenchmarkPlant:
+    """Return the nominal plant and the drawn ones, (1 + n_draws, 1)."""
+    nominal = BenchmarkPlant()
+    return replace(
+        nominal, **{name: np.concatenate([[[getattr(nominal, name)]], getattr(plants, name)]) for name in _DRAWN}
+    )
+
+
+def _some(plants: BenchmarkPlant, batch: slice) -> BenchmarkPlant:
+    return replace(plants, **{name: getattr(plants, name)[batch] for name in _DRAWN})
+
+
+def _run(
+    plants: BenchmarkPlant, acceleration: Samples, seed: int, advance: Callable[[int], None]
+) -> tuple[Samples, Samples]:
+    """Return the criteria, (n_scenarios, n_compensators, n_cases, n_draws, n_criteria), and when tests diverged."""
+    n_draws, n_scenarios = acceleration.shape[1], len(SCENARIOS)
+    shape = len(acceleration), len(COMPENSATORS), len(Case), n_scenarios * n_draws
+    # single precision is enough for what is compared, and fits into memory
+    record = np.empty((4, *shape), dtype=np.float32)
+    left_at = np.full(shape[1:], np.nan)
+    first = 0
+    for chunk in _loop(plants, acceleration, seed).chunks(_CHUNK):
+        rows = slice(first, first + len(chunk.time))
+        record[0, rows], record[1, rows] = chunk.command[..., 0], chunk.measured[..., 0]
+        record[2, rows], record[3, rows] = chunk.displacement[..., 1], chunk.displacement[..., 2]
+        left_at = np.fmin(left_at, chunk.diverged_at)
+        first += len(chunk.time)
+        advance(len(chunk.time))
+    found = np.full((*shape[1:], len(CRITERIA)), np.nan)
+    for k, case in enumerate(Case):
+        reference = reference_response(case, acceleration, 1.0 / SAMPLE_RATE)
+        for i, j in np.ndindex(len(COMPENSATORS), n_scenarios * n_draws):
+            left = left_at[i, k, j]
+            end = len(acceleration) if np.isnan(left) else round(left * SAMPLE_RATE)
+            command, measured, *upper = record[:, :end, i, k, j].astype(np.float64)
+            floors = np.column_stack([measured, *upper])
+            found[i, k, j] = criteria(command, measured, floors, reference[:end, j % n_draws], SAMPLE_RATE)
+    by_scenario = np.moveaxis(found.reshape(*shape[1:3], n_scenarios, n_draws, -1), 2, 0)
+    # there is no building to compare with whose specimen changes
+    by_scenario[list(SCENARIOS).index("stiffness-change"), ..., 3:] = np.nan
+    return by_scenario, np.moveaxis(left_at.reshape(*shape[1:3], n_scenarios, n_draws), 2, 0)
+
+
+def _loop(plants: BenchmarkPlant, acceleration: Samples, seed: int) -> HybridLoop:
+    """Return all tests as one loop; along the last axis of the draws are those of each scenario in turn."""
+    n_draws = acceleration.shape[1]
+    changes, loses = (np.repeat([name == each for each in SCENARIOS], n_draws) for name in list(SCENARIOS)[1:])
+    plants = replace(plants, **{name: np.tile(getattr(plants, name), (len(SCENARIOS), 1)) for name in _DRAWN})
+    softened = replace(plants, stiffness=np.where(changes[:, None], _SOFTENED, 1.0) * plants.stiffness)
+    parts = [numerical_building(case, plants).matrices for case in Case]
+    full = len(changes), 3, 3
+    # each (n_cases, n_draws, 3, 3)
+    mass, damping, stiffness = (
+        np.stack([np.broadcast_to(each, full) for each in cases]) for cases in zip(*parts, strict=True)
+    )
+    ramp = Ramp(0.5 * _DURATION, 0.5)
+    forces = [ground_forces(case, np.tile(acceleration, (1, len(SCENARIOS)))) for case in Case]
+    return HybridLoop(
+        structure=Structure(mass, damping, stiffness),
+        specimen=ChangingElement(specimen(plants), specimen(softened), ramp),
+        excitation=np.stack(forces, axis=1),
+        dt=1.0 / SAMPLE_RATE,
+        duration=_DURATION,
+        transfer=ChangingTransfer(TransferChain((plants,)), TransferChain((softened,)), ramp),
+        compensator=side_by_side(_nominal_inverse()),
+        coupling=COUPLING,
+        draws=(len(COMPENSATORS), len(Case), len(changes)),
+        sample_loss=_LOSS * loses[:, None],
+        stroke=_STROKE,
+        seed=seed,
+    )
+
+
+def _nominal_inverse() -> FixedInverse:
+    plant = BenchmarkPlant()
+    numerator = [float(np.asarray(plant.gain * plant.a1b0))]
+    return FixedInverse.of_plant(numerator, plant.denominator.tolist(), order=_ORDER)

@@ -1,0 +1,41 @@
+"""The compensators of the study, side by side in one loop: each acts on tests of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from monitor.compensation.base import Compensator
+from monitor.compensation.fixed_inverse import FixedInverse
+from monitor.compensation.methods import METHODS, by_name
+from monitor.messages.blocks import Samples
+
+COMPENSATORS = tuple(METHODS)
+Shape = tuple[int, ...]
+
+
+class SideBySide:
+    """Running compensators, the first on the tests 0 of the first axis, and so on."""
+
+    def __init__(self, compensators: tuple[Compensator, ...]) -> None:
+        self.compensators = compensators
+
+    def compensate(self, command: Samples) -> Samples:
+        """Return what each compensator sends."""
+        pairs = zip(self.compensators, command, strict=True)
+        return np.stack([compensator.compensate(part) for compensator, part in pairs])
+
+    def observe(self, command: Samples, measured: Samples) -> None:
+        """Let each compensator learn from its tests; lost samples are NaN."""
+        for compensator, of_command, of_measured in zip(self.compensators, command, measured, strict=True):
+            compensator.observe(of_command, of_measured)
+
+
+def side_by_side(nominal: FixedInverse) -> Callable[[float, Shape], SideBySide]:
+    """Return what makes all compensators for a nominal actuator, to be called with a period and a shape."""
+
+    def begin(dt: float, shape: Shape) -> SideBySide:
+        return SideBySide(tuple(by_name(name, nominal).begin(dt, shape[1:]) for name in COMPENSATORS))
+
+    return begin

@@ -1,0 +1,127 @@
+"""The study of the closed loop as pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from monitor.messages.blocks import Samples
+from replay.studies.loop.benchmark import CASES, CRITERIA
+from replay.studies.loop.compensators import COMPENSATORS
+from replay.studies.loop.stability import Stability
+from replay.studies.loop.study import LoopStudy
+
+_COLOURS = dict(
+    zip(COMPENSATORS, ("black", "tab:gray", "tab:red", "tab:blue", "tab:green", "tab:orange"), strict=True)
+)
+_J2 = CRITERIA.index("J2")
+_MS = 1e3
+
+
+def draw(study: LoopStudy, folder: Path) -> tuple[Path, ...]:
+    """Write the pictures into a folder that is there; return the files."""
+    figures = {
+        "loop-instability.png": instability(study.stability),
+        "loop-benchmark.png": _benchmark(study),
+        "loop-draws.png": _draws(study),
+    }
+    for name, figure in figures.items():
+        figure.savefig(folder / name, dpi=110)
+    return tuple(folder / name for name in figures)
+
+
+def instability(found: Stability) -> Figure:
+    """Return the indicators with their limits, and the commands with each compensator."""
+    figure = Figure(figsize=(11.0, 9.5), layout="constrained")
+    figure.suptitle(
+        f"A delay that grows beyond the critical one of {_MS * found.analytic:.2f} ms; {found.frequency:g} Hz, "
+        f"damping {100.0 * found.damping_ratio:g} %, {100.0 * found.share:g} % of the stiffness in the rig"
+    )
+    delays, angle, damping, commands = figure.subplots(4, 1, sharex=True)
+    by_column = {each.column: each for each in found.warnings}
+    delays.plot(found.time, _MS * found.delay, color="0.6", linestyle=":", label="true")
+    # nearly the same: the second is drawn on a pale line
+    delays.plot(
+        found.time, _MS * by_column["fdb_delay"].values, color=_COLOURS["fdb"], linewidth=4.0, alpha=0.4, label="FDB"
+    )
+    delays.plot(found.time, _MS * by_column["paei_delay"].values, "--", color=_COLOURS["paei"], label="PAEI")
+    delays.axhline(_MS * found.analytic, color="tab:red", linestyle="--", label="limit")
+    delays.set_ylabel("delay [ms]")
+    for axis, column in ((angle, "ti_angle"), (damping, "hsem_added_damping")):
+        each = by_column[column]
+        axis.plot(found.time, each.scale * each.values, color="tab:purple")
+        axis.axhline(each.scale * each.limit, color="tab:red", linestyle="--", label="limit")
+        axis.set_ylabel(f"{each.label} [{each.shown}]")
+    # those that diverge on top: the others are alike
+    for name, run in sorted(found.runs.items(), key=lambda pair: np.isfinite(pair[1].left_at)):
+        commands.plot(found.time, _MS * run.command, color=_COLOURS[name], linewidth=0.8, label=name)
+    for side in (-1.0, 1.0):
+        commands.axhline(side * _MS * found.stroke, color="tab:red", linestyle="--", linewidth=0.8)
+    commands.set_ylabel("command [mm]")
+    commands.set_xlabel("time [s]")
+    first = min((each.at for each in found.warnings if np.isfinite(each.at)), default=np.nan)
+    instants = (
+        (found.critical_at, "delay is critical", "0.4"),
+        (first, "first warning", "tab:orange"),
+        (found.runs["none"].left_at, "stroke left without compensation", "tab:red"),
+    )
+    for axis in (delays, angle, damping, commands):
+        for instant, label, colour in instants:
+            axis.axvline(instant, color=colour, linewidth=1.0, label=label if axis is delays else None)
+        axis.grid(alpha=0.3)
+    delays.legend(fontsize="small", loc="upper left", ncols=2)
+    commands.legend(fontsize="small", loc="lower right", ncols=6)
+    return figure
+
+
+def _benchmark(study: LoopStudy) -> Figure:
+    figure = Figure(figsize=(11.0, 4.2), layout="constrained")
+    figure.suptitle("Benchmark building with the nominal plant")
+    for axis, criterion, unit in zip(figure.subplots(1, 3), ("J1", "J2", "J4"), ("ms", "%", "%"), strict=True):
+        values = study.benchmark.nominal[..., CRITERIA.index(criterion)]
+        width = 0.8 / len(COMPENSATORS)
+        for i, name in enumerate(COMPENSATORS):
+            places = np.arange(len(CASES)) + (i - 0.5 * (len(COMPENSATORS) - 1)) * width
+            axis.bar(places, np.abs(values[i]), width, color=_COLOURS[name], label=name)
+        axis.set_yscale("log")
+        axis.set_xticks(range(len(CASES)), CASES)
+        axis.set_ylabel(f"{criterion} [{unit}]" if criterion != "J1" else f"|{criterion}| [{unit}]")
+        axis.grid(alpha=0.3, axis="y")
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, fontsize="small", loc="outside lower center", ncols=len(labels))
+    return figure
+
+
+def _draws(study: LoopStudy) -> Figure:
+    scenarios = study.benchmark.draws
+    figure = Figure(figsize=(11.0, 1.2 + 3.0 * len(scenarios)), layout="constrained")
+    number = study.benchmark.n_draws
+    figure.suptitle(
+        f"J2 of {number} draws of the plant and the ground motion; box: quartiles, cross: how many left the stroke"
+    )
+    rows = figure.subplots(len(scenarios), len(CASES), sharey=True, squeeze=False)
+    top = max(float(np.nanmax(values[..., _J2])) for values in scenarios.values())
+    for row, (scenario, values) in zip(rows, scenarios.items(), strict=True):
+        for k, (axis, case) in enumerate(zip(row, CASES, strict=True)):
+            for i in range(len(COMPENSATORS)):
+                _strip(axis, i, values[i, k, :, _J2], study.benchmark.left_at[scenario][i, k], top)
+            axis.set_title(case, fontsize="medium")
+            axis.set_yscale("log")
+            axis.set_xticks(range(len(COMPENSATORS)), COMPENSATORS, rotation=45, ha="right", fontsize="small")
+            axis.grid(alpha=0.3, axis="y")
+        row[0].set_ylabel(f"{scenario}: J2 [%]")
+    return figure
+
+
+def _strip(axis: Axes, place: int, values: Samples, left_at: Samples, top: float) -> None:
+    """Draw the (n_draws,) values of a compensator."""
+    colour = _COLOURS[COMPENSATORS[place]]
+    axis.boxplot(values, positions=[place], widths=0.7, showfliers=False, medianprops={"color": colour})
+    axis.plot(place + np.linspace(-0.25, 0.25, len(values)), values, ".", color=colour, markersize=3.0, alpha=0.7)
+    diverged = np.isfinite(left_at).sum()
+    if diverged:
+        axis.plot(place, 2.0 * top, "x", color=colour)
+        axis.annotate(f"{diverged}", (place, 2.0 * top), textcoords="offset points", xytext=(5, -3), fontsize="small")

@@ -1,0 +1,203 @@
+"""The study of the closed loop as tables and as JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.text import Text
+
+from replay.studies.loop.benchmark import CASES, CRITERIA, SCENARIOS
+from replay.studies.loop.compensators import COMPENSATORS
+from replay.studies.loop.study import draw_statistics
+from replay.tables import print_table, report_console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from replay.studies.loop.benchmark import Benchmark
+    from replay.studies.loop.stability import Stability
+    from replay.studies.loop.study import LoopStudy
+
+_NONE = "—"
+_MS = 1e3
+# of the draws, as many as fit; the rest is in the JSON
+_SHOWN = ("J1", "J2", "J3")
+
+
+def as_json(study: LoopStudy) -> dict[str, Any]:
+    """Return the study; everything but `seconds` is the same whenever the seed and the draws are."""
+    stability, benchmark = study.stability, study.benchmark
+    return {
+        "study": "loop",
+        "seed": study.seed,
+        "stability": {
+            "analytic_delay_ms": _MS * stability.analytic,
+            "simulated_delay_ms": _MS * stability.simulated,
+            "frequency_hz": stability.frequency,
+            "damping_ratio": stability.damping_ratio,
+            "specimen_share": stability.share,
+            "sample_rate_hz": stability.sample_rate,
+        },
+        "warning": {
+            "delay_from_ms": _MS * stability.delays[0],
+            "delay_to_ms": _MS * stability.delays[1],
+            "critical_s": stability.critical_at,
+            "stroke_m": stability.stroke,
+            "left_stroke_s": stability.runs["none"].left_at,
+            "indicators": {
+                each.column: {
+                    "limit": each.limit,
+                    "unit": each.unit,
+                    "at_s": each.at,
+                    "seconds_ahead": stability.runs["none"].left_at - each.at,
+                }
+                for each in stability.warnings
+            },
+            "compensators": {
+                name: {"left_stroke_s": run.left_at, "largest_command_m": run.largest, "delay_ms": _MS * run.delay}
+                for name, run in stability.runs.items()
+            },
+        },
+        "benchmark": {
+            case: {
+                name: {
+                    **dict(zip(CRITERIA, benchmark.nominal[i, k].tolist(), strict=True)),
+                    "left_stroke_s": benchmark.nominal_left_at[i, k],
+                }
+                for i, name in enumerate(COMPENSATORS)
+            }
+            for k, case in enumerate(CASES)
+        },
+        "draws": {
+            "number": benchmark.n_draws,
+            "sample_rate_hz": benchmark.sample_rate,
+            "duration_s": benchmark.duration,
+            **{scenario: _draws(benchmark, scenario) for scenario in benchmark.draws},
+        },
+        "seconds": study.seconds,
+    }
+
+
+def _draws(benchmark: Benchmark, scenario: str) -> dict[str, Any]:
+    values, left_at = benchmark.draws[scenario], benchmark.left_at[scenario]
+    return {
+        case: {
+            name: {
+                "diverged": int(np.isfinite(left_at[i, k]).sum()),
+                **{criterion: asdict(draw_statistics(values[i, k, :, j])) for j, criterion in enumerate(CRITERIA)},
+            }
+            for i, name in enumerate(COMPENSATORS)
+        }
+        for k, case in enumerate(CASES)
+    }
+
+
+def print_study(study: LoopStudy) -> None:
+    """Print when the loop is unstable, what announces it, and what the compensators make of it."""
+    console = report_console(118, wrap=True)
+    _print_stability(console, study.stability)
+    _print_benchmark(console, study)
+    _print_draws(console, study)
+    seconds = ", ".join(f"{name} {value:.0f} s" for name, value in study.seconds.items())
+    console.print(f"computed in: {seconds}")
+
+
+def _print_stability(console: Console, found: Stability) -> None:
+    console.print(Text("One degree of freedom with a delay", "bold"))
+    console.print(
+        f"{found.frequency:g} Hz, damping {100.0 * found.damping_ratio:g} %, {100.0 * found.share:g} % of the "
+        f"stiffness in the rig, {found.sample_rate:g} Hz. Critical delay: analytic {_MS * found.analytic:.3f} ms, "
+        f"simulated {_MS * found.simulated:.3f} ms ({100.0 * (found.simulated / found.analytic - 1.0):+.2f} %)."
+    )
+    first, last = (_MS * delay for delay in found.delays)
+    none = found.runs["none"]
+    console.print(
+        f"A delay that grows from {first:.3g} to {last:.3g} ms is critical at {found.critical_at:.2f} s; without "
+        f"compensation the command leaves the stroke of {1e3 * found.stroke:g} mm {_at(none.left_at)}.\n"
+    )
+    rows = [
+        (
+            each.label,
+            f"{each.limit * each.scale:.3g} {each.shown}",
+            _seconds(each.at),
+            _seconds(none.left_at - each.at),
+        )
+        for each in found.warnings
+    ]
+    print_table(console, "What announces it", ("indicator", "limit", "beyond it at", "ahead of the stroke"), rows)
+    rows = [
+        (
+            name,
+            "no" if math.isnan(run.left_at) else _at(run.left_at),
+            f"{1e3 * run.largest:.1f} mm",
+            _number(_MS * run.delay, ".2f", " ms"),
+        )
+        for name, run in found.runs.items()
+    ]
+    headings = ("compensator", "leaves the stroke", "largest command", "delay at the end")
+    console.print()
+    print_table(console, "What the compensators make of it", headings, rows)
+    console.print()
+
+
+def _print_benchmark(console: Console, study: LoopStudy) -> None:
+    benchmark = study.benchmark
+    console.print(Text("The benchmark building with the nominal plant", "bold"))
+    console.print(
+        "J1: delay [ms]; J2, J3: rms and largest error of the actuator [%]; J4 to J6 and J7 to J9: rms and largest "
+        "error of the floors, against the whole building [%]. Of a test that leaves the stroke: until then."
+    )
+    rows: list[tuple[str, ...] | None] = []
+    for k, case in enumerate(CASES):
+        rows += [None] if rows else []
+        rows += [
+            (
+                case if not i else "",
+                name,
+                _number(benchmark.nominal_left_at[i, k], ".2f", " s"),
+                *(_number(value, ".3g") for value in benchmark.nominal[i, k]),
+            )
+            for i, name in enumerate(COMPENSATORS)
+        ]
+    print_table(console, "", ("case", "compensator", "left at", *CRITERIA), rows, texts=2)
+    console.print()
+
+
+def _print_draws(console: Console, study: LoopStudy) -> None:
+    benchmark = study.benchmark
+    console.print(Text(f"{benchmark.n_draws} draws of the plant and the ground motion", "bold"))
+    console.print("Median / 90 % / worst. Diverged: draws that left the stroke; their criteria are those until then.")
+    first, *others = benchmark.draws
+    groups = [(case, benchmark.draws[first][:, k], benchmark.left_at[first][:, k]) for k, case in enumerate(CASES)]
+    for scenario in others:
+        values, left_at = benchmark.draws[scenario], benchmark.left_at[scenario]
+        console.print(f"{scenario}: {SCENARIOS[scenario]}, all cases.")
+        groups.append((scenario, values.reshape(len(values), -1, values.shape[-1]), left_at.reshape(len(values), -1)))
+    rows: list[tuple[str, ...] | None] = []
+    for label, values, left_at in groups:
+        rows += [None] if rows else []
+        for i, name in enumerate(COMPENSATORS):
+            cells = [_spread(values[i, :, CRITERIA.index(criterion)]) for criterion in _SHOWN]
+            diverged = f"{np.isfinite(left_at[i]).sum()} of {values.shape[1]}"
+            rows.append((label if not i else "", name, diverged, *cells))
+    print_table(console, "", ("", "compensator", "diverged", *_SHOWN), rows, texts=2)
+
+
+def _spread(values: np.ndarray[Any, Any]) -> str:
+    found = draw_statistics(values)
+    return " / ".join(_number(value, ".2g") for value in (found.median, found.p90, found.worst))
+
+
+def _at(seconds: float) -> str:
+    return "never" if math.isnan(seconds) else f"at {seconds:.2f} s"
+
+
+def _seconds(seconds: float) -> str:
+    return _number(seconds, ".2f", " s")
+
+
+def _number(value: float, form: str, unit: str = "") -> str:
+    return f"{value:{form}}{unit}" if math.isfinite(value) else _NONE

@@ -1,0 +1,74 @@
+"""The study of the closed loop: what it consists of, and its run."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.messages.blocks import Samples
+from replay import Progress, silent
+from replay.studies.loop.benchmark import Benchmark, run_benchmark
+from replay.studies.loop.stability import Stability, run_stability
+
+DRAWS = 5
+_MOST_DRAWS = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopStudy:
+    """What the study found.
+
+    Parameters
+    ----------
+    stability : of one degree of freedom with a delay.
+    benchmark : of the reference building, with nominal and with uncertain plants.
+    seed : of the ground motions and the draws.
+    seconds : that each part took, by name.
+    """
+
+    stability: Stability
+    benchmark: Benchmark
+    seed: int
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawStatistics:
+    """One criterion over the draws; NaN where none has it."""
+
+    median: float
+    p90: float
+    worst: float
+
+
+def draw_statistics(values: Samples) -> DrawStatistics:
+    """Return the statistics of the size of a criterion, (n_draws,), without NaN."""
+    values = np.abs(values[np.isfinite(values)])
+    if not len(values):
+        return DrawStatistics(np.nan, np.nan, np.nan)
+    return DrawStatistics(float(np.median(values)), float(np.percentile(values, 90.0)), float(values.max()))
+
+
+def run_study(n_draws: int = DRAWS, seed: int = 1, progress: Progress = silent) -> LoopStudy:
+    """Run the study.
+
+    Parameters
+    ----------
+    n_draws : of the uncertain plant, each with a ground motion of its own.
+    seed : of everything random.
+    progress : receives the task, the amount done and the total.
+
+    Raises
+    ------
+    ValueError : the number of draws is out of range.
+    """
+    if not 1 <= n_draws <= _MOST_DRAWS:
+        raise ValueError(f"{n_draws} draws: give 1 to {_MOST_DRAWS}")
+    start = time.perf_counter()
+    stability = run_stability(seed, progress)
+    between = time.perf_counter()
+    benchmark = run_benchmark(n_draws, seed, progress)
+    seconds = {"stability": between - start, "benchmark": time.perf_counter() - between}
+    return LoopStudy(stability, benchmark, seed, seconds)

@@ -1,0 +1,184 @@
+"""The study of the closed loop: statistics, tables, JSON and pictures of a study that is made up."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from monitor.__main__ import main
+from monitor.commands.output import to_json_types
+from replay.studies.loop import benchmark, stability
+from replay.studies.loop.benchmark import CASES, CRITERIA, SCENARIOS, Benchmark
+from replay.studies.loop.changes import ChangingElement, ChangingTransfer, Ramp
+from replay.studies.loop.compensators import COMPENSATORS
+from replay.studies.loop.pictures import draw
+from replay.studies.loop.report import as_json, print_study
+from replay.studies.loop.stability import CompensatedRun, IndicatorWarning, Stability, beyond_since
+from replay.studies.loop.study import LoopStudy, draw_statistics, run_study
+from sim.arrays import Samples
+from sim.laboratory.elements import LinearSpring
+from sim.laboratory.transfer import TransferChain
+from sim.laboratory.transfer_linear import Gain
+
+
+@pytest.fixture(scope="module")
+def made_up() -> LoopStudy:
+    rng = np.random.default_rng(1)
+    shape = len(COMPENSATORS), len(CASES), 4, len(CRITERIA)
+    draws = {name: np.exp(rng.normal(0.0, 0.3, shape)) for name in SCENARIOS}
+    draws["stiffness-change"][..., 3:] = np.nan
+    left_at = {name: np.full(shape[:3], np.nan) for name in SCENARIOS}
+    # one of none diverges in case 2, and all of fixed in case 3
+    left_at["as-designed"][0, 1, 2] = 3.0
+    left_at["as-designed"][1, 2] = 2.0
+    time = np.arange(512) / 128.0
+    growing = 1e-3 * time
+    units = (
+        ("fdb_delay", "s", 1e3, "ms"),
+        ("paei_delay", "s", 1e3, "ms"),
+        ("ti_angle", "rad", 1e3, "mrad"),
+        ("hsem_added_damping", "1", 1e2, "%"),
+    )
+    warnings = tuple(
+        IndicatorWarning(name, name.replace("_", " "), unit, scale, shown, 2e-3, growing, at)
+        for (name, unit, scale, shown), at in zip(units, (2.0, 2.5, 3.0, math.nan), strict=True)
+    )
+    runs = {
+        name: CompensatedRun(
+            np.where(time < 3.5, growing, np.nan if name == "none" else growing),
+            3.5 if name == "none" else math.nan,
+            0.0035,
+            math.nan if name == "none" else 1e-5,
+        )
+        for name in COMPENSATORS
+    }
+    found = Stability(
+        frequency=2.0,
+        damping_ratio=0.01,
+        share=0.4,
+        sample_rate=128.0,
+        analytic=2e-3,
+        simulated=2.01e-3,
+        delays=(1e-3, 4e-3),
+        critical_at=2.0,
+        stroke=0.0035,
+        time=time,
+        delay=growing,
+        warnings=warnings,
+        runs=runs,
+    )
+    nominal, nominal_left_at = draws["as-designed"][:, :, 0], left_at["as-designed"][:, :, 0]
+    criteria = Benchmark(nominal, nominal_left_at, draws, left_at, 4096.0, 20.0)
+    return LoopStudy(found, criteria, 7, {"stability": 1.0, "benchmark": 2.0})
+
+
+def test_the_json_has_the_names_that_scripts_read(made_up) -> None:
+    found = to_json_types(as_json(made_up))
+    assert found["stability"]["analytic_delay_ms"] == pytest.approx(2.0)
+    assert found["stability"]["simulated_delay_ms"] == pytest.approx(2.01)
+    assert list(found["benchmark"]) == ["case-1", "case-2", "case-3", "case-4"]
+    for case in found["benchmark"].values():
+        assert list(case) == ["none", "fixed", "ats", "fdb", "paei", "broadband"]
+        assert all(list(each) == [*(f"J{i}" for i in range(1, 10)), "left_stroke_s"] for each in case.values())
+    assert found["warning"]["indicators"]["paei_delay"]["seconds_ahead"] == pytest.approx(1.0)
+    assert found["warning"]["indicators"]["hsem_added_damping"]["at_s"] is None
+    assert found["warning"]["compensators"]["fdb"]["left_stroke_s"] is None
+    draws = found["draws"]
+    assert draws["number"] == 4 and set(SCENARIOS) < set(draws)
+    assert draws["as-designed"]["case-2"]["none"]["diverged"] == 1
+    assert draws["as-designed"]["case-3"]["fixed"]["diverged"] == 4
+    assert found["benchmark"]["case-3"]["fixed"]["left_stroke_s"] == 2.0
+    changed = draws["stiffness-change"]["case-1"]["fdb"]
+    assert changed["J4"] == {"median": None, "p90": None, "worst": None}
+    assert changed["J2"]["median"] <= changed["J2"]["p90"] <= changed["J2"]["worst"]
+    assert found["seconds"] == {"stability": 1.0, "benchmark": 2.0}
+    json.dumps(found, allow_nan=False)
+
+
+def test_the_tables_fit_a_terminal(made_up, capsys) -> None:
+    print_study(made_up)
+    said = capsys.readouterr().out
+    assert "nan" not in said and all(len(line) <= 118 for line in said.splitlines())
+    said = " ".join(said.split())
+    for words in ("critical delay: analytic 2.000 ms, simulated 2.010 ms (+0.50 %)", "1 of 4", "4 of 4", "1.50 s"):
+        assert words.casefold() in said.casefold()
+    assert all(name in said for name in (*COMPENSATORS, *CASES, *CRITERIA, *SCENARIOS) if name != "as-designed")
+
+
+def test_the_pictures(made_up, tmp_path) -> None:
+    drawn = draw(made_up, tmp_path)
+    assert [path.name for path in drawn] == [f"loop-{name}.png" for name in ("instability", "benchmark", "draws")]
+    for path in drawn:
+        assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 20_000
+
+
+def test_statistics_are_of_sizes_without_nan() -> None:
+    found = draw_statistics(np.array([3.0, np.nan, -1.0, -2.0]))
+    assert (found.median, found.worst) == (2.0, 3.0)
+    assert found.p90 == pytest.approx(2.8)
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_a_warning_is_one_that_persists(sign) -> None:
+    values = sign * np.array([np.nan, 2.0, 0.0, 2.0, 2.0, 2.0, 0.0])
+    assert beyond_since(values, sign, 1) == 1
+    assert beyond_since(values, sign, 3) == 5
+    assert math.isnan(beyond_since(values, sign, 4))
+    assert math.isnan(beyond_since(-values, sign, 1))
+
+
+@pytest.mark.parametrize("number", [0, -1, 1001])
+def test_a_number_of_draws_out_of_range_is_refused(number) -> None:
+    with pytest.raises(ValueError, match=f"{number} draws: give 1 to 1000"):
+        run_study(number)
+
+
+def test_parts_that_change_are_a_mean_of_both() -> None:
+    ramp, dt, shape = Ramp(0.2, 0.2), 0.1, (2, 1)
+    force = ChangingElement(LinearSpring(10.0), LinearSpring(4.0), ramp).begin(dt, shape).force
+    one: Samples = np.ones(shape)
+    assert [float(force(one, one)[0, 0]) for _ in range(6)] == pytest.approx([10.0, 10.0, 10.0, 7.0, 4.0, 4.0])
+    first, second = (TransferChain((Gain(gain),), (Gain(2.0),)) for gain in (1.0, 3.0))
+    running = ChangingTransfer(first, second, ramp).begin(dt, shape, np.random.default_rng(1))
+    for wanted in (1.0, 1.0, 1.0, 2.0, 3.0, 3.0):
+        assert running.step(one, one)[1, 0] == pytest.approx(2.0 * wanted)
+        assert running.position[1, 0] == pytest.approx(wanted)
+
+
+def test_the_study_as_a_command(monkeypatch, capsys) -> None:
+    """A short one: the whole study is `test_what_the_study_shows`."""
+    monkeypatch.setattr(benchmark, "_DURATION", 0.6)
+    monkeypatch.setattr(stability, "_DURATION", 6.0)
+    monkeypatch.setattr(stability, "_GROWS", (2.0, 2.0))
+    assert main(["study", "loop", "--draws", "1", "--seed", "3", "--json"]) == 0
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert said.err == "" and (found["study"], found["seed"], found["draws"]["number"]) == ("loop", 3, 1)
+    assert found["stability"]["simulated_delay_ms"] == pytest.approx(
+        found["stability"]["analytic_delay_ms"], rel=0.02
+    )
+    assert found["draws"]["stiffness-change"]["case-1"]["fdb"]["J4"]["median"] is None
+    assert set(found["seconds"]) == {"stability", "benchmark"}
+
+
+def test_an_option_of_another_study_is_refused(capsys) -> None:
+    assert main(["study", "tracking", "--draws", "3"]) == 2
+    assert "--draws: is not an option of the study tracking" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_what_the_study_shows() -> None:
+    found = to_json_types(as_json(run_study(2)))
+    warning = found["warning"]
+    assert all(each["at_s"] > warning["critical_s"] for each in warning["indicators"].values())
+    assert all(each["seconds_ahead"] > 5.0 for each in warning["indicators"].values())
+    lost = {name for name, run in warning["compensators"].items() if run["left_stroke_s"] is not None}
+    assert lost == {"none", "fixed"}
+    for scenario in SCENARIOS:
+        for case in found["draws"][scenario].values():
+            for name in ("ats", "fdb", "paei", "broadband"):
+                assert case[name]["diverged"] == 0 and case[name]["J1"]["worst"] < 1.0
+                assert case[name]["J2"]["worst"] < 0.2 * case["none"]["J2"]["median"]
