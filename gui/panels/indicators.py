@@ -138,7 +138,8 @@ class IndicatorsPanel(TimePanel):
             self._rank(history)
             self._choose_colours(results)
         self.together.setEnabled(len(results.actuators) > 1)
-        self.heading.setText("all actuators" if several else f"actuator {chosen}")
+        named = chosen if chosen.lower().startswith("actuator") else f"actuator {chosen}"
+        self.heading.setText("all actuators" if several else named)
         made = (self._row(quantity, results, "" if several else chosen) for quantity in QUANTITIES)
         return tuple((row, "") for row in made if row is not None)
 

@@ -102,9 +102,15 @@ def scaled_unit(
     if factor == 1.0 and not _PLAIN_RANGE[0] <= largest < _PLAIN_RANGE[1] and largest > 0.0:
         power = 3 * floor(log10(largest) / 3.0)
         factor, found = 10.0**-power, f"10{_raised(power)} {'' if unit == '1' else unit}".rstrip()
-    if before is not None and (largest == 0.0 or (before[0] < factor and largest * before[0] >= _LEAST_NUMBER)):
+    return held_unit((factor, found), limits, before)
+
+
+def held_unit(found: tuple[float, str], limits: Bounds, before: tuple[float, str] | None) -> tuple[float, str]:
+    """Return a factor and unit, or those `before`, which are not replaced by a smaller unit while readable."""
+    largest = max(abs(limits[0]), abs(limits[1]))
+    if before is not None and (largest == 0.0 or (before[0] < found[0] and largest * before[0] >= _LEAST_NUMBER)):
         return before
-    return factor, found
+    return found
 
 
 def _raised(power: int) -> str:

@@ -1,13 +1,24 @@
-"""Context managers that always end a QPainter: one that is left active crashes Qt."""
+"""Painters that always end, as one that is left active crashes Qt; texts that fit; icons."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPainterPath, QPainterPathStroker, QPalette, QPixmap, QPolygonF
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QIcon,
+    QPainter,
+    QPainterPath,
+    QPainterPathStroker,
+    QPalette,
+    QPixmap,
+    QPolygonF,
+)
 from PySide6.QtWidgets import QWidget
 
 _MARGIN = 6
@@ -39,6 +50,38 @@ def painting_on(pixmap: QPixmap) -> Iterator[QPainter]:
         painter.end()
 
 
+_FONT_SCALES = 1.0, 0.9, 0.8, 0.7, 0.6, 0.5
+"""Of the font of a text; the largest that fits is used."""
+
+
+def narrowed(font: QFont, texts: Iterable[str], width: float) -> QFont:
+    """Return a font in which all texts fit into `width` px: this one, or a smaller one."""
+    found, shown = font, tuple(texts)
+    for scale in _FONT_SCALES:
+        found = _scaled(font, scale)
+        metrics = QFontMetricsF(found)
+        if all(metrics.horizontalAdvance(text) <= width for text in shown):
+            break
+    return found
+
+
+def draw_wrapped(painter: QPainter, area: QRect, text: str) -> None:
+    """Draw centred and wrapped text, in a smaller font where it does not fit into `area` otherwise."""
+    font, flags = painter.font(), Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+    for scale in _FONT_SCALES:
+        painter.setFont(_scaled(font, scale))
+        if area.contains(painter.boundingRect(area, flags, text)):
+            break
+    painter.drawText(area, flags, text)
+    painter.setFont(font)
+
+
+def _scaled(font: QFont, scale: float) -> QFont:
+    made = QFont(font)
+    made.setPointSizeF(scale * font.pointSizeF())
+    return made
+
+
 def failure_text(problem: Exception) -> str:
     """Return the text that replaces a picture: ``cannot be drawn (OverflowError: ...)``."""
     what = " ".join(f"{type(problem).__name__}: {problem}".split())
@@ -50,8 +93,7 @@ def _draw_text(widget: QWidget, text: str) -> None:
     palette = widget.palette()
     painter.fillRect(area, palette.color(QPalette.ColorRole.Window))
     painter.setPen(palette.color(QPalette.ColorRole.WindowText))
-    inner = area.adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
-    painter.drawText(inner, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, text)
+    draw_wrapped(painter, area.adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN), text)
     painter.end()
 
 

@@ -6,15 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QRect, QSize
+from PySide6.QtCore import QPointF, QRect, QSize
 from PySide6.QtGui import QFontInfo, QFontMetrics
 from PySide6.QtWidgets import QApplication, QLabel
 
 from gui.model.receiver import ReceivedMessages
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
+from gui.panels.over_time import TimePanel
 from gui.panels.subspace import SubspacePanel
 from gui.panels.tiles import TilesPanel
+from gui.panels.xy_panel import XYPanel
+from gui.plots.time.cache import TextMetrics
+from gui.plots.time.scene import MARGIN
 from gui.window.panel_docks import BUILT_IN
 from monitor.messages.blocks import (
     Channel,
@@ -137,6 +141,49 @@ def test_the_bar_of_faults_adds_one_row(shown, layout, scale):
         settle(hands)
         assert hands.window.size() == SCREEN
         hands.window.close_now()
+    finally:
+        hands.program.preferences.themes.choose("light", 1.0)
+
+
+def margins_are_blank(widget):
+    """Whether no text reaches the upper or the lower edge of a widget."""
+    image = widget.grab().toImage()
+    ground = image.pixel(2, 2)
+    rows = (1, 2, image.height() - 3, image.height() - 2)
+    return all(image.pixel(x, y) == ground for y in rows for x in range(2, image.width() - 2))
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+def test_texts_are_whole_in_every_layout(shown, scale):
+    """Messages of empty panels, headers of rows, and labels of axes."""
+    hands = shown(3, scale)
+    try:
+        for name in BUILT_IN:
+            hands.program.layouts._apply(name)
+            settle(hands)
+            for panel in hands.window.dock_area.visible_panels:
+                if isinstance(panel, TimePanel) and not panel.stack.rows:
+                    assert margins_are_blank(panel.stack.viewport()), (name, panel.key)
+                if isinstance(panel, TimePanel) and panel.stack.rows:
+                    places, metrics = panel.stack.places, TextMetrics(panel.stack.font())
+                    for place in places.rows[:2]:
+                        if (header := panel.stack._header_at(QPointF(0.0, place.top + 2.0))) is None:
+                            continue
+                        row, found = header
+                        counted = metrics.width(f"…+{found.omitted}") if found.omitted else 0.0
+                        end = places.plot_left + places.plot_width - MARGIN - counted
+                        begin = found.entries[0][0] if found.entries else end
+                        assert found.name_end <= begin + 1.0, (name, panel.key, row)
+                if isinstance(panel, XYPanel):
+                    canvas = panel.pane.viewport().rect()
+                    for plot in panel.plots:
+                        for side in ("bottom", "left"):
+                            label = plot.getAxis(side).label
+                            place = label.mapRectToScene(label.boundingRect())
+                            blank = not label.isVisible() or not label.toPlainText().strip()
+                            assert blank or canvas.adjusted(-2, -2, 2, 2).contains(place.toAlignedRect()), (
+                                name, panel.key, side, place,
+                            )  # fmt: skip
     finally:
         hands.program.preferences.themes.choose("light", 1.0)
 

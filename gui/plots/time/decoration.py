@@ -17,6 +17,7 @@ from gui.plots.time.curves import ValueScale, runs
 from gui.plots.time.rows import Frame, RowData, Trace
 from gui.plots.time.scene import MARGIN, Scene
 from gui.plots.value_axis import decimals_of, ticks, value_text
+from gui.widgets.painting import narrowed
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import event_level, kind_name
 from gui.wording.numbers import is_dated
@@ -211,6 +212,8 @@ def draw_value_axis(
 
     def write(painter: QPainter, box: QRectF) -> None:
         painter.setPen(QColor(theme.muted))
+        # values that differ in their last digits only have long labels
+        painter.setFont(narrowed(painter.font(), [text for _, text in labels], box.width()))
         for top, text in labels:
             painter.drawText(QRectF(box.left(), box.top() + OVERHANG + top, box.width(), height), _RIGHT, text)
 

@@ -32,7 +32,7 @@ from gui.plots.time.rows import Frame, PlotRow
 from gui.plots.time.scene import MARGIN, RowArea, Scene
 from gui.plots.time.styles import CurveStyles
 from gui.plots.view import View
-from gui.widgets.painting import painting
+from gui.widgets.painting import draw_wrapped, painting
 from gui.widgets.theme import Theme
 
 
@@ -231,7 +231,7 @@ class StackDisplay(RowArea):
         painter.fillRect(area, QColor(self._theme.window))
         painter.setPen(QColor(self._theme.muted))
         inner = area.adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
-        painter.drawText(inner, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.message)
+        draw_wrapped(painter, inner, self.message)
 
     def _current_readouts(self) -> list[Readout]:
         return readouts(self._frame, len(self._rows), self._view.cursor, self._view.pinned)

@@ -69,7 +69,8 @@ def header_layout(font: QFont, width: float, header: RowHeader) -> HeaderLayout:
     longer = ", ".join(filter(None, (rest, row.legend)))
     if not header.facts and not header.manual and left + metrics.width(longer) < width - wanted:
         rest = longer
-    rest = metrics.elided(rest, width - left)
+    # the count of entries that are left out has a place of its own
+    rest = metrics.elided(rest, width - left - (metrics.width(_omitted_text(len(found))) + _GAP if found else 0.0))
     left += metrics.width(rest)
     mark = (left + _GAP, metrics.width(MANUAL)) if header.manual else (0.0, 0.0)
     left = sum(mark) or left

@@ -11,7 +11,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QFontInfo, QFontMetricsF, QMouseEvent
 
-from gui.plots.value_axis import Bounds, ValueRange, prefixed_unit, value_text
+from gui.plots.value_axis import Bounds, ValueRange, held_unit, prefixed_unit, value_text
 from gui.plots.xy.axes import NumberAxis, monospace, pen, tabular
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Samples
@@ -65,6 +65,8 @@ class XYPlot(pg.PlotItem):
         self.units = {"bottom": "", "left": ""}
         self._labels: dict[str, tuple[str, dict[str, str]]] = {}
         self._names = {"bottom": ("", ""), "left": ("", "")}
+        # factor and unit shown: a prefix stays while the numbers are readable
+        self._scaled: dict[str, tuple[float, str]] = {}
         self._ranges = ValueRange(), ValueRange(fixed=left)
         self._shown: tuple[Bounds, Bounds] | None = None
         self._square = False
@@ -131,6 +133,9 @@ class XYPlot(pg.PlotItem):
     def name_axes(self, bottom: tuple[str, str], left: tuple[str, str]) -> None:
         """Set names and units of the axes."""
         if self._names != {"bottom": bottom, "left": left}:
+            for side, (name, unit) in (("bottom", bottom), ("left", left)):
+                if (name, unit) != self._names[side]:
+                    self._scaled.pop(side, None)
             self._names = {"bottom": bottom, "left": left}
             self._label()
 
@@ -145,6 +150,9 @@ class XYPlot(pg.PlotItem):
         room = max(60.0, self.view_box.width() - 12.0)
         if self._annotation.boundingRect().width() > room:
             self._annotation.setTextWidth(room)
+        # over the curves of a plot that is too small for it, it would be read as one of them
+        high = self._annotation.boundingRect().height()
+        self._annotation.setVisible(bool(text) and not (self._square and 0.0 < self.view_box.height() < high))
 
     @property
     def annotation(self) -> str:
@@ -164,6 +172,7 @@ class XYPlot(pg.PlotItem):
     def reset_scales(self) -> None:
         """Enable auto-range and drop the scales, for other data."""
         self.auto_range_on = True
+        self._scaled.clear()
         for scale in self._ranges:
             scale.enable_auto_range()
 
@@ -229,8 +238,8 @@ class XYPlot(pg.PlotItem):
     def _reshape(self, *_: object) -> None:
         self._fit_annotation_font()
         self._fit_tick_fonts()
-        if "left" in self._labels:
-            self._write_label("left", self._labels["left"][0])
+        for side, (text, _) in tuple(self._labels.items()):
+            self._write_label(side, text)
         if self._square and self.auto_range_on and self._shown is not None:
             self._apply()
 
@@ -253,7 +262,10 @@ class XYPlot(pg.PlotItem):
             x = y = (min(x[0], y[0]), max(x[1], y[1]))
         for side, limits in (("bottom", x), ("left", y)):
             name, unit = self._names[side]
-            self.factors[side], self.units[side] = prefixed_unit(unit, limits)
+            scaled = held_unit(prefixed_unit(unit, limits), limits, self._scaled.get(side))
+            if all(scale.known for scale in self._ranges):
+                self._scaled[side] = scaled
+            self.factors[side], self.units[side] = scaled
             axis = self.getAxis(side)
             axis.setScale(self.factors[side])
             shown = f" [{self.units[side]}]" if self.units[side] else ""
@@ -261,10 +273,7 @@ class XYPlot(pg.PlotItem):
 
     def _write_label(self, side: str, text: str) -> None:
         axis = self.getAxis(side)
-        # the height of the bottom axis depends on its font, which is therefore fixed
-        size = (
-            tabular(_FONT_SCALES[0]).pointSizeF() if side == "bottom" else _label_size(text, self.view_box.height())
-        )
+        size = _label_size(text, self.view_box.width() if side == "bottom" else self.view_box.height())
         style = {"color": axis.textPen().color().name(), "font-size": f"{size:.1f}pt"}
         before = self._labels.get(side)
         if (text, style) != before:
@@ -272,7 +281,7 @@ class XYPlot(pg.PlotItem):
             # pyqtgraph interprets labels as HTML
             axis.setLabel(escape(text), **style)
             if side == "bottom" and (text or (before and before[0])):
-                # explicit, because an axis that is not visible yet reserves no room for its label
+                # explicit, because an axis that is not visible yet reserves no room for its label; of the largest font
                 line = QFontMetricsF(tabular(_FONT_SCALES[0])).height()
                 axis.setHeight(_TICK + (2.0 if text else 1.0) * line + 4.0)
             # pyqtgraph centres a label only when the size of its axis changes

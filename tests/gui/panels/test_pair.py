@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 from gui.model.history import History
+from gui.model.receiver import ReceivedMessages
 from gui.panels.pair import PairPanel
+from gui.plots.value_axis import SHRINK_DELAY
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.health import Health
 
 
 def shown(qtbot, history):
@@ -75,3 +79,40 @@ def test_without_signals_it_says_so(qtbot):
     panel, _ = shown(qtbot, History(memory=1 << 20))
     assert panel.plot.annotation == "the service publishes no signals"
     assert not panel.horizontal.isEnabled()
+
+
+def test_a_prefix_stays_while_the_motion_becomes_smaller(qtbot):
+    """2 mm that decay to 0.2 mm are in mm throughout, as in the plots over time; 20 m are in m again."""
+    rate = 100.0
+    stream = Stream(
+        "rig", 1, rate, (Channel("a.command", Role.COMMAND, "m", "a"), Channel("a.measured", Role.MEASURED, "m", "a"))
+    )
+    history, view = History(memory=8 << 20), View()
+    panel = PairPanel(view, LIGHT)
+    qtbot.addWidget(panel)
+    panel.resize(600, 500)
+    panel.show()
+    view.span = 2.0
+    units, index = [], 0
+
+    def move(amplitude):
+        nonlocal index
+        time = (index + np.arange(40)) / rate
+        motion = amplitude * np.sin(12.0 * time)
+        block = SignalBlock(stream, index, index / rate, np.column_stack([motion, 0.9 * motion]))
+        history.update(ReceivedMessages(health=Health("rig", "receiving"), signals=(block,)), silence=0.1, age=0.0)
+        index += 40
+        view.extend(history.begin_x, history.end_x)
+        if not units:
+            panel.configure(history)
+        panel.refresh(history)
+        units.append(tuple(panel.plot.units.values()))
+
+    for amplitude in (*np.linspace(0.002, 0.0002, 40), *[0.0002] * 2 * SHRINK_DELAY):
+        move(float(amplitude))
+    low, high = panel.plot.view_box.viewRange()[1]
+    assert high - low < 0.002
+    assert set(units) == {("mm", "mm")}
+    assert panel.plot.getAxis("left").labelText == "a.measured [mm]"
+    move(20.0)
+    assert units[-1] == ("m", "m")

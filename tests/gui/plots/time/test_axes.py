@@ -102,6 +102,25 @@ def test_a_low_row_has_fewer_labels_with_zero_among_them():
     assert len(grid) == 5
 
 
+@pytest.mark.parametrize("value", [-12_345.678, -1_234_567.0, -0.0201])
+def test_long_labels_of_values_are_whole(stack, value):
+    """Values that differ in their last digits only, as a tracking indicator that has settled."""
+    stack.set_rows((PlotRow("ti", "tracking indicator", "", "m2", (CurveStyle("TI", "command"),), prefixed=True),))
+    draw(stack, 20.0, lambda x: value * (1.0 + 1e-7 * np.sin(x)))
+    image, place = stack.viewport().grab().toImage(), stack.places.rows[0]
+    rows = range(place.plot_top, place.bottom)
+    ground = QColor(LIGHT.window).name()
+    inked = [
+        x for x in range(stack.places.plot_left - 3) if any(image.pixelColor(x, y).name() != ground for y in rows)
+    ]
+    # one pixel may be the frame of the focus
+    assert min(x for x in inked if x > 1) >= 3
+    (low, high) = stack.limits("ti")
+    shown = stack.scene.unit(0)
+    labels = [text for _, text in value_marks(low, high, shown.factor, place.plot_height, 0.0, 12.0)[1]]
+    assert max(map(len, labels)) > 8
+
+
 def test_a_unit_does_not_change_back_and_forth(stack):
     stack.set_rows([PlotRow("ti", "", "TI", "m^2", (CurveStyle("TI", "command"),), prefixed=True)])
     seen = []
