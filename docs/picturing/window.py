@@ -1,4 +1,4 @@
-"""Pictures of the window: a test that is watched, a run that is replayed, a model that is judged."""
+"""Pictures of the window: a test that is watched, a run that is replayed, runs compared, a model that is judged."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -15,12 +16,14 @@ from gui.window.launch import LaunchOptions
 from monitor.messages.requests import AcknowledgeRequest
 
 THEMES = "dark", "light"
-_PANELS = "tiles", "histories", "indicators", "subspace", "transfer", "hysteresis", "events"
+_PANELS = "tiles", "histories", "indicators", "subspace", "transfer", "hysteresis", "spectrum", "events"
 _PANEL = QSize(620, 420)
 _FAULTY = 33.0  # s of the simulated test: north is 25 ms late, south has just become too large
 _PUMP = 25.0  # s, when somebody writes a note
 _BEFORE, _LATE, _LATER = 6.0, 3, 4  # s before delays by hand, and how many of 5 ms there are, twice
 _LOOKED_AT = 34.0  # s
+_COMPARED = 8.0, 16.0  # s
+_SCREEN = QSize(1280, 720)
 
 
 def photograph(folder: Path) -> None:
@@ -31,6 +34,7 @@ def photograph(folder: Path) -> None:
         _replay(folder, run)
         _alarm(folder)
         _judge(folder)
+        _compare(folder, Path(kept))
         _write_table(table)
         _begin(folder, table)
 
@@ -88,6 +92,26 @@ def _alarm(folder: Path) -> None:
             alarmed.theme(theme)
             alarmed.shoot(folder / f"alarms-{theme}.png")
             alarmed.shoot_panel("events", _PANEL, folder / "panels" / f"alarms-{theme}.png")
+        for theme in THEMES:
+            alarmed.theme(theme)
+            alarmed.layout("Wall", _SCREEN)
+            alarmed.shoot(folder / f"wall-{theme}.png")
+
+
+def _compare(folder: Path, kept: Path) -> None:
+    """The same motion before and after the controller was tuned, later by half a second in the second record."""
+    before, after = kept / "before.csv", kept / "tuned.csv"
+    _write_motion(before, delay=0.018, gain=0.92)
+    _write_motion(after, delay=0.006, gain=0.99, later=0.5)
+    options = LaunchOptions(file=str(before), compare=(str(after),), layout="Comparison", theme="light")
+    with stage(options, _SCREEN) as compared:
+        program = compared.program
+        compared.until(lambda: bool(program.connection.history.compared))
+        program.view.show(*_COMPARED)
+        program.view.pin(sum(_COMPARED) / 2.0)
+        for theme in THEMES:
+            compared.theme(theme)
+            compared.shoot(folder / f"comparison-{theme}.png")
 
 
 def _be_late(stage: Stage, times: int) -> None:
@@ -139,6 +163,20 @@ def _play_to_the_end(stage: Stage) -> None:
     sessions = stage.program.sessions
     stage.until(lambda: sessions.player is not None and sessions.player.ended)
     stage.wait(1.0)
+
+
+def _write_motion(path: Path, delay: float, gain: float, later: float = 0.0) -> None:
+    """Write command and measured signal of an actuator that follows a motion of three tones."""
+    time = np.arange(0.0, 30.0, 1.0 / 256.0)
+
+    def motion(t: NDArray[np.float64]) -> NDArray[np.float64]:
+        return sum(
+            (size * np.sin(2.0 * np.pi * f * t + f) for size, f in ((8.0, 0.7), (3.0, 1.9), (1.0, 4.3))), 0.0 * t
+        )
+
+    noise = np.random.default_rng(3).normal(0.0, 0.01, len(time))
+    columns = np.column_stack((time, motion(time - later), gain * motion(time - later - delay) + noise))
+    np.savetxt(path, columns, delimiter=",", header="t [s],command [mm],measured [mm]", comments="", fmt="%.6g")
 
 
 def _write_table(path: Path) -> None:

@@ -281,7 +281,7 @@ class XYPlot(pg.PlotItem):
             # pyqtgraph interprets labels as HTML
             axis.setLabel(escape(text), **style)
             if side == "bottom" and (text or (before and before[0])):
-                # explicit, because an axis that is not visible yet reserves no room for its label; of the largest font
+                # explicit, as an axis that is not visible yet reserves no room for its label; for the largest font
                 line = QFontMetricsF(tabular(_FONT_SCALES[0])).height()
                 axis.setHeight(_TICK + (2.0 if text else 1.0) * line + 4.0)
             # pyqtgraph centres a label only when the size of its axis changes
