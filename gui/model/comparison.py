@@ -17,6 +17,7 @@ _ON_GRID = 1e-3  # of a sample: a smaller distance from a sample is rounding
 _SNAP = 0.02  # of a sample: an estimate this close to a whole number of samples is one
 _MOST = 1 << 20  # samples that are correlated at once
 _FEWEST = 8
+_MOST_STEPS = 200  # samples from the maximum of the cross-correlation to that of the coefficient
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +92,7 @@ def _interpolated(values: Samples, places: Samples) -> Samples:
 def estimate_lag(reference: Samples, other: Samples, rate: float, other_rate: float) -> float:
     """Return how much later the motion is in the other curve than in the reference, s, both from their first sample.
 
-    It is the lag of the maximum of their cross-correlation; NaN where one of them does not move.
+    It is the lag at which the coefficient of their correlation is largest; NaN where one of them does not move.
 
     Parameters
     ----------
@@ -133,17 +134,37 @@ def _coarse(values: Samples, q: int) -> Samples:
 
 
 def _peak(one: Samples, two: Samples, within: tuple[float, float] | None) -> float:
-    """Return the lag, in samples, at which the cross-correlation is largest, by a parabola through three values."""
+    """Return the lag, in samples, with the largest correlation coefficient, by a parabola through three values.
+
+    It is searched from the maximum of the cross-correlation, which decreases with the lag, as curves share less.
+    """
     size = 1 << (len(one) + len(two) - 1).bit_length()
     found = np.fft.irfft(np.conj(np.fft.rfft(one, size)) * np.fft.rfft(two, size), size)
     lags = np.arange(size)
     lags = np.where(lags >= len(two), lags - size, lags)
     allowed = (lags > -len(one)) if within is None else (lags >= within[0]) & (lags <= within[1])
-    best = int(np.argmax(np.where(allowed, found, -np.inf)))
-    before, peak, after = found[best - 1], found[best], found[(best + 1) % size]
+    best = int(lags[np.argmax(np.where(allowed, found, -np.inf))])
+    before, peak, after = (_coefficient(one, two, best + step) for step in (-1, 0, 1))
+    for _ in range(_MOST_STEPS):
+        if after > max(before, peak):
+            best, before, peak, after = best + 1, peak, after, _coefficient(one, two, best + 2)
+        elif before > peak:
+            best, before, peak, after = best - 1, _coefficient(one, two, best - 2), before, peak
+        else:
+            break
     bend = before - 2.0 * peak + after
-    shift = 0.5 * (before - after) / bend if bend < 0.0 else 0.0
-    return float(lags[best] + min(max(shift, -0.5), 0.5))
+    shift = 0.5 * (before - after) / bend if -math.inf < bend < 0.0 else 0.0
+    return float(best + min(max(shift, -0.5), 0.5))
+
+
+def _coefficient(one: Samples, two: Samples, lag: int) -> float:
+    """Return the correlation coefficient of the samples that two centred curves share at a lag; -inf for too few."""
+    begin, end = max(0, -lag), min(len(one), len(two) - lag)
+    if end - begin < _FEWEST:
+        return -math.inf
+    a, b = one[begin:end], two[begin + lag : end + lag]
+    size = math.sqrt(float(a @ a) * float(b @ b))
+    return float(a @ b) / size if size > 0.0 else -math.inf
 
 
 def compared_difference(run: ComparedRun, key: str, of: StoredCurve, reference: StoredCurve) -> StoredCurve:

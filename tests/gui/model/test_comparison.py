@@ -99,3 +99,16 @@ def test_a_correlation_is_that_of_the_overlap():
     one, two = stored(motion[:500], 100.0), stored(-2.0 * motion[100:] + 7.0, 100.0, shift=-1.0)
     assert correlation(two, one) == pytest.approx(-1.0)
     assert math.isnan(correlation(stored(motion, 100.0, shift=50.0), one))
+
+
+@pytest.mark.parametrize("later", [128, -300, 640])
+def test_the_lag_of_a_whole_number_of_samples_is_exact_though_the_records_share_less_than_all(later):
+    """Three tones, of which the records hold no whole number of periods."""
+    rate = 256.0
+    time = np.arange(7680) / rate
+
+    def motion(t):
+        return sum(size * np.sin(2.0 * np.pi * f * t + f) for size, f in ((8.0, 0.7), (3.0, 1.9), (1.0, 4.3)))
+
+    found = estimate_lag(motion(time), motion(time - later / rate), rate, rate)
+    assert found == pytest.approx(later / rate, abs=0.02 / rate)
