@@ -238,8 +238,8 @@ class XYPlot(pg.PlotItem):
     def _reshape(self, *_: object) -> None:
         self._fit_annotation_font()
         self._fit_tick_fonts()
-        for side, (text, _) in tuple(self._labels.items()):
-            self._write_label(side, text)
+        for side, label in tuple(self._labels.items()):
+            self._write_label(side, label[0])
         if self._square and self.auto_range_on and self._shown is not None:
             self._apply()
 
