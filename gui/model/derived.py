@@ -14,7 +14,7 @@ from monitor.messages.blocks import Samples
 
 MAX_DERIVED = 16
 """Derived channels at most: each needs as much memory as a channel of the rig."""
-_MAX_TEXT = 60  # letters of a name or unit
+_MAX_TEXT = 40  # letters of a name or unit
 _CHUNK = 1 << 16  # samples that are computed at once
 
 

@@ -48,10 +48,10 @@ _FILTERS: Mapping[str, Callable[[float, float], RunningFunction]] = {
 }
 _INTEGRATORS: Mapping[str, Callable[[float], RunningFunction]] = {"deriv": Derivative, "cumtrapz": Integral}
 FUNCTIONS: Mapping[str, str] = {
-    "deriv(x)": "derivative in time: difference to the sample before, half a sample late",
-    "cumtrapz(x)": "integral over time, from 0; it restarts after a gap",
-    "lowpass(x, Hz)": "Butterworth filter of second order, causal: later by 0.23/Hz seconds",
-    "highpass(x, Hz)": "Butterworth filter of second order, causal",
+    "deriv(x)": "derivative in time, half a sample late",
+    "cumtrapz(x)": "integral over time; 0 at first and after a gap",
+    "lowpass(x, Hz)": "Butterworth, second order, causal: 0.225/Hz s late",
+    "highpass(x, Hz)": "Butterworth, second order, causal",
     "delay(x, s)": f"the signal s seconds earlier, at most {MAX_DELAY:g}",
     "abs(x), sqrt(x), exp(x), log(x), log10(x), sign(x)": "",
     "sin(x), cos(x), tan(x), asin(x), acos(x), atan(x), atan2(y, x)": "angles in radians",

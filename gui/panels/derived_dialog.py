@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QFormLayout,
@@ -25,7 +25,8 @@ from gui.widgets.signal_drag import drag_signals
 
 _NAME = Qt.ItemDataRole.UserRole
 _NO_SIGNALS = "open a source with signals first: formulas are checked against its channels"
-_HEIGHT = 9  # lines of a list
+_HEIGHT = 5  # lines of a list, at least
+_SIZE = 138, 36  # of the dialog, characters and lines
 
 
 class _List(QListWidget):
@@ -115,7 +116,7 @@ class DerivedDialog(QDialog):
         close.setAutoDefault(False)
         lists = QHBoxLayout()
         for title, part, share in (
-            ("Channels: double click inserts, drag onto a plot shows", self.signals, 2),
+            ("Channels (double click: insert, drag: show)", self.signals, 2),
             ("Functions", self.functions, 3),
         ):
             column = QVBoxLayout()
@@ -123,12 +124,14 @@ class DerivedDialog(QDialog):
             column.addWidget(part)
             lists.addLayout(column, share)
         layout = QVBoxLayout(self)
-        layout.addWidget(self.defined)
+        layout.addWidget(self.defined, 2)
         layout.addLayout(form)
         layout.addWidget(self.problem)
-        layout.addLayout(lists)
+        layout.addLayout(lists, 3)
         layout.addLayout(commands)
-        self.resize(760, 560)
+        metrics, screen = self.fontMetrics(), self.screen().availableSize()
+        wanted = QSize(_SIZE[0] * metrics.averageCharWidth(), _SIZE[1] * metrics.lineSpacing())
+        self.resize(wanted.boundedTo(screen))
 
     def show_channels(self, definitions: Sequence[DerivedChannel], history: History) -> None:
         """Show the definitions, and the signals of a history."""

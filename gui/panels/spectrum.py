@@ -197,7 +197,8 @@ class SpectrumPanel(XYPanel):
         self.channels.clear()
         self.channels.addItem(_OF_ACTUATOR, [])
         for names in lists:
-            self.channels.addItem(", ".join(names), names)
+            more = f" + {len(names) - 1} more" if len(names) > 1 else ""
+            self.channels.addItem(f"{names[0]}{more}", names)
         self.channels.setCurrentIndex(1 + lists.index([*chosen]) if [*chosen] in lists else 0)
 
     def _place(self, at: QPoint, names: tuple[str, ...]) -> DropPlace | None:  # noqa: ARG002 - the whole panel

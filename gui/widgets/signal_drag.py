@@ -155,9 +155,11 @@ class SignalDrop(QWidget):
         painter.setPen(QPen(colour, 2))
         painter.drawRect(area)
         metrics = self.fontMetrics()
-        text = metrics.elidedText(self.text, Qt.TextElideMode.ElideRight, max(0, area.width() - 4 * _PADDING))
+        text = metrics.elidedText(self.text, Qt.TextElideMode.ElideRight, max(0, self.width() - 4 * _PADDING))
         box = metrics.boundingRect(text).adjusted(-_PADDING, -_PADDING, _PADDING, _PADDING)
         box.moveCenter(area.center())
+        # beside a narrow area it is still within the panel
+        box.moveLeft(max(_PADDING, min(box.left(), self.width() - _PADDING - box.width())))
         painter.fillRect(box, colour)
         painter.setPen(palette.highlightedText().color())
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gui.model.backfill import Backfill, FirstBlocks
+from gui.model.derived import DerivedChannel, to_text
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from monitor.config import IndicatorSettings
@@ -80,6 +81,22 @@ def test_it_continues_live(joined, rig):
     found = stored(before)
     assert sorted(found) == list(range(max(found) + 1))
     assert "● live" in joined.window.view_bar._state.text()
+
+
+def test_derived_channels_are_computed_for_what_was_before_too(begin, service, rig, store):
+    rig.move(EARLY)
+    definition = DerivedChannel("twice", "mm", "2e3 * north.measured")
+    store.setValue("channels/derived", to_text([definition]))
+    hands = begin(connect=service.url)
+    hands.until(lambda: hands.history.health is not None)
+    rig.move(1.0)
+    loaded(hands)
+    signals = hands.history.signals
+    assert signals.derived == (definition,)
+    columns = [signals.named[name].column for name in ("twice", "north.measured")]
+    _, samples = signals.samples(0.0, 1e3, columns=columns)
+    assert len(samples) > EARLY * RATE
+    np.testing.assert_array_equal(samples[:, 0], 2e3 * samples[:, 1])
 
 
 def test_events_are_there_once(begin, service, rig):
