@@ -195,6 +195,9 @@ def check_format(file: h5py.File, path: Path) -> None:
     except HDF5_ERRORS as problem:
         raise RunFileError(f"{path} has a damaged root group: nothing can be read") from problem
     if not is_run_file:
-        raise RunFileError(f"{path} is an HDF5 file but not a run file of Synchroscope")
+        raise RunFileError(
+            f"{path} is an HDF5 file of another program, not a run file of Synchroscope: export its signals as CSV, "
+            "a column of times and one for each signal, and open that"
+        )
     if version != layout.VERSION:
         raise RunFileError(f"{path} has version {version:g}; this program reads version {layout.VERSION}")

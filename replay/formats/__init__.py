@@ -79,7 +79,7 @@ def _format_of(path: Path, selection: Selection) -> Format:
         if known.accepts(path, head, selection):
             return known
     kinds = ", ".join(f"{known.name} ({', '.join(known.patterns)})" for known in _FORMATS)
-    raise RecordingError(f"{path}: not a recording; this program reads {kinds}")
+    raise RecordingError(f"{path}: not a recording; this program reads {kinds}: export other files as CSV")
 
 
 def _unreadable(path: Path, problem: OSError) -> RecordingError:

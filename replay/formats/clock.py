@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +38,40 @@ class SampleTiming:
     start: float = 0.0
     index: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
+
+
+_ISO_8601 = re.compile(
+    r"(?P<day>\d{4}-\d\d-\d\d)[T ](?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,12}))?"
+    r" ?(?P<zone>Z|UTC|[+-]\d\d(?::?\d\d)?)?"
+)
+_DAY = 86400
+
+
+def parse_instant(text: str, first_day: int = 0) -> float:
+    """Return the s of an ISO 8601 date and time since the beginning of a day, in UTC; without a zone it is UTC.
+
+    Parameters
+    ----------
+    text : such as ``2026-03-02T09:31:07.482Z``; a space instead of the T is accepted.
+    first_day : days since 1970 of that day. Since 1970 itself a float resolves 0.2 us only.
+
+    Raises
+    ------
+    ValueError : it is no such text.
+    """
+    found = _ISO_8601.fullmatch(text)
+    if found is None:
+        raise ValueError(text)
+    day = date.fromisoformat(found["day"]).toordinal() - date(1970, 1, 1).toordinal()
+    hour, minute, second = (int(found[name]) for name in ("hour", "minute", "second"))
+    if hour > 23 or minute > 59 or second > 60:
+        raise ValueError(text)
+    zone = found["zone"] or "Z"
+    offset = 0
+    if zone[0] in "+-":
+        offset = int(zone[:3]) * 3600 + int(zone[0] + (zone[3:].lstrip(":") or "0")) * 60
+    whole = (day - first_day) * _DAY + hour * 3600 + minute * 60 + second - offset
+    return whole + float(f"0.{found['fraction'] or 0}")
 
 
 def check_times(times: Samples, line: Callable[[int], int], advice: str = f"; {_OVERRIDE}") -> None:

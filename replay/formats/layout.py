@@ -12,6 +12,7 @@ from itertools import islice
 from math import isnan
 
 from replay.formats.base import RecordingError
+from replay.formats.clock import parse_instant
 from replay.formats.columns import is_unit
 
 SPACES = r"\s+"
@@ -42,6 +43,8 @@ class Layout:
     cells : cells in a row; one more than `width` where rows end with a delimiter.
     width : columns.
     header, units : a text a column, or nothing.
+    instants : columns, from 0, of ISO 8601 dates and times; they become s since the beginning of `first_day`.
+    first_day : of the first row, in days since 1970.
     """
 
     encoding: str
@@ -52,6 +55,14 @@ class Layout:
     width: int
     header: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
+    instants: tuple[int, ...] = ()
+    first_day: int = 0
+
+    def value(self, cell: str, position: int) -> float:
+        """Return the value of a cell in a column; raises ValueError for text."""
+        if position in self.instants:
+            return parse_instant(cell, self.first_day) if cell.lower() not in MISSING else float("nan")
+        return number(cell, self.decimal)
 
 
 def split(line: str, delimiter: str) -> list[str]:
@@ -111,7 +122,18 @@ def find_layout(head: bytes) -> Layout:
         skip = rows[0]  # not a header, which is further up, but a row with text in it: the parser will name the cell
     header, units = _header(lines[:skip], delimiter, cells, trailing)
     width = cells - 1 if trailing and not (header and header[-1]) else cells
-    return Layout(encoding, delimiter, decimal, skip, cells, width, header[:width], units[:width])
+    first = split(lines[skip], delimiter)[:width]
+    instants = tuple(place for place, cell in enumerate(first) if _is_instant(cell))
+    day = int(parse_instant(first[instants[0]]) // 86400) if instants else 0
+    return Layout(encoding, delimiter, decimal, skip, cells, width, header[:width], units[:width], instants, day)
+
+
+def _is_instant(cell: str) -> bool:
+    try:
+        parse_instant(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _encoding(head: bytes) -> str:
@@ -134,7 +156,8 @@ def _kind(line: str, delimiter: str, decimal: str) -> tuple[int, int]:
         try:
             numbers += not isnan(number(cell, decimal))
         except ValueError:
-            texts += 1
+            is_time = _is_instant(cell)
+            numbers, texts = numbers + is_time, texts + (not is_time)
     return (len(cells), texts) if numbers and texts <= len(cells) // 2 else (0, 0)
 
 

@@ -294,9 +294,10 @@ def open_run_file(path: Path, selection: Selection) -> RunRecording:
     ------
     RecordingError : it is not a run file, or columns are named for it; one line.
     """
+    recording = RunRecording(path)
     if selection != Selection():
         raise RecordingError(f"{path}: a run file knows its channels and its rate: leave out --command and the like")
-    return RunRecording(path)
+    return recording
 
 
 FORMAT = Format("run file", ("*.h5", "*.hdf5"), is_run_file, open_run_file)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -15,7 +16,7 @@ from monitor.messages.blocks import Samples
 from monitor.system.files import check_regular
 from replay.formats.base import RecordingError
 from replay.formats.columns import TableColumn, read_columns
-from replay.formats.layout import HEAD, MISSING, Layout, find_layout, is_data, number, split
+from replay.formats.layout import HEAD, MISSING, Layout, find_layout, is_data, split
 
 _MISSING_AS_WRITTEN = sorted({f(word) for word in MISSING for f in (str, str.upper, str.title)} | {"NaN", "-NaN"})
 _EXCERPT = 30
@@ -95,14 +96,15 @@ def _read_fast(path: Path, layout: Layout) -> Samples | None:
                 header=None,
                 names=list(range(layout.cells)),
                 index_col=False,
-                dtype=np.float64,
+                dtype={place: np.float64 for place in range(layout.cells) if place not in layout.instants},
+                converters={place: partial(layout.value, position=place) for place in layout.instants},
                 na_values=_MISSING_AS_WRITTEN,
                 keep_default_na=False,
                 skipinitialspace=True,
             )
         except (ValueError, OverflowError):  # pandas' ParserError is a ValueError
             return None
-    cells = frame.to_numpy()
+    cells = frame.to_numpy(dtype=np.float64)
     if not np.all(np.isnan(cells[:, layout.width :])):
         return None
     return np.ascontiguousarray(cells[:, : layout.width])
@@ -138,7 +140,7 @@ def _read_carefully(path: Path, layout: Layout, columns: tuple[TableColumn, ...]
         row: list[float] = []
         for column, cell in zip(columns, cells, strict=False):
             try:
-                row.append(number(cell, layout.decimal))
+                row.append(layout.value(cell, column.position))
             except ValueError:
                 text = repr(cell if len(cell) <= _EXCERPT else cell[:_EXCERPT] + "..")
                 fault = f"{where}, column {column.position + 1} ({column.name}): {text} is not a number"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -114,12 +115,14 @@ def recording(
 
 
 def choose_time(table: Table, selection: Selection) -> TableColumn | None:
-    """Return the column of times: the user's, one with such a name, or a first one that increases and has no name."""
+    """Return the column of times: the user's, one with such a name, with dates, or an increasing first one."""
     if selection.time is not None:
         return find_column(table.columns, selection.time)
     named = [column for column in table.columns if column.is_time]
     if named:
         return named[0]
+    if table.layout.instants:
+        return table.columns[table.layout.instants[0]]
     first = table.values[:, 0]
     return table.columns[0] if not table.layout.header and is_increasing(first) else None
 
@@ -135,16 +138,20 @@ def sample_timing(table: Table, time: TableColumn | None, selection: Selection) 
         return SampleTiming(selection.rate, notes=(f"evenly spaced at {selection.rate:g} Hz, as given",))
     if time is None:
         raise RecordingError("no column of times: name it with --time NAME or give --rate HZ")
-    unit = time.unit.strip().lower()
+    dated = time.position in table.layout.instants
+    unit = "" if dated else time.unit.strip().lower()
     if unit and unit not in SECONDS:
         raise RecordingError(
             f"the times of {time.name!r} are in {time.unit!r}, which is not a time unit: give --rate HZ"
         )
     times = table.values[:, time.position]
     check_times(times, table.line)
-    if not unit and is_step_index(times):
+    if not unit and not dated and is_step_index(times):
         raise RecordingError(f"column {time.name!r} counts steps and is not a time: give --rate HZ")
     timing = read_timing(times, SECONDS.get(unit, 1.0), table.line)
+    if dated:
+        day = date.fromordinal(date(1970, 1, 1).toordinal() + table.layout.first_day)
+        return replace(timing, notes=(f"the times of {time.name} count from {day}, 00:00 UTC", *timing.notes))
     if not table.layout.header and selection.time is None:
         return SampleTiming(
             timing.sample_rate, timing.start, timing.index, (f"{time.name} is the time in s", *timing.notes)

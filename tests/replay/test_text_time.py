@@ -1,14 +1,16 @@
 """Written times: rounding, units, gaps and jitter told apart."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.formats import RecordingError, Selection, open_recording
-from replay.formats.clock import read_timing
+from replay.formats.clock import parse_instant, read_timing
 
 PAIR = Selection(command=("cmd",), measured=("meas",))
 
@@ -136,3 +138,64 @@ def test_a_cell_in_quotes_may_be_longer_than_csv_takes(tmp_path: Path, where: st
     with pytest.raises(RecordingError) as caught:
         open_recording(path)
     assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("header", ["time", "Timestamp", "date", "Time (UTC)"])
+@pytest.mark.parametrize(
+    "form", ["{:%Y-%m-%dT%H:%M:%S.%f}Z", "{:%Y-%m-%d %H:%M:%S.%f}", "{:%Y-%m-%dT%H:%M:%S.%f}+00:00"]
+)
+def test_iso_8601_times_are_read(tmp_path: Path, header: str, form: str) -> None:
+    begin = datetime(2026, 3, 2, 9, 31, 7, 482_000, UTC)
+    times = [form.format(begin + timedelta(microseconds=500 * k)) for k in range(3000)]
+    recording = open_recording(write(tmp_path / "r.csv", times, header), PAIR)
+    assert recording.stream.sample_rate == 2000.0
+    block = next(recording.blocks(5000))
+    assert block.time == pytest.approx(9 * 3600 + 31 * 60 + 7.482, abs=1e-9)
+    assert block.samples[:, 0].tolist() == list(range(3000))
+    assert f"the times of {header.partition(' (')[0]} count from 2026-03-02, 00:00 UTC" in recording.notes
+
+
+def test_iso_8601_times_of_whole_seconds_over_midnight(tmp_path: Path) -> None:
+    begin = datetime(2026, 12, 31, 23, 59, 50, tzinfo=UTC)
+    times = [f"{begin + timedelta(seconds=k):%Y-%m-%dT%H:%M:%S}" for k in range(40) if k not in (20, 21)]
+    recording = open_recording(write(tmp_path / "r.csv", times), PAIR)
+    assert recording.stream.sample_rate == 1.0
+    assert "2 missing samples in a gap" in " ".join(recording.notes)
+
+
+def test_without_pandas_and_with_a_bad_instant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("replay.formats.table._read_fast", lambda *_: None)
+    times = [f"2026-03-02 09:31:0{k}" for k in range(5)]
+    path = tmp_path / "r.csv"
+    path.write_text("time;cmd;meas\n" + "".join(f"{t};{k},5;{k},25\n" for k, t in enumerate(times)))
+    recording = open_recording(path, PAIR)
+    assert next(recording.blocks(10)).samples[1].tolist() == [1.5, 1.25]
+    with pytest.raises(RecordingError, match=r"line 4, column 1 .time.: '2026-03-02 later' is not a number"):
+        open_recording(write(tmp_path / "b.csv", [*times[:2], "2026-03-02 later", *times[3:]]), PAIR)
+
+
+@given(st.datetimes(datetime(1971, 1, 1), datetime(2100, 1, 1)), st.integers(-14 * 60, 14 * 60))
+def test_an_instant_is_that_of_the_standard_library(moment: datetime, offset: int) -> None:
+    zone = f"{'-' if offset < 0 else '+'}{abs(offset) // 60:02d}:{abs(offset) % 60:02d}"
+    text = f"{moment:%Y-%m-%dT%H:%M:%S.%f}{zone}".rjust(32, "0")
+    expected = datetime.fromisoformat(text).timestamp()
+    assert parse_instant(text) == pytest.approx(expected, abs=1e-6)
+    day = int(parse_instant(text) // 86400)
+    assert parse_instant(text, day) == pytest.approx(expected - 86400 * day, abs=2e-6)
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-02-30T00:00:00", "2026-03-02", "2026-03-02T24:00:00", "20260302T093107", "1e3"]
+)
+def test_what_is_no_instant_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        parse_instant(text)
+
+
+@pytest.mark.parametrize("selection", [Selection(), PAIR])
+def test_a_foreign_hdf5_file_is_named_and_what_to_do(tmp_path: Path, selection: Selection) -> None:
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["data/command"] = np.zeros(100)
+    with pytest.raises(RecordingError, match=r"HDF5 file of another program.*export its signals as CSV") as found:
+        open_recording(tmp_path / "other.h5", selection)
+    assert "\n" not in str(found.value)
