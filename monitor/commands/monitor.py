@@ -9,6 +9,7 @@ import sys
 import time
 import traceback
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from monitor.commands.output import compilation_progress
@@ -18,6 +19,7 @@ from monitor.commands.process import (
     exit_immediately,
     exit_on_stdin_eof,
     raise_descriptor_limit,
+    run_interruptibly,
 )
 from monitor.commands.security import Guard, open_guard, unencrypted_rigs
 from monitor.commands.service_files import (
@@ -135,11 +137,14 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals)
         filtered = settings.indicators.bandpass is not None
         try:
             with stop.interrupting(), compilation_progress(log, stop.check) as progress:
-                warm_up(
-                    settings.indicators.measures, bandpass=filtered, reliability=plan is not None, progress=progress
+                compile_kernels = partial(
+                    warm_up, settings.indicators.measures, bandpass=filtered, reliability=plan is not None
                 )
+                run_interruptibly(partial(compile_kernels, progress=progress))
         except KeyboardInterrupt:
-            return 0
+            stack.close()
+            # the compiler cannot be interrupted: it may be seconds in one function
+            exit_immediately(0)
         alarms, alarm_file = restore_alarms(settings)
         if alarm_file is not None:
             stack.callback(alarm_file.close)

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -142,8 +142,38 @@ def _interrupt_main_thread() -> None:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
+_JOIN_INTERVAL = 0.05  # s
+_STACK_SIZE = 16 << 20  # bytes: the compiler needs more than the default of some systems
+
+
+def run_interruptibly(work: Callable[[], None]) -> None:
+    """Run `work` in a thread and wait for it, so that a signal also interrupts the wait while C code is running.
+
+    An error of the work is raised here. After a `KeyboardInterrupt` the thread continues: end the program by
+    `exit_immediately` then.
+    """
+    problems: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as problem:  # noqa: BLE001  raised below
+            problems.append(problem)
+
+    before = threading.stack_size(_STACK_SIZE)
+    try:
+        thread = threading.Thread(target=run, name="interruptible", daemon=True)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    while thread.is_alive():
+        thread.join(_JOIN_INTERVAL)
+    if problems:
+        raise problems[0]
+
+
 def exit_immediately(code: int) -> NoReturn:
-    """End the process although a thread hangs in a system call, for which the interpreter would wait."""
+    """End the process although a thread hangs in a system call or compiles, for which the interpreter would wait."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
