@@ -35,6 +35,6 @@ def test_ctrl_c_while_kernels_are_compiled(start, record, tmp_path, command, sec
     time.sleep(seconds)
     pressed = time.monotonic()
     running.stop(signal.SIGINT, 0 if command == "monitor" else 130)
-    # all kernels together take a minute
-    assert time.monotonic() - pressed < 10.0
+    # all kernels together take a minute, one may take ten seconds
+    assert time.monotonic() - pressed < (5.0 if command == "monitor" else 10.0)
     assert running.out == "" and "Traceback" not in running.err

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
 
 import pytest
 
-from monitor.commands.process import StopSignals, retrying_interrupts
+from monitor.commands.process import StopSignals, retrying_interrupts, run_interruptibly
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
@@ -137,3 +139,29 @@ def test_an_interrupt_in_an_executed_string_ends_with_an_exit_code(tmp_path):
     path = os.pathsep.join([str(tmp_path), *sys.path])
     done = subprocess.run([sys.executable, "-m", "interrupted"], env=os.environ | {"PYTHONPATH": path})
     assert done.returncode == 130
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no usleep")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_c_code_that_does_not_return_delays_no_signal(stop, number):
+    began, ended = threading.Event(), threading.Event()
+
+    def work() -> None:
+        began.set()
+        # Python handles a signal of the main thread only after such a call
+        ctypes.CDLL(None).usleep(3_000_000)
+        ended.set()
+
+    threading.Thread(target=lambda: began.wait(30.0) and os.kill(os.getpid(), number)).start()
+    with pytest.raises(KeyboardInterrupt), stop.interrupting():
+        run_interruptibly(work)
+    assert not ended.is_set()
+    assert ended.wait(30.0)
+
+
+def test_the_error_of_interruptible_work_is_raised() -> None:
+    done = []
+    run_interruptibly(lambda: done.append(1))
+    assert done == [1]
+    with pytest.raises(ZeroDivisionError):
+        run_interruptibly(lambda: 1 / 0)
