@@ -131,7 +131,7 @@ class IndicatorDrivenCompensator(Compensator):
             return
         self._read(released)
         self._adapt()
-        self._past.store(np.stack((self._lead(), self._share * self._added[1])))
+        self._past.store(np.stack((self._lead(), self._share * self._added[1])), c)
 
     def _lead(self) -> Samples:
         nominal = self._nominal[1] / self._nominal[0]
@@ -183,28 +183,34 @@ class IndicatorDrivenCompensator(Compensator):
 
 
 class _Past:
-    """What was applied in the past, one value a block, and its mean over the window of the newest reading."""
+    """What was applied in the past, one value a block, and its mean over the window of the newest reading.
+
+    A reading weights an instant by the command's square, or size under a taper; so does the mean.
+    """
 
     def __init__(self, n_blocks: int, latency: int, n: int, *, tapered: bool) -> None:
-        weights = np.hanning(n_blocks + 2)[1:-1] if tapered else np.ones(n_blocks)
-        self._weights = weights / weights.sum()
+        self._power = 1 if tapered else 2
+        self._taper = np.hanning(n_blocks + 2)[1:-1] if tapered else np.ones(n_blocks)
         self._n_blocks, self._length = n_blocks, n_blocks + latency
-        self._ring: Samples = np.zeros((2, 2 * self._length, n))
+        # applied lead and gain, and the weight
+        self._ring: Samples = np.zeros((3, 2 * self._length, n))
         self._at = -1
 
-    def store(self, applied: Samples) -> None:
-        """Store what is applied in the next block, (2, n)."""
+    def store(self, applied: Samples, command: Samples) -> None:
+        """Store what is applied in the next block, (2, n), and a command in it, (n,)."""
         if self._at < 0:
-            self._ring[:] = applied[:, None]
+            self._ring[:2] = applied[:, None]
         self._at = (self._at + 1) % self._length
-        self._ring[:, self._at] = self._ring[:, self._at + self._length] = applied
+        for at in (self._at, self._at + self._length):
+            self._ring[:2, at] = applied
+            self._ring[2, at] = np.abs(command) ** self._power
 
     def mean(self) -> Samples:
         """Return (2, n), the mean over the window."""
-        if self._at < 0:
-            return np.zeros(self._ring.shape[::2])
         oldest = self._at + 1
-        mean: Samples = np.einsum("b,qbn->qn", self._weights, self._ring[:, oldest : oldest + self._n_blocks])
+        past = self._ring[:, oldest : oldest + self._n_blocks]
+        weights = self._taper[:, None] * (past[2] + 1e-3 * past[2].mean(axis=0) + 1e-300)
+        mean: Samples = np.einsum("bn,qbn->qn", weights, past[:2]) / weights.sum(axis=0)
         return mean
 
 
