@@ -49,7 +49,7 @@ class AdaptiveTimeSeries(Compensation):
     rates: tuple[float, float, float] = (2.0, 0.05, 0.001)
     threshold: float = 0.0
     relative_threshold: float = 0.02
-    longest_gap: float = 0.02
+    longest_gap: float = 0.04
 
     def __post_init__(self) -> None:
         if len(self.initial.coefficients) > 3:

@@ -29,24 +29,25 @@ class IndicatorDriven(Compensation):
     lead : how a lead is added. ``scaled`` multiplies all that the nominal inverse adds to the command: right where
         the servo loop is faster or slower than the nominal one. ``series`` is the series of a delay: right where a
         pure delay differs, and the only one for a nominal inverse without a lead.
-    window : s of the indicator; 2.5 cycles or more of the dominant motion.
+    window : s of the indicator; 2.5 cycles or more of the dominant motion: the default is for 3.5 Hz and more.
+        The shorter, the sooner a change is corrected.
     band : (low, high) Hz that the indicator reads, see there; not for paei.
     relative_gate : command amplitude, as a fraction of its largest, below which nothing is adapted.
-    settling : s in which an error that is read is corrected by 63 %.
+    settling : s in which an error that is read, averaged over the window, is corrected by 63 %.
     largest_delay, largest_gain : s of lead or lag, and natural logarithm of the gain, that are added at most.
     delay_rate, gain_rate : s and logarithm that either changes by at most within a second.
     delay_scale, ratio_scale : standard deviations, s and fraction, at which a reading has half its weight.
     delay_doubt, ratio_doubt : likewise above which it has none: delay and gain are frozen.
-    longest_gap : s of lost samples that are bridged.
+    longest_gap : s of lost samples that are bridged; the indicator reads that much later.
     """
 
     indicator: IndicatorName = "fdb"
     nominal: FixedInverse = field(default_factory=FixedInverse)
     lead: Literal["scaled", "series"] = "scaled"
-    window: float = 1.0
+    window: float = 0.75
     band: tuple[float, float] | None = None
     relative_gate: float = 0.02
-    settling: float = 0.25
+    settling: float = 0.03
     largest_delay: float = 0.05
     largest_gain: float = 0.4
     delay_rate: float = 0.05
@@ -55,7 +56,7 @@ class IndicatorDriven(Compensation):
     ratio_scale: float = 0.02
     delay_doubt: float = 2e-3
     ratio_doubt: float = 0.1
-    longest_gap: float = 0.02
+    longest_gap: float = 0.04
 
     def __post_init__(self) -> None:
         if self.indicator not in _INDICATORS:

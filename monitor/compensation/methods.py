@@ -16,7 +16,8 @@ METHODS: dict[str, Callable[[FixedInverse], Compensation]] = {
     "ats": lambda nominal: AdaptiveTimeSeries(replace(nominal, coefficients=nominal.coefficients[:3])),
     "fdb": lambda nominal: IndicatorDriven("fdb", nominal),
     "paei": lambda nominal: IndicatorDriven("paei", nominal),
-    "broadband": lambda nominal: IndicatorDriven("broadband", nominal),
+    # it reads a band, not a tone, and only four times a window
+    "broadband": lambda nominal: IndicatorDriven("broadband", nominal, window=0.5),
 }
 
 
