@@ -1,5 +1,8 @@
 """Ground motions from files, and what is wrong with them in one line."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -151,3 +154,14 @@ def test_a_cell_without_a_number_and_a_file_that_is_not_there(tmp_path):
         read_ground_motion(path)
     with pytest.raises(RecordingError, match=r"^[^\n]*nothing.csv: No such file or directory$"):
         read_ground_motion(tmp_path / "nothing.csv")
+
+
+def test_the_example_of_the_documentation_runs(tmp_path, monkeypatch):
+    page = (Path(__file__).parents[2] / "docs" / "laboratory.md").read_text()
+    (example,) = (code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "read_ground" in code)
+    written(tmp_path, peer(), "RSN6_IMPVALL.I_I-ELC180.AT2")
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(example, names)
+    found = names["excitation"].sample(np.arange(53) * 0.01)
+    np.testing.assert_allclose(found, 0.4 * STANDARD_GRAVITY * VALUES, rtol=1e-6)

@@ -1,5 +1,8 @@
 """The benchmark building against the published matrices, scipy's simulation and a loop with perfect actuators."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.signal
@@ -146,3 +149,18 @@ def test_the_plant_alone_makes_every_case_unstable():
     )
     grown = np.abs(loop.run().command[..., 0])
     assert np.all(np.max(grown[-4096:], axis=0) > 5.0 * np.max(grown[8192:12288], axis=0))
+
+
+def test_the_examples_of_the_documentation_run():
+    page = (Path(__file__).parents[2] / "docs" / "laboratory.md").read_text()
+    of_transfer, of_benchmark = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[1:3]
+    names = {}
+    exec(of_transfer, names)
+    # of a second-order system at 2 Hz, half a step of the hold, and the sensor's
+    turn = 2.0 * np.pi * 2.0
+    expected = np.arctan2(84.0 * turn, 60.0**2 - turn**2) / turn + 0.5 / 1024.0 + 0.0015
+    assert names["delay"] == pytest.approx(expected, abs=1e-6)
+    assert names["transfer"].begin(DT, (2, 1), np.random.default_rng(1)).step(np.ones((2, 1)), np.zeros((2, 1))).shape
+    exec(of_benchmark, names)
+    assert np.all((names["found"].j1 > 15.0) & (names["found"].j1 < 25.0))
+    assert np.all(names["found"].j2 > 20.0)
