@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from gui.model.derived import MAX_DERIVED, DerivedChannel, check_names
 from gui.model.formula import FUNCTIONS, MAX_LENGTH, FormulaError, compile_formula, reference
 from gui.model.history import History
-from gui.widgets.labels import PlainLabel, plain_tip
+from gui.widgets.labels import ElidedLabel, PlainLabel, plain_tip
 from gui.widgets.signal_drag import drag_signals
 
 _NAME = Qt.ItemDataRole.UserRole
@@ -80,6 +80,9 @@ class DerivedDialog(QDialog):
         self.name, self.unit, self.formula = QLineEdit(), QLineEdit(), QLineEdit()
         self.problem = PlainLabel(" ")
         self.problem.setWordWrap(True)
+        # so that a wrapped message is not cut
+        self.problem.setMinimumHeight(2 * self.fontMetrics().lineSpacing())
+        self.problem.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.add, self.change = QPushButton("Add"), QPushButton("Change")
         self.delete, close = QPushButton("Delete"), QPushButton("Close")
         self._lay_out(close)
@@ -116,7 +119,7 @@ class DerivedDialog(QDialog):
         close.setAutoDefault(False)
         lists = QHBoxLayout()
         for title, part, share in (
-            ("Channels (double click: insert, drag: show)", self.signals, 2),
+            ("Channels", self.signals, 2),
             ("Functions", self.functions, 3),
         ):
             column = QVBoxLayout()
@@ -127,6 +130,7 @@ class DerivedDialog(QDialog):
         layout.addWidget(self.defined, 2)
         layout.addLayout(form)
         layout.addWidget(self.problem)
+        layout.addWidget(ElidedLabel("A double click inserts; channels can be dragged onto plots."))
         layout.addLayout(lists, 3)
         layout.addLayout(commands)
         metrics, screen = self.fontMetrics(), self.screen().availableSize()

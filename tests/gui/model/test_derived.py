@@ -61,7 +61,7 @@ def test_they_are_computed_as_blocks_come_and_the_same_of_what_is_stored():
     assert np.isnan(column(live, "work")[0]) and column(live, "work")[1] == 0.0
 
 
-def test_a_gap_and_a_restart_have_no_value_and_begin_anew():
+def test_a_gap_and_a_restart_have_no_value_and_functions_restart():
     history = filled([(0, 300), (400, 700), (0, 300)], ALL, epochs=(1, 1, 2))
     later = filled([(0, 300), (400, 700), (0, 300)], epochs=(1, 1, 2))
     later.derive(ALL)
