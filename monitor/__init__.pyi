@@ -5,6 +5,10 @@ from .client.connection import ServiceLostError as ServiceLostError
 from .client.connection import connect as connect
 from .client.rig import Rig as Rig
 from .client.rows import Row as Row
+from .embedding.reliability import EmbeddedReliability as EmbeddedReliability
+from .embedding.reliability import step_reliability as step_reliability
+from .embedding.tracking import EmbeddedTracking as EmbeddedTracking
+from .embedding.tracking import step_tracking as step_tracking
 from .engine.monitor import Monitor as Monitor
 from .engine.monitor import Update as Update
 from .ensembles.reader import read_ensemble as read_ensemble

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
-from numba import extending, njit, types
+from numba import cfunc, extending, njit, types
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 from numpy.typing import NDArray
@@ -27,6 +27,12 @@ intrinsic: Any = extending.intrinsic
 # no wrappers for Python and C, a fifth of a part's compilation; numba's type hints lack these two
 _NO_WRAPPERS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
+# packages whose kernels those of another one call
+_CALLED = {"embedding": ("indicators", "reliability")}
+
+# they are unloaded with their objects
+_C_FUNCTIONS: list[Any] = []
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -39,10 +45,11 @@ def _folder(package: Path) -> str:
     """Return the cache folder of the kernels of this version of a package.
 
     Numba recompiles a kernel when its own file changes, but not when a kernel that it calls changes in another file:
-    an update would leave old code running. The folder's name is therefore a hash of all sources of the package and of
-    this file.
+    an update would leave old code running. The folder's name is therefore a hash of all sources of the package, of
+    the packages whose kernels it calls, and of this file.
     """
-    sources = [Path(__file__), *sorted(package.rglob("*.py"))]
+    called = [package.parent / name for name in _CALLED.get(package.name, ())]
+    sources = [Path(__file__), *(source for each in (package, *called) for source in sorted(each.rglob("*.py")))]
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     if config.CACHE_DIR:
         base = Path(config.CACHE_DIR)
@@ -54,7 +61,7 @@ def _folder(package: Path) -> str:
 
 
 def _package_of(function: Callable[..., Any]) -> Path:
-    """Return the folder, directly below `monitor`, that contains all kernels the function may call."""
+    """Return the folder, directly below `monitor`, that contains the function."""
     here, source = Path(__file__).parent, Path(function.__code__.co_filename)
     return here / source.relative_to(here).parts[0] if source.is_relative_to(here) else source.parent
 
@@ -79,13 +86,29 @@ def reduction(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compiled(function: Callable[P, R], flags: set[str]) -> Callable[P, R]:
-    folder = _folder(_package_of(function))
-    before, config.CACHE_DIR = config.CACHE_DIR, folder
-    try:
+    with _cache_of(function):
         compiled: Callable[P, R] = njit(cache=True, nogil=True, error_model="numpy", fastmath=flags)(function)
+    return compiled
+
+
+@contextmanager
+def _cache_of(function: Callable[..., Any]) -> Iterator[None]:
+    before, config.CACHE_DIR = config.CACHE_DIR, _folder(_package_of(function))
+    try:
+        yield
     finally:
         config.CACHE_DIR = before
-    return compiled
+
+
+def c_function(signature: Any, function: Callable[..., Any]) -> int:
+    """Compile a function for callers in C, or load it from the cache; return its address, which remains valid.
+
+    The function must not raise.
+    """
+    with _cache_of(function):
+        compiled: Any = cfunc(signature, cache=True, error_model="numpy")(function)
+    _C_FUNCTIONS.append(compiled)
+    return int(compiled.address)
 
 
 def part(function: Callable[P, R]) -> Callable[P, R]:
@@ -109,32 +132,61 @@ def _borrowed(_: Any, array: Any) -> Any:
     return array(array), generate
 
 
-def _borrowed_view(_: Any, data: Any, start: Any, shape: Any) -> Any:
-    view = types.Array(data.dtype, len(shape), "C")
+def _borrowed_view(_: Any, data: Any, start: Any, shape: Any, dtype: Any) -> Any:
+    view = types.Array(dtype.dtype, len(shape), "C")
 
     def generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
         owner = arrays.make_array(data)(context, builder, arguments[0])
-        size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(data.dtype)))
+        size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(view.dtype)))
         extents = cgutils.unpack_tuple(builder, arguments[2])
         strides = [size]
         for extent in reversed(extents[1:]):
             strides.insert(0, builder.mul(strides[0], extent))
         result = arrays.make_array(view)(context, builder)
-        pointer = builder.gep(owner.data, [arguments[1]])
+        pointer = builder.bitcast(builder.gep(owner.data, [arguments[1]]), result.data.type)
         arrays.populate_array(result, data=pointer, shape=extents, strides=strides, itemsize=size, meminfo=None)
         return result._getvalue()
 
-    return view(data, start, shape), generate
+    return view(data, start, shape, dtype), generate
 
 
+def _stack_array(_: Any, size: Any) -> Any:
+    array = types.Array(types.float64, 1, "C")
+
+    def generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
+        del arguments
+        width, length = (context.get_constant(types.intp, each) for each in (8, size.literal_value))
+        data = cgutils.alloca_once(builder, context.get_value_type(types.float64), size=length)
+        result = arrays.make_array(array)(context, builder)
+        arrays.populate_array(result, data=data, shape=[length], strides=[width], itemsize=width, meminfo=None)
+        return result._getvalue()
+
+    return array(size), generate
+
+
+def _address_of(_: Any, pointer: Any) -> Any:
+    def generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
+        del context
+        return builder.ptrtoint(arguments[0], cgutils.intp_t)
+
+    return types.intp(pointer), generate
+
+
+address_of: Callable[[Any], int] = intrinsic(_address_of)
+"""``address_of(pointer)``: the address in a pointer of C, 0 for NULL."""
+stack_array: Callable[[int], NDArray[Any]] = intrinsic(prefer_literal=True)(_stack_array)
+"""``stack_array(size)``: an array of floats, not initialised, for a few intermediate results within a function.
+
+The size is a constant. ``np.empty`` would allocate, which a control loop must not.
+"""
 borrowed: Callable[[NDArray[Any]], NDArray[Any]] = intrinsic(_borrowed)
 """``borrowed(array)``: the array without a reference to its owner, for a kernel whose caller holds the owner.
 
 Every slice counts references to its owner, atomically, which for the arrays of a pass took longer than the arithmetic
 of a sample. Slices of a borrowed array do not.
 """
-borrowed_view: Callable[[NDArray[Any], int, tuple[int, ...]], NDArray[Any]] = intrinsic(_borrowed_view)
-"""``borrowed_view(data, start, shape)``: a borrowed view of `data`, which has one dimension; nothing is checked."""
+borrowed_view: Callable[[NDArray[Any], int, tuple[int, ...], type], NDArray[Any]] = intrinsic(_borrowed_view)
+"""``borrowed_view(data, start, shape, dtype)``: a borrowed view of `data` from its element `start` on, unchecked."""
 
 
 def compiled_functions() -> list[Any]:

@@ -1,19 +1,18 @@
-"""Counts of realizations within the tolerance: at an instant, at every instant so far, and summed over the instants.
+"""Counts of realizations within the tolerance: at an instant, and at every instant so far.
 
-All three use the sorted ensemble: binary searches give the ranks of the realizations within the tolerance, and a
-sample visits only those outside (or inside, if these are fewer).
+These and the sums of `accumulation` use the sorted ensemble: binary searches give the ranks of the realizations
+within the tolerance, and a sample visits only those outside (or inside, if these are fewer).
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
-from monitor.kernel import kernel, part
+import numpy as np
+
+from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 from monitor.reliability.ensemble import Ensemble, Flags, Integers, Ranks
-
-SmallIntegers = NDArray[np.int32]
 
 
 def rank_intervals(
@@ -34,12 +33,12 @@ def rank_intervals(
     """
     low: Integers = np.empty(measured.shape, dtype=np.int64)
     high = np.empty_like(low)
-    _search_ranks(ensemble.response, ensemble.order, instants, measured, tolerance, low, high)
+    search_ranks(ensemble.response, ensemble.order, instants, measured, tolerance, low, high)
     return low, high
 
 
 @kernel
-def _search_ranks(
+def search_ranks(
     response: Samples,
     order: Ranks,
     instants: Integers,
@@ -48,6 +47,7 @@ def _search_ranks(
     low: Integers,
     high: Integers,
 ) -> None:
+    """Write the rank intervals, see `rank_intervals`."""
     m = response.shape[1]
     # the order of a damaged file may be out of range: never read past the end
     last = m - 1
@@ -75,6 +75,35 @@ def _search_ranks(
             high[i, j] = max(a, c)
 
 
+class Survivors(NamedTuple):
+    """The arrays of `FirstPassageCounter`.
+
+    ``alive`` (n_replicates, n_realizations); ``listed``, likewise: indices of the survivors, which may contain
+    realizations that failed since the list was last compacted; ``lengths`` of the lists and ``survivors``
+    (n_replicates,); ``survived`` (n_realizations,): number of replicates that each realization survives; ``squares``
+    (1,): the sum of its squares.
+    """
+
+    alive: Flags
+    listed: Ranks
+    lengths: Integers
+    survivors: Integers
+    survived: Integers
+    squares: Integers
+
+
+def new_survivors(n_realizations: int, n_replicates: int) -> Survivors:
+    """Return the initial arrays: every realization survives."""
+    return Survivors(
+        np.ones((n_replicates, n_realizations), dtype=np.uint8),
+        np.tile(np.arange(n_realizations, dtype=np.uint32), (n_replicates, 1)),
+        np.full(n_replicates, n_realizations, dtype=np.int64),
+        np.full(n_replicates, n_realizations, dtype=np.int64),
+        np.full(n_realizations, n_replicates, dtype=np.int64),
+        np.array([n_realizations * n_replicates**2], dtype=np.int64),
+    )
+
+
 class FirstPassageCounter:
     """Survivors of each replicate: realizations within the tolerance at every instant so far (eq. 12-14, 19).
 
@@ -86,14 +115,7 @@ class FirstPassageCounter:
     """
 
     def __init__(self, n_realizations: int, n_replicates: int = 1) -> None:
-        self._alive: Flags = np.ones((n_replicates, n_realizations), dtype=np.uint8)
-        # indices of the survivors; may contain realizations that failed since the list was last compacted
-        self._listed: Ranks = np.tile(np.arange(n_realizations, dtype=np.uint32), (n_replicates, 1))
-        self._lengths: Integers = np.full(n_replicates, n_realizations, dtype=np.int64)
-        self._survivors = self._lengths.copy()
-        # number of replicates that each realization survives, and the sum of its squares
-        self._survived: Integers = np.full(n_realizations, n_replicates, dtype=np.int64)
-        self._squares: Integers = np.array([n_realizations * n_replicates**2], dtype=np.int64)
+        self._state = new_survivors(n_realizations, n_replicates)
 
     def advance(
         self,
@@ -117,7 +139,7 @@ class FirstPassageCounter:
         """
         survivors = np.empty_like(low)
         squares: Integers = np.empty(len(low), dtype=np.int64)
-        _advance_first_passage(
+        advance_first_passage(
             ensemble.response,
             ensemble.order,
             instants,
@@ -125,12 +147,7 @@ class FirstPassageCounter:
             tolerance,
             low,
             high,
-            self._alive,
-            self._listed,
-            self._lengths,
-            self._survivors,
-            self._survived,
-            self._squares,
+            *self._state,
             survivors,
             squares,
         )
@@ -138,7 +155,7 @@ class FirstPassageCounter:
 
 
 @kernel
-def _advance_first_passage(
+def advance_first_passage(
     response: Samples,
     order: Ranks,
     instants: Integers,
@@ -155,6 +172,7 @@ def _advance_first_passage(
     survivors_out: Integers,
     squares_out: Integers,
 ) -> None:
+    """Process the next instants, see `FirstPassageCounter.advance`, and update the arrays of `Survivors`."""
     m = response.shape[1]
     for i in range(low.shape[0]):
         q = instants[i]
@@ -189,106 +207,3 @@ def _advance_first_passage(
                 lengths[j] = n_listed
             survivors_out[i, j] = survivors[j]
         squares_out[i] = squares[0]
-
-
-# indices into the state
-_EVERYWHERE, _SUM, _SQUARES, _ASSESSED, _OLDEST = range(5)
-
-
-class AccumulatedCounter:
-    """Number of instants at which each realization was within the tolerance (eq. 24-26), so far or in a window.
-
-    A sample visits the realizations outside its tolerance, or those inside if they are fewer. The sums alone would
-    give the reliability; the count of each realization gives its standard error.
-
-    Parameters
-    ----------
-    n_realizations, n_replicates : of the ensemble, and of the measurements at each instant.
-    window : length in instants of the ensemble, assessed or not; 0: all instants so far.
-    """
-
-    def __init__(self, n_realizations: int, n_replicates: int = 1, window: int = 0) -> None:
-        # count of each realization relative to the one that is common to all
-        self._extra: SmallIntegers = np.zeros(n_realizations, dtype=np.int32)
-        self._state: Integers = np.zeros(5, dtype=np.int64)
-        self._instants: Integers = np.zeros(window, dtype=np.int64)
-        self._low: Integers = np.zeros((window, n_replicates), dtype=np.int64)
-        self._high = np.zeros_like(self._low)
-
-    def advance(
-        self, ensemble: Ensemble, instants: Integers, low: Integers, high: Integers
-    ) -> tuple[Integers, Integers, Integers]:
-        """Process the next instants.
-
-        Parameters
-        ----------
-        ensemble, instants, low, high : see `rank_intervals`.
-
-        Returns
-        -------
-        within, squares : (n_instants,), the sum over the realizations of the instants (times replicates) within
-            the tolerance, and of its square.
-        assessed : (n_instants,), the number of instants in these sums.
-        """
-        totals: Integers = np.empty((3, len(instants)), dtype=np.int64)
-        ring = self._instants, self._low, self._high
-        _advance_accumulated(ensemble.order, instants, low, high, self._extra, self._state, *ring, totals)
-        return totals[0], totals[1], totals[2]
-
-
-@part
-def _count(
-    order: Ranks, instant: int, low: int, high: int, entering: bool, extra: SmallIntegers, state: Integers
-) -> None:
-    """Count an instant for the realizations ``order[instant, low:high]``, or subtract it."""
-    m = order.shape[1]
-    inside = 2 * (high - low) <= m
-    step = 1 if entering == inside else -1
-    squares = 0
-    for side in range(1 if inside else 2):
-        start = low if inside else (0 if side == 0 else high)
-        stop = high if inside else (low if side == 0 else m)
-        for rank in range(start, stop):
-            k = min(order[instant, rank], m - 1)
-            # (e + s)^2 - e^2
-            squares += 2 * step * extra[k] + 1
-            extra[k] += step
-        state[_SUM] += step * (stop - start)
-    state[_SQUARES] += squares
-    if not inside:
-        state[_EVERYWHERE] -= step
-
-
-@kernel
-def _advance_accumulated(
-    order: Ranks,
-    instants: Integers,
-    low: Integers,
-    high: Integers,
-    extra: SmallIntegers,
-    state: Integers,
-    ring_instants: Integers,
-    ring_low: Integers,
-    ring_high: Integers,
-    totals: Integers,
-) -> None:
-    m, window = order.shape[1], ring_instants.shape[0]
-    for i in range(low.shape[0]):
-        q = instants[i]
-        while window and state[_ASSESSED] and ring_instants[state[_OLDEST]] <= q - window:
-            oldest = state[_OLDEST]
-            for j in range(low.shape[1]):
-                _count(order, ring_instants[oldest], ring_low[oldest, j], ring_high[oldest, j], False, extra, state)
-            state[_OLDEST] = (oldest + 1) % window
-            state[_ASSESSED] -= 1
-        for j in range(low.shape[1]):
-            _count(order, q, low[i, j], high[i, j], True, extra, state)
-        if window:
-            newest = (state[_OLDEST] + state[_ASSESSED]) % window
-            ring_instants[newest] = q
-            ring_low[newest], ring_high[newest] = low[i], high[i]
-        state[_ASSESSED] += 1
-        everywhere, total = state[_EVERYWHERE], state[_SUM]
-        totals[0, i] = m * everywhere + total
-        totals[1, i] = m * everywhere**2 + 2 * everywhere * total + state[_SQUARES]
-        totals[2, i] = state[_ASSESSED]

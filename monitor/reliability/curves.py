@@ -122,14 +122,15 @@ def estimate_curve(
     """
     value = np.empty(len(counts))
     error = np.empty(len(counts))
-    _estimate(counts, squares, trials, n_realizations, value, error)
+    estimate(counts, squares, trials, n_realizations, value, error)
     return ReliabilityCurve(value, error)
 
 
 @kernel
-def _estimate(
+def estimate(
     counts: Integers | Samples, squares: Integers | Samples, trials: Integers, m: int, value: Samples, error: Samples
 ) -> None:
+    """Write what `estimate_curve` returns."""
     for i in range(len(counts)):
         # of c, whose mean square and squared mean are integers where all realizations agree
         mean = counts[i] / m

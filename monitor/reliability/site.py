@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
-from monitor.reliability.counts import AccumulatedCounter, FirstPassageCounter, rank_intervals
+from monitor.reliability.accumulation import AccumulatedCounter
+from monitor.reliability.counts import FirstPassageCounter, rank_intervals
 from monitor.reliability.curves import Reliability, ReliabilityCurve, estimate_curve
 from monitor.reliability.ensemble import Ensemble, Integers
 from monitor.reliability.tolerance import Tolerance
@@ -170,7 +171,7 @@ class SiteReliability:
         low, high = rank_intervals(ensemble, instants, measured, tolerance)
         within = high - low
         sums, squares = np.empty((2, len(low)), dtype=np.int64)
-        _sum_overlaps(low, high, sums, squares)
+        sum_overlaps(low, high, sums, squares)
         once = np.full(len(low), n)
         instantaneous = estimate_curve(sums, squares, once, m)
         survivors, squares = self._first_passage.advance(ensemble, instants, measured, tolerance, low, high)
@@ -198,7 +199,7 @@ class SiteReliability:
 
 
 @kernel
-def _sum_overlaps(low: Integers, high: Integers, sums: Integers, squares: Integers) -> None:
+def sum_overlaps(low: Integers, high: Integers, sums: Integers, squares: Integers) -> None:
     """Sum over the realizations the number of replicates they are within, and its square.
 
     The realizations within two replicates are those in the overlap of their rank intervals.

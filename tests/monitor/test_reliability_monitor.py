@@ -15,7 +15,7 @@ from monitor.engine.monitor import Monitor, warm_up
 from monitor.ensembles.reader import read_ensemble
 from monitor.ensembles.writer import EnsembleWriter
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
-from monitor.reliability import counts, curves
+from monitor.reliability import accumulation, counts, curves
 from monitor.reliability import site as one_site
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.plan import ReliabilityPlan, ValidationSite
@@ -30,8 +30,8 @@ CURVES = [
     for suffix in ("", "_se")
 ]
 KERNELS = (
-    *(counts._search_ranks, counts._advance_first_passage, counts._advance_accumulated),
-    *(curves._estimate, one_site._sum_overlaps),
+    *(counts.search_ranks, counts.advance_first_passage, accumulation.advance_accumulated),
+    *(curves.estimate, one_site.sum_overlaps),
 )
 
 

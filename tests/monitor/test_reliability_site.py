@@ -196,14 +196,14 @@ def test_inputs_are_neither_written_to_nor_kept(case):
 
 
 def test_no_signature_is_compiled_for_what_comes_in_another_shape_of_memory():
-    from monitor.reliability import counts
+    from monitor.reliability import accumulation, counts
 
     rng = np.random.default_rng(1)
     case = Case(
         model(rng, 12, 50), rng.normal(size=(12, 2)), Tolerance(TolerancePolicy.PEAK, 0.3, np.array([1.0])), 4
     )
     case.site().update(np.arange(12), case.measured)
-    kernels = (counts._advance_accumulated, counts._advance_first_passage, counts._search_ranks)
+    kernels = (accumulation.advance_accumulated, counts.advance_first_passage, counts.search_ranks)
     before = [len(kernel.signatures) for kernel in kernels]
     frozen = np.frombuffer(case.measured.tobytes()).reshape(12, 2)
     others = (np.asfortranarray(case.measured), case.measured[::-1], case.measured.astype("<f4"))
@@ -259,7 +259,7 @@ def test_both_ways_to_the_survivors_are_the_same(order):
     measured = ensemble.response[:, [3, 8]] + 0.01
     site = SiteReliability(ensemble, Tolerance(TolerancePolicy.VARYING, profile=profile), 2)
     found = site.update(np.arange(60), measured)
-    assert (site._first_passage._lengths < 500).all()
+    assert (site._first_passage._state.lengths < 500).all()
     within = oracle.indicator(ensemble.response, measured, np.repeat(profile[:, None], 2, axis=1))
     outside = 500 - within.sum(axis=2)
     survivors = oracle.survival(within).sum(axis=2)

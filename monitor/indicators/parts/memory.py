@@ -2,8 +2,8 @@
 language.
 
 The header is of integers: for every possible part, the number of its first array, -1 where it is absent, and its
-first column of the results; then for every array its first word and three dimensions. The arrays follow, of floats or
-integers.
+first column of the results; then for every array its first word and three dimensions. The arrays follow, each from
+a whole word on.
 """
 
 from __future__ import annotations
@@ -19,20 +19,22 @@ from monitor.messages.blocks import Samples
 
 
 class _ArrayKind(NamedTuple):
-    """Accessor of an array in the memory, and the memory as floats or as integers."""
+    """Accessor of an array in the memory, its dimensions and numbers."""
 
     function: str
-    words: str
     n_dimensions: int
     dtype: type
 
 
-Vector = Annotated[NDArray[np.float64], _ArrayKind("vector", "memory", 1, np.float64)]
-Matrix = Annotated[NDArray[np.float64], _ArrayKind("matrix", "memory", 2, np.float64)]
-Cube = Annotated[NDArray[np.float64], _ArrayKind("cube", "memory", 3, np.float64)]
-IntVector = Annotated[NDArray[np.int64], _ArrayKind("vector", "words", 1, np.int64)]
-IntMatrix = Annotated[NDArray[np.int64], _ArrayKind("matrix", "words", 2, np.int64)]
-IntCube = Annotated[NDArray[np.int64], _ArrayKind("cube", "words", 3, np.int64)]
+Vector = Annotated[NDArray[np.float64], _ArrayKind("vector", 1, np.float64)]
+Matrix = Annotated[NDArray[np.float64], _ArrayKind("matrix", 2, np.float64)]
+Cube = Annotated[NDArray[np.float64], _ArrayKind("cube", 3, np.float64)]
+IntVector = Annotated[NDArray[np.int64], _ArrayKind("vector", 1, np.int64)]
+IntMatrix = Annotated[NDArray[np.int64], _ArrayKind("matrix", 2, np.int64)]
+IntCube = Annotated[NDArray[np.int64], _ArrayKind("cube", 3, np.int64)]
+SmallVector = Annotated[NDArray[np.int32], _ArrayKind("vector", 1, np.int32)]
+RankMatrix = Annotated[NDArray[np.uint32], _ArrayKind("matrix", 2, np.uint32)]
+FlagMatrix = Annotated[NDArray[np.uint8], _ArrayKind("matrix", 2, np.uint8)]
 
 FDB, PAEI, ADAPTIVE, TI, RMS, PEAK, HSEM = range(7)
 """Numbers of the parts."""
@@ -58,8 +60,9 @@ def new_memory(states: Mapping[int, tuple[NDArray[Any], ...]], columns: Mapping[
             entry = _ARRAYS + 4 * number
             header[entry], header[entry + 1 : entry + 4] = at, 1
             header[entry + 1 : entry + 1 + array.ndim] = array.shape
-            pieces.append(np.ascontiguousarray(array).reshape(-1).view(np.float64))
-            number, at = number + 1, at + array.size
+            content = array.tobytes()
+            pieces.append(np.frombuffer(content + bytes(-len(content) % 8)))
+            number, at = number + 1, at + len(pieces[-1])
     memory: Samples = np.concatenate([header.view(np.float64), *pieces])
     return memory
 
@@ -76,11 +79,12 @@ def open_state(state: type[Any]) -> Callable[..., Any]:
     state : class of a named tuple whose annotations are the kinds of its arrays. The source of the part is generated,
         as `namedtuple` does, because a loop over arrays of several kinds cannot be compiled.
     """
-    arrays = ", ".join(f"{kind.function}({kind.words}, words, n + {i})" for i, kind in enumerate(_kinds(state)))
+    kinds = enumerate(_kinds(state))
+    arrays = ", ".join(f"{kind.function}(memory, words, n + {i}, {kind.dtype.__name__})" for i, kind in kinds)
     names: dict[str, Any] = {
         "__name__": state.__module__,
         "State": state,
-        "int64": np.int64,
+        **{dtype.__name__: dtype for dtype in (np.float64, np.int64, np.int32, np.uint32, np.uint8)},
         "vector": vector,
         "matrix": matrix,
         "cube": cube,
@@ -103,21 +107,21 @@ def first_column(words: NDArray[np.int64], which: int) -> int:
 
 
 @part
-def vector(memory: NDArray[Any], words: NDArray[np.int64], number: int) -> NDArray[Any]:
-    """Return an array of one dimension; of integers where `memory` is `words`."""
+def vector(memory: Samples, words: NDArray[np.int64], number: int, dtype: type) -> NDArray[Any]:
+    """Return an array of one dimension."""
     entry = _ARRAYS + 4 * number
-    return borrowed_view(memory, words[entry], (words[entry + 1],))
+    return borrowed_view(memory, words[entry], (words[entry + 1],), dtype)
 
 
 @part
-def matrix(memory: NDArray[Any], words: NDArray[np.int64], number: int) -> NDArray[Any]:
+def matrix(memory: Samples, words: NDArray[np.int64], number: int, dtype: type) -> NDArray[Any]:
     """Return an array of two dimensions."""
     entry = _ARRAYS + 4 * number
-    return borrowed_view(memory, words[entry], (words[entry + 1], words[entry + 2]))
+    return borrowed_view(memory, words[entry], (words[entry + 1], words[entry + 2]), dtype)
 
 
 @part
-def cube(memory: NDArray[Any], words: NDArray[np.int64], number: int) -> NDArray[Any]:
+def cube(memory: Samples, words: NDArray[np.int64], number: int, dtype: type) -> NDArray[Any]:
     """Return an array of three dimensions."""
     entry = _ARRAYS + 4 * number
-    return borrowed_view(memory, words[entry], (words[entry + 1], words[entry + 2], words[entry + 3]))
+    return borrowed_view(memory, words[entry], (words[entry + 1], words[entry + 2], words[entry + 3]), dtype)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.kernel import kernel, reduction
+from monitor.kernel import kernel, reduction, stack_array
 from monitor.messages.blocks import Samples
 
 # samples on either side of the nearest one that the interpolation uses
@@ -44,10 +44,11 @@ def delay_signal(x: Samples, start: int, n: int, lag: float) -> tuple[Samples, S
 def interpolate(x: Samples, start: int, lag: float, value: Samples, slope: Samples) -> None:
     """Write the delayed signal and its derivative by the lag, see `delay_signal`."""
     whole = int(np.rint(lag))
-    value_weights, slope_weights = np.zeros(POINTS), np.zeros(POINTS)
+    value_weights, slope_weights = stack_array(POINTS), stack_array(POINTS)
     for i in range(POINTS):
         # weights go from the lowest lag, which is the newest sample
         at = POINTS - 1 - i
+        value_weights[at] = slope_weights[at] = 0.0
         for power in range(POINTS - 1, -1, -1):
             slope_weights[at] = slope_weights[at] * (lag - whole) + value_weights[at]
             value_weights[at] = value_weights[at] * (lag - whole) + _WEIGHTS[i, power]

@@ -1,0 +1,99 @@
+/* Synchroscope inside a control loop in C99 or C++11, in the process of the Python interpreter that made the state.
+ *
+ * Python makes the state and passes the address of one of the structures below, see docs/embedding.md. A step is then
+ * called without the interpreter: it takes no lock, allocates nothing, writes no log and cannot raise. All arrays are
+ * the caller's, contiguous and aligned to 8 bytes. One state is used by one thread at a time; different states do
+ * not know each other. The Python object must live as long as the structure is used.
+ */
+#ifndef SYNCHROSCOPE_H
+#define SYNCHROSCOPE_H
+
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SYNCHROSCOPE_VERSION 1
+
+/* what a check or a step returns; a step that computed returns 0 or more */
+enum {
+    SYNCHROSCOPE_OK = 0,
+    SYNCHROSCOPE_NOT_A_STATE = -1,   /* no state of this kind and version, or NULL, or not aligned to 8 bytes */
+    SYNCHROSCOPE_WRONG_LENGTH = -2,  /* the state has another length */
+    SYNCHROSCOPE_WRONG_ROWS = -3,    /* the state has another number of pairs, or of replicates */
+    SYNCHROSCOPE_WRONG_COLUMNS = -4, /* the state has another number of columns */
+    SYNCHROSCOPE_WRONG_ARGUMENT = -5 /* a NULL pointer, or an instant outside the ensemble or not after the last */
+};
+
+/* Returns 1 where row is new, 0 where none is due, a negative code where nothing was done.
+ * command, measured, force: n_pairs each, NaN where a sample is lost; force may be NULL where the state has none.
+ * number: of the sample, increasing by one. row: n_pairs * n_columns, those of a pair adjacent. */
+typedef int64_t (*synchroscope_tracking_step)(double *state, const double *command, const double *measured,
+                                              const double *force, int64_t number, double *row);
+
+/* Returns 1 where the instant was assessed, 0 where a measurement is not finite, a negative code where nothing was done.
+ * measured: n_replicates; instant: row of the ensemble, increasing; row: n_columns. */
+typedef int64_t (*synchroscope_reliability_step)(double *state, const double *response, const uint32_t *order,
+                                                 const double *measured, int64_t instant, double *row);
+
+/* Returns SYNCHROSCOPE_OK where the state has these sizes, else a negative code. */
+typedef int64_t (*synchroscope_check)(const double *state, int64_t n_words, int64_t n_rows, int64_t n_columns);
+
+typedef struct {
+    int64_t version, n_words, n_pairs, n_columns;
+    double *state;
+    synchroscope_tracking_step step;
+    synchroscope_check check;
+} synchroscope_tracking;
+
+typedef struct {
+    int64_t version, n_words, n_replicates, n_columns;
+    double *state;
+    const double *response;
+    const uint32_t *order;
+    synchroscope_reliability_step step;
+    synchroscope_check check;
+} synchroscope_reliability;
+
+/* Once, before the loop: SYNCHROSCOPE_OK, or why the loop must not start. */
+static inline int64_t synchroscope_check_tracking(const synchroscope_tracking *t, int64_t n_pairs, int64_t n_columns)
+{
+    if (!t || t->version != SYNCHROSCOPE_VERSION) return SYNCHROSCOPE_NOT_A_STATE;
+    return t->check(t->state, t->n_words, n_pairs, n_columns);
+}
+
+static inline int64_t synchroscope_check_reliability(const synchroscope_reliability *r, int64_t n_replicates,
+                                                     int64_t n_columns)
+{
+    if (!r || r->version != SYNCHROSCOPE_VERSION) return SYNCHROSCOPE_NOT_A_STATE;
+    return r->check(r->state, r->n_words, n_replicates, n_columns);
+}
+
+/* Every sample. */
+static inline int64_t synchroscope_step_tracking(const synchroscope_tracking *t, const double *command,
+                                                 const double *measured, const double *force, int64_t number,
+                                                 double *row)
+{
+    return t->step(t->state, command, measured, force, number, row);
+}
+
+/* Every instant of the ensemble. */
+static inline int64_t synchroscope_step_reliability(const synchroscope_reliability *r, const double *measured,
+                                                    int64_t instant, double *row)
+{
+    return r->step(r->state, r->response, r->order, measured, instant, row);
+}
+
+/* A state holds no address: a copy of its n_words * 8 bytes is a copy of the state. */
+static inline void synchroscope_copy_state(double *to, const double *from, int64_t n_words)
+{
+    memcpy(to, from, (size_t)n_words * sizeof(double));
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
