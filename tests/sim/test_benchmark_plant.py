@@ -90,3 +90,10 @@ def test_draws_scatter_as_the_problem_says():
     np.testing.assert_array_equal(drawn_plants(4000, seed=1).b2, many.b2)
     poles = [np.max(np.roots(denominator).real) for denominator in many.denominator[:300, 0]]
     assert max(poles) < 0.0
+
+
+def test_draws_that_do_not_fit_the_loop_are_refused_in_one_line():
+    with pytest.raises(ValueError, match=r"^plant of shape \(5, 1\) for arrays [^\n]*must broadcast$"):
+        drawn_plants(5, seed=3).begin(DT, (1,), np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"^benchmark plant stiffness -1.0: must be a positive number$"):
+        BenchmarkPlant(stiffness=np.array([1.0, -1.0]))
