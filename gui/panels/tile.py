@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import ClassVar
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
@@ -75,6 +76,7 @@ class Tile(QWidget):
     """
 
     clicked = Signal(str)
+    MIN_WIDTH: ClassVar[float] = MIN_WIDTH
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)

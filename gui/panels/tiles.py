@@ -15,7 +15,7 @@ from gui.model.alarms import DisplayLimits
 from gui.model.history import History
 from gui.panels.base import Panel, panel_instant
 from gui.panels.controls import show_context_menu
-from gui.panels.tile import MIN_WIDTH, Tile
+from gui.panels.tile import Tile
 from gui.panels.tile_content import TileContent, actuator_content, site_content
 from gui.plots.view import View
 from gui.widgets.labels import PlainLabel
@@ -27,13 +27,16 @@ _USUAL_FONT = 12  # px of the font for which the minimum sizes of tiles are
 
 def columns_for(n_tiles: int, width: int, height: int, kind: type[Tile] = Tile, scale: float = 1.0) -> int:
     """Return the number of columns for which `n_tiles` are largest; `scale` is that of their minimum size."""
-    most = max(1, round(width + _GAP) // round(scale * MIN_WIDTH + _GAP))
+    most = max(1, round(width + _GAP) // round(scale * kind.MIN_WIDTH + _GAP))
 
-    def size(columns: int) -> float:
-        return kind.font_size(*tile_size(n_tiles, columns, width, height, kind, scale))
+    def merit(columns: int) -> tuple[float, float]:
+        """Return the font size, and how much of the grid is visible without scrolling."""
+        wide, high = tile_size(n_tiles, columns, width, height, kind, scale)
+        rows = ceil(n_tiles / columns)
+        return kind.font_size(wide, high), min(1.0, height / max(1.0, rows * (high + _GAP) - _GAP))
 
-    # max returns the first: fewer columns where sizes are equal
-    return max(range(1, min(most, max(1, n_tiles)) + 1), key=size)
+    # max returns the first: fewer columns where they are equal
+    return max(range(1, min(most, max(1, n_tiles)) + 1), key=merit)
 
 
 def tile_size(

@@ -25,6 +25,9 @@ _STRIPE = 0.16
 class WallCell(Tile):
     """Tile with one large number; filled with the colour of its severity while an alarm is active."""
 
+    # as high as it is at least, the number has its size at this width
+    MIN_WIDTH = _WIDTH * _MIN_HEIGHT / _HEIGHT
+
     @staticmethod
     def font_size(width: float, height: float) -> float:
         """Return the font size of the number, px."""

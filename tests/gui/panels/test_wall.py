@@ -58,9 +58,11 @@ def test_the_number_is_at_least_90_px_high_on_a_laboratory_screen(qtbot, n):
         assert {"−88.8", "ms"} <= set(drawn(cell))
 
 
+# the panel in a window of 1440 x 900 and of 1280 x 720
+@pytest.mark.parametrize("size", [(1440, 790), (1280, 576)])
 @pytest.mark.parametrize(("n", "scrolls"), [(64, False), (256, True)])
-def test_many_actuators_have_a_cell_each(qtbot, n, scrolls):
-    panel, view = wall(qtbot, history_of(actuators=names_of(n)))
+def test_many_actuators_have_a_cell_each(qtbot, n, scrolls, size):
+    panel, view = wall(qtbot, history_of(actuators=names_of(n)), *size)
     assert len(tiles(panel)) == n
     area = panel.findChild(QScrollArea)
     assert (area.verticalScrollBar().maximum() > 0) == scrolls
