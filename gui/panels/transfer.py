@@ -29,13 +29,17 @@ from monitor.messages.blocks import Samples, TransferBlock
 
 @dataclass(frozen=True, slots=True)
 class _TransferQuantity:
-    """Column of the transfer function, multiplied by `factor` in `unit`; an empty `unit` is the column's own."""
+    """Column of the transfer function, multiplied by `factor` in `unit`; an empty `unit` is the column's own.
+
+    `least_span` is the smallest range of the axis, in `unit`, as in the plots over time.
+    """
 
     column: str
     unit: str = ""
     factor: float = 1.0
     decimals: int = 3
     uncertain: bool = True
+    least_span: float = 0.0
 
     def values(self, block: TransferBlock, actuator: str) -> Samples:
         """Return (n_frequencies,), NaN where there is no value."""
@@ -51,9 +55,9 @@ class _TransferQuantity:
         return "" if unit == "1" else unit
 
 
-_RATIO = _TransferQuantity("ratio")
-_DELAY = _TransferQuantity("delay", "ms", 1e3, 1)
-_PHASE = _TransferQuantity("phase", "°", 180.0 / math.pi, 1)
+_RATIO = _TransferQuantity("ratio", least_span=0.02)
+_DELAY = _TransferQuantity("delay", "ms", 1e3, 1, least_span=1.0)
+_PHASE = _TransferQuantity("phase", "°", 180.0 / math.pi, 1, least_span=1.0)
 _COHERENCE = _TransferQuantity("coherence", uncertain=False)
 
 
@@ -227,6 +231,8 @@ class TransferPanel(XYPanel):
             unit = quantity.unit_of(block, shown[0])
             labelled = self._with_label and row is self.rows[-1]
             row.name_axes(("frequency", "Hz") if labelled else ("", ""), (quantity.column, unit))
+            # a ratio of different units may be of any size
+            row.set_least_span(quantity.least_span if unit == quantity.unit else 0.0)
             row.fit(extent(x[known]), extent(np.concatenate(reach)), immediate=True)
 
     def _mark(self, history: History, x: float | None) -> None:

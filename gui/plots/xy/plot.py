@@ -176,6 +176,10 @@ class XYPlot(pg.PlotItem):
         for scale in self._ranges:
             scale.enable_auto_range()
 
+    def set_least_span(self, span: float) -> None:
+        """Set the smallest range of the left axis, so that noise does not fill it."""
+        self._ranges[1].least_span = span
+
     def text_of(self, side: str, value: float) -> str:
         """Return a position on an axis as text with its unit."""
         low, high = self.view_box.viewRange()[0 if side == "bottom" else 1]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication
 
 from gui.model.history import History
@@ -220,6 +221,30 @@ def test_the_scale_is_that_of_the_coherent_values(panel):
     wild.values[-3:, 1] = 50.0
     look(panel, heard(wild))
     assert panel.rows[0].view_box.viewRange()[1][1] < 2.0
+
+
+def test_noise_does_not_fill_the_scale_and_tick_labels_leave_room_for_the_name(panel):
+    """A perfect actuator: a ratio of one to a millionth, a constant delay."""
+    flat = block()
+    columns = flat.stream.positions
+    for name in ("a", "b"):
+        flat.values[:, columns[name, "ratio"]] = 1.0 + 1e-6 * np.sin(F)
+        flat.values[:, columns[name, "ratio_sd"]] = 1e-6
+        flat.values[:, columns[name, "delay"]] = 0.012
+        flat.values[:, columns[name, "delay_sd"]] = 1e-7
+    look(panel, heard(flat))
+    for row, least in zip(panel.rows[:2], (0.02, 1.0), strict=True):
+        low, high = row.view_box.viewRange()[1]
+        assert high - low >= least
+        axis = row.getAxis("left")
+        axis.picture = None
+        QApplication.processEvents()
+        widest = max(
+            QFontMetricsF(axis.style["tickFont"]).horizontalAdvance(text)
+            for text in axis.tickStrings([low, 0.5 * (low + high), high], axis.scale, 0.5 * least)
+        )
+        name = axis.label.mapRectToParent(axis.label.boundingRect())
+        assert name.right() <= axis.width() - widest - 4.0
 
 
 def test_without_a_transfer_function_it_says_so(panel):
