@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from monitor import kernel
 from monitor.config import IndicatorSettings
 from monitor.embedding.c_functions import include_folder, reliability_struct, tracking_struct
 from monitor.embedding.reliability import EmbeddedReliability
@@ -134,13 +133,6 @@ def test_a_state_of_the_other_kind_is_refused(loop, tracking):
     struct, rows = reliability_struct(embedded), np.empty((len(measured), 8))
     struct.state = tracking.state.ctypes.data
     assert run_reliability(loop, struct, measured, rows) == NOT_A_STATE
-
-
-def test_the_functions_do_not_take_the_lock_of_the_interpreter(tracking):
-    tracking_struct(tracking)
-    for function in kernel._C_FUNCTIONS:
-        # which is how a function that may raise begins to report it
-        assert "PyGILState" not in function.inspect_llvm()
 
 
 COUNTED = """
