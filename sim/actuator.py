@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from itertools import count
-from math import ceil, isfinite, pi
+from math import isfinite, pi
 from typing import Protocol
 
 import numpy as np
@@ -21,16 +21,6 @@ from sim.ranges import check_positive, positive
 
 LONGEST = 1.0
 _CHUNK = 1024
-
-
-class SteppedActuator(Protocol):
-    """Something that carries a specimen, sample by sample."""
-
-    position: float
-
-    def step(self, command: float) -> float:
-        """Follow the next command [m] and return the measured signal; `position` is then its own."""
-        ...
 
 
 class LinearTransfer(TransferSystem, Protocol):
@@ -102,9 +92,9 @@ class Schedule:
         """The longest pure delay of all states, s."""
         return max(state.delay for _, state in self.changes)
 
-    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningSchedule:
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningSchedules:
         """Return the actuator at rest, to be stepped every `dt` seconds with arrays of `shape`; noise from `rng`."""
-        return RunningSchedule(self, dt, shape, rng)
+        return RunningSchedules((self,), dt, shape, rng)
 
     def trajectory(self, time: ArrayLike) -> Samples:
         """Return (4, n): gain, lag, delay and noise at the times, (n,) in s."""
@@ -122,82 +112,59 @@ class Schedule:
         return np.asarray(gain * linear)
 
 
-class RunningSchedule:
-    """A scheduled actuator in motion, from rest: cubic delay, and a lag exact for straight pieces."""
+@dataclass(frozen=True)
+class ScheduledActuators:
+    """Several scheduled actuators side by side, one for each element of the last axis."""
 
-    def __init__(self, schedule: Schedule, dt: float, shape: Shape, rng: np.random.Generator) -> None:
+    schedules: tuple[Schedule, ...]
+
+    @property
+    def longest_delay(self) -> float:
+        """The longest pure delay of them, s."""
+        return max(schedule.longest_delay for schedule in self.schedules)
+
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningSchedules:
+        """Return them at rest, to be stepped every `dt` seconds with arrays of `shape`; noise from `rng`."""
+        if shape[-1] != len(self.schedules):
+            raise ValueError(f"{len(self.schedules)} scheduled actuators for {shape[-1]}: give one for each")
+        return RunningSchedules(self.schedules, dt, shape, rng)
+
+
+class RunningSchedules:
+    """Scheduled actuators in motion, from rest: cubic delay, and a lag exact for straight pieces.
+
+    One schedule is that of all; several are one for each element of the last axis.
+    """
+
+    def __init__(self, schedules: tuple[Schedule, ...], dt: float, shape: Shape, rng: np.random.Generator) -> None:
         self.position = np.zeros(shape)
-        longest = max(abs(state.delay) for _, state in schedule.changes)
+        longest = max(abs(state.delay) for schedule in schedules for _, state in schedule.changes)
         self._delay, self._lag = RunningDelay(shape, longest / positive(dt)), RunningLag(shape)
-        self._parameters = self._parameters_per_step(schedule, dt, shape, rng)
+        self._parameters = self._parameters_per_step(schedules, dt, shape, rng)
 
     def step(self, command: Samples, force: Samples) -> Samples:
         """Follow the next command [m] and return what is measured; `position` is then the same without noise."""
-        offsets, weights, lag, gain, noise = next(self._parameters)
-        self._delay.offsets, self._delay.weights, self._lag.weights = offsets, weights, lag
+        offsets, weights, decay, before, now, gain, noise = next(self._parameters)
+        self._delay.offsets, self._delay.weights, self._lag.weights = offsets, weights, (decay, before, now)
         self.position = gain * self._lag.step(self._delay.step(command, force), force)
         return np.asarray(self.position + noise)
 
     @staticmethod
     def _parameters_per_step(
-        schedule: Schedule, dt: float, shape: Shape, rng: np.random.Generator
-    ) -> Iterator[tuple[Integers, Samples, tuple[float, float, float], float, Samples]]:
+        schedules: tuple[Schedule, ...], dt: float, shape: Shape, rng: np.random.Generator
+    ) -> Iterator[tuple[Integers, Samples, Samples, Samples, Samples, Samples, Samples]]:
+        several = len(schedules) > 1
+        alike = (1,) * (len(shape) - several)
         for start in count(0, _CHUNK):
-            gain, lag, delay, rms = schedule.trajectory((start + np.arange(_CHUNK)) * dt)
-            noise = rng.standard_normal((_CHUNK, *shape)) * rms.reshape(-1, *(1 for _ in shape))
-            offsets, weights = (np.moveaxis(taps, 0, 1)[..., np.newaxis] for taps in delay_taps(delay / dt))
-            lag_per_step = zip(*(values.tolist() for values in lag_weights(lag / dt)), strict=True)
-            yield from zip(offsets, weights, lag_per_step, gain.tolist(), noise, strict=True)
-
-
-def begin_single(system: TransferSystem, dt: float, rng: np.random.Generator) -> SteppedActuator:
-    """Return an actuator at rest, to be stepped every `dt` seconds with floats, its noise from `rng`."""
-    return Actuator(system, dt, rng) if isinstance(system, Schedule) else _SingleActuator(system, dt, rng)
-
-
-class _SingleActuator:
-    def __init__(self, system: TransferSystem, dt: float, rng: np.random.Generator) -> None:
-        self.position, self._running, self._force = 0.0, system.begin(dt, (), rng), np.zeros(())
-
-    def step(self, command: float) -> float:
-        measured = float(self._running.step(np.asarray(command), self._force))
-        self.position = float(self._running.position)
-        return measured
-
-
-class Actuator:
-    """An actuator stepped sample by sample, from rest: cubic delay, and a lag exact for straight pieces."""
-
-    def __init__(self, schedule: Schedule, dt: float, rng: np.random.Generator) -> None:
-        self.position = 0.0
-        self._parameters_per_sample = _parameters_per_sample(schedule, positive(dt), rng)
-        reach = 3 + ceil(3 * max(abs(state.delay) for _, state in schedule.changes) / dt)
-        self._mask = (1 << (reach + 3).bit_length()) - 1
-        self._ring = [0.0] * (self._mask + 1)
-        self._count, self._delayed, self._lagged = 0, 0.0, 0.0
-
-    def step(self, command: float) -> float:
-        """Take the next command and return what is measured; `position` is then the same without noise."""
-        whole, gap, w0, w1, w2, w3, decay, before, now, gain, noise = next(self._parameters_per_sample)
-        ring, mask = self._ring, self._mask
-        ring[self._count & mask] = command
-        i, gap = self._count - int(whole), int(gap)
-        delayed = w0 * ring[i & mask] + w1 * ring[(i - gap) & mask]
-        delayed += w2 * ring[(i - 2 * gap) & mask] + w3 * ring[(i - 3 * gap) & mask]
-        self._count += 1
-        self._lagged = decay * self._lagged + before * self._delayed + now * delayed
-        self._delayed = delayed
-        self.position = gain * self._lagged
-        return self.position + noise
-
-
-def _parameters_per_sample(schedule: Schedule, dt: float, rng: np.random.Generator) -> Iterator[tuple[float, ...]]:
-    for start in count(0, _CHUNK):
-        gain, lag, delay, noise = schedule.trajectory((start + np.arange(_CHUNK)) * dt)
-        noise *= rng.standard_normal(_CHUNK)
-        offsets, weights = delay_taps(delay / dt)
-        columns = offsets[0], offsets[1] - offsets[0], *weights, *lag_weights(lag / dt), gain, noise
-        yield from zip(*(column.tolist() for column in columns), strict=True)
+            time = (start + np.arange(_CHUNK)) * dt
+            each = np.stack([schedule.trajectory(time) for schedule in schedules], axis=-1)
+            spread = each.reshape(4, _CHUNK, *alike, *shape[len(alike) :])
+            gain, lag, delay, rms = np.broadcast_to(spread, (4, _CHUNK, *shape)) if several else spread
+            noise = rng.standard_normal((_CHUNK, *shape)) * rms
+            # the delay has its tests in one axis
+            taps = (np.moveaxis(part, 0, 1) for part in delay_taps(delay / dt))
+            offsets, weights = (part.reshape(*part.shape[:2], -1) for part in taps)
+            yield from zip(offsets, weights, *lag_weights(lag / dt), gain, noise, strict=True)
 
 
 def frequency_response(state: ActuatorState, frequency: float, dt: float | None = None) -> complex:

@@ -1,40 +1,29 @@
 """A real-time hybrid test of one degree of freedom: part of the frame is computed, part is the specimen in the rig.
 
-m x'' + c x' + k x + f_m = p(t) or -m a_g(t), stepped by the central difference method in its velocity form:
-x is the command that the actuator follows, and the restoring force f_m of the specimen enters the equation at the
-same step. A late actuator feeds energy into the loop.
+m x'' + c x' + k x + f_m = p(t) or -m a_g(t), stepped by explicit Newmark: x is the command that the actuator follows,
+and the restoring force f_m of the specimen enters the equation at the same step. A late actuator feeds energy into
+the loop. It is a `HybridLoop` of the laboratory, with the truth about its actuator.
 """
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable
 from dataclasses import dataclass
-from math import hypot, inf, pi, sqrt
-from typing import Protocol
+from math import inf, sqrt
 
 import numpy as np
 
-from sim.actuator import ActuatorState, LinearTransfer, Schedule, begin_single, tracking_truth
+from sim.actuator import LinearTransfer, Schedule, tracking_truth
 from sim.arrays import Samples
-from sim.excitation import Excitation, Harmonic, Loading
+from sim.excitation import Excitation, Harmonic
+from sim.laboratory.elements import Dashpot, ElastoplasticSpring, ParallelElements
+from sim.laboratory.loop import HybridLoop
+from sim.laboratory.parts import Element, RunningElement, Shape
+from sim.laboratory.structure import Springs, Structure
 from sim.ranges import check_not_negative, check_positive, require
 
 
-class HybridInstability(ArithmeticError):  # noqa: N818 - the field's word for it
-    """The command left the stroke of the rig at `time` [s]."""
-
-    def __init__(self, time: float, stroke: float) -> None:
-        super().__init__(time, stroke)
-        self.time, self.stroke = time, stroke
-
-    def __str__(self) -> str:
-        where = f"command beyond the stroke of {self.stroke} m at {self.time:.3f} s"
-        return f"{where}: the loop is unstable or the load too strong, reduce the delay or the load"
-
-
 @dataclass(frozen=True, slots=True)
-class Structure:
+class Frame:
     """The computed part: a mass on a spring that may yield, with kinematic hardening, and a viscous damper.
 
     Parameters
@@ -51,25 +40,13 @@ class Structure:
     hardening: float = 0.0
 
     def __post_init__(self) -> None:
-        check_positive("structure", mass=self.mass)
-        _require_spring(self, "structure")
+        check_positive("frame", mass=self.mass)
+        _check_spring(self, "frame")
 
-    def spring(self) -> Specimen:
-        """Return the spring alone."""
-        return Specimen(self.stiffness, 0.0, self.yield_displacement, self.hardening)
-
-
-class SpecimenModel(Protocol):
-    """The part in the rig: whatever answers a position with a force."""
-
-    @property
-    def stiffness(self) -> float:
-        """The largest it ever has, N/m."""
-        ...
-
-    def restoring(self, dt: float) -> Callable[[float], float]:
-        """Return the function position [m] -> force [N], to be called every `dt` seconds, from rest."""
-        ...
+    def structure(self) -> Structure:
+        """Return it as a structure of the laboratory."""
+        spring = ElastoplasticSpring(self.stiffness, self.yield_displacement, self.hardening)
+        return Structure(self.mass, self.damping, 0.0, springs=(Springs(spring, ((0, None),)),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,26 +66,14 @@ class Specimen:
     hardening: float = 0.0
 
     def __post_init__(self) -> None:
-        _require_spring(self, "specimen")
+        _check_spring(self, "specimen")
 
-    def restoring(self, dt: float) -> Callable[[float], float]:
-        """Return the function position [m] -> force [N], to be called every `dt` seconds, from rest."""
-        held, yielding = self.hardening * self.stiffness, (1.0 - self.hardening) * self.stiffness
-        limit, rate = self.yield_displacement, self.damping / (2.0 * dt)
-        slipped = last = before = 0.0
-
-        def force(position: float) -> float:
-            nonlocal slipped, last, before
-            if position - slipped > limit:
-                slipped = position - limit
-            elif position - slipped < -limit:
-                slipped = position + limit
-            # second order like the integration: a two-point velocity would spoil it
-            damped = rate * (3.0 * position - 4.0 * last + before)
-            before, last = last, position
-            return held * position + yielding * (position - slipped) + damped
-
-        return force
+    def begin(self, dt: float, shape: Shape) -> RunningElement:
+        """Return it at rest."""
+        spring = ElastoplasticSpring(self.stiffness, self.yield_displacement, self.hardening)
+        if not self.damping:
+            return spring.begin(dt, shape)
+        return ParallelElements((spring, Dashpot(self.damping))).begin(dt, shape)
 
 
 @dataclass(frozen=True)
@@ -117,15 +82,15 @@ class HybridTest:
 
     Parameters
     ----------
-    structure, specimen, actuator, excitation : the four parts of the loop.
+    frame, specimen, actuator, excitation : the four parts of the loop.
     sample_rate : Hz, of integration, actuator and record.
     duration : s.
     seed : of the measurement noise.
     stroke : m, the command at which the rig would be stopped.
     """
 
-    structure: Structure
-    specimen: SpecimenModel
+    frame: Frame
+    specimen: Element
     actuator: Schedule | LinearTransfer
     excitation: Excitation
     sample_rate: float = 1024.0
@@ -136,14 +101,28 @@ class HybridTest:
     def __post_init__(self) -> None:
         check_positive("test", sample_rate=self.sample_rate, duration=self.duration, stroke=self.stroke)
         require(self.n_samples > 0, "test duration", self.duration, f"a sample or more at {self.sample_rate} Hz")
-        stiffness = self.structure.stiffness + self.specimen.stiffness
-        lowest = sqrt(stiffness / self.structure.mass) / 2.0
+        stiffness = self.frame.stiffness + float(self.specimen.stiffness)
+        lowest = sqrt(stiffness / self.frame.mass) / 2.0
         require(self.sample_rate > lowest, "test sample_rate", self.sample_rate, f"over {lowest:.4g} Hz here")
 
     @property
     def n_samples(self) -> int:
         """Length of the record."""
         return round(self.duration * self.sample_rate)
+
+    def loop(self) -> HybridLoop:
+        """Return it as a loop of the laboratory."""
+        dt = 1.0 / self.sample_rate
+        return HybridLoop(
+            structure=self.frame.structure(),
+            specimen=self.specimen,
+            excitation=self.excitation,
+            dt=dt,
+            duration=self.n_samples * dt,
+            transfer=self.actuator,
+            stroke=self.stroke,
+            seed=self.seed,
+        )
 
 
 @dataclass(frozen=True)
@@ -170,82 +149,17 @@ class HybridRecord:
 
 def simulate(test: HybridTest) -> HybridRecord:
     """Run the test; raises HybridInstability when the command leaves the stroke."""
-    dt = 1.0 / test.sample_rate
-    time: Samples = np.arange(test.n_samples, dtype=np.float64) * dt
-    load = test.excitation.sample(time)
-    if test.excitation.loading is Loading.GROUND:
-        load *= -test.structure.mass
-    command, measured, force = np.array(_loop(test, load)).reshape(-1, 3).T.copy()
-    if not isinstance(test.excitation, Harmonic):
-        unknown = np.full(test.n_samples, np.nan)
-        return HybridRecord(time, command, measured, force, None, unknown, unknown.copy(), unknown.copy())
-    frequency = test.excitation.frequency
-    truth = tracking_truth(test.actuator, time, frequency, dt)
-    return HybridRecord(time, command, measured, force, frequency, *truth)
+    record = test.loop().run()
+    command, measured, force = (column[:, 0].copy() for column in (record.command, record.measured, record.force))
+    frequency = test.excitation.frequency if isinstance(test.excitation, Harmonic) else None
+    if frequency is None:
+        ratio, phase, delay = np.full((3, test.n_samples), np.nan)
+    else:
+        ratio, phase, delay = tracking_truth(test.actuator, record.time, frequency, 1.0 / test.sample_rate)
+    return HybridRecord(record.time, command, measured, force, frequency, ratio, phase, delay)
 
 
-def _loop(test: HybridTest, load: Samples) -> array[float]:
-    dt, stroke, structure = 1.0 / test.sample_rate, test.stroke, test.structure
-    actuator = begin_single(test.actuator, dt, np.random.default_rng(test.seed))
-    computed, restoring = structure.spring().restoring(dt), test.specimen.restoring(dt)
-    kept = structure.mass / dt - structure.damping / 2.0
-    gained = 1.0 / (structure.mass / dt + structure.damping / 2.0)
-    record = array("d")
-    command = 0.0
-    # half a step before the start, so that the first sample is at rest to second order
-    velocity = -0.5 * dt * float(load[0]) / structure.mass
-    for n, push in enumerate(load.tolist()):
-        measured = actuator.step(command)
-        force = restoring(actuator.position)
-        record.extend((command, measured, force))
-        velocity = gained * (kept * velocity + push - computed(command) - force)
-        command += dt * velocity
-        if not -stroke < command < stroke:
-            raise HybridInstability((n + 1) * dt, stroke)
-    return record
-
-
-def _require_spring(part: Structure | Specimen, owner: str) -> None:
+def _check_spring(part: Frame | Specimen, owner: str) -> None:
     check_not_negative(owner, stiffness=part.stiffness, damping=part.damping)
     require(part.yield_displacement > 0.0, "yield displacement", part.yield_displacement, "positive")
     require(0.0 <= part.hardening <= 1.0, f"{owner} hardening", part.hardening, "from 0 to 1")
-
-
-def demonstration_tests(duration: float, sample_rate: float = 1024.0, seed: int = 1) -> dict[str, HybridTest]:
-    """Return the tests of the three actuators of one rig, which change in the course of `duration` [s].
-
-    North is 12 ms late, from a third on 25 ms, from two thirds on over-compensated to a lead of 2 ms. South
-    undershoots by 10 %, from half-time on overshoots by 5 % and lags by 8 ms, and its specimen yields. Roof
-    has 1 % noise and slips from 5 to 30 ms in the middle third.
-    """
-    if not 0.0 < duration < inf:
-        raise ValueError(f"demonstration duration {duration}: must be a positive time")
-    third, ramp = duration / 3.0, min(0.5, duration / 6.0)
-    late, later, early = (ActuatorState(delay=delay) for delay in (0.012, 0.025, -0.002))
-    small, large = ActuatorState(gain=0.9), ActuatorState(gain=1.05, lag=0.008)
-    first, final = (ActuatorState(delay=delay, noise=0.01 * 0.003) for delay in (0.005, 0.030))
-    north = Schedule(((0.0, late), (third, later), (2.0 * third, early)), ramp)
-    south = Schedule(((0.0, small), (duration / 2.0, large)), ramp)
-    roof = Schedule(((0.0, first), (third, final)), ramp=third)
-
-    def frame(
-        natural: float,
-        driven: float,
-        displacement: float,
-        share: float,
-        schedule: Schedule,
-        limit: float = inf,
-    ) -> HybridTest:
-        mass, damping_ratio, turn, r = 1000.0, 0.05, 2.0 * pi * natural, driven / natural
-        stiffness = mass * turn**2
-        acceleration = displacement * turn**2 * hypot(1.0 - r**2, 2.0 * damping_ratio * r)
-        structure = Structure(mass, (1.0 - share) * stiffness, 2.0 * damping_ratio * mass * turn)
-        specimen = Specimen(share * stiffness, yield_displacement=limit, hardening=0.2)
-        excitation = Harmonic(amplitude=acceleration, frequency=driven, ramp=min(2.0, duration / 6.0))
-        return HybridTest(structure, specimen, schedule, excitation, sample_rate, duration, seed)
-
-    return {
-        "north": frame(1.9, 1.3, 0.005, 0.10, north),
-        "south": frame(2.6, 1.8, 0.004, 0.10, south, limit=0.003),
-        "roof": frame(3.5, 2.5, 0.003, 0.08, roof),
-    }

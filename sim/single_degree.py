@@ -10,10 +10,11 @@ from math import inf, pi, sqrt
 
 import numpy as np
 
-from sim.actuator import ActuatorState, Schedule, begin_single, tracking_truth
+from sim.actuator import ActuatorState, Schedule, tracking_truth
 from sim.arrays import Samples
 from sim.excitation import Harmonic, Loading
-from sim.hybrid import HybridRecord, HybridTest, Specimen, SpecimenModel, Structure, simulate
+from sim.hybrid import Frame, HybridRecord, HybridTest, Specimen, simulate
+from sim.laboratory.parts import Element
 
 SAMPLE_RATE = 1000.0
 DURATION = 10.0
@@ -57,19 +58,24 @@ def oscillator(force: float, yield_displacement: float = inf, sample_rate: float
     damping = 2.0 * DAMPING_RATIO * sqrt(STIFFNESS * MASS)
     spring = Specimen(STIFFNESS, 0.0, yield_displacement, HARDENING)
     push = Harmonic(amplitude=force, frequency=DRIVEN_FREQUENCY, loading=Loading.FORCE, ramp=0.0)
-    return HybridTest(Structure(MASS, 0.0, damping), spring, _PERFECT, push, sample_rate, DURATION)
+    return HybridTest(Frame(MASS, 0.0, damping), spring, _PERFECT, push, sample_rate, DURATION)
 
 
-def follow(motion: HybridRecord, specimen: SpecimenModel, schedule: Schedule, seed: int = 1) -> HybridRecord:
+def follow(motion: HybridRecord, specimen: Element, schedule: Schedule, seed: int = 1) -> HybridRecord:
     """Return the motion as the command of an actuator outside its loop, with the truth of that actuator.
 
     The force is the specimen's where the actuator put it: the force at the command would turn the sign of
     the energy error, and nothing in a laboratory measures it. `seed` is the noise's.
     """
     dt = 1.0 / SAMPLE_RATE
-    actuator, restoring = begin_single(schedule, dt, np.random.default_rng(seed)), specimen.restoring(dt)
-    steps = [(actuator.step(command), restoring(actuator.position)) for command in motion.command.tolist()]
-    measured, force = np.array(steps).T.copy()
+    actuator, force_of = schedule.begin(dt, (1,), np.random.default_rng(seed)), specimen.begin(dt, (1,))
+    measured, force = np.empty_like(motion.command), np.empty_like(motion.command)
+    at_rest: Samples = np.zeros(1)
+    last = at_rest
+    for i, command in enumerate(motion.command[:, None]):
+        measured[i] = actuator.step(command, at_rest)[0]
+        force[i] = force_of.force(actuator.position, (actuator.position - last) / dt)[0]
+        last = actuator.position
     ratio, phase, delay = tracking_truth(schedule, motion.time, DRIVEN_FREQUENCY, dt)
     return HybridRecord(motion.time, motion.command, measured, force, DRIVEN_FREQUENCY, ratio, phase, delay)
 

@@ -11,6 +11,7 @@ import numpy as np
 from monitor.messages.blocks import Samples, SignalBlock
 from monitor.messages.recordings import ColumnGuess, Description, FileColumn, Overview, RecordedEvent
 from replay.formats import ArrayRecording, Recording, Selection, inspect_recording
+from replay.formats.computed import ComputedRecording
 from replay.formats.run_file import RunRecording
 
 _BLOCK = 1 << 14
@@ -93,7 +94,11 @@ def injections(recording: Recording) -> tuple[RecordedEvent, ...]:
     They are read from ``<actuator>.true_delay`` and ``.true_ratio`` where these stay the same for a while; an
     error that changes continuously, as in a sweep, is not described.
     """
-    if not isinstance(recording, ArrayRecording) or recording.index is not None:
+    if isinstance(recording, ComputedRecording):
+        samples = recording.known
+    elif isinstance(recording, ArrayRecording) and recording.index is None:
+        samples = recording.samples
+    else:
         return ()
     names = {channel.name: column for column, channel in enumerate(recording.stream.channels)}
     rate = recording.stream.sample_rate
@@ -101,7 +106,7 @@ def injections(recording: Recording) -> tuple[RecordedEvent, ...]:
     for pair in recording.stream.pairs:
         true_names = [f"{pair.actuator}.true_{name}" for name in ("delay", "ratio")]
         if all(name in names for name in true_names):
-            truth = recording.samples[:, [names[name] for name in true_names]]
+            truth = samples[:, [names[name] for name in true_names]]
             changes = _changes(truth, rate)
             found += [RecordedEvent(at / rate, "note", f"{pair.actuator}: injected {text}") for at, text in changes]
     return tuple(sorted(found, key=lambda event: event.time))

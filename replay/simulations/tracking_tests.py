@@ -10,26 +10,31 @@ import numpy as np
 
 from monitor.messages.blocks import Channel, Role, Samples, Stream
 from replay.formats.base import ArrayRecording, Recording
+from replay.formats.computed import ComputedRecording
 from replay.simulations.entry import PAPER_CASES, Simulation
 
 if TYPE_CHECKING:
-    from sim.hybrid import HybridRecord
     from sim.tracking_cases import TrackingCase
 
 
 _DURATION = 60.0  # s
+_SIGNALS, _TRUTHS = 3, 3  # channels of an actuator
 _PLANT_RATE = 4096.0  # Hz
 _PLANT_SWEEP = 1.0, 8.0  # Hz
 _PLANT_STROKE = 0.002  # m
 
 
 def _hybrid(duration: float, seed: int) -> Recording:
-    from sim.hybrid import demonstration_tests, simulate
+    from sim.demonstration import ACTUATORS, Demonstration
 
-    tests = demonstration_tests(duration, seed=seed)
-    records = {actuator: simulate(test) for actuator, test in tests.items()}
-    rate = next(iter(tests.values())).sample_rate
-    return _hybrid_recording("hybrid", rate, {actuator: _columns(record) for actuator, record in records.items()})
+    demonstration = Demonstration(duration, seed=seed)
+    channels = _channels(ACTUATORS)
+    known = np.full((demonstration.n_samples, len(ACTUATORS), _SIGNALS + _TRUTHS), np.nan)
+    known[..., _SIGNALS:] = demonstration.truth()
+    columns = [i for i in range(len(channels)) if i % (_SIGNALS + _TRUTHS) < _SIGNALS]
+    pieces = (piece.reshape(len(piece), -1) for piece in demonstration.signals())
+    stream = Stream("hybrid", 0, demonstration.sample_rate, channels)
+    return ComputedRecording(stream, known.reshape(len(known), -1), columns, pieces)
 
 
 def _compensated_hybrid(duration: float, seed: int, compensation: str) -> Recording:
@@ -59,20 +64,14 @@ def _plant(duration: float, seed: int) -> Recording:  # noqa: ARG001 - a sweep h
     response = np.interp(frequency, points, responses)
     phase = phase_error(response)
     delay = -phase / (2.0 * np.pi * frequency)
-    return _hybrid_recording(
-        "plant", _PLANT_RATE, {"plant": (command, measured, force, amplitude_ratio(response), phase, delay)}
-    )
+    columns = command, measured, force, amplitude_ratio(response), phase, delay
+    return ArrayRecording(Stream("plant", 0, _PLANT_RATE, _channels(("plant",))), np.column_stack(columns))
 
 
-def _columns(record: HybridRecord) -> tuple[Samples, ...]:
-    truth = record.true_ratio, record.true_phase, record.true_delay
-    return record.command, record.measured, record.force, *truth
-
-
-def _hybrid_recording(rig: str, rate: float, columns: dict[str, tuple[Samples, ...]]) -> ArrayRecording:
-    channels = tuple(
+def _channels(actuators: tuple[str, ...]) -> tuple[Channel, ...]:
+    return tuple(
         Channel(f"{actuator}.{name}", role, unit, actuator if role is not Role.AUXILIARY else "")
-        for actuator in columns
+        for actuator in actuators
         for name, role, unit in (
             ("command", Role.COMMAND, "m"),
             ("measured", Role.MEASURED, "m"),
@@ -82,8 +81,6 @@ def _hybrid_recording(rig: str, rate: float, columns: dict[str, tuple[Samples, .
             ("true_delay", Role.AUXILIARY, "s"),
         )
     )
-    samples = np.column_stack([column for group in columns.values() for column in group])
-    return ArrayRecording(Stream(rig, 0, rate, channels), samples)
 
 
 TESTS = (

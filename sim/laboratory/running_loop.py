@@ -33,12 +33,10 @@ class RunningLoop:
         self._transfer = loop.transfer.begin(loop.period, self._shape, rng) if loop.transfer else _PerfectTransfer()
         self._compensator = loop.compensator(loop.period, self._shape) if loop.compensator else None
         self._specimen = loop.specimen.begin(loop.period, self._shape)
-        coupling = np.asarray(loop.coupling)
-        square = coupling.shape[0] == coupling.shape[1]
-        self._coupling = None if square and np.array_equal(coupling, np.eye(len(coupling))) else coupling
+        self._coupling = _unless_identity(np.asarray(loop.coupling))
         step = loop.dt / loop.integrator.stages
         self._springs = [
-            (rows, springs.element.begin(step, (*loop.draws, len(rows))))
+            (_unless_identity(rows), springs.element.begin(step, (*loop.draws, len(rows))))
             for springs in loop.structure.springs
             for rows in (springs.incidence(loop.structure.dofs),)
         ]
@@ -138,8 +136,16 @@ class RunningLoop:
     def _spring_force(self, displacement: Samples, velocity: Samples) -> Samples:
         total = self._no_springs
         for rows, element in self._springs:
-            total = total + element.force(displacement @ rows.T, velocity @ rows.T) @ rows
+            if rows is None:
+                total = total + element.force(displacement, velocity)
+            else:
+                total = total + element.force(displacement @ rows.T, velocity @ rows.T) @ rows
         return total
+
+
+def _unless_identity(matrix: Samples) -> Samples | None:
+    """Return None for an identity: a product with it would only take time."""
+    return None if np.array_equal(matrix, np.eye(len(matrix))) else matrix
 
 
 class _PerfectTransfer:

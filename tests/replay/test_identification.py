@@ -7,7 +7,7 @@ from scipy.signal import lfilter
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
 from replay.identification.actuators import identify
-from sim.actuator import ActuatorState, Schedule, begin_single, equivalent_delay, frequency_response
+from sim.actuator import ActuatorState, Schedule, equivalent_delay, frequency_response
 
 RATE = 250.0
 TIME = np.arange(4000) / RATE
@@ -15,8 +15,9 @@ COMMAND = 0.01 * sum(np.sin(2 * np.pi * f * TIME + f**2) for f in (0.7, 1.9, 3.1
 
 
 def followed(state, seed=1, command=COMMAND):
-    actuator = begin_single(Schedule(((0.0, state),)), 1.0 / RATE, np.random.default_rng(seed))
-    return np.array([actuator.step(each) for each in command.tolist()])
+    actuator = Schedule(((0.0, state),)).begin(1.0 / RATE, (1,), np.random.default_rng(seed))
+    force = np.zeros(1)
+    return np.array([actuator.step(each, force)[0] for each in command[:, None]])
 
 
 def recording(*measured, index=None, command=COMMAND, units=("m", "m")):

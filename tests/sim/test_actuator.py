@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim.actuator import (
-    Actuator,
     ActuatorState,
     Schedule,
+    ScheduledActuators,
     amplitude_ratio,
     equivalent_delay,
     frequency_response,
@@ -162,11 +162,19 @@ def test_the_tests_of_an_array_differ_in_their_noise_alone():
     assert np.all(np.abs(np.corrcoef(np.reshape(noise, (1024, 6))[:500].T) - np.eye(6)) < 0.2)
 
 
-def test_floats_give_the_same():
-    schedule = Schedule(((0.0, ActuatorState(0.9, 0.004, 0.0123, 0.1)), (0.5, ActuatorState(delay=-0.003))), ramp=0.2)
-    command = np.random.default_rng(4).standard_normal(2048)
-    actuator = Actuator(schedule, DT, np.random.default_rng(1))
-    np.testing.assert_allclose([actuator.step(x) for x in command.tolist()], run(schedule, command), atol=1e-13)
+def test_actuators_side_by_side_are_those_alone():
+    first = Schedule(((0.0, ActuatorState(0.9, 0.004, 0.0123)), (0.5, ActuatorState(delay=-0.003))), ramp=0.2)
+    pair = ScheduledActuators((first, Schedule(((0.0, ActuatorState(1.1, 0.0, 0.02)),))))
+    commands = np.random.default_rng(4).standard_normal((1500, 3, 2))
+    running, force = pair.begin(DT, (3, 2), np.random.default_rng(1)), np.zeros((3, 2))
+    together = np.array([running.step(command, force) for command in commands])
+    for i, schedule in enumerate(pair.schedules):
+        for draw in range(3):
+            alone = run(schedule, commands[:, draw, i])
+            np.testing.assert_allclose(together[:, draw, i], alone, atol=1e-13)
+    assert pair.longest_delay == 0.02
+    with pytest.raises(ValueError, match=r"^2 scheduled actuators for 3: give one for each$"):
+        pair.begin(DT, (3,), np.random.default_rng(1))
 
 
 def test_a_seed_gives_the_same_noise_again():

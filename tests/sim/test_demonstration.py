@@ -5,9 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from sim.hybrid import demonstration_tests, simulate
+from sim.demonstration import Demonstration
 
 NAMES = ["north", "south", "roof"]
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return Demonstration(60.0).records()
 
 
 def compared(record, start, stop):
@@ -21,10 +26,9 @@ def compared(record, start, stop):
 
 @pytest.mark.parametrize("duration", [3.0, 12.0, 60.0, 200.0])
 def test_all_are_stable_at_some_millimetres(duration):
-    tests = demonstration_tests(duration, 512.0)
-    assert list(tests) == NAMES
-    for test in tests.values():
-        record = simulate(test)
+    records = Demonstration(duration, 512.0).records()
+    assert list(records) == NAMES
+    for record in records.values():
         assert len(record.time) == duration * 512
         assert np.max(np.abs(record.command)) < 0.008
         assert 1.3 <= record.frequency <= 2.5
@@ -40,8 +44,8 @@ def test_all_are_stable_at_some_millimetres(duration):
         ("roof", [(6, 20, 1.0, 0.005), (42, 60, 1.0, 0.030)]),
     ],
 )
-def test_faults_show_in_the_signals_as_said(name, parts):
-    record = simulate(demonstration_tests(60.0)[name])
+def test_faults_show_in_the_signals_as_said(whole, name, parts):
+    record = whole[name]
     for start, stop, ratio, delay in parts:
         found = compared(record, start, stop)
         n = round(0.5 * (start + stop) * 1024)
@@ -52,8 +56,8 @@ def test_faults_show_in_the_signals_as_said(name, parts):
         assert record.true_delay[n] == pytest.approx(-np.angle(found) / (2.0 * np.pi * record.frequency), abs=5e-5)
 
 
-def test_roof_slips_slowly_and_is_noisy():
-    record = simulate(demonstration_tests(60.0)["roof"])
+def test_roof_slips_slowly_and_is_noisy(whole):
+    record = whole["roof"]
     middle = (record.time >= 20.0) & (record.time <= 40.0)
     expected = 0.005 + 0.025 * (record.time[middle] - 20.0) / 20.0
     np.testing.assert_allclose(record.true_delay[middle], expected, atol=1e-8)
@@ -63,7 +67,7 @@ def test_roof_slips_slowly_and_is_noisy():
 
 
 def test_seed_decides_the_noise_only():
-    first, again, other = (simulate(demonstration_tests(4.0, seed=seed)["roof"]) for seed in (1, 1, 2))
+    first, again, other = (Demonstration(4.0, seed=seed).records()["roof"] for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.measured, again.measured)
     np.testing.assert_array_equal(first.command, other.command)
     assert np.any(first.measured != other.measured)
@@ -72,4 +76,4 @@ def test_seed_decides_the_noise_only():
 @pytest.mark.parametrize("duration", [0.0, -3.0, math.nan, math.inf])
 def test_a_duration_must_be_a_time(duration):
     with pytest.raises(ValueError, match=r"^demonstration duration [^\n]*$"):
-        demonstration_tests(duration)
+        Demonstration(duration)

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 from scipy.signal import butter, lfilter, sosfiltfilt
 
-from sim.actuator import ActuatorState, Schedule, begin_single, frequency_response
+from sim.actuator import ActuatorState, Schedule, frequency_response
 from sim.identification.actuator_response import ActuatorResponse, delay_correlation, lagged, peaks
 from sim.identification.fit import fit
 from sim.identification.least_squares import minimize
@@ -114,8 +114,9 @@ COMMAND *= 0.01 / COMMAND.std()
 
 
 def followed(state, command=COMMAND, seed=1):
-    actuator = begin_single(Schedule(((0.0, state),)), 1.0 / RATE, np.random.default_rng(seed))
-    return np.array([actuator.step(each) for each in command.tolist()])
+    actuator = Schedule(((0.0, state),)).begin(1.0 / RATE, (1,), np.random.default_rng(seed))
+    force = np.zeros(1)
+    return np.array([actuator.step(each, force)[0] for each in command[:, None]])
 
 
 def fitted(measured, command=COMMAND, n_drift=1, **settings):

@@ -10,8 +10,8 @@ from scipy.integrate import solve_ivp
 
 from sim.actuator import ActuatorState, Schedule
 from sim.hybrid import simulate
+from sim.laboratory.specimens import ElastomericDamper
 from sim.virtual_frame import (
-    ElastomericDampers,
     ground_motion,
     lead_lag_lead,
     two_samples_late,
@@ -20,7 +20,7 @@ from sim.virtual_frame import (
 )  # fmt: skip
 from tests.oracles.oscillators import frame_with_dampers
 
-DAMPERS = ElastomericDampers(1.5e6, 3.5e6, 0.15, 0.008)
+DAMPERS = ElastomericDamper(1.5e6, 3.5e6, 0.15, 0.008)
 PERFECT = Schedule(((0.0, ActuatorState()),))
 TURN = 5.5
 
@@ -28,8 +28,12 @@ TURN = 5.5
 def driven(amplitude, turn=TURN, rate=1024.0, cycles=6):
     time = np.arange(round(cycles * 2.0 * math.pi / turn * rate)) / rate
     path = amplitude * np.sin(turn * time)
-    force = DAMPERS.restoring(1.0 / rate)
-    return time, path, np.array([force(x) for x in path.tolist()])
+    return time, path, forces_along(path, 1.0 / rate)
+
+
+def forces_along(path, dt):
+    running = DAMPERS.begin(dt, (1,))
+    return np.array([running.force(x, np.zeros(1))[0] for x in path[:, None]])
 
 
 def test_dampers_obey_their_equation_to_second_order():
@@ -73,8 +77,7 @@ def test_far_motion_is_softer_and_fast_motion_is_stiffer():
 def test_dampers_give_back_no_more_than_they_took(sizes, turn):
     time = np.arange(4096) / 1024.0
     path = sum(size * np.sin((i + 1) * turn * time) for i, size in enumerate(sizes))
-    force = DAMPERS.restoring(1.0 / 1024.0)
-    forces = np.array([force(x) for x in path.tolist()])
+    forces = forces_along(path, 1.0 / 1024.0)
     taken = np.cumsum((forces[1:] + forces[:-1]) / 2.0 * np.diff(path))
     assert np.all(taken >= -1e-6 * (1.0 + np.max(np.abs(forces)) * np.max(np.abs(path))))
 
@@ -83,7 +86,7 @@ def test_dampers_give_back_no_more_than_they_took(sizes, turn):
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
 def test_dampers_out_of_range_are_refused_in_one_line(name, value):
     with pytest.raises(ValueError, match=rf"^damper {name} {value}: must be a positive number$"):
-        ElastomericDampers(**{name: value})
+        ElastomericDamper(**{name: value})
 
 
 def test_the_loop_is_the_frame_in_one_piece():
