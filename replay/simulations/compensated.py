@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.messages.blocks import Channel, Role, Samples, Stream
-from replay.formats.base import ArrayRecording, Recording
+from replay.formats.base import Recording
+from replay.formats.computed import ComputedRecording
 
 if TYPE_CHECKING:
-    from monitor.compensation.base import Compensator
+    from monitor.compensation.base import Compensation, Compensator
+    from sim.demonstration import Demonstration
 
 
 def compensated_demonstration(duration: float, seed: int, compensation: str) -> Recording:
@@ -33,68 +37,42 @@ def compensated_demonstration(duration: float, seed: int, compensation: str) -> 
     from monitor.compensation.base import channels
     from monitor.compensation.fixed_inverse import FixedInverse
     from monitor.compensation.methods import by_name
-    from sim.actuator import Schedule, tracking_truth
-    from sim.excitation import Harmonic
-    from sim.hybrid import Specimen, demonstration_tests
-    from sim.laboratory.elements import ElastoplasticSpring
-    from sim.laboratory.loop import HybridLoop
-    from sim.laboratory.structure import Structure
-    from sim.laboratory.transfer import SeparateActuators
+    from sim.demonstration import ACTUATORS, Demonstration
 
-    tests = demonstration_tests(duration, seed=seed)
-    each = tuple(tests.values())
-    actuators = tuple(cast(Schedule, test.actuator) for test in each)
-    specimens = [cast(Specimen, test.specimen) for test in each]
-    excitations = [cast(Harmonic, test.excitation) for test in each]
-    dt = 1.0 / each[0].sample_rate
-    time: Samples = np.arange(each[0].n_samples, dtype=np.float64) * dt
-    truth = [
-        tracking_truth(actuator, time, excitation.frequency, dt)
-        for actuator, excitation in zip(actuators, excitations, strict=True)
-    ]
-    nominal = FixedInverse.of_delay(
-        np.array([delay[0] for _, _, delay in truth]), np.array([ratio[0] for ratio, _, _ in truth])
-    )
-    settings = by_name(compensation, nominal)
-    observed: list[_Observed] = []
-
-    def begin(period: float, shape: tuple[int, ...]) -> _Observed:
-        observed.append(_Observed(settings.begin(period, shape)))
-        return observed[-1]
-
-    # three structures that share nothing but the time: one loop of three actuators
-    masses, stiffnesses, dampings = (
-        np.array([getattr(test.structure, name) for test in each]) for name in ("mass", "stiffness", "damping")
-    )
-    record = HybridLoop(
-        structure=Structure(masses, dampings, stiffnesses),
-        specimen=ElastoplasticSpring(
-            np.array([specimen.stiffness for specimen in specimens]),
-            np.array([specimen.yield_displacement for specimen in specimens]),
-            np.array([specimen.hardening for specimen in specimens]),
-        ),
-        excitation=-masses * np.column_stack([excitation.sample(time) for excitation in excitations]),
-        dt=dt,
-        duration=duration,
-        transfer=SeparateActuators(actuators),
-        compensator=begin,
-        stroke=each[0].stroke,
-        seed=seed,
-    ).run()
-    values = np.array(observed[0].values)
-    described, columns = [], []
-    for i, actuator in enumerate(tests):
-        described += [
+    demonstration = Demonstration(duration, seed=seed)
+    truth = demonstration.truth()
+    settings = by_name(compensation, FixedInverse.of_delay(truth[0, :, 2], truth[0, :, 0]))
+    described = [
+        (
             Channel(f"{actuator}.command", Role.COMMAND, "m", actuator),
             Channel(f"{actuator}.measured", Role.MEASURED, "m", actuator),
             Channel(f"{actuator}.force", Role.FORCE, "N", actuator),
             Channel(f"{actuator}.sent", Role.AUXILIARY, "m"),
             *channels(actuator),
             Channel(f"{actuator}.actuator_delay", Role.AUXILIARY, "s"),
-        ]
-        columns += [column[:, i] for column in (record.command, record.measured, record.force, record.sent)]
-        columns += [*values[:, i].T, truth[i][2]]
-    return ArrayRecording(Stream("hybrid", 0, each[0].sample_rate, tuple(described)), np.column_stack(columns))
+        )
+        for actuator in ACTUATORS
+    ]
+    width = len(described[0])
+    known = np.full((demonstration.n_samples, len(ACTUATORS), width), np.nan)
+    known[..., -1] = truth[..., 2]
+    stream = Stream("hybrid", 0, demonstration.sample_rate, tuple(channel for each in described for channel in each))
+    computed = [i for i in range(len(stream.channels)) if i % width < width - 1]
+    return ComputedRecording(stream, known.reshape(len(known), -1), computed, _pieces(demonstration, settings))
+
+
+def _pieces(demonstration: Demonstration, settings: Compensation) -> Iterator[Samples]:
+    observed: list[_Observed] = []
+
+    def begin(period: float, shape: tuple[int, ...]) -> _Observed:
+        observed.append(_Observed(settings.begin(period, shape)))
+        return observed[-1]
+
+    for piece in replace(demonstration.loop(), compensator=begin).chunks():
+        signals = np.stack([piece.command, piece.measured, piece.force, piece.sent], axis=-1)
+        columns = np.concatenate([signals, np.array(observed[0].values)], axis=-1)
+        observed[0].values.clear()
+        yield columns.reshape(len(columns), -1)
 
 
 class _Observed:
