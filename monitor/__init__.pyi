@@ -5,6 +5,9 @@ from .client.connection import ServiceLostError as ServiceLostError
 from .client.connection import connect as connect
 from .client.rig import Rig as Rig
 from .client.rows import Row as Row
+from .compensation.adaptive_time_series import AdaptiveTimeSeries as AdaptiveTimeSeries
+from .compensation.fixed_inverse import FixedInverse as FixedInverse
+from .compensation.indicator_driven import IndicatorDriven as IndicatorDriven
 from .embedding.reliability import EmbeddedReliability as EmbeddedReliability
 from .embedding.reliability import step_reliability as step_reliability
 from .embedding.tracking import EmbeddedTracking as EmbeddedTracking

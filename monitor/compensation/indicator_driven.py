@@ -97,8 +97,8 @@ class IndicatorDrivenCompensator(Compensator):
     def __init__(self, settings: IndicatorDriven, dt: float, shape: Shape) -> None:
         nominal = settings.nominal
         given = nominal.stacked(shape)
-        # an order of 2 or more, so that a lead can be added
-        self._nominal: Samples = np.zeros((max(len(given), 3), int(np.prod(shape))))
+        # an order of 3 or more, for the series of a lead
+        self._nominal: Samples = np.zeros((max(len(given), 4), int(np.prod(shape))))
         self._nominal[: len(given)] = given.reshape(len(given), -1)
         super().__init__(dt, shape, self._nominal.reshape(-1, *shape), spacing=nominal.spacing, ramp=nominal.ramp)
         self.settings = settings
