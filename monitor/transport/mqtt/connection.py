@@ -182,7 +182,7 @@ class MqttConnection(aiomqtt.Client):
             max_queued_incoming_messages=_QUEUE,
             logger=_logger,
         )
-        # a private name of aiomqtt: it cannot close a socket, nor stop waiting for a closed one
+        # the one private name of aiomqtt used here: it cannot close a socket, nor stop waiting for a closed one
         self._paho = self._client
         self._opening: asyncio.Timeout | None = None
         loop, forward = asyncio.get_running_loop(), self._paho.on_disconnect
@@ -234,6 +234,11 @@ class MqttConnection(aiomqtt.Client):
 
     async def disconnect(self) -> None:
         """Disconnect, so that the broker does not publish the will."""
+        if self.refusal:
+            # the broker may close the connection too: this reads its end, or asyncio would log the error
+            with contextlib.suppress(aiomqtt.MqttError, TimeoutError):
+                async with asyncio.timeout(_REFUSAL_TIME):
+                    await anext(self.messages)
         with contextlib.suppress(aiomqtt.MqttError):
             await self.__aexit__(None, None, None)
         self.abort()
@@ -243,8 +248,6 @@ class MqttConnection(aiomqtt.Client):
         # aiomqtt itself leaves it open after a timeout, until the keepalive interval has passed
         # without this asyncio would log its error, which is not awaited any more
         self._paho.on_disconnect = None
-        if self._disconnected.done() and not self._disconnected.cancelled():
-            self._disconnected.exception()
         open_socket = self._paho.socket()
         if isinstance(open_socket, socket.socket):
             with contextlib.suppress(OSError):
@@ -274,13 +277,16 @@ async def write_refusal(
             continue
         try:
             await connection.publish(topic, b"", qos=1)
+            refusal = connection.refusal
         except aiomqtt.MqttError as problem:
             if str(problem) in _TIMEOUTS:
                 return None
-            return connection.refusal or "it closes the connection"
+            refusal = connection.refusal or "it closes the connection"
+        except (OSError, ValueError, RuntimeError):
+            return None
         finally:
             await connection.disconnect()
-        return connection.refusal
+        return refusal
     return None
 
 
