@@ -17,6 +17,11 @@ from replay.studies.loop.study import LoopStudy
 _COLOURS = dict(
     zip(COMPENSATORS, ("black", "tab:gray", "tab:red", "tab:blue", "tab:green", "tab:orange"), strict=True)
 )
+_CRITERIA_SHOWN = {
+    "J2": "rms error of the actuator",
+    "J4": "rms error of the first floor",
+    "J7": "largest error of the first floor",
+}
 _J2 = CRITERIA.index("J2")
 _MS = 1e3
 
@@ -78,19 +83,24 @@ def instability(found: Stability) -> Figure:
 
 
 def _benchmark(study: LoopStudy) -> Figure:
-    figure = Figure(figsize=(11.0, 4.2), layout="constrained")
-    figure.suptitle("Benchmark building with the nominal plant")
-    for axis, criterion, unit in zip(figure.subplots(1, 3), ("J1", "J2", "J4"), ("ms", "%", "%"), strict=True):
-        values = study.benchmark.nominal[..., CRITERIA.index(criterion)]
-        width = 0.8 / len(COMPENSATORS)
+    figure = Figure(figsize=(11.0, 4.4), layout="constrained")
+    figure.suptitle("Benchmark building with the nominal plant; hatched: until the stroke was left")
+    benchmark, width = study.benchmark, 0.8 / len(COMPENSATORS)
+    axes = figure.subplots(1, 3)
+    for axis, (criterion, words) in zip(axes, _CRITERIA_SHOWN.items(), strict=True):
         for i, name in enumerate(COMPENSATORS):
             places = np.arange(len(CASES)) + (i - 0.5 * (len(COMPENSATORS) - 1)) * width
-            axis.bar(places, np.abs(values[i]), width, color=_COLOURS[name], label=name)
+            values = benchmark.nominal[i, :, CRITERIA.index(criterion)]
+            bars = axis.bar(places, values, width, color=_COLOURS[name], label=name)
+            for bar, left in zip(bars, np.isfinite(benchmark.nominal_left_at[i]), strict=True):
+                if left:
+                    bar.set(hatch="////", facecolor="white", edgecolor=_COLOURS[name])
         axis.set_yscale("log")
         axis.set_xticks(range(len(CASES)), CASES)
-        axis.set_ylabel(f"{criterion} [{unit}]" if criterion != "J1" else f"|{criterion}| [{unit}]")
+        axis.set_title(words, fontsize="medium")
+        axis.set_ylabel(f"{criterion} [%]")
         axis.grid(alpha=0.3, axis="y")
-    handles, labels = figure.axes[0].get_legend_handles_labels()
+    handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, fontsize="small", loc="outside lower center", ncols=len(labels))
     return figure
 
