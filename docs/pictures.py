@@ -60,6 +60,15 @@ def thermal() -> None:
     draw(run_study(), IMAGES / "thermal")
 
 
+def laboratory() -> None:
+    """Draw the loop that a delay makes unstable."""
+    from replay.studies.loop.pictures import instability
+    from replay.studies.loop.stability import run_stability
+
+    (IMAGES / "laboratory").mkdir(exist_ok=True, parents=True)
+    instability(run_stability(1)).savefig(IMAGES / "laboratory" / "instability.png", dpi=90)
+
+
 def window() -> None:
     """Photograph the window."""
     from docs.picturing.window import photograph
@@ -72,6 +81,7 @@ PARTS: Mapping[str, Callable[[], None]] = {
     "diagrams": diagrams,
     "identification": identification,
     "thermal": thermal,
+    "laboratory": laboratory,
     "terminal": terminal,
     "window": window,
 }
