@@ -105,7 +105,7 @@ class Schedule:
             values += [values[-1], astuple(state)]
         return np.array([np.interp(instants, knots, column) for column in zip(*values, strict=True)])
 
-    def response(self, time: ArrayLike, frequency: float, dt: float) -> Response:
+    def response_at(self, time: ArrayLike, frequency: float, dt: float) -> Response:
         """Return (n,): the steady-state response at `frequency` of the states that rule at the times."""
         gain, lag, delay, _ = self.trajectory(time)
         linear = Delay(delay).response(frequency, dt) * Lag(lag).response(frequency, dt)
@@ -174,7 +174,7 @@ def frequency_response(state: ActuatorState, frequency: float, dt: float | None 
     (2 pi f dt)^2/12 in amplitude where there is a lag, and by (2 pi f lead)^4 where there is a lead.
     """
     if dt is not None:
-        return complex(Schedule(((0.0, state),)).response(0.0, frequency, dt))
+        return complex(Schedule(((0.0, state),)).response_at(0.0, frequency, dt))
     turn = 2j * pi * positive(frequency)
     return complex(state.gain * np.exp(-turn * state.delay) / (1.0 + turn * state.lag))
 
@@ -199,7 +199,7 @@ def tracking_truth(
 ) -> tuple[Samples, Samples, Samples]:
     """Return (n,) ratio, phase [rad] and delay [s] of a drive at `frequency` [Hz] in its state of each time."""
     if isinstance(drive, Schedule):
-        response = drive.response(time, frequency, dt)
+        response = drive.response_at(time, frequency, dt)
     else:
         response = np.full(np.shape(time), drive.response(frequency, dt))
     return amplitude_ratio(response), phase_error(response), equivalent_delay(response, frequency)

@@ -71,13 +71,13 @@ class TransferChain:
     def response(self, frequency: ArrayLike, dt: float) -> Response:
         """Return measured/command at `frequency` [Hz] in the steady state; noise and offset are not part of it.
 
-        Raises ValueError where a part is not linear.
+        Raises ValueError where a part is not linear or changes.
         """
         response = np.ones(np.shape(frequency), dtype=np.complex128)
         for part in (*self.actuator, *self.sensor):
             if not isinstance(part, LinearPart):
                 raise ValueError(  # noqa: TRY004 - a value of the chain, like any other
-                    f"{type(part).__name__} is not linear: it has no frequency response"
+                    f"{type(part).__name__} has no frequency response: it is not linear, or it changes"
                 )
             response = response * part.response(frequency, dt)
         return response

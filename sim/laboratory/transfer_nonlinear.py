@@ -1,4 +1,4 @@
-"""Parts of a transfer system that have no frequency response: limits and play of an actuator, errors of a sensor."""
+"""Parts of a transfer system that are not linear: limits and play of an actuator, and errors of a sensor."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from sim.arrays import Samples
+from sim.arrays import Response, Samples
 from sim.laboratory.parts import Shape
 from sim.laboratory.transfer import fit
 from sim.ranges import check_finite, check_not_negative, check_positive, positive
@@ -136,6 +137,10 @@ class Noise:
         """Return it, for arrays of `shape`, drawn from `rng`."""
         return RunningNoise(fit("rms", self.rms, shape), rng)
 
+    def response(self, frequency: ArrayLike, dt: float) -> Response:  # noqa: ARG002
+        """Return one: what it adds does not depend on the signal."""
+        return np.ones(np.shape(frequency), dtype=np.complex128)
+
 
 class RunningNoise:
     """A noisy sensor at work."""
@@ -166,6 +171,10 @@ class Offset:
     def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningOffset:  # noqa: ARG002
         """Return it, for arrays of `shape`."""
         return RunningOffset(fit("offset", self.offset, shape))
+
+    def response(self, frequency: ArrayLike, dt: float) -> Response:  # noqa: ARG002
+        """Return one: what it adds does not depend on the signal."""
+        return np.ones(np.shape(frequency), dtype=np.complex128)
 
 
 class RunningOffset:

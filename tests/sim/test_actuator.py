@@ -120,14 +120,14 @@ def test_ramps_go_linearly_from_their_time_on():
     time = np.arange(2048) * DT
     expected = 1.0 + np.minimum(np.maximum(time - 1.0, 0.0) / 0.5, 1.0)
     np.testing.assert_allclose(run(schedule, np.ones(2048)), expected, rtol=1e-14)
-    np.testing.assert_allclose(1.0 / amplitude_ratio(schedule.response(time, 2.0, DT)), expected, rtol=1e-14)
+    np.testing.assert_allclose(1.0 / amplitude_ratio(schedule.response_at(time, 2.0, DT)), expected, rtol=1e-14)
 
 
 def test_slow_delay_ramp_reads_the_command_that_long_ago():
     schedule = Schedule(((0.0, ActuatorState(delay=0.005)), (0.5, ActuatorState(delay=0.030))), ramp=1.0)
     time = np.arange(2048) * DT
     delay = np.interp(time, [0.5, 1.5], [0.005, 0.030])
-    np.testing.assert_allclose(equivalent_delay(schedule.response(time, 2.0, DT), 2.0), delay, atol=1e-10)
+    np.testing.assert_allclose(equivalent_delay(schedule.response_at(time, 2.0, DT), 2.0), delay, atol=1e-10)
     measured = run(schedule, np.sin(4.0 * np.pi * time))
     np.testing.assert_allclose(measured[64:], np.sin(4.0 * np.pi * (time - delay))[64:], atol=1e-8)
 

@@ -117,6 +117,11 @@ def test_sensors_leave_the_position_alone():
         np.testing.assert_array_equal(measured, 0.5 * np.round((2.0 * value + [0.5, -3.0]) / 0.5))
 
 
+def test_what_is_added_is_no_part_of_the_response():
+    chain = TransferChain((Gain(2.0),), (Offset(0.5), Noise(0.1)))
+    np.testing.assert_array_equal(chain.response(np.array([1.0, 3.0]), DT), [2.0, 2.0])
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -129,7 +134,7 @@ def test_sensors_leave_the_position_alone():
         (lambda: Offset(math.inf), "sensor offset inf: must be a finite number"),
         (
             lambda: TransferChain((RateLimit(1.0),)).response(1.0, DT),
-            "RateLimit is not linear: it has no frequency response",
+            "RateLimit has no frequency response: it is not linear, or it changes",
         ),
         (
             lambda: Noise(np.ones(3)).begin(DT, (4, 2), None),

@@ -48,7 +48,7 @@ def test_the_steady_state_of_every_draw_is_its_response(gains, lags, delays, fre
     found = fitted(time[1400:], measured[1400:], frequency)
     np.testing.assert_allclose(found, chain.response(frequency, DT), atol=1e-9)
     for draw, state in enumerate(zip(gains, lags, delays, strict=True)):
-        scheduled = Schedule(((0.0, ActuatorState(*state)),)).response(0.0, frequency, DT)
+        scheduled = Schedule(((0.0, ActuatorState(*state)),)).response_at(0.0, frequency, DT)
         assert chain.response(frequency, DT)[draw] == pytest.approx(complex(scheduled), abs=1e-14)
 
 
@@ -150,8 +150,8 @@ def test_a_command_that_is_written_over_is_not_remembered_wrongly():
             "1 transfer systems for arrays of shape (5, 2): one per actuator",
         ),
         (
-            lambda: TransferChain((Schedule(((0.0, ActuatorState()),)).begin,)).response(1.0, DT),
-            "method is not linear: it has no frequency response",
+            lambda: TransferChain((Gain(2.0), Schedule(((0.0, ActuatorState()),)))).response(1.0, DT),
+            "Schedule has no frequency response: it is not linear, or it changes",
         ),
         (lambda: Lag(0.1).response(-1.0, DT), "response frequency -1.0: must be a positive number"),
     ],
