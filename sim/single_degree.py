@@ -15,6 +15,7 @@ from sim.arrays import Samples
 from sim.excitation import Harmonic, Loading
 from sim.hybrid import Frame, HybridRecord, HybridTest, Specimen, simulate
 from sim.laboratory.parts import Element
+from sim.laboratory.transfer import TransferChain
 
 SAMPLE_RATE = 1000.0
 DURATION = 10.0
@@ -34,7 +35,7 @@ SWITCH = 5.0
 # the paper prints no level: ours, rms over the largest displacement
 NOISE = 0.005
 
-_PERFECT = Schedule(((0.0, ActuatorState()),))
+_PERFECT = TransferChain()
 
 
 def linear_record(force: float) -> HybridRecord:

@@ -81,6 +81,7 @@ class HybridLoop:
             raise ValueError(f"loop coupling of shape {matrix.shape}: give (actuators, {n}) finite numbers")
         object.__setattr__(self, "coupling", matrix)
         self._check_excitation()
+        self._check_draws()
         delay, lasts = getattr(self.transfer, "longest_delay", 0.0), self.n_steps * self.dt * self.pace
         require(delay < lasts, "transfer delay", delay, f"shorter than the run, {lasts:g} s in the laboratory")
         highest = 2.0 * pi * highest_frequency(np.asarray(self.structure.mass), self.tangent())
@@ -146,6 +147,19 @@ class HybridLoop:
         if excitation.loading is Loading.FORCE:
             return influence
         return -product(np.asarray(self.structure.mass), influence)
+
+    def _check_draws(self) -> None:
+        parts = [("specimen", np.shape(self.specimen.stiffness), (*self.draws, self.n_actuators))]
+        parts += [("structure", matrix.shape[:-2], self.draws) for matrix in self.structure.matrices]
+        for springs in self.structure.springs:
+            parts.append(("springs", np.shape(springs.element.stiffness), (*self.draws, len(springs.between))))
+        for name, given, wanted in parts:
+            try:
+                right = np.broadcast_shapes(given, wanted) == wanted
+            except ValueError:
+                right = False
+            if not right:
+                raise ValueError(f"{name} of shape {given} in a loop of {wanted}: they must broadcast to it")
 
     def _check_excitation(self) -> None:
         n = self.structure.dofs

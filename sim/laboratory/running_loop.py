@@ -26,9 +26,6 @@ class RunningLoop:
             Equations(*loop.structure.matrices, loop.tangent(), loop.dt), loop.loads(0, 1)[0]
         )
         dofs = (*loop.draws, loop.structure.dofs)
-        if self._integrator.displacement.shape != dofs:
-            drawn = self._integrator.displacement.shape[:-1]
-            raise ValueError(f"structure of {drawn} draws in a loop of {loop.draws}: give the loop these draws")
         rng = np.random.default_rng(loop.seed)
         self._transfer = loop.transfer.begin(loop.period, self._shape, rng) if loop.transfer else _PerfectTransfer()
         self._compensator = loop.compensator(loop.period, self._shape) if loop.compensator else None

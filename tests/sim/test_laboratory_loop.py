@@ -355,8 +355,18 @@ def test_noise_and_seed():
             "transfer delay 5.0: must be shorter than the run, 3 s",
         ),
         (
-            lambda: loop(structure=Structure(np.full((3, 1, 1), MASS), DAMPING, STIFFNESS)).run(),
-            r"structure of \(3,\) draws in a loop of \(\): give the loop these draws",
+            lambda: loop(structure=Structure(np.full((3, 1, 1), MASS), DAMPING, STIFFNESS)),
+            r"structure of shape \(3,\) in a loop of \(\): they must broadcast to it",
+        ),
+        (
+            lambda: loop(specimen=LinearSpring(np.ones((3, 1))), draws=(2,)),
+            r"specimen of shape \(3, 1\) in a loop of \(2, 1\): they must broadcast to it",
+        ),
+        (
+            lambda: loop(
+                structure=Structure(MASS, 0.0, 0.0, springs=(Springs(LinearSpring(np.ones(2)), ((0, None),)),))
+            ),
+            r"springs of shape \(2,\) in a loop of \(1,\): they must broadcast to it",
         ),
     ],
 )
