@@ -21,6 +21,7 @@ from benchmarks.figures import Figure, table
 NAMES = (
     "truth",
     "kernels",
+    "embedding",
     "throughput",
     "latency",
     "overload",

@@ -1,0 +1,84 @@
+"""The loops of docs/embedding.md, run as they are printed there."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "embedding.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_the_loops_in_python_numba_and_c(tmp_path, monkeypatch, capsys):
+    if not shutil.which("cc"):
+        pytest.skip("needs a compiler for C, called cc")
+    monkeypatch.chdir(tmp_path)
+    Path("controller.c").write_text(blocks("c")[0])
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    subprocess.run(["sh", "-e", "-c", blocks("sh")[0]], env=environment, check=True)
+    # one session, as the reader types it; the last block is the loop of OpenSees
+    names = {}
+    for block in blocks("python")[:-1]:
+        exec(compile(block, "docs/embedding.md", "exec"), names)
+    python, numba, c, reliability = capsys.readouterr().out.splitlines()
+    assert python == "7.81 ms late"
+    assert c == "4096 rows, 7.81 ms late"
+    lead, late = map(float, re.findall(r"(-?[\d.]+) ms", numba))
+    # of twelve samples, 11.72 ms: the lead of a first-order compensator is tan(omega delay) / omega
+    omega = 6.0 * np.pi
+    assert lead == pytest.approx(1e3 * np.tan(omega * 12 / 1024) / omega, rel=0.01)
+    assert abs(late) < 0.05
+    # the tolerance is two standard deviations of the amplitude
+    assert 0.9 < eval(reliability)["first_passage"] < 1.0
+
+
+def test_a_loop_of_opensees_is_that_of_the_laboratory(tmp_path):
+    found = importlib.util.find_spec("openseespylinux") if sys.platform == "linux" else None
+    if found is None:
+        pytest.skip("OpenSeesPy is not installed: pip install synchroscope[opensees]")
+    libraries = Path(found.submodule_search_locations[0]) / "lib"
+    script = blocks("python")[-1] + '\nnp.save("displacement.npy", displacement)\n'
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "LD_LIBRARY_PATH": str(libraries)}
+    run = [sys.executable, "-c", script]
+    done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    assert "5.86 ms late" in done.stdout
+    displacement = np.load(tmp_path / "displacement.npy")
+    ours = laboratory(len(displacement))
+    assert np.abs(displacement - ours).max() < 1e-11 * np.abs(ours).max()
+
+
+def laboratory(n):
+    """Return the displacements of the page's loop by our own parts."""
+    from sim.laboratory.elements import LinearSpring
+    from sim.laboratory.loop import HybridLoop
+    from sim.laboratory.structure import Structure
+    from sim.laboratory.transfer import TransferChain
+    from sim.laboratory.transfer_linear import Delay
+
+    dt, mass, stiffness = 1 / 1024, 1000.0, 3e5
+    damping = 2.0 * 0.10 * np.sqrt(stiffness / mass) * mass
+    loop = HybridLoop(
+        structure=Structure([[mass]], [[damping]], [[stiffness]]),
+        specimen=LinearSpring(1e5),
+        excitation=500.0 * np.sin(2.0 * np.pi * 2.0 * dt * np.arange(n + 1))[:, None],
+        dt=dt,
+        duration=n * dt,
+        transfer=TransferChain(actuator=(Delay(6 * dt),)),
+    )
+    return loop.run().command[:, 0]
