@@ -20,7 +20,7 @@ ACTUATORS = "north", "south", "roof"
 _MASS, _DAMPING_RATIO, _STROKE = 1000.0, 0.05, 0.25
 # of each frame: natural and driven frequency in Hz, displacement in m, share of the specimen, where that yields in m
 _NATURAL = np.array([1.9, 2.6, 3.5])
-_DRIVEN = np.array([1.3, 1.8, 2.5])
+DRIVEN = np.array([1.3, 1.8, 2.5])
 _DISPLACEMENT = np.array([0.005, 0.004, 0.003])
 _SHARE = np.array([0.10, 0.10, 0.08])
 _YIELD = np.array([inf, 0.003, inf])
@@ -66,13 +66,13 @@ class Demonstration:
 
     def loop(self) -> HybridLoop:
         """Return the loop: a degree of freedom and an actuator for each frame."""
-        turn, r = 2.0 * pi * _NATURAL, _DRIVEN / _NATURAL
+        turn, r = 2.0 * pi * _NATURAL, DRIVEN / _NATURAL
         stiffness = _MASS * turn**2
         accelerations = _DISPLACEMENT * turn**2 * np.hypot(1.0 - r**2, 2.0 * _DAMPING_RATIO * r)
         time, ramp = self.time(), min(2.0, self.duration / 6.0)
         shaking = [
             Harmonic(amplitude=amplitude, frequency=frequency, ramp=ramp).sample(time)
-            for amplitude, frequency in zip(accelerations.tolist(), _DRIVEN.tolist(), strict=True)
+            for amplitude, frequency in zip(accelerations.tolist(), DRIVEN.tolist(), strict=True)
         ]
         dt = 1.0 / self.sample_rate
         return HybridLoop(
@@ -94,7 +94,7 @@ class Demonstration:
     def truth(self) -> Samples:
         """Return (n_samples, 3, 3): ratio, phase and delay of each actuator at its driven frequency."""
         time, dt = self.time(), 1.0 / self.sample_rate
-        pairs = zip(self.schedules(), _DRIVEN.tolist(), strict=True)
+        pairs = zip(self.schedules(), DRIVEN.tolist(), strict=True)
         return np.stack([np.stack(tracking_truth(schedule, time, f, dt), axis=-1) for schedule, f in pairs], axis=1)
 
     def records(self) -> dict[str, HybridRecord]:
@@ -102,7 +102,7 @@ class Demonstration:
         time, signals = self.time(), np.concatenate(list(self.signals()))
         records = {}
         for name, frequency, own, truth in zip(
-            ACTUATORS, _DRIVEN.tolist(), signals.swapaxes(0, 1), self.truth().swapaxes(0, 1), strict=True
+            ACTUATORS, DRIVEN.tolist(), signals.swapaxes(0, 1), self.truth().swapaxes(0, 1), strict=True
         ):
             (command, measured, force), (ratio, phase, delay) = own.T.copy(), truth.T.copy()
             records[name] = HybridRecord(time, command, measured, force, frequency, ratio, phase, delay)

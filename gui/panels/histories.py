@@ -71,6 +71,8 @@ class _SampleReader:
 
 DERIVED_COMMAND = "Derived channels…"
 _MAX_DEFAULT_ROWS = 8
+# row of the delays that compensators make up for
+_COMPENSATED = "auxiliary:compensated_delay:s"
 _MAX_VALUES = 1 << 22  # of which statistics are computed
 _MAX_DETAIL_BUCKET = 256  # samples; wider buckets are drawn from memory
 _NOTHING = (
@@ -116,7 +118,7 @@ class HistoriesPanel(TimePanel):
         return tuple((each.row, each.section) for each in found)
 
     def default_rows(self, history: History) -> Sequence[str]:
-        """Return the motion of the first actuators, or without actuators the first other channels."""
+        """Return the motion of the first actuators and what their compensators do, or the first other channels."""
         if history.signals is None:
             return ()
         first = {pair.actuator for pair in history.signals.pairs[:_MAX_DEFAULT_ROWS]}
@@ -128,7 +130,7 @@ class HistoriesPanel(TimePanel):
                 for row, _ in self._available
                 if row.name in first and row.key.startswith(("motion", "command", "measured"))
             ]
-            return motions + derived
+            return motions + [key for key in keys if key == _COMPENSATED] + derived
         return [key for key in keys if key not in derived][:_MAX_DEFAULT_ROWS] + derived
 
     def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:

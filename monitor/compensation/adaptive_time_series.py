@@ -41,6 +41,8 @@ class AdaptiveTimeSeries(Compensation):
     longest_gap : s of lost samples that are bridged (ours).
     """
 
+    columns = (*COLUMNS, Output("ats_a0", "1"), Output("ats_a1", "s"), Output("ats_a2", "s2"))
+
     initial: FixedInverse = field(default_factory=FixedInverse)
     window: float = 1.0
     cutoff: float = 20.0
@@ -70,7 +72,7 @@ class AdaptiveTimeSeries(Compensation):
 class AdaptiveTimeSeriesCompensator(Compensator):
     """A running `AdaptiveTimeSeries`."""
 
-    columns = (*COLUMNS, Output("ats_a0", "1"), Output("ats_a1", "s"), Output("ats_a2", "s2"))
+    columns = AdaptiveTimeSeries.columns
 
     def __init__(self, settings: AdaptiveTimeSeries, dt: float, shape: Shape) -> None:
         given = settings.initial.stacked(shape)

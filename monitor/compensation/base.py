@@ -44,7 +44,14 @@ def derivative_weights(order: int, spacing: float) -> Samples:
 
 
 class Compensation(ABC):
-    """Settings of a compensator, frozen."""
+    """Settings of a compensator, frozen.
+
+    Attributes
+    ----------
+    columns : names and units of the running compensator's `values`.
+    """
+
+    columns: ClassVar[tuple[Output, ...]] = COLUMNS
 
     @abstractmethod
     def begin(self, dt: float, shape: Shape = (1,)) -> Compensator:

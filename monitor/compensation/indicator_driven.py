@@ -15,6 +15,9 @@ from monitor.compensation.lost_samples import GapBridge
 from monitor.indicators.base import WindowedIndicator
 from monitor.messages.blocks import Samples
 
+# of the command in a window, below which a reading is not trusted: some indicators read one period only, or less
+_FEWEST_PERIODS = 1.2
+
 IndicatorName = Literal["fdb", "paei", "broadband"]
 
 
@@ -29,7 +32,7 @@ class IndicatorDriven(Compensation):
     lead : how a lead is added. ``scaled`` multiplies all that the nominal inverse adds to the command: right where
         the servo loop is faster or slower than the nominal one. ``series`` is the series of a delay: right where a
         pure delay differs, and the only one for a nominal inverse without a lead.
-    window : s of the indicator; 2.5 cycles or more of the dominant motion: the default is for 3.5 Hz and more.
+    window : s of the indicator; 2.5 periods of the slowest dominant motion: the default is for 3.5 Hz and more.
         The shorter, the sooner a change is corrected.
     band : (low, high) Hz that the indicator reads, see there; not for paei.
     relative_gate : command amplitude, as a fraction of its largest, below which nothing is adapted.
@@ -54,7 +57,7 @@ class IndicatorDriven(Compensation):
     gain_rate: float = 0.5
     delay_scale: float = 0.5e-3
     ratio_scale: float = 0.02
-    delay_doubt: float = 2e-3
+    delay_doubt: float = 4e-3
     ratio_doubt: float = 0.1
     longest_gap: float = 0.04
 
@@ -108,7 +111,7 @@ class IndicatorDrivenCompensator(Compensator):
         names, name = [output.name for output in self._indicator.outputs], settings.indicator
         self._columns = [names.index(f"{name}_{each}") for each in ("delay", "ratio", "delay_sd", "ratio_sd")]
         self._next = 1
-        n_blocks = max(1, self._indicator.n_window // self.block)
+        n_blocks = max(8, self._indicator.n_window // self.block)
         self._past = _Past(n_blocks, self._bridge.latency // self.block, self.n, tapered=name in self._TAPERED)
         # rows: added lead, s, and logarithm of the added gain
         self._limits = np.array([[settings.largest_delay], [settings.largest_gain]])
@@ -146,11 +149,11 @@ class IndicatorDrivenCompensator(Compensator):
         with np.errstate(invalid="ignore"):
             reading, deviations = np.stack((delay, np.log(ratio))), np.stack((delay_sd, ratio_sd / ratio))
             trusted = np.isfinite(reading) & (deviations <= self._doubts)
-        self._adapting = trusted.all(axis=0)
+        mean, periods = self._past.mean(), self._past.periods()
+        self._adapting = trusted.all(axis=0) & (periods >= _FEWEST_PERIODS)
         # some indicators hold a reading until the next
         fresh = self._adapting & (reading != self._reading).any(axis=0)
         self._reading = reading
-        mean = self._past.mean()
         mean[0] -= self._nominal[1] / self._nominal[0]
         needed = np.clip(reading + mean, -self._limits, self._limits)
         self._target = np.where(fresh, needed, self._target)
@@ -193,7 +196,7 @@ class _Past:
         self._power = 1 if tapered else 2
         self._taper = np.hanning(n_blocks + 2)[1:-1] if tapered else np.ones(n_blocks)
         self._n_blocks, self._length = n_blocks, n_blocks + latency
-        # applied lead and gain, and the weight
+        # applied lead and gain, and the command
         self._ring: Samples = np.zeros((3, 2 * self._length, n))
         self._at = -1
 
@@ -204,15 +207,25 @@ class _Past:
         self._at = (self._at + 1) % self._length
         for at in (self._at, self._at + self._length):
             self._ring[:2, at] = applied
-            self._ring[2, at] = np.abs(command) ** self._power
+            self._ring[2, at] = command
 
     def mean(self) -> Samples:
         """Return (2, n), the mean over the window."""
-        oldest = self._at + 1
-        past = self._ring[:, oldest : oldest + self._n_blocks]
-        weights = self._taper[:, None] * (past[2] + 1e-3 * past[2].mean(axis=0) + 1e-300)
+        past = self._window()
+        size = np.abs(past[2]) ** self._power
+        weights = self._taper[:, None] * (size + 1e-3 * size.mean(axis=0) + 1e-300)
         mean: Samples = np.einsum("bn,qbn->qn", weights, past[:2]) / weights.sum(axis=0)
         return mean
+
+    def periods(self) -> Samples:
+        """Return (n,), periods of the command in the window, from the sizes of its slope and of itself."""
+        command = self._window()[2]
+        moved, slope = np.std(command, axis=0), np.std(np.diff(command, axis=0), axis=0)
+        return np.asarray(len(command) * slope / (2.0 * np.pi * moved + 1e-300), dtype=np.float64)
+
+    def _window(self) -> Samples:
+        oldest = self._at + 1
+        return self._ring[:, oldest : oldest + self._n_blocks]
 
 
 def _fdb(settings: IndicatorDriven, sample_rate: float, n_pairs: int, every: int) -> WindowedIndicator[Any]:

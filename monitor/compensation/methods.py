@@ -4,25 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 
 from monitor.compensation.adaptive_time_series import AdaptiveTimeSeries
 from monitor.compensation.base import Compensation
 from monitor.compensation.fixed_inverse import FixedInverse
-from monitor.compensation.indicator_driven import IndicatorDriven
+from monitor.compensation.indicator_driven import IndicatorDriven, IndicatorName
 
-METHODS: dict[str, Callable[[FixedInverse], Compensation]] = {
-    "none": lambda nominal: FixedInverse(spacing=nominal.spacing),
-    "fixed": lambda nominal: nominal,
-    "ats": lambda nominal: AdaptiveTimeSeries(replace(nominal, coefficients=nominal.coefficients[:3])),
-    "fdb": lambda nominal: IndicatorDriven("fdb", nominal),
-    "paei": lambda nominal: IndicatorDriven("paei", nominal),
-    # it reads a band, not a tone, and only four times a window
-    "broadband": lambda nominal: IndicatorDriven("broadband", nominal, window=0.5),
+# periods of the slowest dominant motion in a window; the broadband delay is read only four times a window
+_PERIODS, _BROADBAND_PERIODS = 2.6, 1.75
+# standard deviations of a delay that halve its weight, and take it away, as fractions of that period
+_SCALE, _DOUBT = 0.00175, 0.014
+
+
+def _driven(indicator: IndicatorName, nominal: FixedInverse, period: float, periods: float) -> IndicatorDriven:
+    scale, doubt = _SCALE * period, _DOUBT * period
+    return IndicatorDriven(indicator, nominal, window=periods * period, delay_scale=scale, delay_doubt=doubt)
+
+
+METHODS: dict[str, Callable[[FixedInverse, float], Compensation]] = {
+    "none": lambda nominal, _: FixedInverse(spacing=nominal.spacing),
+    "fixed": lambda nominal, _: nominal,
+    "ats": lambda nominal, _: AdaptiveTimeSeries(replace(nominal, coefficients=nominal.coefficients[:3])),
+    "fdb": lambda nominal, slowest: _driven("fdb", nominal, 1.0 / slowest, _PERIODS),
+    "paei": lambda nominal, slowest: _driven("paei", nominal, 1.0 / slowest, _PERIODS),
+    "broadband": lambda nominal, slowest: _driven("broadband", nominal, 1.0 / slowest, _BROADBAND_PERIODS),
 }
 
 
-def by_name(name: str, nominal: FixedInverse) -> Compensation:
-    """Return the settings of a compensator for a nominal actuator; raises ValueError for an unknown name."""
+def by_name(name: str, nominal: FixedInverse, slowest: float = 3.5) -> Compensation:
+    """Return the settings of a compensator for a nominal actuator.
+
+    Parameters
+    ----------
+    name : one of `METHODS`; ValueError for another one.
+    nominal : inverse of the actuator as it is known.
+    slowest : Hz, the lowest dominant frequency of the motion; windows of indicators hold a few of its periods. The
+        default is that of the benchmark's building.
+    """
     if name not in METHODS:
         raise ValueError(f"compensation {name!r}: must be one of {', '.join(METHODS)}")
-    return METHODS[name](nominal)
+    if not 0.0 < slowest < inf:
+        raise ValueError(f"slowest = {slowest} Hz: must be a positive frequency")
+    return METHODS[name](nominal, slowest)

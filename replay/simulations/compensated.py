@@ -37,18 +37,19 @@ def compensated_demonstration(duration: float, seed: int, compensation: str) -> 
     from monitor.compensation.base import channels
     from monitor.compensation.fixed_inverse import FixedInverse
     from monitor.compensation.methods import by_name
-    from sim.demonstration import ACTUATORS, Demonstration
+    from sim.demonstration import ACTUATORS, DRIVEN, Demonstration
 
     demonstration = Demonstration(duration, seed=seed)
     truth = demonstration.truth()
-    settings = by_name(compensation, FixedInverse.of_delay(truth[0, :, 2], truth[0, :, 0]))
+    nominal = FixedInverse.of_delay(truth[0, :, 2], truth[0, :, 0])
+    settings = by_name(compensation, nominal, slowest=float(DRIVEN.min()))
     described = [
         (
             Channel(f"{actuator}.command", Role.COMMAND, "m", actuator),
             Channel(f"{actuator}.measured", Role.MEASURED, "m", actuator),
             Channel(f"{actuator}.force", Role.FORCE, "N", actuator),
             Channel(f"{actuator}.sent", Role.AUXILIARY, "m"),
-            *channels(actuator),
+            *channels(actuator, settings.columns),
             Channel(f"{actuator}.actuator_delay", Role.AUXILIARY, "s"),
         )
         for actuator in ACTUATORS

@@ -138,6 +138,44 @@ def test_a_lost_measured_signal_freezes_the_coefficients(name):
     assert compensator.values[0, 2] == 0.0
 
 
+@pytest.mark.parametrize("name", ["fdb", "paei", "broadband"])
+def test_a_window_of_less_than_a_period_is_not_trusted(name):
+    time = np.arange(4 * 1024) * DT
+    x = (5e-3 * np.sin(2 * np.pi * time) * np.sin(np.minimum(time, 2.0) * np.pi / 4) ** 4)[:, None]
+    compensator = replace(by_name(name, nominal_inverse()), window=0.6).begin(DT)
+    plants, coefficients = Plants(WRONG[:1]), []
+    for command in x:
+        compensator.observe(command, plants.step(compensator.compensate(command)))
+        coefficients.append(compensator.coefficients[:, 0])
+    # a motion that grows is not of one frequency
+    np.testing.assert_array_equal(coefficients[-1], coefficients[3 * 1024])
+
+
+@pytest.mark.parametrize("name", ["fdb", "paei", "broadband"])
+@pytest.mark.parametrize("block", [1, 16])
+def test_a_third_of_the_samples_may_be_lost(name, block):
+    x = motion(8)
+    settings = replace(by_name(name, nominal_inverse(), slowest=2.0), longest_gap=0.08)
+    lost = np.repeat(np.random.default_rng(4).random((len(x) // block, 1)) < 0.3, block, axis=0)
+    compensator = settings.begin(DT)
+    _, measured = run(compensator, x, WRONG[:1], lost)
+    assert tracking_error(x[5 * 1024 :], measured[5 * 1024 :]) < 2.0
+    assert compensator.values[0, 3] > 0.25 * lost.sum()
+
+
+def test_compensation_that_was_off_is_known_when_it_is_on_again():
+    x = motion(8)
+    compensator, plants = by_name("fdb", nominal_inverse()).begin(DT), Plants(WRONG[:1])
+    found = []
+    for i, command in enumerate(x):
+        if i in (3 * 1024, 5 * 1024):
+            compensator.switch(i == 5 * 1024)
+        compensator.observe(command, plants.step(compensator.compensate(command)))
+        # the actuator's own delay does not depend on whether it is compensated
+        found.append(compensator.coefficients[1, 0])
+    assert found[5 * 1024 - 1] == pytest.approx(found[3 * 1024 - 1], abs=2.5e-3)
+
+
 @pytest.mark.parametrize("name", ["fixed", "ats", "fdb"])
 def test_switching_is_continuous(name):
     x = motion(4)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from monitor.__main__ import main
+from monitor.compensation.methods import METHODS
 from monitor.messages.blocks import Role, Samples
 from replay.formats.base import Recording
 from replay.simulations import simulation
@@ -20,7 +21,7 @@ def _columns(recording: Recording) -> dict[str, Samples]:
 
 @pytest.fixture(scope="module")
 def adapted() -> Recording:
-    return simulation("hybrid", duration=12.0, compensation="fdb")
+    return simulation("hybrid", duration=18.0, compensation="fdb")
 
 
 def test_without_compensation_the_loop_is_that_of_the_demonstration() -> None:
@@ -44,10 +45,10 @@ def test_the_columns_of_the_compensator_are_channels(adapted) -> None:
 
 def test_the_compensator_follows_delays_that_change(adapted) -> None:
     found = _columns(adapted)
-    # of north from 12 to 25 ms at 4 s, to -2 ms at 8 s
-    for end, delay in ((3.9, 12e-3), (7.9, 25e-3), (11.9, -2e-3)):
+    # of north from 12 to 25 ms at 6 s, to -2 ms at 12 s
+    for end, delay in ((5.9, 12e-3), (11.9, 25e-3), (17.9, -2e-3)):
         assert found["north.compensated_delay"][round(end * _RATE)] == pytest.approx(delay, abs=1e-3)
-    plain = _columns(simulation("hybrid", duration=12.0, compensation="none"))
+    plain = _columns(simulation("hybrid", duration=18.0, compensation="none"))
     for actuator in ("north", "south"):
         late = slice(-_RATE, None)
         errors = [
@@ -55,6 +56,13 @@ def test_the_compensator_follows_delays_that_change(adapted) -> None:
             for each in (found, plain)
         ]
         assert errors[0] < 0.2 * errors[1]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_compensator_can_be_streamed(name) -> None:
+    found = _columns(simulation("hybrid", duration=1.0, compensation=name))
+    assert all(len(column) == _RATE for column in found.values())
+    assert {"roof.command", "roof.compensated_delay", "roof.actuator_delay"} <= set(found)
 
 
 @pytest.mark.parametrize(

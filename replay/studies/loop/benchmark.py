@@ -42,6 +42,7 @@ SCENARIOS = {
 _DURATION = 20.0  # s
 _STROKE = 0.02  # m
 _MOTION = 1.0  # m/s^2, rms of the strong phase before it is scaled by the problem's intensity
+_SLOWEST = 3.5  # Hz, lowest dominant frequency of the building
 _ORDER = 3  # of the inverse of the nominal plant
 _CHUNK = 2048
 _BATCH = 6  # draws of each scenario: their records take half a gigabyte
@@ -172,7 +173,7 @@ def _loop(plants: BenchmarkPlant, acceleration: Samples, seed: int) -> HybridLoo
         dt=1.0 / SAMPLE_RATE,
         duration=_DURATION,
         transfer=ChangingTransfer(TransferChain((plants,)), TransferChain((softened,)), ramp),
-        compensator=side_by_side(_nominal_inverse()),
+        compensator=side_by_side(_nominal_inverse(), slowest=_SLOWEST),
         coupling=COUPLING,
         draws=(len(COMPENSATORS), len(Case), len(changes)),
         sample_loss=_LOSS * loses[:, None],

@@ -32,10 +32,16 @@ class SideBySide:
             compensator.observe(of_command, of_measured)
 
 
-def side_by_side(nominal: FixedInverse) -> Callable[[float, Shape], SideBySide]:
-    """Return what makes all compensators for a nominal actuator, to be called with a period and a shape."""
+def side_by_side(nominal: FixedInverse, slowest: float) -> Callable[[float, Shape], SideBySide]:
+    """Return what makes all compensators, to be called with a period and a shape.
+
+    Parameters
+    ----------
+    nominal : inverse of the nominal actuator.
+    slowest : Hz, the lowest dominant frequency of the motion.
+    """
 
     def begin(dt: float, shape: Shape) -> SideBySide:
-        return SideBySide(tuple(by_name(name, nominal).begin(dt, shape[1:]) for name in COMPENSATORS))
+        return SideBySide(tuple(by_name(name, nominal, slowest).begin(dt, shape[1:]) for name in COMPENSATORS))
 
     return begin

@@ -129,7 +129,7 @@ def run_stability(seed: int, progress: Progress = silent) -> Stability:
         dt=1.0 / _RATE,
         duration=_DURATION,
         transfer=schedule,
-        compensator=side_by_side(FixedInverse.of_delay(delays[0])),
+        compensator=side_by_side(FixedInverse.of_delay(delays[0]), slowest=_FREQUENCY),
         draws=(len(COMPENSATORS),),
         stroke=_STROKE,
     )

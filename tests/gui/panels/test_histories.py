@@ -13,6 +13,7 @@ from gui.model.receiver import ReceivedMessages
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
+from monitor.compensation.base import channels as compensator_channels
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.messages.health import Health
 
@@ -159,6 +160,13 @@ def test_auxiliary_channels_of_one_kind_share_a_row_that_is_shown_when_asked_for
     panel.show_rows([choice.key])
     assert [curve.label for curve in panel.stack.rows[0].curves] == ["north", "south", "roof"]
     assert panel.stack.rows[0].unit == "s"
+
+
+def test_what_a_compensator_does_is_shown_below_the_motion(qtbot):
+    named = (*channels(2, force=False), *compensator_channels("a0"), *compensator_channels("a1"))
+    panel, _ = shown(qtbot, kept(block(motion(400, len(named)), named=named)))
+    assert [row.quantity for row in panel.stack.rows] == ["displacement", "displacement", "compensated delay"]
+    assert [curve.label for curve in panel.stack.rows[-1].curves] == ["a0", "a1"]
 
 
 def test_without_actuators_the_other_channels_are_shown(qtbot):
