@@ -101,7 +101,7 @@ def open_window(options: LaunchOptions, offers: Catalogue) -> int:
         raise ValueError(f"there is no simulation {options.simulation!r}: choose from {', '.join(known)}")
     display = DisplayCheck()
     try:
-        from gui.window.application import run_window
+        from gui.window.process import run_window
     except ImportError:
         # where a system library is missing, this names it
         display.require()

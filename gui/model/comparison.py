@@ -1,14 +1,14 @@
-"""Comparison of recordings on one time axis: the lag between them, and the difference of their curves."""
+"""Recordings compared on one time axis: the lag between them, and the difference of their curves."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gui.model.envelope import Envelope
-from gui.model.history import ComparedRun, History
+from gui.model.history import History
 from gui.model.pyramid import Pyramid
 from monitor.messages.blocks import Channel, Role, Samples, same_unit
 
@@ -18,6 +18,37 @@ _SNAP = 0.02  # of a sample: an estimate this close to a whole number of samples
 _MOST = 1 << 20  # samples that are correlated at once
 _FEWEST = 8
 _MOST_STEPS = 200  # samples from the maximum of the cross-correlation to that of the coefficient
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """A recording over another one.
+
+    Parameters
+    ----------
+    history : of the recording.
+    lag : s by which its motion is later, both counted from their first sample; it is drawn that much earlier.
+    correlation : of the curve by which the lag was estimated; NaN: it was not.
+    differences : computed for this lag, by name of a curve and identity of the rows of the reference.
+    """
+
+    history: History
+    lag: float = 0.0
+    correlation: float = math.nan
+    differences: dict[tuple[str, int], object] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Name of its file."""
+        return "" if self.history.recording is None else self.history.recording.name
+
+    def shift(self, reference: History) -> float:
+        """Return x in this recording minus x on the axis of the reference, s."""
+        return self.history.begin_x - reference.begin_x + self.lag
+
+    def aligned(self, lag: float, correlation: float = math.nan) -> ComparedRun:
+        """Return the same with another lag."""
+        return replace(self, lag=lag, correlation=correlation, differences={})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from gui.model.alarms import AlarmLimits, AlarmSummary, NormalRange, alarm_limits, summarize
 from gui.model.contiguous_run import Block, ContiguousRun
@@ -19,8 +20,12 @@ from gui.model.signals import SignalHistory
 from gui.model.timeline import DisplayTimeline
 from gui.model.wall_clock import WallClock
 from monitor.messages.alarms import Alarm
-from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock, Stream, TransferBlock
+from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock, Stream
 from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
+
+if TYPE_CHECKING:
+    from gui.model.comparison import ComparedRun
 
 _MAX_EVENTS = 10_000
 RESULTS_SHARE = 4
@@ -287,37 +292,6 @@ class History:
             self._longest,
         )
         self.generation += 1
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
-    """A recording over another one.
-
-    Parameters
-    ----------
-    history : of the recording.
-    lag : s by which its motion is later, both counted from their first sample; it is drawn that much earlier.
-    correlation : of the curve by which the lag was estimated; NaN: it was not.
-    differences : computed for this lag, by name of a curve and identity of the rows of the reference.
-    """
-
-    history: History
-    lag: float = 0.0
-    correlation: float = math.nan
-    differences: dict[tuple[str, int], object] = field(default_factory=dict, compare=False, repr=False)
-
-    @property
-    def name(self) -> str:
-        """Name of its file."""
-        return "" if self.history.recording is None else self.history.recording.name
-
-    def shift(self, reference: History) -> float:
-        """Return x in this recording minus x on the axis of the reference, s."""
-        return self.history.begin_x - reference.begin_x + self.lag
-
-    def aligned(self, lag: float, correlation: float = math.nan) -> ComparedRun:
-        """Return the same with another lag."""
-        return replace(self, lag=lag, correlation=correlation, differences={})
 
 
 def _same(one: Stream | ResultStream, other: Stream | ResultStream) -> bool:

@@ -11,8 +11,9 @@ from operator import itemgetter
 from gui.model.results import ResultHistory
 from gui.model.timeline import PAUSE
 from monitor.messages.alarms import Alarm, AlarmAction, LimitChange, Transition
-from monitor.messages.blocks import Event, TransferBlock
+from monitor.messages.blocks import Event
 from monitor.messages.recordings import RunHeader
+from monitor.messages.transfer import TransferBlock
 
 _X = itemgetter(0)
 

@@ -12,6 +12,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from gui.model.comparison import (
+    ComparedRun,
     StoredCurve,
     align,
     alignment_channel,
@@ -21,7 +22,7 @@ from gui.model.comparison import (
     result_curve,
     shifted,
 )
-from gui.model.history import ComparedRun, History
+from gui.model.history import History
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, trace
 from gui.plots.view import View

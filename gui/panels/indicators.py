@@ -15,7 +15,8 @@ from gui.model.history import History
 from gui.model.ranking import RankedResult, severities, worst
 from gui.model.results import ResultHistory
 from gui.model.statistics import CurveStatistics, statistics
-from gui.panels.over_time import ResultKey, TimePanel, alarm_lines, display_lines
+from gui.panels.limit_lines import ResultKey, alarm_lines, display_lines
+from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import (
     CurveStyle,
     Interval,

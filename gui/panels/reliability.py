@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QComboBox
 from gui.model.alarms import AlarmLimits
 from gui.model.history import History
 from gui.model.results import ResultHistory
-from gui.panels.over_time import TimePanel, alarm_lines
+from gui.panels.limit_lines import alarm_lines
+from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, Trace, band, intervals, spread, trace
 from gui.plots.view import View
 from gui.widgets.labels import plain_tip

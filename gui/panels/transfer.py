@@ -24,7 +24,8 @@ from gui.plots.xy.curves import CoherentCurve
 from gui.plots.xy.plot import XYPlot, extent
 from gui.widgets.theme import Theme
 from gui.wording.numbers import DASH, instant_text
-from monitor.messages.blocks import Samples, TransferBlock
+from monitor.messages.blocks import Samples
+from monitor.messages.transfer import TransferBlock
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from gui.panels.base import InstantHeading, Panel, instant_heading
 from gui.plots.figure import Figure, Page
 from gui.plots.view import View
 from gui.plots.xy.axes import tabular
+from gui.plots.xy.canvas import XYCanvas
 from gui.plots.xy.figure import canvas_figure, has_data
-from gui.plots.xy.plot import XYCanvas, XYPlot
+from gui.plots.xy.plot import XYPlot
 from gui.widgets.labels import PlainLabel, plain_tip
 from gui.widgets.painting import painting
 from gui.widgets.theme import Theme

@@ -20,8 +20,9 @@ from gui.wording.event_text import event_sentence, kind_level, kind_name
 from gui.wording.level import Level
 from gui.wording.numbers import count, instant_text, shortened
 from monitor.messages.alarms import Alarm
-from monitor.messages.blocks import Event, TransferBlock
+from monitor.messages.blocks import Event
 from monitor.messages.health import LONGEST_UNWRITTEN, Health
+from monitor.messages.transfer import TransferBlock
 
 _EVENTS, _MOST_EVENTS = 3, 12
 _ALARMS = 8

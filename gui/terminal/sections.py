@@ -17,8 +17,9 @@ from gui.wording.event_text import counted_before, severity_shape, severity_word
 from gui.wording.numbers import DASH, instant_text, number, shortened
 from monitor.alarms.text import format_value
 from monitor.messages.alarms import Alarm, Severity
-from monitor.messages.blocks import Samples, TransferBlock
+from monitor.messages.blocks import Samples
 from monitor.messages.headline import HEADLINE, LABELS, contradicting
+from monitor.messages.transfer import TransferBlock
 
 # no full block: it would touch the line above
 _BARS = "▁▂▃▄▅▆▇"

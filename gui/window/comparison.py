@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QSettings
 
-from gui.model.comparison import align, alignment_channel
-from gui.model.history import ComparedRun, History
+from gui.model.comparison import ComparedRun, align, alignment_channel
+from gui.model.history import History
 from gui.panels.comparison import ComparisonPanel
 from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue

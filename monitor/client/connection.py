@@ -12,7 +12,7 @@ from typing import Self
 
 from monitor.client.rows import Row, RowReader
 from monitor.messages.alarms import Alarm, AlarmReport
-from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock, TransferBlock
+from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.requests import (
     AcknowledgeRequest,
@@ -23,6 +23,7 @@ from monitor.messages.requests import (
     SetLimitsRequest,
     ShelveRequest,
 )
+from monitor.messages.transfer import TransferBlock
 from monitor.system.default_endpoints import RESULTS
 from monitor.transport.zeromq.key_files import keys_of
 from monitor.transport.zeromq.request_client import ANSWER_TIMEOUT, send_request

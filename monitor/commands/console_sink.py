@@ -9,9 +9,10 @@ import numpy as np
 
 from monitor.alarms.text import describe_transition
 from monitor.messages.alarms import AlarmReport
-from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, Samples, SignalBlock, TransferBlock
+from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, Samples, SignalBlock
 from monitor.messages.event_text import kind_text
 from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
 
 _RELIABILITIES = ("first_passage", "accumulated", "windowed")
 

@@ -19,8 +19,9 @@ from monitor.system.default_endpoints import PLOTJUGGLER, PROMETHEUS
 if TYPE_CHECKING:
     from monitor.config import Settings, ViewerSettings
     from monitor.messages.alarms import AlarmReport
-    from monitor.messages.blocks import Event, ResultBlock, SignalBlock, TransferBlock
+    from monitor.messages.blocks import Event, ResultBlock, SignalBlock
     from monitor.messages.health import Health
+    from monitor.messages.transfer import TransferBlock
     from monitor.recording import Recorder
     from monitor.transport.base import RequestServer, Sink
     from monitor.transport.mqtt.payloads import RecordingResult

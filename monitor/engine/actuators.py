@@ -15,19 +15,8 @@ from monitor.indicators.hopped import HoppedIndicator
 from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.indicators.tracking_pass import TrackingPass, create_indicators
 from monitor.indicators.transfer_function import Averages, TransferFunction
-from monitor.messages.blocks import (
-    FREQUENCY,
-    QUANTITIES,
-    Channel,
-    Column,
-    Samples,
-    SignalBlock,
-    Stream,
-    TransferBlock,
-    TransferStream,
-    ratio_unit,
-    units_differ,
-)
+from monitor.messages.blocks import Channel, Column, Samples, SignalBlock, Stream, ratio_unit, units_differ
+from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 from monitor.wire.native import MAX_COLUMNS
 
 

@@ -14,17 +14,8 @@ from monitor.engine.actuators import ActuatorMonitor
 from monitor.engine.continuity import Continuity
 from monitor.engine.reliability import ReliabilityMonitor
 from monitor.kernel import Progress, report_compilation
-from monitor.messages.blocks import (
-    Channel,
-    Event,
-    EventKind,
-    ResultBlock,
-    ResultStream,
-    Role,
-    SignalBlock,
-    Stream,
-    TransferBlock,
-)
+from monitor.messages.blocks import Channel, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from monitor.messages.transfer import TransferBlock
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.plan import ReliabilityPlan, ValidationSite
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from monitor.messages.alarms import AlarmReport, AlarmState
-from monitor.messages.blocks import Event, ResultBlock, SignalBlock, TransferBlock
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
 from monitor.recording.queues import NoteQueue
 from monitor.system.safe_text import elide_left
 

@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 
 from monitor.messages.alarms import AlarmReport
-from monitor.messages.blocks import Event, ResultBlock, SignalBlock, TransferBlock
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
 from monitor.recording import layout
 from monitor.recording.queues import Backlog, NoteQueue, UnacknowledgedMessages
 from monitor.recording.recorder_program import MessageKind, RecorderProgress, RecorderSettings

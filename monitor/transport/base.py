@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
 from monitor.messages.alarms import AlarmReport
-from monitor.messages.blocks import Event, ResultBlock, SignalBlock, TransferBlock
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.requests import Request
+from monitor.messages.transfer import TransferBlock
 
 
 class TransportError(OSError):

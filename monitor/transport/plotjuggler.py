@@ -10,8 +10,9 @@ import msgspec
 import zmq
 
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
-from monitor.messages.blocks import Event, ResultBlock, ResultStream, Role, SignalBlock, Stream, TransferBlock
+from monitor.messages.blocks import Event, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
 from monitor.system.default_endpoints import PLOTJUGGLER
 from monitor.system.worker_process import POSSIBLE
 from monitor.transport.zeromq.publisher_process import PublisherProcess

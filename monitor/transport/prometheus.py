@@ -13,8 +13,9 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from monitor.messages.alarms import AlarmReport
-from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples, SignalBlock, TransferBlock
+from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples, SignalBlock
 from monitor.messages.health import Health
+from monitor.messages.transfer import TransferBlock
 from monitor.system.default_endpoints import PROMETHEUS
 from monitor.transport.base import TransportError
 from monitor.transport.prometheus_metrics import metrics_of

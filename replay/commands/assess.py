@@ -19,7 +19,8 @@ from monitor.system.safe_text import csv_cell
 from replay.commands import column_selection
 
 if TYPE_CHECKING:
-    from monitor.messages.blocks import Column, Samples, TransferBlock
+    from monitor.messages.blocks import Column, Samples
+    from monitor.messages.transfer import TransferBlock
     from replay import Progress
     from replay.assessment import Assessment, HeadlineEstimate, PairAssessment
     from replay.assessment.change_points import Segmentation

@@ -18,7 +18,8 @@ from replay.commands.assess_headline import change_words, headline_words, print_
 from replay.tables import print_table, report_console
 
 if TYPE_CHECKING:
-    from monitor.messages.blocks import Column, TransferBlock
+    from monitor.messages.blocks import Column
+    from monitor.messages.transfer import TransferBlock
     from replay.assessment import Assessment, PairAssessment
 
 

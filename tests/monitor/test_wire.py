@@ -19,8 +19,6 @@ from hypothesis.extra import numpy as hnp
 
 from monitor.messages import health
 from monitor.messages.blocks import (
-    FREQUENCY,
-    QUANTITIES,
     Channel,
     Column,
     Event,
@@ -30,9 +28,8 @@ from monitor.messages.blocks import (
     Role,
     SignalBlock,
     Stream,
-    TransferBlock,
-    TransferStream,
 )
+from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 from monitor.wire.native import MAX_CHANNELS, MAX_HEADER, MAX_ROWS, MAX_TEXT, Decoder, Encoder, WireError, topic
 
 PAGE = Path(__file__).parents[2] / "docs" / "wire-format.md"

@@ -11,7 +11,8 @@ from PySide6.QtGui import QPainter, QPen, QPicture
 
 from gui.plots.figure import ONE_COLUMN, Figure, Page, picture_figure
 from gui.plots.xy.axes import tabular
-from gui.plots.xy.plot import XYCanvas, XYPlot
+from gui.plots.xy.canvas import XYCanvas
+from gui.plots.xy.plot import XYPlot
 
 _SHAPES = {True: 0.85, False: 0.55}  # height of a figure in one column, and in two, over its width
 

@@ -16,8 +16,8 @@ from gui.model.history import RESULTS_SHARE, History
 from gui.model.loaded_recording import LoadedRecording
 from gui.model.receiver import Message, ReceivedMessages
 from gui.sources.processes.service import exit_reason
-from monitor.messages.blocks import TransferBlock
 from monitor.messages.recordings import RunHeader, RunProgress
+from monitor.messages.transfer import TransferBlock
 from monitor.system.worker_process import read_message, start_python
 
 _BATCH = 1 << 22  # bytes that are stored at once

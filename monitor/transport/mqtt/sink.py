@@ -9,9 +9,10 @@ from time import monotonic
 
 from monitor.config import MqttSettings
 from monitor.messages.alarms import Alarm, AlarmReport
-from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock, TransferBlock
+from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import BrokerStatus, Health
 from monitor.messages.requests import MAX_NOTE, Answer, NoteRequest, Request, RequestError, encode
+from monitor.messages.transfer import TransferBlock
 from monitor.transport.mqtt import payloads
 from monitor.transport.mqtt.client import MqttClient
 from monitor.transport.mqtt.connection import password, tls_context, url_of

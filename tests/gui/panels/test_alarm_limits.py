@@ -10,7 +10,7 @@ from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.model.severity import NO_LIMITS
 from gui.panels.indicators import IndicatorsPanel
-from gui.panels.over_time import alarm_lines
+from gui.panels.limit_lines import alarm_lines
 from gui.panels.reliability import ReliabilityPanel
 from gui.panels.tiles import TilesPanel
 from gui.plots.time.rows import LimitHandle, LimitLine

@@ -8,18 +8,9 @@ from rich.console import Console
 
 from gui.model.receiver import ServiceSubscription
 from gui.terminal.dashboard import Dashboard
-from monitor.messages.blocks import (
-    FREQUENCY,
-    QUANTITIES,
-    Column,
-    Event,
-    EventKind,
-    ResultBlock,
-    ResultStream,
-    TransferBlock,
-    TransferStream,
-)
+from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
 from monitor.messages.health import Health, StreamCounts
+from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 
 COLUMNS = tuple(Column(name, "", "north") for name in ("fdb_delay", "fdb_ratio", "fdb_phase"))
 STREAM = ResultStream("rig", 1, 100.0, 1, COLUMNS)

@@ -11,17 +11,9 @@ from rich.console import Console
 
 from gui.model.results import ResultHistory
 from gui.terminal.screen import Screen
-from monitor.messages.blocks import (
-    FREQUENCY,
-    QUANTITIES,
-    Column,
-    Event,
-    EventKind,
-    ResultStream,
-    TransferBlock,
-    TransferStream,
-)
+from monitor.messages.blocks import Column, Event, EventKind, ResultStream
 from monitor.messages.health import Health, StreamCounts
+from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 
 OUTPUTS = {
     "broadband_delay": 0.0123,
