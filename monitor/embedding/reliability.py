@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,7 +95,8 @@ class EmbeddedReliability(FlatState):
             *np.zeros((2, 1)),
         ]
         own = [n_times, m, window, _POLICIES[tolerance.policy], -1, -1]
-        described = f"{ensemble.name} {own} {n_replicates} {tolerance.value!r} {size!r} {profile!r}"
+        contents = [zlib.crc32(each) for each in (self.response, *map(np.ascontiguousarray, (size, profile)))]
+        described = f"{ensemble.name} {own} {n_replicates} {tolerance.value!r} {contents}"
         super().__init__(MAGIC, (n_replicates, N_COLUMNS), described, own, new_memory({0: _State(*arrays)}, {0: 0}))
         # compiles the step, or loads it, before the first sample
         step_reliability(self.state, self.response, self.order, np.zeros(n_replicates), 0, self.new_row())

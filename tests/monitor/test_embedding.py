@@ -12,7 +12,7 @@ from numba.core.runtime import _nrt_python, rtsys
 
 from monitor.config import IndicatorSettings
 from monitor.embedding.reliability import EmbeddedReliability, step_reliability
-from monitor.embedding.states import FINGERPRINT, MAGIC, N_WORDS
+from monitor.embedding.states import MAGIC, N_WORDS
 from monitor.embedding.tracking import EmbeddedTracking, step_tracking
 from monitor.indicators.tracking_pass import create_indicators
 from monitor.reliability.ensemble import sort_ensemble
@@ -265,14 +265,21 @@ def test_an_instant_is_given_once_and_in_order():
     np.testing.assert_array_equal(row, before[1])
 
 
-def test_a_state_of_the_other_kind_is_not_restored():
-    ensemble, _ = model()
-    embedded = EmbeddedReliability(ensemble, Tolerance(TolerancePolicy.ABSOLUTE, 0.2), 2)
-    other = EmbeddedReliability(ensemble, Tolerance(TolerancePolicy.ABSOLUTE, 0.3), 2)
-    assert (other.state[[MAGIC, N_WORDS]].view(np.int64) == embedded.state[[MAGIC, N_WORDS]].view(np.int64)).all()
-    assert other.state[FINGERPRINT].tobytes() != embedded.state[FINGERPRINT].tobytes()
-    with pytest.raises(ValueError, match="other settings"):
-        embedded.restore(other.state)
+def test_a_state_of_another_model_or_tolerance_is_not_restored():
+    ensemble, measured = model()
+    profile = np.linspace(0.1, 0.4, len(measured))
+    changed, response = profile.copy(), ensemble.response.copy()
+    changed[75] += 1e-6
+    response[75, 3] += 1e-6
+    other_ensemble = sort_ensemble(ensemble.time, response)
+    embedded, *others = (
+        EmbeddedReliability(model, Tolerance(TolerancePolicy.VARYING, profile=allowed), 2)
+        for model, allowed in ((ensemble, profile), (ensemble, changed), (other_ensemble, profile))
+    )
+    for other in others:
+        assert other.state[[MAGIC, N_WORDS]].tobytes() == embedded.state[[MAGIC, N_WORDS]].tobytes()
+        with pytest.raises(ValueError, match="other settings"):
+            embedded.restore(other.state)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +88,20 @@ def test_the_reliability_has_the_bits_of_the_monitor(loop):
     n_assessed = run_reliability(loop, reliability_struct(embedded), measured, rows)
     assert n_assessed == np.isfinite(measured).all(axis=1).sum()
     np.testing.assert_array_equal(rows, python.rows_of_site(ensemble, tolerance, measured, 20))
+
+
+def test_states_are_used_by_threads_at_the_same_time(loop):
+    settings = IndicatorSettings(measures=("fdb", "paei", "ti"), window=0.5)
+    states = [EmbeddedTracking(settings, python.RATE) for _ in range(4)]
+    # ctypes runs them without the interpreter's lock
+    records = [[each.repeat(20, axis=0) for each in python.record(1, seed)] for seed in range(4)]
+    results = [np.empty((len(signals[0]), 21)) for signals in records]
+    with ThreadPoolExecutor(4) as pool:
+        structs = map(tracking_struct, states)
+        done = pool.map(run_tracking, [loop] * 4, structs, records, results)
+        assert list(done) == [len(result) for result in results]
+    for signals, result in zip(records, results, strict=True):
+        np.testing.assert_array_equal(result, python.rows_of_indicators(settings, 1, signals))
 
 
 @pytest.fixture
