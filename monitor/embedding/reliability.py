@@ -95,7 +95,7 @@ class EmbeddedReliability(FlatState):
             *np.zeros((2, 1)),
         ]
         own = [n_times, m, window, _POLICIES[tolerance.policy], -1, -1]
-        contents = [zlib.crc32(each) for each in (self.response, *map(np.ascontiguousarray, (size, profile)))]
+        contents = [zlib.crc32(each.data) for each in (self.response, *map(np.ascontiguousarray, (size, profile)))]
         described = f"{ensemble.name} {own} {n_replicates} {tolerance.value!r} {contents}"
         super().__init__(MAGIC, (n_replicates, N_COLUMNS), described, own, new_memory({0: _State(*arrays)}, {0: 0}))
         # compiles the step, or loads it, before the first sample
