@@ -8,10 +8,13 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from monitor.embedding.c_functions import include_folder
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "embedding.md").read_text(encoding="utf-8")
@@ -45,6 +48,25 @@ def test_the_loops_in_python_numba_and_c(tmp_path, monkeypatch, capsys):
     assert abs(late) < 0.05
     # the tolerance is two standard deviations of the amplitude
     assert 0.9 < eval(reliability)["first_passage"] < 1.0
+
+
+def test_a_program_in_c_embeds_the_interpreter(tmp_path):
+    include, libraries = sysconfig.get_path("include"), sysconfig.get_config_var("LIBDIR")
+    name = f"python{sysconfig.get_config_var('LDVERSION')}"
+    if (
+        not shutil.which("cc")
+        or not Path(include, "Python.h").exists()
+        or not list(Path(libraries).glob(f"lib{name}.*"))
+    ):
+        pytest.skip("needs a compiler for C, called cc, and the header and library of Python (Debian: python3-dev)")
+    program = tmp_path / "embed_in_c"
+    options = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O2", f"-I{include}", f"-I{include_folder()}"]
+    libraries_of = [f"-L{libraries}", f"-Wl,-rpath,{libraries}", f"-l{name}", "-lm"]
+    source = ROOT / "examples" / "embed_in_c.c"
+    subprocess.run(["cc", *options, "-o", program, source, *libraries_of], check=True)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), sysconfig.get_path("purelib")))}
+    done = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=200)
+    assert (done.stdout, done.stderr, done.returncode) == ("7.81 ms late\n", "", 0)
 
 
 def test_a_loop_of_opensees_is_that_of_the_laboratory(tmp_path):
