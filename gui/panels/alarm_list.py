@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QSizePolicy, 
 
 from gui.model.history import History
 from gui.panels.alarm_table import AlarmTable, AlarmView
-from gui.panels.controls import show_context_menu
+from gui.panels.controls import MenuEntry, show_context_menu
 from gui.widgets.labels import ElidedLabel
 from gui.widgets.layout import FlowLayout
 from gui.widgets.theme import Theme
@@ -200,11 +200,10 @@ class AlarmList(QWidget):
     def _show_menu(self, at: QPoint) -> None:
         """Offer what can be done with the selected alarm, at a point of the screen."""
         buttons = (self.acknowledge, self.shelve, self.reset)
-        entries = [(button.text(), button.click) for button in buttons if button.isEnabled()]
+        entries = [MenuEntry(button.text(), button.click) for button in buttons if button.isEnabled()]
         if self._can_edit_limits:
-            entries.append(("Limits…", self._edit_limits))
-        if entries:
-            show_context_menu(self, at, entries)
+            entries.append(MenuEntry("Limits…", self._edit_limits))
+        show_context_menu(self, at, entries)
 
     @property
     def _can_edit_limits(self) -> bool:

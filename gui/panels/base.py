@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QWidget
 
 from gui.model.history import History
 from gui.model.timeline import DisplayTimeline
 from gui.model.tracking_status import Status
+from gui.panels.controls import MenuEntry, MenuPlace, show_context_menu
 from gui.plots.figure import PAPER, Figure, Page, widget_figure
 from gui.plots.view import View
 from gui.widgets.theme import Theme
@@ -29,6 +31,10 @@ class Panel(QWidget):
     ----------
     view : visible time range, cursors and actuator; shared by all panels.
     theme : initial colours.
+
+    Attributes
+    ----------
+    menu_sources : return entries of the context menu of the panel at a place, after its own.
     """
 
     key: ClassVar[str]
@@ -40,6 +46,7 @@ class Panel(QWidget):
         self.theme = theme
         self.window_seconds = IndicatorSettings().window
         """Window of the indicators, s; set from the health of the service."""
+        self.menu_sources: list[Callable[[MenuPlace], Iterable[MenuEntry]]] = []
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def configure(self, history: History) -> None:
@@ -53,6 +60,19 @@ class Panel(QWidget):
     def apply_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme; `refresh` is called next."""
         self.theme = theme
+
+    def menu_entries(self, place: MenuPlace) -> Iterable[Iterable[MenuEntry]]:  # noqa: ARG002 - for subclasses
+        """Return the panel's own entries of its context menu, in groups."""
+        return ()
+
+    def show_menu(self, place: MenuPlace) -> None:
+        """Show the context menu of the panel: its own entries, then those of `menu_sources`."""
+        others = (source(place) for source in self.menu_sources)
+        show_context_menu(self, place.at, *self.menu_entries(place), *others)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Show the context menu where no part of the panel has handled the event."""
+        self.show_menu(MenuPlace(event.globalPos()))
 
     def figure(self, page: Page, history: History) -> Figure:
         """Return what the panel shows as a figure for a file: by default the panel itself, in the colours of paper.

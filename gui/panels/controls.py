@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent
@@ -142,14 +142,58 @@ class RowMenu(MenuButton):
         self.chosen.emit(tuple(key for key, action in self._actions.items() if action.isChecked()))
 
 
-def show_context_menu(parent: QWidget, at: QPoint, entries: Iterable[tuple[str, Callable[[], object]]]) -> QMenu:
-    """Show a menu at a point of the screen, and return it; it is deleted when it is closed."""
+class MenuEntry(NamedTuple):
+    """Entry of a context menu: its text, and what it does."""
+
+    text: str
+    act: Callable[[], object]
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MenuPlace:
+    """Place of a context menu.
+
+    Parameters
+    ----------
+    at : on the screen.
+    row : key of the row of a plot over time; empty: none.
+    x : instant, s on the display's axis; None: none.
+    """
+
+    at: QPoint
+    row: str = ""
+    x: float | None = None
+
+
+def show_context_menu(parent: QWidget, at: QPoint, *groups: Iterable[MenuEntry]) -> QMenu | None:
+    """Show a menu at a point of the screen, with a separator between groups; None where there is no entry.
+
+    It is deleted when it is closed.
+    """
+    filled = [found for group in groups if (found := list(group))]
+    if not filled:
+        return None
     menu = QMenu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    for text, act in entries:
-        menu.addAction(text).triggered.connect(act)
+    for number, group in enumerate(filled):
+        if number:
+            menu.addSeparator()
+        for entry in group:
+            action = menu.addAction(entry.text)
+            action.setEnabled(entry.enabled)
+            action.triggered.connect(_without_checked(entry.act))
     menu.popup(at)
     return menu
+
+
+def _without_checked(act: Callable[[], object]) -> Callable[[], None]:
+    """Return a slot that ignores the argument of `QAction.triggered`."""
+
+    def call() -> None:
+        act()
+
+    return call
 
 
 Index = QModelIndex | QPersistentModelIndex

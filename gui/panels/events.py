@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 from gui.model.history import History, PlacedEvent
 from gui.panels.alarm_list import AlarmList
 from gui.panels.base import Panel
-from gui.panels.controls import MenuButton, row_text, set_list_style, show_context_menu
+from gui.panels.controls import MenuButton, MenuEntry, row_text, set_list_style, show_context_menu
 from gui.panels.event_table import EventFilter, EventTable
 from gui.plots.view import View
 from gui.widgets.labels import PlainLabel
@@ -184,9 +184,9 @@ class _TableView(QTableView):
                 self,
                 event.globalPos() if by_mouse else self.viewport().mapToGlobal(self.visualRect(index).center()),
                 (
-                    ("Show this instant", partial(self.row_activated.emit, index)),
-                    ("Show only events of this kind", partial(self.kind_chosen.emit, index)),
-                    ("Copy", partial(_copy_row, index)),
+                    MenuEntry("Show this instant", partial(self.row_activated.emit, index)),
+                    MenuEntry("Show only events of this kind", partial(self.kind_chosen.emit, index)),
+                    MenuEntry("Copy", partial(_copy_row, index)),
                 ),
             )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,7 +15,7 @@ from gui.model.history import History
 from gui.model.signals import SignalHistory
 from gui.model.statistics import CurveStatistics, statistics
 from gui.model.tracking_error import Difference
-from gui.panels.controls import show_context_menu
+from gui.panels.controls import MenuEntry
 from gui.panels.history_rows import DERIVED, ERROR, SignalRows
 from gui.panels.over_time import TimePanel
 from gui.plots.figure import Figure, Page
@@ -109,7 +109,6 @@ class HistoriesPanel(TimePanel):
         self.menu.command = DERIVED_COMMAND
         self.menu.commanded.connect(self.derived_wanted)
         self.stack.curve_removed.connect(self._remove_signal)
-        self.stack.header_menu.connect(self._show_header_menu)
 
     def available_rows(self, history: History) -> tuple[tuple[PlotRow, str], ...]:
         """Return rows for each actuator, its force and tracking error, and each kind of auxiliary channel."""
@@ -214,9 +213,9 @@ class HistoriesPanel(TimePanel):
         self._update_rows()
         self._redraw()
 
-    def _show_header_menu(self, key: str, at: QPoint) -> None:
-        hide = partial(self.show_rows, [shown for shown in self.shown if shown != key])
-        show_context_menu(self, at, (("Hide this row", hide), (DERIVED_COMMAND, self.derived_wanted.emit)))
+    def row_entries(self, key: str) -> Iterable[MenuEntry]:
+        """Return the entries of the menu that choose rows."""
+        return [*super().row_entries(key), MenuEntry(DERIVED_COMMAND, self.derived_wanted.emit)]
 
     def reader(self, history: History) -> Reader:
         """Return a reader of samples that uses the displayed detail."""

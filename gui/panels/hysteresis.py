@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QComboBox
 from gui.model.history import History
 from gui.model.signals import SignalHistory
 from gui.panels.xy_panel import XYPanel, incomplete_note
-from gui.plots.value_axis import MINUS, prefixed_unit
+from gui.plots.value_axis import MINUS, held_unit, prefixed_unit
 from gui.plots.view import View
 from gui.plots.xy.axes import pen
 from gui.plots.xy.curves import Trail, decimate_loop
@@ -79,6 +79,8 @@ class HysteresisPanel(XYPanel):
         self.trail = Trail(self.plot)
         # actuator, length and end of the older part that is drawn
         self._drawn: tuple[str, float, float] | None = None
+        # actuator and unit of the energy, with the factor and the prefixed unit in which it is shown
+        self._energy_unit: tuple[tuple[str, str], tuple[float, str]] | None = None
         self._extent = (math.nan, math.nan), (math.nan, math.nan)
         self.lengths.currentIndexChanged.connect(self._on_length_changed)
         self.apply_theme(theme)
@@ -100,7 +102,7 @@ class HysteresisPanel(XYPanel):
     def configure(self, history: History) -> None:
         """Reset the scales for other channels."""
         self.plot.reset_scales()
-        self._drawn = None
+        self._drawn = self._energy_unit = None
         self.refresh(history)
 
     @property
@@ -133,7 +135,7 @@ class HysteresisPanel(XYPanel):
         energy = loop_energy(moved, force, signals.sample_rate, frequency)
         unit = work_unit(of_measured.unit, of_force.unit)
         known = math.isfinite(energy)
-        text = f"energy per cycle {_energy_text(energy, unit)}" if known else f"energy per cycle {DASH}"
+        text = f"energy per cycle {self._energy_text(pair.actuator, energy, unit) if known else DASH}"
         self.plot.set_annotation(text, self.theme.text if known and not self.stale else self.theme.muted)
         self.caption = incomplete_note(history, self.view.instant - self.length)
         self._read_out()
@@ -165,6 +167,15 @@ class HysteresisPanel(XYPanel):
         self._extent = extent(moved), extent(force)
         self.older.setData(moved[shown], force[shown], connect="finite")
 
+    def _energy_text(self, actuator: str, energy: float, unit: str) -> str:
+        """Return the energy; its prefix remains while the number is readable, as on the axes."""
+        of_cycle, before = (actuator, unit), self._energy_unit
+        held = None if before is None or before[0] != of_cycle else before[1]
+        limits = energy, energy
+        factor, shown = held_unit(prefixed_unit(unit, limits), limits, held)
+        self._energy_unit = of_cycle, (factor, shown)
+        return f"{factor * energy:.3g} {shown}".replace("-", MINUS)
+
     def _draw_message(self, history: History, why: str) -> None:
         self.set_heading(history, self.view.actuator or DASH)
         self._drawn = None
@@ -183,11 +194,6 @@ def _reason(signals: SignalHistory | None, pair: Pair | None) -> str:
     if pair is None:
         return "no actuator is selected"
     return f"{pair.actuator} has no force channel: no loop to show"
-
-
-def _energy_text(energy: float, unit: str) -> str:
-    factor, shown = prefixed_unit(unit, (energy, energy))
-    return f"{factor * energy:.3g} {shown}".replace("-", MINUS)
 
 
 def _union(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from gui.model.history import History
 from gui.model.ranking import RankedResult, severities, worst
 from gui.model.results import ResultHistory
 from gui.model.statistics import CurveStatistics, statistics
-from gui.panels.limit_lines import ResultKey, alarm_lines, display_lines
+from gui.panels.limit_lines import LimitSubject, ResultKey, alarm_lines, display_lines, limit_subject
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import (
     CurveStyle,
@@ -203,6 +203,18 @@ class IndicatorsPanel(TimePanel):
     def reader(self, history: History) -> Reader:
         """Return a reader of results."""
         return partial(_read, history.results, [self._sources[row.key] for row in self.stack.rows])
+
+    def limit_subject(self, row: str, label: str) -> LimitSubject:
+        """Return the result of a curve, which has limits of alarms or of the window."""
+        shown = next(each for each in self.stack.rows if each.key == row)
+        number = next(i for i, curve in enumerate(shown.curves) if curve.label == label)
+        source = self._sources[row][number]
+        owner = source.actuators[0] if len(source.actuators) == 1 else label
+        alone = len(shown.curves) == 1 or label == owner
+        name = f"{owner} {shown.name}" if alone else f"{owner} {shown.name} ({label})"
+        # a band of several actuators has no limits of its own
+        results = tuple(source.keys) if len(source.actuators) == 1 else ()
+        return limit_subject(name, results, row if results else "", self._alarm_limits)
 
     def _row(self, quantity: Quantity, results: ResultHistory, actuator: str) -> PlotRow | None:
         """Return the row of a quantity, for one actuator or, with an empty name, for all."""

@@ -4,13 +4,42 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 
-from gui.model.alarms import AlarmLimit, DisplayLimits
+from gui.model.alarms import LIMITED_QUANTITIES, AlarmLimit, DisplayLimits, display_limits_apply
 from gui.plots.time.rows import LimitHandle, LimitLine
 from monitor.messages.alarms import Severity
 
 ResultKey = tuple[str, str]
 """Actuator or site, and name of one of its results."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSubject:
+    """A curve whose limits can be edited.
+
+    Parameters
+    ----------
+    name : of the curve, for messages.
+    results : that it shows.
+    quantity : that display limits are for; empty: none.
+    has_limits : an alarm or a display limit can be on it.
+    """
+
+    name: str
+    results: tuple[ResultKey, ...] = ()
+    quantity: str = ""
+    has_limits: bool = False
+
+
+def limit_subject(
+    name: str, results: tuple[ResultKey, ...], quantity: str, limits: Iterable[AlarmLimit]
+) -> LimitSubject:
+    """Return a curve with its results; it has limits where an alarm or, without alarms, a display limit can be."""
+    limits = tuple(limits)
+    of_window = quantity if quantity in LIMITED_QUANTITIES else ""
+    watched = any((limit.actuator, limit.value) in results for limit in limits)
+    return LimitSubject(name, results, of_window, watched or bool(of_window and display_limits_apply(limits)))
 
 
 def alarm_lines(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
 
 from gui.model.history import History, PlacedEvent
 from gui.model.statistics import CurveStatistics, statistics
 from gui.model.timeline import ClockSegment
 from gui.panels.base import Panel, span_text
-from gui.panels.controls import RowChoice, RowMenu
+from gui.panels.controls import MenuEntry, MenuPlace, RowChoice, RowMenu
+from gui.panels.limit_lines import LimitSubject
 from gui.panels.statistics import HINT, StatisticsLine, StatisticsTable
 from gui.plots.figure import Figure, Page
 from gui.plots.time.figure import time_figure
@@ -37,7 +39,13 @@ class TimePanel(Panel):
     ----------
     view, theme : as for `Panel`.
     nothing : text shown while there are no rows.
+
+    Signals
+    -------
+    limits_requested : the `LimitSubject` whose limits are to be edited.
     """
+
+    limits_requested = Signal(object)
 
     def __init__(self, view: View, theme: Theme, nothing: str) -> None:
         super().__init__(view, theme)
@@ -78,6 +86,8 @@ class TimePanel(Panel):
         self.setFocusProxy(self.stack)
         self.menu.chosen.connect(self.show_rows)
         self.stack.rows_revealed.connect(self._redraw)
+        self.stack.menu_requested.connect(self._show_row_menu)
+        self.stack.limits_requested.connect(self._request_limits)
 
     def choices(self) -> tuple[RowChoice, ...]:
         """Return the available rows as menu items."""
@@ -102,6 +112,52 @@ class TimePanel(Panel):
         self._set_rows()
         self.menu.set_checked(self.shown)
         self._redraw()
+
+    def menu_entries(self, place: MenuPlace) -> Iterable[Iterable[MenuEntry]]:
+        """Return what can be done with a row, its limits, the zoom and the cursor."""
+        view, stack = self.view, self.stack
+        number = next((i for i, row in enumerate(stack.rows) if row.key == place.row), None)
+        if number is not None:
+            yield self._scale_entries(number)
+        if stack.rows:
+            yield (
+                MenuEntry("Zoom back", view.zoom_back, view.can_zoom_back),
+                MenuEntry("Zoom forward", view.zoom_forward, view.can_zoom_forward),
+            )
+        if place.x is not None and view.can_pin:
+            pin = partial(view.pin, place.x)
+            yield [MenuEntry("Move the play head here" if view.recorded else "Pin cursor here", pin)]
+        if view.pinned is not None and not view.recorded:
+            yield [MenuEntry("Unpin cursor", partial(view.pin, None))]
+        if number is not None:
+            yield self.row_entries(place.row)
+
+    def _scale_entries(self, row: int) -> Iterable[MenuEntry]:
+        stack, shown = self.stack, self.stack.rows[row]
+        if stack.is_manual(row):
+            yield MenuEntry("Fit scale", partial(stack.enable_auto_range, row))
+        elif shown.fixed is None:
+            yield MenuEntry("Keep this scale", partial(stack.keep_scale, row))
+        limited = [curve for curve in shown.curves if self.limit_subject(shown.key, curve.label).has_limits]
+        for curve in limited:
+            text = "Limits…" if len(limited) == 1 else f"Limits of {curve.label}…"
+            yield MenuEntry(text, partial(self._request_limits, shown.key, curve.label))
+
+    def row_entries(self, key: str) -> Iterable[MenuEntry]:
+        """Return the entries of the menu that choose rows."""
+        hide = partial(self.show_rows, [shown for shown in self.shown if shown != key])
+        return [MenuEntry("Hide this row", hide)]
+
+    def limit_subject(self, row: str, label: str) -> LimitSubject:
+        """Return the results of a curve, by its row and label, that limits may be on; by default none."""
+        shown = next(each for each in self.stack.rows if each.key == row)
+        return LimitSubject(" ".join(dict.fromkeys(filter(None, (shown.name, shown.quantity, label)))))
+
+    def _show_row_menu(self, key: str, x: float | None, at: QPoint) -> None:
+        self.show_menu(MenuPlace(at, key, x))
+
+    def _request_limits(self, row: str, label: str) -> None:
+        self.limits_requested.emit(self.limit_subject(row, label))
 
     def configure(self, history: History) -> None:
         """Set the rows for the channels and columns of a history."""

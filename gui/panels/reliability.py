@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QComboBox
 from gui.model.alarms import AlarmLimits
 from gui.model.history import History
 from gui.model.results import ResultHistory
-from gui.panels.limit_lines import alarm_lines
+from gui.panels.limit_lines import LimitSubject, alarm_lines, limit_subject
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, Trace, band, intervals, spread, trace
 from gui.plots.view import View
@@ -213,6 +213,12 @@ class ReliabilityPanel(TimePanel):
             _row_data(history, results, row, left, right, n_columns) if i in seen else None
             for i, row in enumerate(self.stack.rows)
         )
+
+    def limit_subject(self, row: str, label: str) -> LimitSubject:
+        """Return the reliability of a curve, which has limits of alarms."""
+        kind, _, owner = row.partition(":")
+        results = tuple((owner, name) for name, curve in _CURVES if kind == "reliability" and curve.label == label)
+        return limit_subject(super().limit_subject(row, label).name, results, "", self._alarm_limits)
 
     def reader(self, history: History) -> Reader:
         """Return a reader of all rows."""

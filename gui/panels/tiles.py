@@ -7,14 +7,14 @@ from functools import partial
 from math import ceil
 from typing import ClassVar
 
-from PySide6.QtCore import QRect, Qt, Signal
+from PySide6.QtCore import QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QFontInfo, QGuiApplication, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedLayout, QWidget
 
 from gui.model.alarms import DisplayLimits
 from gui.model.history import History
 from gui.panels.base import Panel, panel_instant
-from gui.panels.controls import show_context_menu
+from gui.panels.controls import MenuEntry, MenuPlace, show_context_menu
 from gui.panels.tile import Tile
 from gui.panels.tile_content import TileContent, actuator_content, site_content
 from gui.plots.view import View
@@ -58,9 +58,11 @@ class TileGrid(QWidget):
     Signals
     -------
     selected : name on a tile that was selected by click or key.
+    menu_requested : the tile, and where on the screen its menu is to be.
     """
 
     selected = Signal(str)
+    menu_requested = Signal(object, QPoint)
 
     def __init__(self, theme: Theme, kind: type[Tile] = Tile) -> None:
         super().__init__()
@@ -135,18 +137,14 @@ class TileGrid(QWidget):
         self.selected.emit(names[place])
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer what can be done with the tile under the mouse, or with the selected one."""
+        """Request the menu of the tile under the mouse, or of the selected one; the panel has its own."""
         by_mouse = event.reason() is QContextMenuEvent.Reason.Mouse
         tile = self.childAt(event.pos()) if by_mouse else self.tile(self._selected)
         if not isinstance(tile, Tile):
+            event.ignore()
             return
-        content = tile.content
-        entries = [("Copy values", partial(QGuiApplication.clipboard().setText, content.text))]
-        if tile.selectable:
-            entries.insert(0, (f"Select {content.name}", partial(self.selected.emit, content.name)))
-        show_context_menu(
-            self, event.globalPos() if by_mouse else self.mapToGlobal(tile.geometry().center()), entries
-        )
+        at = event.globalPos() if by_mouse else self.mapToGlobal(tile.geometry().center())
+        self.menu_requested.emit(tile, at)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Show the keyboard focus."""
@@ -183,6 +181,7 @@ class TilesPanel(Panel):
         self._previous: object = None
         self._grid = TileGrid(theme, self.tile)
         self._grid.selected.connect(self._on_selected)
+        self._grid.menu_requested.connect(self._show_tile_menu)
         self._scroll = QScrollArea()
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -235,6 +234,15 @@ class TilesPanel(Panel):
         for tile, content in zip(self._grid.tiles, self.ordered(contents), strict=False):
             tile.set_content(content)
         self._grid.select(view.actuator)
+
+    def _show_tile_menu(self, tile: Tile, at: QPoint) -> None:
+        """Show the menu of the panel, with what can be done with a tile first."""
+        content = tile.content
+        entries = [MenuEntry("Copy values", partial(QGuiApplication.clipboard().setText, content.text))]
+        if tile.selectable:
+            entries.insert(0, MenuEntry(f"Select {content.name}", partial(self._on_selected, content.name)))
+        place = MenuPlace(at)
+        show_context_menu(self, at, entries, *(source(place) for source in self.menu_sources))
 
     def ordered(self, contents: list[TileContent]) -> list[TileContent]:
         """Return the contents in the order in which they are shown."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gui.model.history import History
 from gui.panels.base import InstantHeading, Panel, instant_heading
+from gui.panels.controls import MenuEntry, MenuPlace
 from gui.plots.figure import Figure, Page
 from gui.plots.view import View
 from gui.plots.xy.axes import tabular
@@ -35,6 +38,7 @@ class XYPanel(Panel):
         self.pane.setAccessibleName(self.title)
         self.pane.setToolTip(_MOUSE_HELP)
         self.pane.mouse_moved.connect(self._read_out)
+        self.pane.menu_requested.connect(lambda at: self.show_menu(MenuPlace(at)))
         top = QHBoxLayout()
         top.setSpacing(4)
         top.addWidget(self.heading, 1)
@@ -56,6 +60,19 @@ class XYPanel(Panel):
         """Enable auto-range of all plots."""
         for plot in self.plots:
             plot.enable_auto_range()
+
+    def keep_scales(self) -> None:
+        """Keep the scales that the plots have now."""
+        for plot in self.plots:
+            plot.keep_scale()
+
+    def menu_entries(self, place: MenuPlace) -> Iterable[Iterable[MenuEntry]]:  # noqa: ARG002 - the same everywhere
+        """Return what can be done with the scales."""
+        following = [plot.auto_range_on for plot in self.plots]
+        yield (
+            MenuEntry("Fit scales", self.enable_auto_range, not all(following)),
+            MenuEntry("Keep these scales", self.keep_scales, any(following)),
+        )
 
     def apply_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""

@@ -209,6 +209,21 @@ class View(QObject):
             self._in_step = False
         self._zooms.add(before, ZoomState(self.span, self.right, self.following, scales()), kind)
 
+    @property
+    def can_zoom_back(self) -> bool:
+        """Whether there is a zoom to undo."""
+        return self._zooms.has_back
+
+    @property
+    def can_zoom_forward(self) -> bool:
+        """Whether there is a zoom that was undone."""
+        return self._zooms.has_forward
+
+    @property
+    def can_pin(self) -> bool:
+        """Whether the cursor can be pinned, or the play head moved: not while the view stays live."""
+        return self.recorded or not self._stays_live
+
     def zoom_back(self) -> None:
         """Undo the last zoom."""
         self._restore(self._zooms.back())

@@ -59,16 +59,26 @@ class ZoomHistory:
             self._steps = [*self._steps, _Step(before, after, kind)][-_MOST:]
         self._n_done = len(self._steps)
 
+    @property
+    def has_back(self) -> bool:
+        """Whether there is a step to undo."""
+        return self._n_done > 0
+
+    @property
+    def has_forward(self) -> bool:
+        """Whether there is an undone step."""
+        return self._n_done < len(self._steps)
+
     def back(self) -> ZoomState | None:
         """Return the state before the last step; None at the first."""
-        if not self._n_done:
+        if not self.has_back:
             return None
         self._n_done -= 1
         return self._steps[self._n_done].before
 
     def forward(self) -> ZoomState | None:
         """Return the state after the step that was undone last; None where none was."""
-        if self._n_done == len(self._steps):
+        if not self.has_forward:
             return None
         self._n_done += 1
         return self._steps[self._n_done - 1].after

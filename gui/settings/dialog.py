@@ -114,6 +114,11 @@ class SettingsDialog(QDialog):
         self.raise_()
         self.activateWindow()
 
+    def show_setting(self, page: str, key: str) -> None:
+        """Show the page of a setting, with the focus in its editor."""
+        self.list.setCurrentRow(list(self.pages).index(page))
+        self.pages[page].rows[key].editor.setFocus()
+
     @property
     def n_problems(self) -> int:
         """Number of invalid entries."""

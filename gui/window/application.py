@@ -74,7 +74,7 @@ class Program(QObject):
         )
         self._notes = NoteController(self.window, self.actions, self.notify)
         self._alarms = AlarmController(self.window, self.actions, self.notify, self._show_events)
-        self._limits = LimitController(self.window, self.notify)
+        self._limits = LimitController(self.window, self.notify, self.preferences.present)
         self.window.fault_bar.injected.connect(self._notes.record)
         self.sessions.injected.connect(self._notes.record)
         self.preferences.attach(self.window, self.actions, self.notify)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -22,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.panels.base import Panel
-from gui.panels.controls import row_text, show_context_menu
+from gui.panels.controls import MenuEntry, MenuPlace, row_text
 from gui.plots.figure import ONE_COLUMN, TWO_COLUMNS, Figure, Page
 from gui.window.actions import Actions
 from gui.window.export_csv import decimated_note, tables_in_view, write_tables
@@ -96,9 +95,7 @@ class ExportController:
         application.focusChanged.connect(self._remember_panel)
         window.ticked.connect(self._report_written)
         for panel in window.dock_area.panels.values():
-            # where a plot or a list has no menu of its own
-            panel.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-            panel.customContextMenuRequested.connect(partial(self._show_menu, panel))
+            panel.menu_sources.append(partial(self._entries, panel))
         actions.connect(
             {
                 "file.export_figure": partial(self._ask, None),
@@ -204,12 +201,15 @@ class ExportController:
         if shown := self._shown:
             self.copy(shown[0])
 
-    def _show_menu(self, panel: Panel, at: QPoint) -> None:
-        """Offer the exports of a panel."""
-        entries = ("file.copy_figure", partial(self.copy, panel)), ("file.export_figure", partial(self._ask, panel))
-        allowed = [(self._actions[key].text(), act) for key, act in entries if self._actions[key].isEnabled()]
-        if allowed:
-            show_context_menu(panel, panel.mapToGlobal(at), allowed)
+    def _entries(self, panel: Panel, _place: MenuPlace) -> Iterator[MenuEntry]:
+        """Return the exports of a panel for its context menu."""
+        for key, act in (
+            ("file.copy_figure", partial(self.copy, panel)),
+            ("file.export_figure", partial(self._ask, panel)),
+            ("file.export_csv", self._ask_csv),
+        ):
+            if self._actions[key].isEnabled():
+                yield MenuEntry(self._actions[key].text(), act)
 
     def _ask(self, first: Panel | None) -> None:
         """Ask for a figure; `first` is selected, or else the panel that had the focus last."""

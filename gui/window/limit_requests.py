@@ -9,11 +9,12 @@ from functools import partial
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QMessageBox
 
-from gui.model.alarms import NormalRange
+from gui.model.alarms import NormalRange, display_limits_apply
 from gui.model.history import History
 from gui.panels.alarm_list import AlarmList
 from gui.panels.events import EventsPanel
 from gui.panels.limit_dialog import LimitDialog, limit_pair
+from gui.panels.limit_lines import LimitSubject
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import LimitHandle
 from gui.window.service_connection import RequestSender
@@ -53,11 +54,17 @@ class LimitController(QObject):
     ----------
     window : has the alarm list and the plots.
     notify : shows a message; arguments are level and text.
+    show_display_limits : shows the settings of the display limits of a quantity.
     """
 
-    def __init__(self, window: MainWindow, notify: Callable[[str, str], None]) -> None:
+    def __init__(
+        self,
+        window: MainWindow,
+        notify: Callable[[str, str], None],
+        show_display_limits: Callable[[str], None],
+    ) -> None:
         super().__init__(window)
-        self._window, self._notify = window, notify
+        self._window, self._notify, self._show_display_limits = window, notify, show_display_limits
         self._sender = RequestSender[_Request](window.connection)
         self._requests: list[_Request] = []
         self._alarms: tuple[Alarm, ...] | None = None
@@ -67,6 +74,7 @@ class LimitController(QObject):
         self._list.limits_requested.connect(self._present)
         for panel in self._time_panels:
             panel.limit_drag.moved.connect(self._move)
+            panel.limits_requested.connect(self.present)
         window.ticked.connect(self._update)
 
     @property
@@ -165,6 +173,29 @@ class LimitController(QObject):
         self.change(
             {each.name: (each.low, value) if handle.upper else (value, each.high) for each in alarms},
         )
+
+    def present(self, subject: LimitSubject) -> None:
+        """Show the dialog for the alarm limits of a curve; where it has none, the settings of its display limits."""
+        history = self._window.connection.history
+        if self._read_only:
+            self._notify("info", "limits are not changed in operator mode")
+            return
+        alarms = [each for each in history.alarms or () if (each.actuator, each.value) in subject.results]
+        changeable = next((each for each in alarms if each.changeable), None)
+        if changeable is not None:
+            self._present(changeable.name)
+            return
+        watched = any((each.actuator, each.value) in subject.results for each in history.limits)
+        hidden = "display limits are shown only where no alarm is on an actuator"
+        if not subject.quantity:
+            fixed = f"the alarm limits of {subject.name} cannot be changed here"
+            self._notify("info", fixed if watched else f"there are no limits for {subject.name}")
+            return
+        self._show_display_limits(subject.quantity)
+        if watched:
+            self._notify("info", f"the alarm limits of {subject.name} cannot be changed here; {hidden}")
+        elif not display_limits_apply(history.limits):
+            self._notify("info", f"no alarm is on {subject.name}; {hidden}")
 
     def _present(self, name: str) -> None:
         """Show the dialog for the limits of an alarm."""

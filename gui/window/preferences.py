@@ -103,7 +103,7 @@ class SettingsController(QObject):
         self.themes.changed.connect(self._apply_theme)
         window.set_frame_font(self.themes.frame_font)
         actions.connect({f"theme.{choice}": partial(self._choose_theme, choice) for choice in CHOICES})
-        actions.connect({"window.settings": self._present})
+        actions.connect({"window.settings": self.present})
         actions[f"theme.{self.themes.choice}"].setChecked(True)
         self._apply()
         if self._warning:
@@ -138,7 +138,8 @@ class SettingsController(QObject):
         self.settings = self.settings.model_copy(update={"theme": choice})
         self.themes.choose(choice)
 
-    def _present(self) -> None:
+    def present(self, limited: str = "") -> None:
+        """Show the dialog; at the display limits of a quantity, where that is not empty."""
         service, warning = read_service_settings(self.service_file)
         if warning:
             self._notify("warning", warning)
@@ -146,6 +147,8 @@ class SettingsController(QObject):
             self._dialog = SettingsDialog(self._window)
             self._dialog.accepted_settings.connect(self._accept)
         self._dialog.present(self.settings, service)
+        if limited:
+            self._dialog.show_setting("limits", f"{limited}_warn")
 
     def _accept(self, window: WindowSettings, service: Settings) -> None:
         before, self.settings = (self.themes.choice, self.settings.font_scale), window

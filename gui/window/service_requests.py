@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import takewhile
 
 import msgspec
@@ -11,6 +12,7 @@ from PySide6.QtCore import QObject, Qt
 
 from gui.model.timeline import DisplayTimeline
 from gui.panels.alarm_list import AlarmList
+from gui.panels.controls import MenuEntry, MenuPlace
 from gui.panels.events import EventsPanel
 from gui.window.actions import Actions
 from gui.window.service_connection import RequestSender
@@ -118,17 +120,32 @@ class NoteController(QObject):
         self._requests = RequestSender[str](window.connection)
         self._unsaved: deque[str] = deque(maxlen=_MAX_UNSAVED)
         self._own: deque[str] = deque(maxlen=_MAX_UNSAVED)
-        actions["note.add"].triggered.connect(self.ask)
-        window.dock_area.panel(EventsPanel).note_requested.connect(self.ask)
+        actions.connect({"note.add": self.ask})
+        window.dock_area.panel(EventsPanel).note_requested.connect(lambda: self.ask())
         window.note_bar.written.connect(self._send)
+        for panel in window.dock_area.panels.values():
+            panel.menu_sources.append(self._entries)
         window.ticked.connect(self._read_answers)
 
-    def ask(self) -> None:
-        """Ask for the text of a note at the instant in view."""
+    def _entries(self, place: MenuPlace) -> Iterator[MenuEntry]:
+        """Return "Note at this instant" for a context menu at an instant of which a note can be sent."""
+        history = self._window.connection.history
+        if place.x is None or not self._actions["note.add"].isEnabled():
+            return
+        try:
+            _require_newest_epoch(history.timeline, place.x)
+        except ValueError:
+            return
+        if history.begin_x <= place.x <= history.end_x:
+            yield MenuEntry("Note at this instant…", partial(self.ask, place.x))
+
+    def ask(self, instant: float | None = None) -> None:
+        """Ask for the text of a note at an instant, s of the display; None: at that in view."""
         # a button of the events panel calls this too
         if not self._actions["note.add"].isEnabled():
             return
-        instant, timeline = self._window.view.instant, self._window.connection.history.timeline
+        timeline = self._window.connection.history.timeline
+        instant = self._window.view.instant if instant is None else instant
         try:
             _require_newest_epoch(timeline, instant)
         except ValueError as problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -109,6 +109,10 @@ class GestureTarget(Protocol):
         """Let the scale of a row follow its values."""
         ...
 
+    def request_menu(self, at: QPointF, on_screen: QPoint) -> None:
+        """Request the menu of the row and the instant at a position."""
+        ...
+
     def zoom_to(self, band: RubberBand) -> None:
         """Show what a rubber band selects."""
         ...
@@ -200,7 +204,7 @@ class Gestures:
         view.set_right(self._dragged_from - moved.x() * view.span / scale.width)
 
     def release(self, event: QMouseEvent) -> bool:
-        """Zoom to the rubber band, or pin or unpin the second cursor; return whether the event was handled."""
+        """Zoom to the rubber band, or click: pin, unpin or open a menu; return whether the event was handled."""
         if event.button() not in (_LEFT, _RIGHT) or self._pressed is None:
             return False
         self._pressed = None
@@ -210,6 +214,8 @@ class Gestures:
             self._stack.zoom_to(band)
         elif self._dragged_from is None and event.button() is _LEFT:
             self._click(event.position())
+        elif event.button() is _RIGHT and self._stack.over_plots(event.position()):
+            self._stack.request_menu(event.position(), event.globalPosition().toPoint())
         return True
 
     def _click(self, at: QPointF) -> None:

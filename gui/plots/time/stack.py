@@ -33,11 +33,12 @@ _KEY_STEP = 0.01  # of the span, by which a key moves the cursor
 class TimeStack(StackDisplay):
     """Rows over time: the wheel zooms in time, with Ctrl in value; dragging pans, a click pins a second cursor.
 
-    Dragging with the right button or with Ctrl zooms to a rubber band. A click on an entry of a legend hides its
-    curve; the right button there has its colours. Legends and names are dragged onto other plots. A double click
-    enables auto-range of a row. Rows that do not fit are scrolled with the scroll bar, the wheel over the value axes,
-    or PgUp and PgDn. With the keyboard focus, Ctrl+Left and Ctrl+Right move the cursor, Enter pins or unpins it,
-    Shift+Up and Shift+Down zoom all values, Shift+Home enables auto-range of all rows.
+    Dragging with the right button or with Ctrl zooms to a rubber band; a click with the right button requests the
+    menu of the row and instant. A click on an entry of a legend hides its curve; the right button there has its
+    colours and limits. Legends and names are dragged onto other plots. A double click enables auto-range of a row.
+    Rows that do not fit are scrolled with the scroll bar, the wheel over the value axes, or PgUp and PgDn. With the
+    keyboard focus, Ctrl+Left and Ctrl+Right move the cursor, Enter pins or unpins it, Shift+Up and Shift+Down zoom
+    all values, Shift+Home enables auto-range of all rows.
 
     Parameters
     ----------
@@ -47,11 +48,13 @@ class TimeStack(StackDisplay):
     Signals
     -------
     curve_removed : key of a row, and name of a signal that was dropped into it.
-    header_menu : key of a row, and where on the screen the menu of its header is wanted.
+    limits_requested : key of a row and label of its curve, whose limits are to be edited.
+    menu_requested : key of a row or empty, x or None, and where on the screen their menu is to be.
     """
 
     curve_removed = Signal(str, str)
-    header_menu = Signal(str, QPoint)
+    limits_requested = Signal(str, str)
+    menu_requested = Signal(str, object, QPoint)
     yields_to_shortcuts = True  # its keys are not shortcuts of the window
 
     def __init__(self, view: View, theme: Theme, parent: QWidget | None = None) -> None:
@@ -90,6 +93,17 @@ class TimeStack(StackDisplay):
         shown = self._rows[row]
         with self._view.zoom_step("", lambda: {shown.key: self._ranges.manual(shown.key)}):
             self._ranges.enable_auto_range(shown, self._frame.rows[row])
+        self._redraw()
+
+    def is_manual(self, row: int) -> bool:
+        """Whether the scale of a row was set by hand."""
+        return self._ranges[self._rows[row].key].manual
+
+    def keep_scale(self, row: int) -> None:
+        """Keep the scale that a row has now; `enable_auto_range` undoes it."""
+        key = self._rows[row].key
+        with self._view.zoom_step("", lambda: {key: self._ranges.manual(key)}):
+            self._ranges.set_manual(key, self.limits(key))
         self._redraw()
 
     def click_header(self, at: QPointF) -> bool:
@@ -162,21 +176,41 @@ class TimeStack(StackDisplay):
         drag_signals(self, names)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Show the menu of a legend entry or header; elsewhere a drag with the right button is a rubber band."""
+        """Show the menu of a legend entry, or request that of a row; in a plot, by mouse, `Gestures` does.
+
+        There the right button may begin a rubber band, and many systems send this event when it is pressed.
+        """
         at = QPointF(event.pos())
         found, header = self._entry_at(at), self._header_at(at)
-        if found is not None:
+        by_key = event.reason() is QContextMenuEvent.Reason.Keyboard
+        if by_key:
+            cursor = self._view.pinned if self._view.cursor is None else self._view.cursor
+            self.menu_requested.emit(self._key_at(at), cursor, event.globalPos())
+        elif found is not None:
+            self.cancel_press()
             menu = curve_menu(self, self._styles, *found, self._theme, self._apply_styles)
+            menu.addSeparator()
+            menu.addAction("Limits…").triggered.connect(partial(self.limits_requested.emit, *found))
             row = next(row for row in self._rows if row.key == found[0])
             curve = next(curve for curve in row.curves if curve.label == found[1])
             if curve.added:
-                menu.addSeparator()
                 remove = menu.addAction("Remove from this row")
                 remove.triggered.connect(partial(self.curve_removed.emit, row.key, curve.signal))
             menu.popup(event.globalPos())
-        elif header is not None:
+        elif header is not None or not self.over_plots(at):
             self.cancel_press()
-            self.header_menu.emit(self._rows[header[0]].key, event.globalPos())
+            self.menu_requested.emit(self._key_at(at), None, event.globalPos())
+
+    def request_menu(self, at: QPointF, on_screen: QPoint) -> None:
+        """Request the menu of the row and the instant at a point."""
+        if not self.is_header(at):
+            self._gestures.hide_cursor()
+            self.menu_requested.emit(self._key_at(at), self.scale().x(at.x()), on_screen)
+
+    def _key_at(self, at: QPointF) -> str:
+        """Return the key of the row at a point; empty where there is none."""
+        row = self.row_at(at.y()) if at.y() < self.scene.axis_top else None
+        return "" if row is None else self._rows[row].key
 
     def viewportEvent(self, event: QEvent) -> bool:
         """Show tool tips; hide the cursor when the mouse leaves."""

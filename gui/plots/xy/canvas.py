@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, Signal
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QMouseEvent
 
 from gui.plots.xy.plot import XYPlot
 from gui.widgets.theme import Theme
+
+_CLICK_TOLERANCE = 5  # px, from which pyqtgraph drags
 
 
 class XYCanvas(pg.GraphicsLayoutWidget):
@@ -16,13 +18,16 @@ class XYCanvas(pg.GraphicsLayoutWidget):
     Signals
     -------
     mouse_moved : the mouse has moved or left.
+    menu_requested : where on the screen a menu is to be: the right button was clicked, not dragged.
     """
 
     mouse_moved = Signal()
+    menu_requested = Signal(QPoint)
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._mouse: QPointF | None = None
+        self._pressed: QPoint | None = None
         # what is dropped is for the panel
         self.setAcceptDrops(False)
         self.viewport().setAcceptDrops(False)
@@ -51,8 +56,30 @@ class XYCanvas(pg.GraphicsLayoutWidget):
         self._mouse = None
         self.mouse_moved.emit()
 
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Request the menu by key; by mouse when the button is released, as its drag zooms."""
+        if event.reason() is not QContextMenuEvent.Reason.Mouse:
+            self.menu_requested.emit(event.globalPos())
+        event.accept()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Start a click or a drag."""
+        super().mousePressEvent(event)
+        right = event.button() is Qt.MouseButton.RightButton
+        self._pressed = event.position().toPoint() if right else None
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Request the menu after a click with the right button."""
+        super().mouseReleaseEvent(event)
+        pressed, self._pressed = self._pressed, None
+        if pressed is not None and event.button() is Qt.MouseButton.RightButton:
+            self.menu_requested.emit(event.globalPosition().toPoint())
+
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Track the mouse; the scene's own signal is rate limited and may omit the last move."""
         super().mouseMoveEvent(event)
-        self._mouse = self.mapToScene(event.position().toPoint())
+        at = event.position().toPoint()
+        if self._pressed is not None and (at - self._pressed).manhattanLength() >= _CLICK_TOLERANCE:
+            self._pressed = None
+        self._mouse = self.mapToScene(at)
         self.mouse_moved.emit()

@@ -193,6 +193,10 @@ class XYPlot(pg.PlotItem):
         self.auto_range_on = True
         self._apply()
 
+    def keep_scale(self) -> None:
+        """Disable auto-range: the scales remain as they are."""
+        self.auto_range_on = False
+
     def zoom(self, factor: float) -> None:
         """Zoom out by `factor` about the centre."""
         self.view_box.scaleBy((factor, factor))

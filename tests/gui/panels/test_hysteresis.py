@@ -63,6 +63,15 @@ def test_the_energy_of_a_turn_is_that_of_the_damper(panel, warm_kernels):
     assert told[-1] == "mJ"
 
 
+def test_the_prefix_of_the_energy_remains_while_it_is_readable(panel):
+    texts = [panel._energy_text("a", energy, "J") for energy in (0.9, 1.1, 0.9, 0.02)]
+    assert texts == ["900 mJ", "1.1 J", "0.9 J", "0.02 J"]
+    # too small to be read in J; of another actuator
+    assert panel._energy_text("a", 0.0005, "J") == "500 µJ"
+    assert panel._energy_text("a", 1.1, "J") == "1.1 J"
+    assert panel._energy_text("b", 0.9, "J") == "900 mJ"
+
+
 def test_without_a_frequency_no_energy_is_told(panel, warm_kernels):
     look(panel, tone_history(5.0, measures=("ti",)))
     assert panel.plot.annotation == "energy per cycle —"

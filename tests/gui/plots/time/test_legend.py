@@ -129,8 +129,45 @@ def test_the_right_button_has_the_colours(stack):
     assert COMMAND in colours(stack)
 
 
-def test_the_right_button_in_a_plot_has_no_menu(stack):
-    at = QPoint(400, 80)
+def right_button(stack, at, to=None):
+    """Press the right button, with the event for a menu that many systems send then, move, and release it."""
+    viewport, right, none = stack.viewport(), Qt.MouseButton.RightButton, Qt.KeyboardModifier.NoModifier
+    asked = []
+    stack.menu_requested.connect(lambda *menu: asked.append(menu))
+    QTest.mousePress(viewport, right, none, at)
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, viewport.mapToGlobal(at))
+    QApplication.sendEvent(viewport, event)
+    assert not asked
+    assert QApplication.activePopupWidget() is None
+    if to is not None:
+        QTest.mouseMove(viewport, to)
+    QTest.mouseRelease(viewport, right, none, to or at)
+    return asked
+
+
+def test_a_right_click_in_a_plot_asks_for_the_menu_of_its_row_and_instant(stack):
+    at = stack.plot_of(1).center().toPoint()
+    ((key, x, place),) = right_button(stack, at)
+    assert key == "row1"
+    assert x == pytest.approx(stack.scale().x(at.x()))
+    assert place == stack.viewport().mapToGlobal(at)
+    assert stack._view.pinned is None
+
+
+def test_a_right_drag_zooms_and_has_no_menu(stack):
+    at = stack.plot_of(0).center().toPoint()
+    assert right_button(stack, at, at + QPoint(120, 0)) == []
+    assert QApplication.activePopupWidget() is None
+    assert stack._view.span < 5.0
+
+
+def test_the_legend_asks_for_the_limits_of_one_curve(stack):
+    asked = []
+    stack.limits_requested.connect(lambda *curve: asked.append(curve))
+    at = place_of(stack, "measured")
     event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, stack.viewport().mapToGlobal(at))
     QApplication.sendEvent(stack.viewport(), event)
-    assert QApplication.activePopupWidget() is None
+    menu = QApplication.activePopupWidget()
+    next(action for action in menu.actions() if action.text() == "Limits…").trigger()
+    menu.close()
+    assert asked == [("row0", "measured")]
