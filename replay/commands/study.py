@@ -20,7 +20,7 @@ _STUDIES = {
     "sandia": ("reliability", ("realizations", "replicates", "policy")),
     "thermal": ("thermal", ("realizations", "resampled")),
     "delays": ("delays", ("sigma", "runs", "priors")),
-    "loop": ("loop", ("draws",)),
+    "loop": ("loop", ("draws", "motion", "motion_unit", "motion_column")),
 }
 
 
@@ -72,6 +72,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     loop.add_argument(
         "--draws", type=int, metavar="N", help="of the uncertain plant and the ground motion (default 5)"
     )
+    loop.add_argument(
+        "--motion", type=Path, metavar="FILE", help="ground motion in place of drawn ones: AT2 of PEER, or a table"
+    )
+    loop.add_argument("--motion-unit", metavar="UNIT", help="of a file that gives none: g, m/s2, cm/s2, gal or mm/s2")
+    loop.add_argument("--motion-column", metavar="COLUMN", help="of a table with several: its header or number")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -79,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     module, own = _STUDIES[arguments.name]
     for option in sorted({option for _, options in _STUDIES.values() for option in options} - set(own)):
         if getattr(arguments, option) is not None:
-            raise ValueError(f"--{option}: is not an option of the study {arguments.name}")
+            raise ValueError(f"--{option.replace('_', '-')}: is not an option of the study {arguments.name}")
     if arguments.seed < 0:
         raise ValueError(f"--seed {arguments.seed}: must be zero or more")
     folder: Path | None = arguments.pictures

@@ -10,6 +10,7 @@ import pytest
 
 from monitor.__main__ import main
 from monitor.commands.output import to_json_types
+from replay.formats.ground_motion import STANDARD_GRAVITY
 from replay.studies.loop import benchmark, stability
 from replay.studies.loop.benchmark import CASES, CRITERIA, SCENARIOS, Benchmark
 from replay.studies.loop.changes import ChangingElement, ChangingTransfer, Ramp
@@ -19,7 +20,10 @@ from replay.studies.loop.report import as_json, print_study
 from replay.studies.loop.stability import CompensatedRun, IndicatorWarning, Stability, beyond_since
 from replay.studies.loop.study import LoopStudy, draw_statistics, run_study
 from sim.arrays import Samples
+from sim.laboratory.benchmark_plant import BenchmarkPlant
+from sim.laboratory.building import COUPLING, INTENSITY, Case, ground_forces, numerical_building, specimen
 from sim.laboratory.elements import LinearSpring
+from sim.laboratory.loop import HybridLoop
 from sim.laboratory.transfer import TransferChain
 from sim.laboratory.transfer_linear import Gain
 
@@ -72,7 +76,7 @@ def made_up() -> LoopStudy:
     )
     nominal, nominal_left_at = draws["as-designed"][:, :, 0], left_at["as-designed"][:, :, 0]
     criteria = Benchmark(nominal, nominal_left_at, draws, left_at, 4096.0, 20.0)
-    return LoopStudy(found, criteria, 7, {"stability": 1.0, "benchmark": 2.0})
+    return LoopStudy(found, criteria, 7, None, {"stability": 1.0, "benchmark": 2.0})
 
 
 def test_the_json_has_the_names_that_scripts_read(made_up) -> None:
@@ -162,6 +166,49 @@ def test_the_study_as_a_command(monkeypatch, capsys) -> None:
     )
     assert found["draws"]["stiffness-change"]["case-1"]["fdb"]["J4"]["median"] is None
     assert set(found["seconds"]) == {"stability", "benchmark"}
+
+
+def test_a_recorded_ground_motion_drives_all_draws(monkeypatch, capsys, tmp_path) -> None:
+    """The criterion of the nominal plant is that of a loop composed here."""
+    monkeypatch.setattr(stability, "_DURATION", 6.0)
+    monkeypatch.setattr(stability, "_GROWS", (2.0, 2.0))
+    rate, n = 200.0, 241
+    acceleration = 0.05 * np.sin(2.0 * np.pi * 3.0 * np.arange(n) / rate)  # g
+    path = tmp_path / "motion.csv"
+    np.savetxt(path, np.column_stack([np.arange(n) / rate, acceleration]), "%.9g", ",", header="t (s),a", comments="")
+    assert main(["study", "loop", "--draws", "1", "--json", "--motion", str(path), "--motion-unit", "g"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    draws = found["draws"]
+    assert (draws["recorded_motion"], draws["duration_s"]) == (True, pytest.approx((n - 1) / rate))
+    load = INTENSITY * STANDARD_GRAVITY * np.interp(np.arange(4915) / 4096.0, np.arange(n) / rate, acceleration)
+    record = HybridLoop(
+        structure=numerical_building(Case.ONE),
+        specimen=specimen(),
+        transfer=TransferChain((BenchmarkPlant(),)),
+        excitation=ground_forces(Case.ONE, load),
+        coupling=COUPLING,
+        dt=1.0 / 4096.0,
+        duration=1.2,
+    ).run()
+    error = np.std(record.measured - record.command) / np.std(record.command)
+    assert found["benchmark"]["case-1"]["none"]["J2"] == pytest.approx(100.0 * error, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--motion-unit", "g"], "give it with --motion FILE"),
+        (["--motion", "nothing.at2"], "nothing.at2: No such file"),
+        (["--motion", "{short}", "--motion-unit", "g"], "ground motion of 0.2 s: give 1 to 120 s"),
+        (["--motion", "{short}"], "unit"),
+    ],
+)
+def test_a_ground_motion_that_cannot_be_used_is_refused_in_one_line(options, message, capsys, tmp_path) -> None:
+    short = tmp_path / "short.csv"
+    short.write_text("t (s),a\n" + "\n".join(f"{0.1 * i:.1f},{i % 2}" for i in range(3)))
+    assert main(["study", "loop", *(each.format(short=short) for each in options)]) == 2
+    said = capsys.readouterr().err
+    assert message in said and len(said.strip().splitlines()) == 1
 
 
 def test_an_option_of_another_study_is_refused(capsys) -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from replay.studies import StudyResult
+
+if TYPE_CHECKING:
+    from replay.formats.ground_motion import GroundMotion
 
 
 def run(arguments: argparse.Namespace) -> StudyResult:
@@ -19,7 +23,8 @@ def run(arguments: argparse.Namespace) -> StudyResult:
         from replay.studies.loop.study import DRAWS, run_study
 
         progress("loading", 1, 1)
-        study = run_study(DRAWS if arguments.draws is None else arguments.draws, arguments.seed, progress)
+        motion = _ground_motion(arguments)
+        study = run_study(DRAWS if arguments.draws is None else arguments.draws, arguments.seed, motion, progress)
 
     def draw(folder: Path) -> tuple[Path, ...]:
         from replay.studies.loop.pictures import draw
@@ -27,3 +32,13 @@ def run(arguments: argparse.Namespace) -> StudyResult:
         return draw(study, folder)
 
     return StudyResult(lambda: as_json(study), lambda: print_study(study), draw)
+
+
+def _ground_motion(arguments: argparse.Namespace) -> GroundMotion | None:
+    if arguments.motion is None:
+        if arguments.motion_unit is not None or arguments.motion_column is not None:
+            raise ValueError("--motion-unit and --motion-column: are of a file, give it with --motion FILE")
+        return None
+    from replay.formats.ground_motion import read_ground_motion
+
+    return read_ground_motion(arguments.motion, unit=arguments.motion_unit, column=arguments.motion_column)

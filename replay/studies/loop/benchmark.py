@@ -12,7 +12,7 @@ from monitor.messages.blocks import Samples
 from replay import Progress, silent
 from replay.studies.loop.changes import ChangingElement, ChangingTransfer, Ramp
 from replay.studies.loop.compensators import COMPENSATORS, side_by_side
-from sim.excitation import Earthquake
+from sim.excitation import Earthquake, Recorded
 from sim.laboratory.benchmark_plant import BenchmarkPlant, drawn_plants
 from sim.laboratory.building import (
     COUPLING,
@@ -39,13 +39,13 @@ SCENARIOS = {
     "lost-samples": f"{100 * _LOSS:.0f} % of the measured samples do not reach the compensator",
 }
 
-_DURATION = 20.0  # s
+_DURATION = 20.0  # s, of a drawn motion
 _STROKE = 0.02  # m
 _MOTION = 1.0  # m/s^2, rms of the strong phase before it is scaled by the problem's intensity
 _SLOWEST = 3.5  # Hz, lowest dominant frequency of the building
 _ORDER = 3  # of the inverse of the nominal plant
 _CHUNK = 2048
-_BATCH = 6  # draws of each scenario: their records take half a gigabyte
+_BATCH = 6  # draws of each scenario in 20 s: their records take half a gigabyte
 _DRAWN = ("stiffness", "a3", "b1", "b2")  # parameters of the plant
 
 
@@ -76,13 +76,20 @@ class Benchmark:
         return int(next(iter(self.draws.values())).shape[2])
 
 
-def run_benchmark(n_draws: int, seed: int, progress: Progress = silent) -> Benchmark:
-    """Run all cases with all compensators: the nominal plant and `n_draws` others, each with a ground motion."""
+def run_benchmark(
+    n_draws: int, seed: int, recorded: Recorded | None = None, progress: Progress = silent
+) -> Benchmark:
+    """Run all cases with all compensators: the nominal plant and `n_draws` others.
+
+    Each has a ground motion of its own, or all have the recorded one, at the problem's intensity.
+    """
     plants = _with_nominal(drawn_plants(n_draws, seed))
-    motions = [_motion(seed + number) for number in range(n_draws + 1)]
-    time: Samples = np.arange(round(_DURATION * SAMPLE_RATE), dtype=np.float64) / SAMPLE_RATE
+    motions = [recorded or _motion(seed + number) for number in range(n_draws + 1)]
+    duration = recorded.duration if recorded else _DURATION
+    time: Samples = np.arange(round(duration * SAMPLE_RATE), dtype=np.float64) / SAMPLE_RATE
     acceleration = INTENSITY * np.column_stack([motion.sample(time) for motion in motions])
-    batches = [slice(first, first + _BATCH) for first in range(0, n_draws + 1, _BATCH)]
+    n_batch = max(1, int(_BATCH * _DURATION / duration))
+    batches = [slice(first, first + n_batch) for first in range(0, n_draws + 1, n_batch)]
     done, total = 0, len(batches) * len(time)
 
     def advance(steps: int) -> None:
@@ -100,7 +107,7 @@ def run_benchmark(n_draws: int, seed: int, progress: Progress = silent) -> Bench
         draws={name: found[i, :, :, 1:] for i, name in enumerate(SCENARIOS)},
         left_at={name: left_at[i, :, :, 1:] for i, name in enumerate(SCENARIOS)},
         sample_rate=SAMPLE_RATE,
-        duration=_DURATION,
+        duration=duration,
     )
 
 
@@ -154,7 +161,7 @@ def _run(
 
 def _loop(plants: BenchmarkPlant, acceleration: Samples, seed: int) -> HybridLoop:
     """Return all tests as one loop; along the last axis of the draws are those of each scenario in turn."""
-    n_draws = acceleration.shape[1]
+    n_draws, duration = acceleration.shape[1], len(acceleration) / SAMPLE_RATE
     changes, loses = (np.repeat([name == each for each in SCENARIOS], n_draws) for name in list(SCENARIOS)[1:])
     plants = replace(plants, **{name: np.tile(getattr(plants, name), (len(SCENARIOS), 1)) for name in _DRAWN})
     softened = replace(plants, stiffness=np.where(changes[:, None], _SOFTENED, 1.0) * plants.stiffness)
@@ -164,14 +171,14 @@ def _loop(plants: BenchmarkPlant, acceleration: Samples, seed: int) -> HybridLoo
     mass, damping, stiffness = (
         np.stack([np.broadcast_to(each, full) for each in cases]) for cases in zip(*parts, strict=True)
     )
-    ramp = Ramp(0.5 * _DURATION, 0.5)
+    ramp = Ramp(0.5 * duration, 0.5)
     forces = [ground_forces(case, np.tile(acceleration, (1, len(SCENARIOS)))) for case in Case]
     return HybridLoop(
         structure=Structure(mass, damping, stiffness),
         specimen=ChangingElement(specimen(plants), specimen(softened), ramp),
         excitation=np.stack(forces, axis=1),
         dt=1.0 / SAMPLE_RATE,
-        duration=_DURATION,
+        duration=duration,
         transfer=ChangingTransfer(TransferChain((plants,)), TransferChain((softened,)), ramp),
         compensator=side_by_side(_nominal_inverse(), slowest=_SLOWEST),
         coupling=COUPLING,

@@ -109,9 +109,7 @@ def _draws(study: LoopStudy) -> Figure:
     scenarios = study.benchmark.draws
     figure = Figure(figsize=(11.0, 1.2 + 3.0 * len(scenarios)), layout="constrained")
     number = study.benchmark.n_draws
-    figure.suptitle(
-        f"J2 of {number} draws of the plant and the ground motion; box: quartiles, cross: how many left the stroke"
-    )
+    figure.suptitle(f"J2 of {number} draws of {study.drawn}; box: quartiles, cross: how many left the stroke")
     rows = figure.subplots(len(scenarios), len(CASES), sharey=True, squeeze=False)
     top = max(float(np.nanmax(values[..., _J2])) for values in scenarios.values())
     for row, (scenario, values) in zip(rows, scenarios.items(), strict=True):

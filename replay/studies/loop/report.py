@@ -75,8 +75,10 @@ def as_json(study: LoopStudy) -> dict[str, Any]:
             "number": benchmark.n_draws,
             "sample_rate_hz": benchmark.sample_rate,
             "duration_s": benchmark.duration,
+            "recorded_motion": study.motion is not None,
             **{scenario: _draws(benchmark, scenario) for scenario in benchmark.draws},
         },
+        "notes": list(study.motion.notes if study.motion else ()),
         "seconds": study.seconds,
     }
 
@@ -102,6 +104,8 @@ def print_study(study: LoopStudy) -> None:
     _print_benchmark(console, study)
     _print_draws(console, study)
     seconds = ", ".join(f"{name} {value:.0f} s" for name, value in study.seconds.items())
+    for note in study.motion.notes if study.motion else ():
+        console.print(f"ground motion: {note}")
     console.print(f"computed in: {seconds}")
 
 
@@ -168,7 +172,7 @@ def _print_benchmark(console: Console, study: LoopStudy) -> None:
 
 def _print_draws(console: Console, study: LoopStudy) -> None:
     benchmark = study.benchmark
-    console.print(Text(f"{benchmark.n_draws} draws of the plant and the ground motion", "bold"))
+    console.print(Text(f"{benchmark.n_draws} draws of {study.drawn}", "bold"))
     console.print("Median / 90 % / worst. Diverged: draws that left the stroke; their criteria are those until then.")
     first, *others = benchmark.draws
     groups = [(case, benchmark.draws[first][:, k], benchmark.left_at[first][:, k]) for k, case in enumerate(CASES)]

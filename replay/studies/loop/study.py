@@ -9,11 +9,14 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay import Progress, silent
+from replay.formats.ground_motion import GroundMotion
 from replay.studies.loop.benchmark import Benchmark, run_benchmark
 from replay.studies.loop.stability import Stability, run_stability
+from sim.excitation import Recorded
 
 DRAWS = 5
 _MOST_DRAWS = 1000
+_SHORTEST, _LONGEST = 1.0, 120.0  # s, of a recorded ground motion
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,13 +28,20 @@ class LoopStudy:
     stability : of one degree of freedom with a delay.
     benchmark : of the reference building, with nominal and with uncertain plants.
     seed : of the ground motions and the draws.
+    motion : recorded, of all tests of the building; None for drawn ones.
     seconds : that each part took, by name.
     """
 
     stability: Stability
     benchmark: Benchmark
     seed: int
+    motion: GroundMotion | None
     seconds: dict[str, float]
+
+    @property
+    def drawn(self) -> str:
+        """What differs between the draws, in words."""
+        return "the plant and the ground motion" if self.motion is None else "the plant under the recorded motion"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +61,30 @@ def draw_statistics(values: Samples) -> DrawStatistics:
     return DrawStatistics(float(np.median(values)), float(np.percentile(values, 90.0)), float(values.max()))
 
 
-def run_study(n_draws: int = DRAWS, seed: int = 1, progress: Progress = silent) -> LoopStudy:
+def run_study(
+    n_draws: int = DRAWS, seed: int = 1, motion: GroundMotion | None = None, progress: Progress = silent
+) -> LoopStudy:
     """Run the study.
 
     Parameters
     ----------
     n_draws : of the uncertain plant, each with a ground motion of its own.
     seed : of everything random.
+    motion : recorded, of all tests of the building; None for seeded ones.
     progress : receives the task, the amount done and the total.
 
     Raises
     ------
-    ValueError : the number of draws is out of range.
+    ValueError : the number of draws, or the length of the motion, is out of range.
     """
     if not 1 <= n_draws <= _MOST_DRAWS:
         raise ValueError(f"{n_draws} draws: give 1 to {_MOST_DRAWS}")
+    recorded = None if motion is None else Recorded(acceleration=motion.acceleration, sample_rate=motion.sample_rate)
+    if recorded and not _SHORTEST <= recorded.duration <= _LONGEST:
+        raise ValueError(f"ground motion of {recorded.duration:.4g} s: give {_SHORTEST:g} to {_LONGEST:g} s of it")
     start = time.perf_counter()
     stability = run_stability(seed, progress)
     between = time.perf_counter()
-    benchmark = run_benchmark(n_draws, seed, progress)
+    benchmark = run_benchmark(n_draws, seed, recorded, progress)
     seconds = {"stability": between - start, "benchmark": time.perf_counter() - between}
-    return LoopStudy(stability, benchmark, seed, seconds)
+    return LoopStudy(stability, benchmark, seed, motion, seconds)
