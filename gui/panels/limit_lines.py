@@ -23,12 +23,14 @@ class LimitSubject:
     name : of the curve, for messages.
     results : that it shows.
     quantity : that display limits are for; empty: none.
-    has_limits : an alarm or a display limit can be on it.
+    watched : an alarm is on it.
+    has_limits : it is watched, or its display limits apply.
     """
 
     name: str
     results: tuple[ResultKey, ...] = ()
     quantity: str = ""
+    watched: bool = False
     has_limits: bool = False
 
 
@@ -39,7 +41,9 @@ def limit_subject(
     limits = tuple(limits)
     of_window = quantity if quantity in LIMITED_QUANTITIES else ""
     watched = any((limit.actuator, limit.value) in results for limit in limits)
-    return LimitSubject(name, results, of_window, watched or bool(of_window and display_limits_apply(limits)))
+    return LimitSubject(
+        name, results, of_window, watched, watched or bool(of_window and display_limits_apply(limits))
+    )
 
 
 def alarm_lines(

@@ -138,10 +138,14 @@ class TimePanel(Panel):
             yield MenuEntry("Fit scale", partial(stack.enable_auto_range, row))
         elif shown.fixed is None:
             yield MenuEntry("Keep this scale", partial(stack.keep_scale, row))
-        limited = [curve for curve in shown.curves if self.limit_subject(shown.key, curve.label).has_limits]
-        for curve in limited:
-            text = "Limits…" if len(limited) == 1 else f"Limits of {curve.label}…"
-            yield MenuEntry(text, partial(self._request_limits, shown.key, curve.label))
+        subjects = {curve.label: self.limit_subject(shown.key, curve.label) for curve in shown.curves}
+        # display limits are those of all curves
+        limited = [label for label, each in subjects.items() if each.watched] or [
+            label for label, each in subjects.items() if each.has_limits
+        ][:1]
+        for label in limited:
+            text = "Limits…" if len(limited) == 1 else f"Limits of {label}…"
+            yield MenuEntry(text, partial(self._request_limits, shown.key, label))
 
     def row_entries(self, key: str) -> Iterable[MenuEntry]:
         """Return the entries of the menu that choose rows."""

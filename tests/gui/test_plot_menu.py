@@ -70,6 +70,6 @@ def test_in_operator_mode_no_note_is_offered_and_limits_are_refused(shown):
     menu, actions = open_menu(shown, shown.stack)
     menu.close()
     assert not any("Note" in text or "Pin" in text for text in actions)
-    shown.program._limits.present(LimitSubject("north delay", (), "delay", True))
+    shown.program._limits.present(LimitSubject("north delay", (), "delay"))
     assert "limits are not changed in operator mode" in shown.notices[-1]
     assert shown.window.findChild(SettingsDialog) is None

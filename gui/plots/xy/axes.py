@@ -7,9 +7,9 @@ from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontMetricsF, QGuiApplication
 
-from gui.plots.value_axis import MINUS, ticks
+from gui.plots.value_axis import MINUS, nice_step, ticks
 
 
 def pen(colour: str, width: float = 1.0, opacity: float = 1.0, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> Any:
@@ -35,7 +35,19 @@ def monospace(scale: float = 1.0) -> QFont:
 
 
 class NumberAxis(pg.AxisItem):
-    """Axis with a typographic minus."""
+    """Axis with a typographic minus; on a vertical one, labels do not touch."""
+
+    def tickSpacing(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, float]]:
+        """Return the steps between ticks, rounder ones where the labels of a low plot would touch."""
+        found: list[tuple[float, float]] = super().tickSpacing(minVal, maxVal, size)
+        if self.orientation != "left" or not found:
+            return found
+        line = QFontMetricsF(self.style["tickFont"] or self.font()).height()
+        step = nice_step((maxVal - minVal) * line / size, 1) if size > 0.0 else 0.0
+        # one label alone is no scale
+        if step > found[0][0] and floor(maxVal / step) > ceil(minVal / step):
+            return [(step, 0.0)]
+        return found
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Return the tick labels."""

@@ -173,12 +173,17 @@ def test_a_row_has_the_limits_of_its_curves(qtbot, watched):
         return [text for text in texts(menu) if text.startswith("Limits")]
 
     # display limits are on the quantity, whichever curve
-    assert len(limits("delay")) == len(panel.stack.rows[panel.shown.index("delay")].curves)
+    assert limits("delay") == ["Limits…"]
     assert limits("ti") == []
     watched.limits = (AlarmLimit("fdb_delay", "north", Severity.WARN, None, 0.02),)
     panel.refresh(watched)
     assert limits("delay") == ["Limits…"]
     assert limits("phase") == []
+    watched.limits = (*watched.limits, AlarmLimit("paei_delay", "north", Severity.WARN, None, 0.02))
+    panel.refresh(watched)
+    assert limits("delay") == ["Limits of FDB…", "Limits of PAEI…"]
+    watched.limits = watched.limits[:1]
+    panel.refresh(watched)
     row = panel.shown.index("delay")
     choose(right_click(panel.stack.viewport(), panel.stack.plot_of(row).center().toPoint()), "Limits…")
     assert [(each.results, each.quantity) for each in asked] == [((("north", "fdb_delay"),), "delay")]

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtGui import QFontMetricsF
 
 from gui.plots.value_axis import deviation_text, prefixed_unit
+from gui.plots.xy.axes import NumberAxis, tabular
 from gui.plots.xy.curves import decimate_loop
 from gui.plots.xy.plot import extent
 
@@ -73,3 +75,15 @@ def test_a_gap_stays_a_gap():
     y[5000] = np.nan
     chosen = decimate_loop(0, x, y, most=100)
     assert np.isnan(y[chosen]).sum() == 1
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+@pytest.mark.parametrize("height", [40, 60, 120, 300])
+def test_labels_of_a_low_value_axis_do_not_touch(qapp, scale, height):
+    axis, font = NumberAxis("left"), tabular(scale)
+    axis.setStyle(tickFont=font, maxTickLevel=0)
+    step = axis.tickSpacing(0.0, 1.05, height)[0][0]
+    line = QFontMetricsF(font).height()
+    # two labels at least, and no more than have room
+    assert step <= 1.0
+    assert step == 1.0 or step * height / 1.05 >= line * (1.0 - 1e-9)
