@@ -6,7 +6,7 @@ from math import ceil, floor, log10
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontMetricsF, QGuiApplication
 
 from gui.plots.value_axis import MINUS, nice_step, ticks
@@ -37,7 +37,9 @@ def monospace(scale: float = 1.0) -> QFont:
 class NumberAxis(pg.AxisItem):
     """Axis with a typographic minus; on a vertical one, labels do not touch."""
 
-    def tickSpacing(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, float]]:
+    def tickSpacing(  # noqa: N802
+        self, minVal: float, maxVal: float, size: float
+    ) -> list[tuple[float, float]]:
         """Return the steps between ticks, rounder ones where the labels of a low plot would touch."""
         found: list[tuple[float, float]] = super().tickSpacing(minVal, maxVal, size)
         if self.orientation != "left" or not found:
@@ -48,6 +50,12 @@ class NumberAxis(pg.AxisItem):
         if step > found[0][0] and floor(maxVal / step) > ceil(minVal / step):
             return [(step, 0.0)]
         return found
+
+    def boundingRect(self) -> QRectF:  # noqa: N802
+        """Return the area of the labels: of a vertical axis with the overhang, which pyqtgraph omits with a grid."""
+        rect, overhang = QRectF(super().boundingRect()), self.style["hideOverlappingLabels"]
+        wanted = self.orientation == "left" and not isinstance(overhang, bool)
+        return rect.adjusted(0.0, -overhang, 0.0, overhang) if wanted else rect
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Return the tick labels."""

@@ -24,6 +24,7 @@ _ANNOTATION = 26, 6  # characters a line, and lines, of the annotation
 _ANNOTATION_SHARE = 0.65, 0.6  # of the plot's width and height, for the annotation
 _FONT_SCALES = 0.9, 0.8, 0.7, 0.6, 0.5  # of the application font; the largest that fits is used
 _TICK = 4  # px
+_OVERHANG = 0.45  # of the height of a tick label, by which it may exceed the plot
 _MARGIN = 0.03  # of the scale of a square plot, on either side
 
 
@@ -241,7 +242,12 @@ class XYPlot(pg.PlotItem):
         ):
             fonts = [tabular(scale) for scale in _FONT_SCALES]
             fitting = (font for font in fonts if QFontInfo(font).pixelSize() <= room)
-            self.getAxis(side).setStyle(tickFont=next(fitting, fonts[-1]))
+            font = next(fitting, fonts[-1])
+            axis = self.getAxis(side)
+            axis.setStyle(tickFont=font)
+            if side == "left":
+                # a label near an end of the axis is shown, one at the end would be beside that of the next plot
+                axis.setStyle(hideOverlappingLabels=round(_OVERHANG * QFontMetricsF(font).height()))
 
     def _reshape(self, *_: object) -> None:
         self._fit_annotation_font()

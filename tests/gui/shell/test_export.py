@@ -192,7 +192,7 @@ def test_a_figure_is_on_white_and_the_panel_stays_dark(kind, watched, qtbot):
     after = panel.grab().toImage()
     if kind is TransferPanel:
         # pyqtgraph adapts the height of its axes by what was drawn last
-        assert after.pixelColor(60, 200) == before.pixelColor(60, 200)
+        assert after.pixelColor(408, 200) == before.pixelColor(408, 200)
         assert panel.theme is DARK
     else:
         assert after == before
