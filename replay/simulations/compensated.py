@@ -63,25 +63,24 @@ def compensated_demonstration(duration: float, seed: int, compensation: str) -> 
 
 
 def _pieces(demonstration: Demonstration, settings: Compensation) -> Iterator[Samples]:
-    observed: list[_Observed] = []
-
-    def begin(period: float, shape: tuple[int, ...]) -> _Observed:
-        observed.append(_Observed(settings.begin(period, shape)))
-        return observed[-1]
-
-    for piece in replace(demonstration.loop(), compensator=begin).chunks():
+    observed = _Observed(settings)
+    for piece in replace(demonstration.loop(), compensator=observed).chunks():
         signals = np.stack([piece.command, piece.measured, piece.force, piece.sent], axis=-1)
-        columns = np.concatenate([signals, np.array(observed[0].values)], axis=-1)
-        observed[0].values.clear()
+        columns = np.concatenate([signals, np.array(observed.values)], axis=-1)
+        observed.values.clear()
         yield columns.reshape(len(columns), -1)
 
 
 class _Observed:
     """A compensator in the loop whose values are recorded."""
 
-    def __init__(self, compensator: Compensator) -> None:
-        self._compensator = compensator
+    def __init__(self, settings: Compensation) -> None:
+        self._settings = settings
         self.values: list[Samples] = []
+
+    def begin(self, dt: float, shape: tuple[int, ...]) -> _Observed:
+        self._compensator: Compensator = self._settings.begin(dt, shape)
+        return self
 
     def compensate(self, command: Samples) -> Samples:
         return self._compensator.compensate(command)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from math import inf, pi
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sim.arrays import Samples
 from sim.excitation import Excitation, Loading
 from sim.laboratory.integrators import ExplicitNewmark, Integrator
-from sim.laboratory.parts import Element, RunningCompensator, Shape, TransferSystem
+from sim.laboratory.parts import Compensation, Element, Shape, TransferSystem
 from sim.laboratory.record import LoopRecord
 from sim.laboratory.running_loop import RunningLoop
 from sim.laboratory.structure import Structure, assembled, highest_frequency, product
@@ -35,7 +35,7 @@ class HybridLoop:
     duration : s.
     transfer : transfer system; None for a perfect one.
     integrator : how the equations are stepped.
-    compensator : function (period of the actuators [s], shape) -> running compensator; None for none.
+    compensator : settings of a compensator, anything with `begin(dt, shape)`; None for none.
     coupling : T, (actuators, n): displacements of the actuators per displacement of the structure; forces return by
         its transpose. None: an actuator at every degree of freedom.
     draws : leading axes of all arrays, independent tests; () for one.
@@ -47,8 +47,8 @@ class HybridLoop:
 
     Raises
     ------
-    ValueError : a value out of its range, sizes that do not fit, a delay longer than the run (where the transfer
-        system has a `longest_delay` [s]), or a time step over the integrator's limit.
+    ValueError : a part of another kind, a value out of its range, sizes that do not fit, a delay longer than the run
+        (where the transfer system has a `longest_delay` [s]), or a time step over the integrator's limit.
     """
 
     structure: Structure
@@ -58,7 +58,7 @@ class HybridLoop:
     duration: float
     transfer: TransferSystem | None = None
     integrator: Integrator = ExplicitNewmark()  # noqa: RUF009 - frozen
-    compensator: Callable[[float, Shape], RunningCompensator] | None = None
+    compensator: Compensation | None = None
     coupling: ArrayLike | None = None
     draws: Shape = ()
     substeps: int = 1
@@ -68,6 +68,7 @@ class HybridLoop:
     seed: int = 1
 
     def __post_init__(self) -> None:
+        self._check_parts()
         check_positive("loop", dt=self.dt, duration=self.duration, pace=self.pace)
         require(self.n_steps > 0, "loop duration", self.duration, f"a time step of {self.dt} s or more")
         require(self.substeps >= 1, "loop substeps", self.substeps, "1 or more")
@@ -148,6 +149,21 @@ class HybridLoop:
             return influence
         return -product(np.asarray(self.structure.mass), influence)
 
+    def _check_parts(self) -> None:
+        if not isinstance(self.structure, Structure):
+            raise ValueError(f"loop structure is {_kind(self.structure)}: give a Structure")  # noqa: TRY004
+        wanted = {
+            "specimen": "an element such as LinearSpring(5e4)",
+            "transfer": "a transfer system such as TransferChain((Delay(0.01),)), or None",
+            "integrator": "an integrator such as ChenRicles()",
+            "compensator": "settings such as by_name('fdb', nominal) of monitor.compensation.methods, or None",
+        }
+        for name, example in wanted.items():
+            part = getattr(self, name)
+            absent = part is None and name in ("transfer", "compensator")
+            if not absent and (isinstance(part, type) or not callable(getattr(part, "begin", None))):
+                raise ValueError(f"loop {name} is {_kind(part)}: give {example}")
+
     def _check_draws(self) -> None:
         parts = [("specimen", np.shape(self.specimen.stiffness), (*self.draws, self.n_actuators))]
         parts += [("structure", matrix.shape[:-2], self.draws) for matrix in self.structure.matrices]
@@ -163,16 +179,32 @@ class HybridLoop:
 
     def _check_excitation(self) -> None:
         n = self.structure.dofs
+        for each in self.excitation if isinstance(self.excitation, tuple) else (self.excitation,):
+            if isinstance(each, Excitation) or (each is self.excitation and isinstance(each, np.ndarray)):
+                continue
+            if hasattr(each, "acceleration") and hasattr(each, "sample_rate"):
+                wanted = "Recorded(acceleration=motion.acceleration, sample_rate=motion.sample_rate)"
+            else:
+                wanted = "an excitation such as Harmonic(...), a tuple of them, or an array of forces"
+            raise ValueError(f"loop excitation is {_kind(each)}: give {wanted}")
         if isinstance(self.excitation, tuple):
-            wanted = self.draws[-1] if self.draws else 1
-            if len(self.excitation) != wanted:
-                raise ValueError(f"{len(self.excitation)} excitations for {wanted} draws: give one for each")
+            n_draws = self.draws[-1] if self.draws else 1
+            if len(self.excitation) != n_draws:
+                raise ValueError(f"{len(self.excitation)} excitations for {n_draws} draws: give one for each")
             if len({excitation.loading for excitation in self.excitation}) > 1:
                 raise ValueError("excitations of ground and force in one loop: give an array of forces")
         elif isinstance(self.excitation, np.ndarray):
             given, wanted_shape = self.excitation.shape, (self.n_steps, *self.draws, n)
             if given[0] < self.n_steps or len(given) < 2 or given[-1] != n or len(given) > len(wanted_shape):
                 raise ValueError(f"excitation of shape {given}: give forces of {wanted_shape}, one row a time step")
+
+
+def _kind(value: object) -> str:
+    """Return what a value is, for a message: "the class KolayRicles", "a float"."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
 
 
 def _interpolated(forces: Samples, numbers: Samples) -> Samples:

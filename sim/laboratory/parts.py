@@ -73,6 +73,14 @@ class RunningCompensator(Protocol):
         ...
 
 
+class Compensation(Protocol):
+    """Settings of a compensator; the same as those of the package monitor."""
+
+    def begin(self, dt: float, shape: Shape) -> RunningCompensator:
+        """Return it at rest, to be called every `dt` seconds of the laboratory with arrays of `shape`."""
+        ...
+
+
 class RunningIntegrator(Protocol):
     """An integrator of a structure that is partly in the laboratory, from rest.
 

@@ -28,7 +28,10 @@ class RunningLoop:
         dofs = (*loop.draws, loop.structure.dofs)
         rng = np.random.default_rng(loop.seed)
         self._transfer = loop.transfer.begin(loop.period, self._shape, rng) if loop.transfer else _PerfectTransfer()
-        self._compensator = loop.compensator(loop.period, self._shape) if loop.compensator else None
+        if not hasattr(self._transfer, "position"):
+            name = type(loop.transfer).__name__
+            raise ValueError(f"loop transfer is one part, {name}: give TransferChain(({name}(...),))")
+        self._compensator = loop.compensator.begin(loop.period, self._shape) if loop.compensator else None
         self._specimen = loop.specimen.begin(loop.period, self._shape)
         self._coupling = _unless_identity(np.asarray(loop.coupling))
         step = loop.dt / loop.integrator.stages

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from replay.formats.ground_motion import GroundMotion
 from sim.excitation import Earthquake, Harmonic, Loading
 from sim.laboratory.elements import Dashpot, ElastoplasticSpring, LinearSpring, ParallelElements, SeparateElements
 from sim.laboratory.integrators import ChenRicles, ExplicitNewmark, KolayRicles, RosenbrockW
@@ -43,6 +44,18 @@ def test_the_example_of_the_documentation_runs():
     np.testing.assert_array_equal(record.command[:, 0], record.displacement[:, 0])
     np.testing.assert_allclose(record.force, 5e4 * record.command, rtol=1e-14)
     assert np.max(np.abs(record.displacement[:, 1] - record.displacement[:, 0])) > 0.002
+
+
+def test_the_example_of_a_compensator_follows_the_command():
+    code = next(
+        block for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "by_name" in block
+    )
+    names = {}
+    exec(code, names)
+    record, late = names["record"], replace(names["loop"], compensator=None).run()
+    # once it has adapted
+    errors = [np.max(np.abs(each.measured - each.command)[-2048:]) for each in (record, late)]
+    assert errors[0] < 1e-3 * errors[1]
 
 
 @pytest.mark.parametrize("integrator", [ExplicitNewmark(), ChenRicles(), KolayRicles(), RosenbrockW()], ids=repr)
@@ -224,7 +237,7 @@ class Recorder:
     def __init__(self):
         self.pairs = []
 
-    def __call__(self, dt, shape):
+    def begin(self, dt, shape):
         self.dt, self.shape = dt, shape
         return self
 
@@ -326,6 +339,25 @@ def test_noise_and_seed():
             "spring between 1 and None: dof 1 is not one of 0 to 0",
         ),
         (lambda: classical_damping([1.0], [-1.0], 0.05), "stiffness matrix with an eigenvalue of -1: "),
+        (lambda: loop(structure=MASS), "loop structure is a float: give a Structure"),
+        (lambda: loop(specimen=4e4), r"loop specimen is a float: give an element such as LinearSpring\(5e4\)"),
+        (lambda: loop(transfer=0.01), r"loop transfer is a float: give a transfer system such as TransferChain\("),
+        (lambda: loop(transfer=Delay(0.01)).run(), r"loop transfer is one part, Delay: give TransferChain\(\(Delay"),
+        (lambda: loop(integrator=KolayRicles), "loop integrator is the class KolayRicles: give an integrator such"),
+        (lambda: loop(compensator="fdb"), r"loop compensator is a str: give settings such as by_name\('fdb', nomin"),
+        (
+            lambda: loop(compensator=lambda dt, shape: Recorder()),
+            "loop compensator is a function: give settings such as by_name",
+        ),
+        (
+            lambda: loop(excitation=GroundMotion(np.zeros(5), 100.0)),
+            r"loop excitation is a GroundMotion: give Recorded\(acceleration=motion.acceleration, sample_rate=",
+        ),
+        (
+            lambda: loop(excitation=[0.0, 1.0]),
+            r"loop excitation is a list: give an excitation such as Harmonic\(...\), a tuple of them, or an array",
+        ),
+        (lambda: loop(excitation=(SHAKEN, None), draws=(2,)), "loop excitation is a NoneType: give an excitation"),
         (lambda: loop(dt=0.0), "loop dt 0.0: must be a positive number"),
         (lambda: loop(duration=1e-4), "loop duration 0.0001: must be a time step of 0.00390625 s or more"),
         (

@@ -11,7 +11,7 @@ from monitor.compensation.fixed_inverse import FixedInverse
 from monitor.messages.blocks import Samples
 from replay import Progress, silent
 from replay.studies.loop.changes import ChangingElement, ChangingTransfer, Ramp
-from replay.studies.loop.compensators import COMPENSATORS, side_by_side
+from replay.studies.loop.compensators import COMPENSATORS, SideBySide
 from sim.excitation import Earthquake, Recorded
 from sim.laboratory.benchmark_plant import BenchmarkPlant, drawn_plants
 from sim.laboratory.building import (
@@ -180,7 +180,7 @@ def _loop(plants: BenchmarkPlant, acceleration: Samples, seed: int) -> HybridLoo
         dt=1.0 / SAMPLE_RATE,
         duration=duration,
         transfer=ChangingTransfer(TransferChain((plants,)), TransferChain((softened,)), ramp),
-        compensator=side_by_side(_nominal_inverse(), slowest=_SLOWEST),
+        compensator=SideBySide(_nominal_inverse(), slowest=_SLOWEST),
         coupling=COUPLING,
         draws=(len(COMPENSATORS), len(Case), len(changes)),
         sample_loss=_LOSS * loses[:, None],

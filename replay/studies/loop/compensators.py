@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,7 +15,26 @@ COMPENSATORS = tuple(METHODS)
 Shape = tuple[int, ...]
 
 
+@dataclass(frozen=True)
 class SideBySide:
+    """All compensators in one loop, the first axis of whose tests is one for each.
+
+    Parameters
+    ----------
+    nominal : inverse of the nominal actuator.
+    slowest : Hz, the lowest dominant frequency of the motion.
+    """
+
+    nominal: FixedInverse
+    slowest: float
+
+    def begin(self, dt: float, shape: Shape) -> RunningSideBySide:
+        """Return all of them at rest."""
+        settings = (by_name(name, self.nominal, self.slowest) for name in COMPENSATORS)
+        return RunningSideBySide(tuple(each.begin(dt, shape[1:]) for each in settings))
+
+
+class RunningSideBySide:
     """Running compensators, the first on the tests 0 of the first axis, and so on."""
 
     def __init__(self, compensators: tuple[Compensator, ...]) -> None:
@@ -30,18 +49,3 @@ class SideBySide:
         """Let each compensator learn from its tests; lost samples are NaN."""
         for compensator, of_command, of_measured in zip(self.compensators, command, measured, strict=True):
             compensator.observe(of_command, of_measured)
-
-
-def side_by_side(nominal: FixedInverse, slowest: float) -> Callable[[float, Shape], SideBySide]:
-    """Return what makes all compensators, to be called with a period and a shape.
-
-    Parameters
-    ----------
-    nominal : inverse of the nominal actuator.
-    slowest : Hz, the lowest dominant frequency of the motion.
-    """
-
-    def begin(dt: float, shape: Shape) -> SideBySide:
-        return SideBySide(tuple(by_name(name, nominal, slowest).begin(dt, shape[1:]) for name in COMPENSATORS))
-
-    return begin

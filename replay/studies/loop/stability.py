@@ -13,7 +13,7 @@ from monitor.messages.blocks import Channel, Role, Samples, Stream
 from replay import Progress, silent
 from replay.assessment.run import assess
 from replay.formats.base import ArrayRecording
-from replay.studies.loop.compensators import COMPENSATORS, side_by_side
+from replay.studies.loop.compensators import COMPENSATORS, SideBySide
 from sim.actuator import ActuatorState, Schedule
 from sim.excitation import Earthquake
 from sim.laboratory.elements import LinearSpring
@@ -129,7 +129,7 @@ def run_stability(seed: int, progress: Progress = silent) -> Stability:
         dt=1.0 / _RATE,
         duration=_DURATION,
         transfer=schedule,
-        compensator=side_by_side(FixedInverse.of_delay(delays[0]), slowest=_FREQUENCY),
+        compensator=SideBySide(FixedInverse.of_delay(delays[0]), slowest=_FREQUENCY),
         draws=(len(COMPENSATORS),),
         stroke=_STROKE,
     )
