@@ -114,7 +114,7 @@ def with_alarms(settings: Settings, given: list[str]) -> Settings:
     replaced = {(limit.alarm_name, limit.actuator) for limit in limits}
     others = [limit for limit in settings.alarms.limit if (limit.alarm_name, limit.actuator) not in replaced]
     alarms: AlarmSettings = settings.alarms.model_copy(update={"limit": (*others, *limits)})
-    return settings.model_copy(update={"alarms": AlarmSettings.model_validate(alarms.model_dump())})
+    return settings.model_copy(update={"alarms": AlarmSettings(**alarms.model_dump())})
 
 
 def _parse_limit(text: str) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import tomllib
 from pathlib import Path
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from monitor.config.analysis import (
     MEASURES,
@@ -15,7 +14,16 @@ from monitor.config.analysis import (
     ReliabilityLimits,
     ReliabilitySettings,
 )
-from monitor.config.section import Section, SettingField, field_at, fields_of, problem_text, setting
+from monitor.config.section import (
+    Section,
+    SettingField,
+    SettingsError,
+    field_at,
+    fields_of,
+    problem_lines,
+    problem_text,
+    setting,
+)
 from monitor.config.service import (
     AlarmSettings,
     LimitSettings,
@@ -55,14 +63,6 @@ __all__ = [
 
 _MAX_BYTES = 1 << 20
 _MAX_VALUE = 40  # characters of a value in a message
-
-
-class SettingsError(ValueError):
-    """Invalid settings; the text is one line with every invalid key, and `problems` has one line each."""
-
-    def __init__(self, *problems: str, where: str = "") -> None:
-        super().__init__(where + "; ".join(problems))
-        self.problems = tuple(where + problem for problem in problems)
 
 
 class Settings(Section):
@@ -110,12 +110,8 @@ def load_settings(path: Path | None, overrides: dict[str, dict[str, object]]) ->
         return Settings.model_validate(document)
     except ValidationError as problem:
         where = f"{path}: " if path is not None else ""
-        # a list of invalid items is reported as too short as well
-        errors = problem.errors()
-        reported = [
-            e for e in errors if e["type"] != "too_short" or not any(_within(o["loc"], e["loc"]) for o in errors)
-        ]
-        raise SettingsError(*(_message(e, document) for e in reported), where=where) from None
+        lines = problem_lines(problem, Settings, lambda location: _key_of(location, document))
+        raise SettingsError(*lines, where=where) from None
 
 
 def _merged(section: dict[str, object], keys: dict[str, object]) -> dict[str, object]:
@@ -128,27 +124,13 @@ def _merged(section: dict[str, object], keys: dict[str, object]) -> dict[str, ob
     return result
 
 
-def _within(inner: tuple[int | str, ...], outer: tuple[int | str, ...]) -> bool:
-    return len(inner) > len(outer) and inner[: len(outer)] == outer
-
-
-def _message(error: ErrorDetails, document: dict[str, dict[str, object]]) -> str:
-    location = error["loc"]
-    key = _limit_key(location, document) or ".".join(str(part) for part in location)
-    text = problem_text(error)
-    field = field_at(Settings, location)
-    if field is not None and text.startswith("must "):
-        text = f"{field.title}{f' ({field.unit})' if field.unit else ''} {text}"
-    return f"{key}: {text}"
-
-
-def _limit_key(location: tuple[int | str, ...], document: dict[str, dict[str, object]]) -> str:
-    """Return the key of a limit, with its number from 1 and its value; empty for other settings."""
+def _key_of(location: tuple[int | str, ...], document: dict[str, dict[str, object]]) -> str:
+    """Return the key of a setting, ``section.name``; that of a limit with its number from 1 and its value."""
     match location:
         case ("alarms", "limit", int(position), *within):
             pass
         case _:
-            return ""
+            return ".".join(map(str, location))
     limits = document["alarms"]["limit"]
     limit = limits[position] if isinstance(limits, list | tuple) else None
     value = limit.get("value") if isinstance(limit, dict) else None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
@@ -25,10 +25,33 @@ Kind = Literal["number", "amount", "text", "switch", "choice", "several", "pair"
 Opens = Literal["", "file", "files", "folder", "bind", "connect"]
 
 
+class SettingsError(ValueError):
+    """Invalid settings; the text is one line with every invalid key, and `problems` has one line each."""
+
+    def __init__(self, *problems: str, where: str = "") -> None:
+        super().__init__(where + "; ".join(problems))
+        self.problems = tuple(where + problem for problem in problems)
+
+
 class Section(BaseModel):
-    """Table of settings: frozen, without unknown keys."""
+    """Table of settings: frozen, without unknown keys.
+
+    Its constructor raises `SettingsError`, with the words of the command line; `model_validate` raises pydantic's own
+    error, which a form assigns to its fields.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, /, **values):
+            try:
+                super().__init__(**values)
+            except ValidationError as problem:
+                raise SettingsError(*problem_lines(problem, type(self))) from None
+
+        # pydantic validates the sections within a document itself, not by this constructor
+        __init__.__pydantic_base_init__ = True
 
 
 def setting(
@@ -180,6 +203,35 @@ def field_at(section: type[BaseModel], location: Sequence[int | str]) -> Setting
         if not (isinstance(model, type) and issubclass(model, BaseModel)):
             return SettingField(tuple(map(str, location[: depth + 1])), info)
     return None
+
+
+def problem_lines(
+    problem: ValidationError,
+    section: type[BaseModel],
+    key_of: Callable[[tuple[int | str, ...]], str] = lambda location: ".".join(map(str, location)),
+) -> list[str]:
+    """Return a line for each invalid setting of a section: "window: Window (s) must be greater than 0".
+
+    Parameters
+    ----------
+    key_of : returns the key of a location.
+    """
+    lines = []
+    errors = problem.errors()
+    for error in errors:
+        location = error["loc"]
+        # a list of invalid items is reported as too short as well
+        if error["type"] == "too_short" and any(_is_within(each["loc"], location) for each in errors):
+            continue
+        text, field = problem_text(error), field_at(section, location)
+        if field is not None and text.startswith("must "):
+            text = f"{field.title}{f' ({field.unit})' if field.unit else ''} {text}"
+        lines.append(": ".join(filter(None, (key_of(location), text))))
+    return lines
+
+
+def _is_within(inner: tuple[int | str, ...], outer: tuple[int | str, ...]) -> bool:
+    return len(inner) > len(outer) and inner[: len(outer)] == outer
 
 
 def problem_text(error: ErrorDetails) -> str:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from docs.settings import GUIDE, renewed
 from monitor.commands.options import given_settings
 from monitor.commands.service_settings import add_service_options, service_settings
-from monitor.config import IndicatorSettings, Settings, SettingsError, load_settings
+from monitor.config import IndicatorSettings, ReliabilitySettings, Settings, SettingsError, load_settings
 
 
 @pytest.fixture
@@ -127,6 +127,29 @@ def test_overrides_lie_over_the_file_which_lies_over_the_defaults(write):
 def test_a_wrong_override_is_told_by_its_key():
     told = refusal(None, {"indicators": {"window": -2.0}})
     assert told == "indicators.window: Window (s) must be greater than 0"
+
+
+@pytest.mark.parametrize(
+    ("section", "values", "message"),
+    [
+        (IndicatorSettings, {"window": -2.0}, "window: Window (s) must be greater than 0"),
+        (
+            IndicatorSettings,
+            {"window": "x", "windwo": 1.0},
+            "window: Window (s) must be a number; windwo: there is no such setting",
+        ),
+        (ReliabilitySettings, {"channel": "a"}, "channels and ensembles go in pairs: there are 1 and 0"),
+        (Settings, {"indicators": {"window": -2.0}}, "indicators.window: Window (s) must be greater than 0"),
+    ],
+)
+def test_a_wrong_value_in_python_is_one_line_in_the_words_of_the_command_line(section, values, message):
+    with pytest.raises(SettingsError) as refused:
+        section(**values)
+    assert str(refused.value).startswith(message)
+    assert "\n" not in str(refused.value)
+    # forms assign the errors to their fields, also those of a section within a document
+    with pytest.raises(ValidationError):
+        section.model_validate(values)
 
 
 def test_an_override_may_put_a_wrong_file_right(write):

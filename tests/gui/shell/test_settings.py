@@ -8,7 +8,6 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 from PySide6.QtCore import QSettings
 
 from gui.model.alarms import DisplayLimit
@@ -21,7 +20,7 @@ from gui.settings.storage import (
     service_settings_text,
     write_service_settings,
 )
-from monitor.config import IndicatorSettings, Settings, load_settings
+from monitor.config import IndicatorSettings, Settings, SettingsError, load_settings
 from monitor.system.files import WriteError
 
 
@@ -67,7 +66,7 @@ def test_limits_become_lines():
     lines = DisplayLimitSettings(delay_warn=2.0, delay_trip=5.0, phase_warn=None, phase_trip=None).lines
     assert (lines["delay"].warn, lines["delay"].trip) == (2.0, 5.0)
     assert (lines["phase"].warn, lines["phase"].trip) == (math.inf, math.inf)
-    with pytest.raises(ValidationError, match="delay: the limit for too large"):
+    with pytest.raises(SettingsError, match="delay: the limit for too large"):
         DisplayLimitSettings(delay_warn=5.0, delay_trip=2.0)
 
 
