@@ -51,7 +51,7 @@ int main(void)
         const double command = target(number), measured = target(number - LATE); /* your sensor */
         code = synchroscope_step_tracking(tracking, &command, &measured, NULL, number, row);
     }
-    if (code < 0) fprintf(stderr, "synchroscope: code %d\n", (int)code);
+    if (code < 0) fprintf(stderr, "synchroscope: %s\n", synchroscope_message(code));
     else printf("%.2f ms late\n", 1e3 * row[DELAY]);
 
     PyEval_RestoreThread(interpreter);

@@ -70,9 +70,8 @@ def include_folder() -> Path:
 
 def tracking_struct(embedded: EmbeddedTracking) -> TrackingStruct:
     """Return the structure for C; `embedded` must live as long as it is used."""
-    rows, columns = embedded.state[[ROWS, COLUMNS]].view(np.int64).tolist()
-    step, check = _address("tracking_step"), _address("tracking_check")
-    return TrackingStruct(VERSION, len(embedded.state), rows, columns, embedded.state.ctypes.data, step, check)
+    sizes, state = (len(embedded.state), embedded.n_pairs, embedded.n_columns), embedded.state.ctypes.data
+    return TrackingStruct(VERSION, *sizes, state, _address("tracking_step"), _address("tracking_check"))
 
 
 def reliability_struct(embedded: EmbeddedReliability) -> ReliabilityStruct:

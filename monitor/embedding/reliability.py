@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.embedding.states import COLUMNS, OK, OWN, ROWS, WRONG_ARGUMENT, FlatState, body, check_state
+from monitor.embedding.states import COLUMNS, OK, OWN, ROWS, WRONG_ARGUMENT, FlatState, body, check_state, holds
 from monitor.indicators.parts.memory import (
     FlagMatrix,
     IntMatrix,
@@ -155,15 +155,16 @@ def step_reliability(
     Parameters
     ----------
     state, response, order : of `EmbeddedReliability`.
-    measured : (n_replicates,), in the unit of the ensemble, contiguous. Where one is not finite the instant is not
-        assessed: the row is NaN, and later instants ignore it.
+    measured : (n_replicates,), in the unit of the ensemble, float64, contiguous. Where one is not finite the instant
+        is not assessed: the row is NaN, and later instants ignore it.
     instant : row of the ensemble, increasing.
     row : (8,), overwritten: each reliability and its standard error; see `EmbeddedReliability.columns`.
 
     Returns
     -------
-    1 where the instant was assessed, 0 where it was not; negative, and nothing is changed, where the state or a size
-    is wrong or the instant is outside the ensemble or not after the last.
+    1 where the instant was assessed, 0 where it was not; negative, and nothing is changed, where the state is wrong,
+    an array is too short or not of contiguous float64, or the instant is outside the ensemble or not after the last:
+    the codes of ``synchroscope.h``.
     """
     state, n_words = borrowed(state), len(state)
     words = state.view(np.int64)
@@ -171,7 +172,9 @@ def step_reliability(
     if known != OK:
         return known
     n, n_times, m = words[ROWS], words[N_TIMES], words[N_REALIZATIONS]
-    if len(measured) < n or len(row) < words[COLUMNS] or response.size != n_times * m or order.size != n_times * m:
+    if not (holds(measured, n) and holds(row, words[COLUMNS])):
+        return WRONG_ARGUMENT
+    if response.size != n_times * m or order.size != n_times * m:
         return WRONG_ARGUMENT
     if not words[LAST] < instant < n_times:
         return WRONG_ARGUMENT

@@ -84,6 +84,15 @@ def check_state(words: NDArray[np.int64], n_words: int, magic: int) -> int:
 
 
 @part
+def holds(array: Samples, n: int) -> bool:
+    """Return whether the first `n` values can be read and written as adjacent float64."""
+    if n == 0:
+        return True
+    adjacent = n == 1 or array.strides[0] == array.itemsize
+    return bool(len(array) >= n and array.dtype == np.dtype(np.float64) and adjacent)
+
+
+@part
 def body(state: Samples, n_words: int) -> Samples:
     """Return what follows the header."""
     return borrowed_view(state, HEADER, (n_words - HEADER,), np.float64)

@@ -23,7 +23,7 @@ enum {
     SYNCHROSCOPE_NOT_A_STATE = -1,   /* no state of this kind and version, or NULL, or not aligned to 8 bytes */
     SYNCHROSCOPE_WRONG_LENGTH = -2,  /* the state has another length */
     SYNCHROSCOPE_WRONG_ROWS = -3,    /* the state has another number of pairs, or of replicates */
-    SYNCHROSCOPE_WRONG_COLUMNS = -4, /* the state has another number of columns */
+    SYNCHROSCOPE_WRONG_COLUMNS = -4, /* the state has another number of columns: those of one pair, not of all */
     SYNCHROSCOPE_WRONG_ARGUMENT = -5 /* a NULL pointer, or an instant outside the ensemble or not after the last */
 };
 
@@ -38,11 +38,12 @@ typedef int64_t (*synchroscope_tracking_step)(double *state, const double *comma
 typedef int64_t (*synchroscope_reliability_step)(double *state, const double *response, const uint32_t *order,
                                                  const double *measured, int64_t instant, double *row);
 
-/* Returns SYNCHROSCOPE_OK where the state has these sizes, else a negative code. */
+/* Returns SYNCHROSCOPE_OK where the state has these sizes, else a negative code.
+ * n_rows: pairs of signals, or replicates; n_columns: of one pair, or of the reliability. */
 typedef int64_t (*synchroscope_check)(const double *state, int64_t n_words, int64_t n_rows, int64_t n_columns);
 
 typedef struct {
-    int64_t version, n_words, n_pairs, n_columns;
+    int64_t version, n_words, n_pairs, n_columns; /* n_columns: of one pair; a row has n_pairs * n_columns values */
     double *state;
     synchroscope_tracking_step step;
     synchroscope_check check;
@@ -57,7 +58,20 @@ typedef struct {
     synchroscope_check check;
 } synchroscope_reliability;
 
-/* Once, before the loop: SYNCHROSCOPE_OK, or why the loop must not start. */
+/* What a negative code means, in one line. */
+static inline const char *synchroscope_message(int64_t code)
+{
+    switch (code) {
+    case SYNCHROSCOPE_NOT_A_STATE: return "no state of this kind and version, or NULL, or not aligned to 8 bytes";
+    case SYNCHROSCOPE_WRONG_LENGTH: return "the state has another length";
+    case SYNCHROSCOPE_WRONG_ROWS: return "the state has another number of pairs, or of replicates";
+    case SYNCHROSCOPE_WRONG_COLUMNS: return "the state has another number of columns: give those of one pair";
+    case SYNCHROSCOPE_WRONG_ARGUMENT: return "a NULL pointer, or an instant outside the ensemble or not after the last";
+    default: return code < 0 ? "unknown code" : "no error";
+    }
+}
+
+/* Once, before the loop: SYNCHROSCOPE_OK, or why the loop must not start. n_columns: of one pair. */
 static inline int64_t synchroscope_check_tracking(const synchroscope_tracking *t, int64_t n_pairs, int64_t n_columns)
 {
     if (!t || t->version != SYNCHROSCOPE_VERSION) return SYNCHROSCOPE_NOT_A_STATE;

@@ -8,7 +8,7 @@ import numpy as np
 
 from monitor.catalogue import CATALOGUE
 from monitor.config import IndicatorSettings
-from monitor.embedding.states import COLUMNS, OK, OWN, ROWS, WRONG_ARGUMENT, FlatState, body, check_state
+from monitor.embedding.states import COLUMNS, OK, OWN, ROWS, WRONG_ARGUMENT, FlatState, body, check_state, holds
 from monitor.indicators.base import PassIndicator
 from monitor.indicators.tracking_pass import TrackingPass, advance_pass, create_indicators
 from monitor.kernel import borrowed, borrowed_view, kernel
@@ -43,7 +43,8 @@ class EmbeddedTracking(FlatState):
 
     Attributes
     ----------
-    columns : of a row of results; those of a pair are adjacent.
+    columns : of a row of results; those of a pair are adjacent. Every pair has the same names: see `index`.
+    n_pairs, n_columns : number of pairs, and of columns of one pair, which ``synchroscope_check_tracking`` compares.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class EmbeddedTracking(FlatState):
             raise ValueError(_refusal(missing, with_force=with_force))
         firsts = np.cumsum([0, *(len(each.outputs) for each in present)]).tolist()
         memory = TrackingPass(dict(zip(present, firsts, strict=False))).memory
+        self.n_pairs, self.n_columns = n_pairs, len(names)
         self.columns = tuple(EmbeddedColumn(name, pair) for pair in range(n_pairs) for name in names)
         described = f"{settings!r} {float(sample_rate)!r} {n_pairs} {with_force}"
         own = [settings.every, int(with_force)]
@@ -70,6 +72,27 @@ class EmbeddedTracking(FlatState):
         silent, row = np.full(n_pairs, np.nan), self.new_row()
         step_tracking(self.state, silent, silent, silent, 0, row)
         self.reset()
+
+    def index(self, name: str, pair: int | None = None) -> int:
+        """Return the position of a result in the row.
+
+        Parameters
+        ----------
+        name : of the result, such as ``fdb_delay``.
+        pair : from 0; may be omitted where there is one.
+
+        Raises
+        ------
+        ValueError : there is no such result or pair, or no pair is given and there are several.
+        """
+        names = [column.name for column in self.columns[: self.n_columns]]
+        if name not in names:
+            raise ValueError(f"no result {name}: these settings have {', '.join(names)}")
+        if pair is None and self.n_pairs > 1:
+            raise ValueError(f"{name} of which pair: there are {self.n_pairs}: give pair=0 to {self.n_pairs - 1}")
+        if pair is not None and not 0 <= pair < self.n_pairs:
+            raise ValueError(f"pair = {pair}: must be 0 to {self.n_pairs - 1}")
+        return (pair or 0) * self.n_columns + names.index(name)
 
 
 def _refusal(measures: list[str], *, with_force: bool) -> str:
@@ -88,7 +111,7 @@ def step_tracking(
     Parameters
     ----------
     state : `EmbeddedTracking.state`.
-    command, measured : (n_pairs,), contiguous; NaN where a sample is lost.
+    command, measured : (n_pairs,), float64, contiguous; NaN where a sample is lost.
     force : likewise the restoring force; any array where the state was made without force.
     number : of the sample, increasing by one.
     row : (n_pairs * n_columns,), overwritten where a row is due: at every number that ``every`` of the settings
@@ -96,7 +119,8 @@ def step_tracking(
 
     Returns
     -------
-    1 where `row` is new, 0 where none is due; negative, and nothing is changed, where the state or a size is wrong.
+    1 where `row` is new, 0 where none is due; negative, and nothing is changed, where the state is wrong or an array
+    is too short or not of contiguous float64: the codes of ``synchroscope.h``.
     """
     state, n_words = borrowed(state), len(state)
     words = state.view(np.int64)
@@ -105,7 +129,9 @@ def step_tracking(
         return known
     n_pairs, n_columns, every = words[ROWS], words[COLUMNS], words[EVERY]
     n_force = n_pairs if words[WITH_FORCE] else 0
-    if len(command) < n_pairs or len(measured) < n_pairs or len(force) < n_force or len(row) < n_pairs * n_columns:
+    if not (holds(command, n_pairs) and holds(measured, n_pairs)):
+        return WRONG_ARGUMENT
+    if not (holds(force, n_force) and holds(row, n_pairs * n_columns)):
         return WRONG_ARGUMENT
     due = 1 if number % every == 0 else 0
     advance_pass(

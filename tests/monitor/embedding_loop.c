@@ -27,6 +27,11 @@ int64_t track(const synchroscope_tracking *t, int64_t n_pairs, int64_t n_columns
     return n_rows;
 }
 
+const char *message(int64_t code)
+{
+    return synchroscope_message(code);
+}
+
 int64_t assess(const synchroscope_reliability *r, const double *measured, int64_t n_instants, double *rows,
                counter allocations)
 {

@@ -79,6 +79,46 @@ def test_the_columns_of_a_pair_are_adjacent():
     assert len(embedded.new_row()) == 18
 
 
+def test_a_result_is_found_by_its_name_and_pair():
+    settings = IndicatorSettings(measures=("ti", "nrmse"), window=0.5)
+    two, one = EmbeddedTracking(settings, RATE, 2), EmbeddedTracking(settings, RATE)
+    assert (two.n_pairs, two.n_columns, len(two.columns)) == (2, 9, 18)
+    for pair in range(2):
+        assert two.columns[two.index("ti_angle", pair)] == ("ti_angle", pair)
+    assert one.index("ti_angle") == one.index("ti_angle", 0) == 3
+    for arguments, message in (
+        (("ti_angle",), "ti_angle of which pair: there are 2: give pair=0 to 1"),
+        (("ti_angle", 2), "pair = 2: must be 0 to 1"),
+        (("ti_angle", -1), "pair = -1: must be 0 to 1"),
+        (("fdb_delay", 0), "no result fdb_delay: these settings have ti, ti_total"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            two.index(*arguments)
+
+
+def test_an_array_of_another_type_is_refused():
+    embedded = EmbeddedTracking(IndicatorSettings(measures=("ti",), window=0.5), RATE)
+    before, one, row = embedded.state.copy(), np.zeros(1), embedded.new_row()
+    assert step_tracking(embedded.state, one.astype(np.float32), one, NO_FORCE, 0, row) == -5
+    assert step_tracking(embedded.state, one.astype(np.int64), one, NO_FORCE, 0, row) == -5
+    assert step_tracking(embedded.state, one, one, NO_FORCE, 0, row.astype(np.float32)) == -5
+    np.testing.assert_array_equal(embedded.state, before)
+    assert np.isnan(row).all()
+    ensemble, measured = model()
+    reliability = EmbeddedReliability(ensemble, Tolerance(TolerancePolicy.ABSOLUTE, 0.2), 2)
+    arrays = reliability.state, reliability.response, reliability.order
+    assert step_reliability(*arrays, measured[0].astype(np.float32), 0, reliability.new_row()) == -5
+
+
+def test_an_array_that_is_not_contiguous_is_refused():
+    embedded = EmbeddedTracking(IndicatorSettings(measures=("ti",), window=0.5), RATE, 2)
+    two, row = np.zeros(2), embedded.new_row()
+    for spread in (np.zeros(4)[::2], np.zeros(2)[::-1]):
+        assert step_tracking(embedded.state, spread, two, NO_FORCE, 0, row) == -5
+    assert step_tracking(embedded.state, two, two, NO_FORCE, 0, np.zeros(2 * len(row))[::2]) == -5
+    assert np.isnan(row).all()
+
+
 def test_a_copy_of_the_state_continues_where_the_original_was(tmp_path):
     settings = IndicatorSettings(measures=("fdb", "paei", "ti"), window=0.5)
     embedded, signals = EmbeddedTracking(settings, RATE), record(1)

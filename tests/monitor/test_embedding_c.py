@@ -132,6 +132,24 @@ def test_a_loop_for_other_sizes_does_not_start(loop, tracking, sizes, code):
     assert run_tracking(loop, tracking_struct(tracking), signals, np.zeros(99), *sizes) == code
 
 
+def test_columns_are_counted_for_one_pair(loop):
+    embedded = EmbeddedTracking(IndicatorSettings(measures=("ti",), window=0.5), python.RATE, 2)
+    struct = tracking_struct(embedded)
+    assert (struct.n_pairs, struct.n_columns) == (2, 5)
+    signals, rows = (np.zeros((1, 2)), np.zeros((1, 2)), None), np.zeros(10)
+    assert run_tracking(loop, struct, signals, rows, 2, 10) == WRONG_COLUMNS
+    assert run_tracking(loop, struct, signals, rows, 2, 5) == 1
+
+
+def test_every_code_has_a_message(loop):
+    loop.message.restype = ctypes.c_char_p
+    messages = [loop.message(ctypes.c_int64(code)).decode() for code in range(-6, 2)]
+    assert len(set(messages)) == 7
+    assert messages[0] == "unknown code"
+    assert messages[-2:] == ["no error", "no error"]
+    assert "of one pair" in messages[WRONG_COLUMNS + 6]
+
+
 def test_a_null_pointer_is_refused_at_each_step(loop, tracking):
     one, row = np.zeros((1, 1)), tracking.new_row()
     before = tracking.state.copy()
