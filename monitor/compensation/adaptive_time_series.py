@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from monitor.catalogue import Output
-from monitor.compensation.base import COLUMNS, Compensation, Compensator, Shape
+from monitor.compensation.base import COLUMNS, Compensation, Compensator, Shape, check_window
 from monitor.compensation.fixed_inverse import FixedInverse
 from monitor.compensation.lost_samples import GapBridge
 from monitor.kernel import kernel
@@ -60,9 +60,9 @@ class AdaptiveTimeSeries(Compensation):
             )
         if not (self.filter_order >= 2 and self.filter_order % 2 == 0):
             raise ValueError(f"filter_order = {self.filter_order}: must be 2, 4, 6, ...")
-        for name in ("window", "cutoff", "longest_gap"):
-            if not 0.0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name} = {getattr(self, name)}: must be a positive number")
+        if not 0.0 < self.cutoff < np.inf:
+            raise ValueError(f"cutoff = {self.cutoff} Hz: must be a positive frequency")
+        check_window(self.window, self.longest_gap)
 
     def begin(self, dt: float, shape: Shape = (1,)) -> AdaptiveTimeSeriesCompensator:
         """Return it at rest, see `Compensation`."""
@@ -92,26 +92,23 @@ class AdaptiveTimeSeriesCompensator(Compensator):
         self._largest: Samples = np.zeros(self.n)
         self._settings = np.array([settings.threshold, settings.relative_threshold, round(_SETTLING / dt)])
         self._ranges, self._rates = np.array(settings.ranges), np.array(settings.rates) * (self.block * dt)
-        self._adapting = np.zeros(self.n, dtype=np.bool_)
+        self._bridged = self._bridge.counts[0]
 
     def observe(self, command: ArrayLike, measured: ArrayLike) -> None:
         """See `Compensator`."""
-        c = np.asarray(command, dtype=np.float64).reshape(self.n)
-        c = np.where(np.isnan(c), self._command, c)
-        released = self._bridge.push(c, np.asarray(measured, dtype=np.float64).reshape(self.n), self._sent)
+        released = self._bridge.push(*self._pair(command, measured), self._sent)
         if released is None:
             return
         coefficients = self.coefficients.copy()
         fit_time_series(
             released[2], released[1], self._sections, self._derivatives, self._settings, self._ranges, self._rates,
             self._filter, self._recent, self._rows, self._counts, self._largest, coefficients, self._adapting,
+            self._limited,
         )  # fmt: skip
         self._set_coefficients(coefficients)
 
     def _values(self) -> list[Samples]:
-        delay, gain, _, _ = super()._values()
-        adapting, bridged = self._adapting.astype(np.float64), self._bridge.counts[0].astype(np.float64)
-        return [delay, gain, adapting, bridged, *self.coefficients]
+        return [*super()._values(), *self.coefficients]
 
 
 def butterworth(cutoff: float, order: int) -> Samples:
@@ -141,6 +138,7 @@ def fit_time_series(
     largest: Samples,
     coefficients: Samples,
     adapting: NDArray[np.bool_],
+    limited: NDArray[np.bool_],
 ) -> None:
     """Filter a block of both signals, (block, n), add a row to each window, and change the coefficients, (3, n)."""
     threshold, relative, settling = settings[0], settings[1], int(settings[2])
@@ -190,7 +188,10 @@ def fit_time_series(
         if amplitude <= max(threshold, relative * largest[k]) or not _solve(normal, right, answer):
             continue
         adapting[k] = True
+        limited[k] = False
         for j in range(3):
+            if not ranges[j, 0] <= answer[j] <= ranges[j, 1]:
+                limited[k] = True
             value = min(max(answer[j], ranges[j, 0]), ranges[j, 1])
             change = min(max(value - coefficients[j, k], -rates[j]), rates[j])
             coefficients[j, k] += change

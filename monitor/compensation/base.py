@@ -21,10 +21,14 @@ COLUMNS = (
     Output("compensator_gain", "1"),
     Output("compensator_adapting", "1"),
     Output("compensator_bridged", "samples"),
+    Output("compensator_limited", "1"),
+    Output("compensator_held", "samples"),
 )
 # s between changes of the coefficients; between them the weights of the taps change linearly
 _BLOCK = 0.004
 LARGEST_ORDER = 5
+# s: a longer time is one in ms
+LONGEST_WINDOW = 60.0
 
 
 def channels(actuator: str, columns: Iterable[Output] = COLUMNS) -> tuple[Channel, ...]:
@@ -103,15 +107,34 @@ class Compensator:
         self._ring: Samples = np.zeros((2 * self._length, self.n))
         self._at = -1
         self._share, self._share_step, self._on = 1.0, dt / ramp, True
+        # the newest finite command, whether the newest one is finite, and what was sent
         self._command: Samples = np.zeros(self.n)
+        self._given = np.ones(self.n, dtype=np.bool_)
         self._sent: Samples = np.zeros(self.n)
+        # samples during which what is sent may be held, or makes up for having been held
+        self._unsettled = 0
+        self._held, self._run, self._left = np.zeros((3, self.n), dtype=np.int64)
+        self._missing: Samples = np.zeros(self.n)
+        # of an adaptive one
+        self._adapting, self._limited = np.zeros((2, self.n), dtype=np.bool_)
+        self._bridged = np.zeros(self.n, dtype=np.int64)
 
     def compensate(self, command: ArrayLike) -> Samples:
-        """Return what to send to the actuators so that they follow the command, the same shape."""
+        """Return what to send to the actuators so that they follow the command, the same shape.
+
+        While a command that it is made of is not finite, the last value is sent again; what was missed is made up
+        over as many samples as were held.
+        """
         x = np.asarray(command, dtype=np.float64)
         if x.shape != self.shape:
             raise ValueError(f"command {x.shape}: must be {self.shape}, as at the begin")
         x = x.reshape(self.n)
+        self._given = np.isfinite(x)
+        if not self._given.all():
+            if self._at < 0:
+                raise ValueError("the first command is not finite: there is no earlier one that could be sent again")
+            x = np.where(self._given, x, np.nan)
+            self._unsettled = self._length
         if self._at < 0:
             # from rest at the first command
             self._ring[:] = x
@@ -126,15 +149,47 @@ class Compensator:
         if self._share != 1.0 or not self._on:
             self._share = min(1.0, max(0.0, self._share + (self._share_step if self._on else -self._share_step)))
             sent = x + self._share * (sent - x)
+        if self._unsettled:
+            sent = self._hold(sent)
+            x = np.where(self._given, x, self._command)
         self._command, self._sent = x, sent
         return sent.reshape(self.shape)
 
+    def _hold(self, sent: Samples) -> Samples:
+        """Return the last value for one that is NaN, and make up for what was missed after a row of them."""
+        usable = np.isfinite(sent)
+        resumed = usable & (self._run > 0)
+        self._missing = np.where(resumed, self._sent - sent, self._missing)
+        self._left = np.where(resumed, self._left + self._run, self._left)
+        over = np.maximum(1, self._left)
+        self._left = np.where(usable, np.maximum(0, self._left - 1), self._left)
+        self._run = np.where(usable, 0, self._run + 1)
+        self._held += ~usable
+        missing = self._missing * (self._left / over)
+        self._missing = np.where(usable, missing, self._missing)
+        self._unsettled = max(self._unsettled - 1, int(self._run.any() or self._left.any()))
+        return np.where(usable, sent + missing, self._sent)
+
     def observe(self, command: ArrayLike, measured: ArrayLike) -> None:
         """Learn from command and measured signal of one instant, once a step; lost samples are NaN."""
+        self._pair(command, measured)
+
+    def _pair(self, command: ArrayLike, measured: ArrayLike) -> tuple[Samples, Samples]:
+        """Return both, (n,): the command is always finite, and measured is NaN where there was none to compensate."""
+        c, m = np.asarray(command, dtype=np.float64), np.asarray(measured, dtype=np.float64)
+        if c.shape != self.shape or m.shape != self.shape:
+            raise ValueError(f"command {c.shape}, measured {m.shape}: both must be {self.shape}, as at the begin")
+        if self._at < 0:
+            raise ValueError("observe before the first compensate: call compensate, then observe, once in every step")
+        c, m = c.reshape(self.n), m.reshape(self.n)
+        # what was compensated is known, even where its record is lost
+        return np.where(np.isfinite(c), c, self._command), np.where(self._given, m, np.nan)
 
     def switch(self, on: bool) -> None:
         """Blend the compensation in or out; what is sent stays continuous."""
-        self._on = on
+        if not isinstance(on, bool | np.bool_):
+            raise TypeError(f"switch({on!r}): must be True or False")
+        self._on = bool(on)
 
     @property
     def on(self) -> bool:
@@ -148,14 +203,25 @@ class Compensator:
 
     def _values(self) -> list[Samples]:
         a0, a1 = self.coefficients[0], self.coefficients[1] if self._order else np.zeros(self.n)
-        nothing: Samples = np.zeros(self.n)
-        return [self._share * a1 / a0, 1.0 + self._share * (a0 - 1.0), nothing, nothing]
+        counted = (self._adapting, self._bridged, self._limited, self._held)
+        return [self._share * a1 / a0, 1.0 + self._share * (a0 - 1.0), *(each.astype(np.float64) for each in counted)]
 
     def _set_coefficients(self, coefficients: Samples) -> None:
         """Change the coefficients, (order + 1, n), within one block from now."""
         self.coefficients = coefficients
         self._change = (self._derivatives @ coefficients - self._weights) / self.block
         self._changes_left = self.block
+
+
+def check_window(window: float, longest_gap: float) -> None:
+    """Raise ValueError unless the window and the longest bridged gap, s, are positive and fit each other."""
+    for name, value in (("window", window), ("longest_gap", longest_gap)):
+        if not 0.0 < value < np.inf:
+            raise ValueError(f"{name} = {value} s: must be a positive time")
+    if window > LONGEST_WINDOW:
+        raise ValueError(f"window = {window} s: must be at most {LONGEST_WINDOW:g} s; is it in ms?")
+    if longest_gap >= window:
+        raise ValueError(f"longest_gap = {longest_gap} s: must be shorter than the window of {window:g} s")
 
 
 def check_coefficients(coefficients: tuple[float | Samples, ...]) -> None:

@@ -11,6 +11,8 @@ import numpy as np
 from monitor.compensation.base import LARGEST_ORDER, Compensation, Compensator, Shape, check_coefficients
 from monitor.messages.blocks import Samples
 
+_LARGEST_DELAY = 1.0  # s: a longer one is in ms
+
 
 @dataclass(frozen=True, eq=False)
 class FixedInverse(Compensation):
@@ -39,6 +41,8 @@ class FixedInverse(Compensation):
         cls, delay: float | Samples, ratio: float | Samples = 1.0, order: int = 2, *, spacing: float = 0.0
     ) -> FixedInverse:
         """Return the lead that makes up for a delay [s] and a command/measured ratio, as a series in the delay."""
+        if not np.all(np.abs(delay) <= _LARGEST_DELAY):
+            raise ValueError(f"delay = {delay} s: must be within +-{_LARGEST_DELAY:g} s; is it in ms?")
         powers = range(_checked(order) + 1)
         return cls(tuple(ratio * delay**j / factorial(j) for j in powers), spacing)
 
@@ -50,6 +54,10 @@ class FixedInverse(Compensation):
         above, below = (
             np.pad(np.asarray(p, dtype=np.float64)[::-1], (0, LARGEST_ORDER + 1)) for p in (denominator, numerator)
         )
+        if above[0] == 0.0:
+            raise ValueError(
+                "the plant's denominator ends with 0: it has an integrator and no static gain, give the closed loop"
+            )
         if not below[0] != 0.0:
             raise ValueError(
                 "the plant's numerator ends with 0: it does not follow a constant command, give one that does"

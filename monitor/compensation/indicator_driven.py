@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import factorial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from monitor.compensation.base import Compensation, Compensator, Shape
+from monitor.compensation.base import Compensation, Compensator, Shape, check_window
 from monitor.compensation.fixed_inverse import FixedInverse
 from monitor.compensation.lost_samples import GapBridge
 from monitor.indicators.base import WindowedIndicator
@@ -19,6 +19,7 @@ from monitor.messages.blocks import Samples
 _FEWEST_PERIODS = 1.2
 
 IndicatorName = Literal["fdb", "paei", "broadband"]
+LeadName = Literal["scaled", "series"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,7 @@ class IndicatorDriven(Compensation):
 
     indicator: IndicatorName = "fdb"
     nominal: FixedInverse = field(default_factory=FixedInverse)
-    lead: Literal["scaled", "series"] = "scaled"
+    lead: LeadName = "scaled"
     window: float = 0.75
     band: tuple[float, float] | None = None
     relative_gate: float = 0.02
@@ -64,6 +65,8 @@ class IndicatorDriven(Compensation):
     def __post_init__(self) -> None:
         if self.indicator not in _INDICATORS:
             raise ValueError(f"indicator = {self.indicator!r}: must be one of {', '.join(_INDICATORS)}")
+        if self.lead not in get_args(LeadName):
+            raise ValueError(f"lead = {self.lead!r}: must be one of {', '.join(get_args(LeadName))}")
         positive = (
             "settling",
             "largest_delay",
@@ -73,9 +76,10 @@ class IndicatorDriven(Compensation):
             "delay_scale",
             "ratio_scale",
         )
-        for name in (*positive, "delay_doubt", "ratio_doubt", "longest_gap"):
+        for name in (*positive, "delay_doubt", "ratio_doubt"):
             if not 0.0 < getattr(self, name) < np.inf:
                 raise ValueError(f"{name} = {getattr(self, name)}: must be a positive number")
+        check_window(self.window, self.longest_gap)
 
     def begin(self, dt: float, shape: Shape = (1,)) -> IndicatorDrivenCompensator:
         """Return it at rest, see `Compensation`."""
@@ -123,14 +127,12 @@ class IndicatorDrivenCompensator(Compensator):
         self._target: Samples = np.zeros((2, self.n))
         self._weight: Samples = np.zeros((2, self.n))
         self._reading: Samples = np.full((2, self.n), np.nan)
-        self._adapting = np.zeros(self.n, dtype=np.bool_)
+        self._bridged = self._bridge.counts[0]
 
     def observe(self, command: ArrayLike, measured: ArrayLike) -> None:
         """See `Compensator`."""
-        c = np.asarray(command, dtype=np.float64).reshape(self.n)
-        # what was compensated is known, even where its record is lost
-        c = np.where(np.isnan(c), self._command, c)
-        released = self._bridge.push(c, np.asarray(measured, dtype=np.float64).reshape(self.n), self._sent)
+        c, m = self._pair(command, measured)
+        released = self._bridge.push(c, m, self._sent)
         if released is None:
             return
         self._read(released)
@@ -155,8 +157,9 @@ class IndicatorDrivenCompensator(Compensator):
         fresh = self._adapting & (reading != self._reading).any(axis=0)
         self._reading = reading
         mean[0] -= self._nominal[1] / self._nominal[0]
-        needed = np.clip(reading + mean, -self._limits, self._limits)
-        self._target = np.where(fresh, needed, self._target)
+        needed = reading + mean
+        self._limited = np.where(fresh, (np.abs(needed) > self._limits).any(axis=0), self._limited)
+        self._target = np.where(fresh, np.clip(needed, -self._limits, self._limits), self._target)
         self._weight = np.where(fresh, 1.0 / (1.0 + (deviations / self._scales) ** 2), self._weight)
 
     def _adapt(self) -> None:
@@ -180,10 +183,6 @@ class IndicatorDrivenCompensator(Compensator):
         with np.errstate(divide="ignore", invalid="ignore"):
             scaled[1:] *= 1.0 + lead * nominal[0] / nominal[1]
         return np.where(nominal[1] > 0.0, scaled, series)
-
-    def _values(self) -> list[Samples]:
-        delay, gain, _, _ = super()._values()
-        return [delay, gain, self._adapting.astype(np.float64), self._bridge.counts[0].astype(np.float64)]
 
 
 class _Past:

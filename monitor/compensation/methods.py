@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import inf
 
 from monitor.compensation.adaptive_time_series import AdaptiveTimeSeries
-from monitor.compensation.base import Compensation
+from monitor.compensation.base import LONGEST_WINDOW, Compensation
 from monitor.compensation.fixed_inverse import FixedInverse
 from monitor.compensation.indicator_driven import IndicatorDriven, IndicatorName
 
@@ -18,6 +18,11 @@ _SCALE, _DOUBT = 0.00175, 0.014
 
 
 def _driven(indicator: IndicatorName, nominal: FixedInverse, period: float, periods: float) -> IndicatorDriven:
+    if periods * period > LONGEST_WINDOW:
+        raise ValueError(
+            f"slowest = {1.0 / period:g} Hz: {indicator} would need a window of {periods * period:.3g} s, "
+            f"more than {LONGEST_WINDOW:g} s"
+        )
     scale, doubt = _SCALE * period, _DOUBT * period
     return IndicatorDriven(indicator, nominal, window=periods * period, delay_scale=scale, delay_doubt=doubt)
 
@@ -39,8 +44,8 @@ def by_name(name: str, nominal: FixedInverse, slowest: float = 3.5) -> Compensat
     ----------
     name : one of `METHODS`; ValueError for another one.
     nominal : inverse of the actuator as it is known.
-    slowest : Hz, the lowest dominant frequency of the motion; windows of indicators hold a few of its periods. The
-        default is that of the benchmark's building.
+    slowest : Hz, the lowest dominant frequency of the motion, for ``fdb``, ``paei`` (their window is 2.6 / slowest
+        seconds) and ``broadband`` (1.75 / slowest). The default is that of the benchmark's building.
     """
     if name not in METHODS:
         raise ValueError(f"compensation {name!r}: must be one of {', '.join(METHODS)}")

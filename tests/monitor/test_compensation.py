@@ -192,6 +192,64 @@ def test_switching_is_continuous(name):
     assert steps.max() < 1.6 * np.abs(np.diff(x, axis=0)).max()
 
 
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("length", [1, 100])
+def test_what_was_sent_last_is_held_while_a_command_is_not_finite(name, bad, length):
+    x, lost = motion(4, 2), slice(2500, 2500 + length)
+    commands = x.copy()
+    commands[lost, 0] = bad
+    compensator, undisturbed = (by_name(name, nominal_inverse()).begin(DT, (2,)) for _ in range(2))
+    sent, _ = run(compensator, commands, [NOMINAL] * 2)
+    expected, _ = run(undisturbed, x, [NOMINAL] * 2)
+    np.testing.assert_array_equal(sent[lost, 0], sent[lost.start - 1, 0])
+    np.testing.assert_array_equal(sent[:, 1], expected[:, 1])
+    held = compensator.values[:, 5]
+    assert length <= held[0] < length + len(compensator.coefficients) and held[1] == 0.0
+    assert np.all(np.isfinite(compensator.values))
+    # what was missed is made up within as long a time as was held: no step, no peak of a derivative
+    steps = np.abs(np.diff(sent[lost.start :, 0]))
+    assert steps.max() < 2.5 * np.abs(np.diff(expected, axis=0)).max()
+    after = lost.stop + 2 * int(held[0])
+    if name in ("none", "fixed"):
+        np.testing.assert_allclose(sent[after:], expected[after:], atol=1e-15)
+    else:
+        assert np.abs(sent[after:] - expected[after:]).max() < 0.1 * np.abs(x).max()
+
+
+def test_the_first_command_must_be_finite():
+    with pytest.raises(ValueError, match="first command is not finite"):
+        nominal_inverse().begin(DT).compensate([np.nan])
+
+
+@pytest.mark.parametrize(
+    ("change", "ratio"), [({"largest_delay": 1e-3, "lead": "series"}, 1.0), ({"largest_gain": 0.05}, 1.2)]
+)
+@pytest.mark.parametrize("name", ["fdb", "paei", "broadband"])
+def test_an_adaptive_lead_or_gain_at_its_limit_is_reported(name, change, ratio):
+    x, late = motion(4), 10
+    settings = by_name(name, FixedInverse.of_delay(0.005))
+    limited = []
+    for each in (replace(settings, **change), settings):
+        compensator, sent = each.begin(DT), np.zeros((len(x) + late, 1))
+        for i, command in enumerate(x):
+            sent[i + late] = compensator.compensate(command)
+            compensator.observe(command, sent[i] / ratio)
+        assert compensator.values[0, 2] == 1.0
+        limited.append(compensator.values[0, 4])
+    assert limited == [1.0, 0.0]
+
+
+def test_a_coefficient_of_ats_at_its_limit_is_reported():
+    x = motion(4)
+    settings, limited = by_name("ats", nominal_inverse()), []
+    for ranges in (settings.ranges, ((0.7, 1.3), (0.0, 0.01), (0.0, 0.0032))):
+        compensator = replace(settings, ranges=ranges).begin(DT)
+        run(compensator, x, WRONG[:1])
+        limited.append(compensator.values[0, 4])
+    assert limited == [0.0, 1.0]
+
+
 def test_ats_agrees_with_least_squares_over_its_window():
     x = motion(3)
     settings = replace(by_name("ats", nominal_inverse(2)), rates=(1e9, 1e9, 1e9), longest_gap=DT)
@@ -226,7 +284,24 @@ def test_columns_become_auxiliary_channels():
         (lambda: FixedInverse((1.0, np.nan)), "finite"),
         (lambda: FixedInverse.of_delay(0.02, order=9), "order"),
         (lambda: FixedInverse.of_plant([1.0, 0.0], [1.0, 2.0, 3.0]), "numerator"),
+        (lambda: FixedInverse.of_plant([1.0], [1.0, 2.0, 0.0]), "has an integrator and no static gain"),
+        (lambda: FixedInverse.of_delay(12.0), "delay = 12.0 s: .* is it in ms"),
+        (lambda: FixedInverse.of_delay(np.array([0.012, np.nan])), "delay"),
         (lambda: FixedInverse().begin(0.0), "dt"),
+        (lambda: FixedInverse().begin(DT).observe([1.0], [1.0]), "observe before the first compensate"),
+        (
+            lambda: by_name("fdb", FixedInverse()).begin(DT).observe([1.0], [1.0, 2.0]),
+            r"command \(1,\), measured \(2,\)",
+        ),
+        (lambda: replace(by_name("fdb", FixedInverse()), lead="x"), "lead = 'x': must be one of scaled, series"),
+        (lambda: replace(by_name("fdb", FixedInverse()), window=2000.0), "window = 2000.0 s: .* is it in ms"),
+        (lambda: replace(by_name("fdb", FixedInverse()), window=-2), "window = -2 s"),
+        (
+            lambda: replace(by_name("paei", FixedInverse()), longest_gap=5.0),
+            "longest_gap = 5.0 s: .* than the window",
+        ),
+        (lambda: replace(by_name("ats", FixedInverse()), longest_gap=5.0), "longest_gap = 5.0 s: .* than the window"),
+        (lambda: by_name("fdb", FixedInverse(), slowest=0.01), "slowest = 0.01 Hz: .* window"),
         (lambda: FixedInverse().begin(DT).compensate([1.0, 2.0]), "command"),
         (lambda: by_name("pid", FixedInverse()), "pid"),
         (lambda: replace(by_name("fdb", FixedInverse()), indicator="ti"), "indicator"),
@@ -239,3 +314,8 @@ def test_bad_settings_are_named(make, text):
     with pytest.raises(ValueError, match=text) as caught:
         make()
     assert "\n" not in str(caught.value)
+
+
+def test_on_and_off_are_true_and_false():
+    with pytest.raises(TypeError, match=r"switch\('on'\): must be True or False"):
+        FixedInverse().begin(DT).switch("on")
