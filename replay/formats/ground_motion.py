@@ -133,12 +133,12 @@ def _numbers(lines: list[str], first: int) -> Samples:
 
 def _peer_unit(head: list[str], unit: str | None) -> tuple[float, tuple[str, ...]]:
     """Return m/s^2 a unit: the user's, that of the header, or g."""
-    if unit is not None:
-        return _scale(unit), ()
     text = " ".join(head)
     other = re.search(r"\b(VELOCITY|DISPLACEMENT)\s+TIME", text, re.IGNORECASE)
     if other:
         raise RecordingError(f"this is a {other[1].lower()}: give the file of the acceleration, AT2")
+    if unit is not None:
+        return _scale(unit), ()
     found = _IN_UNITS.search(text)
     if found is None:
         return STANDARD_GRAVITY, ("no unit in the header: taken as g",)

@@ -13,6 +13,9 @@ from sim.ranges import check_not_negative, check_positive, require
 
 Parameter = float | Samples
 
+# yield displacements of motion after which the state of before has no influence
+_MEMORY = 25.0
+
 
 @dataclass(frozen=True, eq=False)
 class LinearSpring:
@@ -142,17 +145,28 @@ class _RunningBoucWen:
         self._hardening = spring.hardening * spring.stiffness
         self._yielding = (1.0 - spring.hardening) * spring.stiffness * spring.yield_displacement
         self._scale = 1.0 / spring.yield_displacement
+        self._piece = np.minimum(0.25, 0.5 / np.asarray(spring.exponent))
         self._z, self._last = np.zeros(shape), np.zeros(shape)
 
     def force(self, position: Samples, velocity: Samples) -> Samples:  # noqa: ARG002
         step = self._scale * (position - self._last)
         self._last = position.copy()
-        # Heun's rule, second order like the integration
+        # what lies farther back than this has no influence on z
+        left = np.minimum(np.maximum(step, -_MEMORY), _MEMORY)
+        while True:
+            # in pieces that are each element's own, or a fast motion would overshoot
+            piece = np.minimum(np.maximum(left, -self._piece), self._piece)
+            self._z = self._moved(piece)
+            left = left - piece
+            if not np.any(np.abs(left) > 0.0):
+                return np.asarray(self._hardening * position + self._yielding * self._z)
+
+    def _moved(self, step: Samples) -> Samples:
+        """Return z after a step in yield displacements by Heun's rule, second order like the integration."""
         slope = self._spring.slope(self._z, step)
         guess = self._z + step * slope
         z = self._z + 0.5 * step * (slope + self._spring.slope(guess, step))
-        self._z = np.minimum(np.maximum(z, -1.0), 1.0)
-        return np.asarray(self._hardening * position + self._yielding * self._z)
+        return np.minimum(np.maximum(z, -1.0), 1.0)
 
 
 @dataclass(frozen=True)
@@ -191,8 +205,8 @@ class SeparateElements:
     @property
     def stiffness(self) -> Parameter:
         """(..., elements): largest stiffness of each, N/m."""
-        each = [np.asarray(element.stiffness, dtype=np.float64) for element in self.elements]
-        return np.stack([np.atleast_1d(value)[..., 0] for value in each], axis=-1)
+        each = [np.atleast_1d(np.asarray(element.stiffness, dtype=np.float64)) for element in self.elements]
+        return np.stack(np.broadcast_arrays(*(value[..., 0] for value in each)), axis=-1)
 
     def begin(self, dt: float, shape: Shape) -> RunningElement:
         """Return all of them at rest; raises ValueError unless there is one for each place."""

@@ -14,6 +14,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from sim.arrays import Samples
+from sim.laboratory.parts import RunningIntegrator
 from sim.laboratory.structure import product
 
 
@@ -47,7 +48,7 @@ class Integrator(Protocol):
     stages: ClassVar[int]
     limit: ClassVar[float]
 
-    def begin(self, equations: Equations, load: Samples) -> RunningLinear:
+    def begin(self, equations: Equations, load: Samples) -> RunningIntegrator:
         """Return it at rest under the load [N] of the first instant, (..., n)."""
         ...
 

@@ -49,19 +49,20 @@ class ElastomericDamper:
 class _RunningElastomeric:
     def __init__(self, damper: ElastomericDamper, dt: float, shape: Shape) -> None:
         self._elastic, self._viscous = damper.elastic, damper.viscous
-        self._rate, self._bend = dt / damper.relaxation, np.asarray(damper.thinning) ** -2.0
+        # of half a step
+        self._decay = np.exp(-0.5 * dt / np.asarray(damper.relaxation))
+        self._bend = np.asarray(damper.thinning) ** -2.0 * (1.0 - self._decay**2)
         self._stretch, self._last = np.zeros(shape), np.zeros(shape)
 
     def force(self, position: Samples, velocity: Samples) -> Samples:  # noqa: ARG002
-        carried = self._stretch + (position - self._last)
-        slope = self._creep(self._stretch)
-        # Heun's rule: second order like the integration
-        self._stretch = carried - 0.5 * (slope + self._creep(carried - slope))
+        # half a step of creep before and after the motion: second order like the integration, stable at any pace
+        self._stretch = self._crept(self._crept(self._stretch) + (position - self._last))
         self._last = position.copy()
         return np.asarray(self._elastic * position + self._viscous * self._stretch)
 
-    def _creep(self, stretch: Samples) -> Samples:
-        return np.asarray(self._rate * stretch * (1.0 + self._bend * (stretch * stretch)))
+    def _crept(self, stretch: Samples) -> Samples:
+        """Return the stretch after half a step at rest: the solution of z' = -(1 + (z/z_t)^2) z/tau."""
+        return np.asarray(stretch * self._decay / np.sqrt(1.0 + self._bend * (stretch * stretch)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,11 +78,11 @@ class Structure:
         if influence.shape != (dofs,) or not np.all(np.isfinite(influence)):
             raise ValueError(f"structure influence of shape {influence.shape}: give {dofs} finite numbers, one a dof")
         object.__setattr__(self, "influence", influence)
-        rank = np.linalg.matrix_rank(mass, hermitian=bool(np.all(mass == np.swapaxes(mass, -1, -2))))
-        if np.any(rank < dofs):
+        squares = np.linalg.eigvalsh(0.5 * (mass + np.swapaxes(mass, -1, -2)))
+        if np.any(squares[..., 0] <= 1e-14 * np.abs(squares).max(axis=-1)):
             raise ValueError(
-                f"structure mass matrix of rank {int(np.min(rank))} of {dofs}: it is singular, give every "
-                "degree of freedom a mass"
+                f"structure mass matrix with an eigenvalue of {np.min(squares):.3g} kg: it is singular or negative, "
+                "give every degree of freedom a mass"
             )
         for springs in self.springs:
             springs.incidence(dofs)

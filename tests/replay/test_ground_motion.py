@@ -156,6 +156,12 @@ def test_a_cell_without_a_number_and_a_file_that_is_not_there(tmp_path):
         read_ground_motion(tmp_path / "nothing.csv")
 
 
+def test_a_velocity_is_refused_whatever_unit_is_given(tmp_path):
+    path = written(tmp_path, peer(units="VELOCITY TIME SERIES IN UNITS OF CM/S\n"))
+    with pytest.raises(RecordingError, match="this is a velocity: give the file of the acceleration"):
+        read_ground_motion(path, unit="g")
+
+
 def test_the_example_of_the_documentation_runs(tmp_path, monkeypatch):
     page = (Path(__file__).parents[2] / "docs" / "laboratory.md").read_text()
     (example,) = (code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "read_ground" in code)

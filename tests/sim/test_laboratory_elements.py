@@ -61,6 +61,29 @@ def test_bouc_wen_obeys_its_equation_to_second_order():
     np.testing.assert_allclose(orders, 2.0, atol=0.3)
 
 
+@pytest.mark.parametrize(("exponent", "curve"), [(1.0, lambda s: 1.0 - np.exp(-s)), (2.0, np.tanh)])
+@pytest.mark.parametrize("step", [0.1, 1.0, 2.5, 7.0, 1000.0])
+def test_bouc_wen_is_its_closed_form_and_opposes_the_motion_at_any_step(step, exponent, curve):
+    path = step * np.arange(1.0, 6.0)
+    for sign in (1.0, -1.0):
+        forces = moved(BoucWenSpring(1e5, 0.001, exponent=exponent), 0.001 * sign * path, 1.0)
+        np.testing.assert_allclose(forces, sign * 100.0 * curve(path), atol=1.0)
+
+
+def test_bouc_wen_of_a_diverged_test_is_nan_and_does_not_disturb_the_others():
+    spring = BoucWenSpring(1e5, 0.001)
+    path = np.array([[0.0005, 0.0005, 0.0005], [np.nan, np.inf, 0.0007]])
+    with np.errstate(invalid="ignore"):  # as the loop has it
+        forces = moved(spring, path, 1.0, velocity=np.zeros_like(path))
+    assert np.isnan(forces[1, 0]) and forces[1, 2] == moved(spring, path[:, 2], 1.0)[1]
+
+
+def test_an_elastomeric_damper_relaxes_to_its_spring_however_long_the_step():
+    damper = ElastomericDamper()
+    forces = moved(damper, np.full(4, 0.01), 100.0 * damper.relaxation)
+    np.testing.assert_allclose(forces, 0.01 * damper.elastic, rtol=1e-9)
+
+
 def test_sharp_bouc_wen_is_elastoplastic():
     _, path, _ = sine(0.01, 20000.0)
     found = moved(BoucWenSpring(2e5, 0.003, 0.1, exponent=60.0), path, 1.0 / 20000.0)
@@ -138,6 +161,11 @@ def test_draws_are_the_single_tests(build):
         # substeps of the magneto-rheological damper are those of the fastest draw
         atol = 0.02 * np.max(np.abs(alone)) if isinstance(build(1.0), MRDamper) else 0.0
         np.testing.assert_allclose(together[:, i], alone, rtol=1e-12, atol=atol)
+
+
+def test_the_stiffness_of_separate_elements_has_the_draws_of_any():
+    both = SeparateElements((LinearSpring(np.full((20, 1), 1e4)), LinearSpring(2e4)))
+    np.testing.assert_array_equal(both.stiffness, np.tile([1e4, 2e4], (20, 1)))
 
 
 def test_parallel_separate_and_changing_elements_are_what_they_are_made_of():

@@ -19,6 +19,7 @@ from sim.laboratory.specimens import ChangingElement, MRDamper
 from sim.laboratory.structure import Springs, Structure, classical_damping
 from sim.laboratory.transfer import SeparateActuators, TransferChain
 from sim.laboratory.transfer_linear import Delay, Gain, Lag
+from sim.laboratory.transfer_nonlinear import Noise
 
 PAGE = Path(__file__).parents[2] / "docs" / "laboratory.md"
 MASS, DAMPING, STIFFNESS = 1000.0, 600.0, 8e4
@@ -317,18 +318,33 @@ def test_no_warning_and_no_infinity_however_fast_it_diverges():
     assert np.all(ends < 60.0)
 
 
-def test_noise_and_seed():
-    twice = [loop(compensator=Recorder(), sample_loss=0.5, seed=seed).run() for seed in (1, 1, 2)]
-    np.testing.assert_array_equal(twice[0].command, twice[1].command)
+def test_a_seed_gives_the_same_noise_and_losses_again():
+    def signals(seed):
+        seen = Recorder()
+        noisy = TransferChain(sensor=(Noise(1e-6),))
+        record = loop(transfer=noisy, compensator=seen, sample_loss=0.5, seed=seed).run()
+        return record.measured, np.isnan([measured for _, measured in seen.pairs])
+
+    (first, lost), (same, same_lost), (other, other_lost) = map(signals, (1, 1, 2))
+    np.testing.assert_array_equal(first, same)
+    np.testing.assert_array_equal(lost, same_lost)
+    assert np.all(first != other) and np.any(lost != other_lost) and 0.4 < np.mean(lost) < 0.6
 
 
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Structure(0.0, 1.0, 1.0), "structure mass matrix of rank 0 of 1: it is singular"),
+        (
+            lambda: Structure(0.0, 1.0, 1.0),
+            "structure mass matrix with an eigenvalue of 0 kg: it is singular or negative",
+        ),
         (
             lambda: Structure([[1.0, 1.0], [1.0, 1.0]], 0.0, 1.0),
-            "structure mass matrix of rank 1 of 2: it is singular",
+            r"structure mass matrix with an eigenvalue of \S+ kg: it is singular or negative",
+        ),
+        (
+            lambda: Structure(-1000.0, 0.0, 1.0),
+            "structure mass matrix with an eigenvalue of -1e\\+03 kg: it is singular or negative",
         ),
         (lambda: Structure(np.ones((2, 3)), 0.0, 1.0), r"structure mass of shape \(2, 3\): give a square matrix"),
         (lambda: Structure([1.0, 2.0], 0.0, np.eye(3)), "structure stiffness of 3 degrees of freedom beside a mass"),
