@@ -1,4 +1,4 @@
-"""The delay at which a linear loop of one degree of freedom loses stability: analytic, and by simulation."""
+"""The delay at which a linear loop loses stability: analytic, and by simulation."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from sim.ranges import check_not_negative, check_positive
 
 _STEPS_PER_PERIOD, _PERIODS = 100, 30
 _DELAYS, _ROUNDS = 8, 5
+# real part of a root on the imaginary axis, as a share of the highest angular frequency: rounding
+_ON_AXIS = 1e-7
+_CROSSING = 1e-3
 
 
 def analytic_critical_delay(
@@ -35,8 +38,9 @@ def analytic_critical_delay(
     m, c, k, k_e = np.broadcast_arrays(
         *(np.asarray(v, dtype=np.float64) for v in (mass, damping, stiffness, specimen))
     )
-    check_positive("structure", mass=m)
-    check_not_negative("structure", damping=c, stiffness=k, specimen=k_e)
+    what = "structure of one degree of freedom (critical_delay takes matrices),"
+    check_positive(what, mass=m)
+    check_not_negative(what, damping=c, stiffness=k, specimen=k_e)
     b = c**2 - 2.0 * m * k
     discriminant = b**2 - 4.0 * m**2 * (k**2 - k_e**2)
     critical = np.full(m.shape, np.inf)
@@ -46,6 +50,65 @@ def analytic_critical_delay(
             delay = np.arctan2(c * w, m * w**2 - k) / w
         critical = np.fmin(critical, np.where(w > 0.0, delay, np.inf))
     return critical
+
+
+def critical_delay(structure: Structure, specimen: ArrayLike, coupling: ArrayLike | None = None) -> Samples:
+    """Return the smallest delay [s] at which a loop with one actuator has a root on the imaginary axis.
+
+    The roots are those of det(M s^2 + C s + K + k_e exp(-s tau) T^T T), and at s = i w: k_e G(i w) exp(-i w tau) = -1
+    with G = T (M s^2 + C s + K)^-1 T^T. The frequencies at which |k_e G| = 1 are the imaginary eigenvalues of a
+    Hamiltonian matrix (Boyd, Balakrishnan and Kabamba 1989, Math. Control Signals Systems 2), exact to rounding.
+    Infinite where no delay makes the loop unstable, 0 where it is not stable without one.
+
+    Parameters
+    ----------
+    structure : of any number of degrees of freedom, with draws as leading axes; its springs count with their largest
+        stiffness.
+    specimen : k_e, N/m, one or one for each draw.
+    coupling : T, (n,) or (1, n): displacement of the actuator per displacement of the structure; None for one degree
+        of freedom.
+
+    Raises
+    ------
+    ValueError : more than one actuator, or a coupling that does not fit.
+    """
+    n = structure.dofs
+    row = np.eye(n) if coupling is None else np.atleast_2d(np.asarray(coupling, dtype=np.float64))
+    if row.shape != (1, n):
+        raise ValueError(f"coupling of shape {row.shape}: give (1, {n}), the critical delay is that of one actuator")
+    k_e = np.asarray(specimen, dtype=np.float64)
+    check_not_negative("critical delay", specimen=k_e)
+    mass, damping, _ = structure.matrices
+    parts = mass, damping, structure.tangent()
+    shape = np.broadcast_shapes(k_e.shape, *(part.shape[:-2] for part in parts))
+    matrices = [np.broadcast_to(part, (*shape, n, n)) for part in parts]
+    found = np.empty(shape)
+    for draw in np.ndindex(shape):
+        m, c, k = (part[draw] for part in matrices)
+        found[draw] = _first_crossing(m, c, k, float(np.broadcast_to(k_e, shape)[draw]), row[0])
+    return found
+
+
+def _first_crossing(m: Samples, c: Samples, k: Samples, k_e: float, row: Samples) -> float:
+    """Return the smallest delay [s] of one loop."""
+    n = len(m)
+    stiff, damped, push = (np.linalg.solve(m, part) for part in (k, c, k_e * row))
+    # in units of the fastest motion, so that all matrices are near one
+    unit = float(np.sqrt(np.max(np.abs(np.linalg.eigvals(stiff + np.outer(push, row))), initial=1e-300)))
+    rate = np.block([[np.zeros((n, n)), np.eye(n)], [-stiff / unit**2, -damped / unit]])
+    entry, reading = np.concatenate([np.zeros(n), push / unit**2]), np.concatenate([row, np.zeros(n)])
+    if np.max(np.linalg.eigvals(rate - np.outer(entry, reading)).real) > _ON_AXIS:
+        return 0.0
+    hamiltonian = np.block([[rate, np.outer(entry, entry)], [-np.outer(reading, reading), -rate.T]])
+    roots = np.linalg.eigvals(hamiltonian)
+    delays = [np.inf]
+    for w in roots.imag[(np.abs(roots.real) < _ON_AXIS) & (roots.imag > _ON_AXIS)]:
+        gain = reading @ np.linalg.solve(1j * w * np.eye(2 * n) - rate, entry)
+        if abs(abs(gain) - 1.0) < _CROSSING:  # or a mode without damping that the actuator does not move
+            phase = float(np.angle(-gain))
+            # without damping the crossing is at no delay, and the phase zero but for rounding
+            delays.append((phase % (2.0 * pi) if phase < -_ON_AXIS else abs(phase)) / (w * unit))
+    return float(min(delays))
 
 
 def simulated_critical_delay(

@@ -1,6 +1,7 @@
 """Where a delayed loop loses stability, and the energy that a delay feeds into it."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from sim.laboratory.elements import BoucWenSpring, ElastoplasticSpring, LinearSp
 from sim.laboratory.energy import energy_balance
 from sim.laboratory.integrators import ChenRicles
 from sim.laboratory.loop import HybridLoop
-from sim.laboratory.stability import analytic_critical_delay, simulated_critical_delay
+from sim.laboratory.stability import analytic_critical_delay, critical_delay, simulated_critical_delay
 from sim.laboratory.structure import Springs, Structure, classical_damping
 from sim.laboratory.transfer import TransferChain
 from sim.laboratory.transfer_linear import Delay
@@ -50,6 +51,45 @@ def test_a_well_damped_loop_with_a_soft_specimen_is_stable_at_any_delay():
     damping = 2.0 * 0.2 * math.sqrt(mass * 1e5)
     assert analytic_critical_delay(mass, damping, stiffness, specimen) == math.inf
     assert simulated_critical_delay(mass, damping, stiffness, specimen) == math.inf
+
+
+def test_critical_delay_of_matrices_is_the_closed_form_for_one_degree_of_freedom():
+    mass, damping, stiffness, specimen = structures(40, seed=5)
+    damping[::4] *= 20.0  # some that no delay makes unstable
+    damping[1] = 0.0
+    draws = Structure(*(part[:, None, None] for part in (mass, damping, stiffness)))
+    found, wanted = critical_delay(draws, specimen), analytic_critical_delay(mass, damping, stiffness, specimen)
+    assert 0 < np.sum(np.isinf(wanted)) < 30
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+    assert critical_delay(Structure(1000.0, -20.0, 8e4), 4e4) == 0.0
+
+
+def test_a_building_with_one_actuator_loses_stability_at_its_critical_delay():
+    mass = np.diag([1000.0, 800.0, 600.0])
+    stiffness = np.array([[4e5, -2e5, 0.0], [-2e5, 3e5, -1e5], [0.0, -1e5, 1e5]])
+    structure = Structure(mass, classical_damping(mass, stiffness, 0.03), stiffness)
+    row, specimen = np.array([-1.0, 1.0, 0.0]), 1.5e5  # between the first two floors
+    delay = float(critical_delay(structure, specimen, row))
+    push = Harmonic(amplitude=1000.0, frequency=4.0, loading=Loading.FORCE, ramp=0.1)
+    loop = HybridLoop(
+        structure=structure, specimen=LinearSpring(specimen), coupling=row[None], excitation=push, dt=1.0 / 1024.0,
+        duration=30.0, draws=(2,), transfer=TransferChain((Delay(np.array([[0.96], [1.04]]) * delay),)),
+    )  # fmt: skip
+    forces = loop.loads(0, loop.n_steps).copy()
+    forces[512:] = 0.0
+    motion = np.abs(replace(loop, excitation=forces).run().command[..., 0])
+    third = len(motion) // 3
+    late, early = (np.max(part, axis=0) for part in (motion[-third:], motion[third : 2 * third]))
+    assert late[0] < 0.9 * early[0]
+    assert late[1] > 1.1 * early[1]
+
+
+def test_a_delay_of_matrices_names_the_function_that_takes_them():
+    matrices = MASS, 0.01 * STIFFNESS, STIFFNESS
+    with pytest.raises(ValueError, match=r"^structure of one .* \(critical_delay takes matrices\), mass 0.0: must"):
+        analytic_critical_delay(*matrices, 5e4)
+    with pytest.raises(ValueError, match=r"^coupling of shape \(2, 2\): give \(1, 2\), the critical delay is that "):
+        critical_delay(Structure(*matrices), 5e4)
 
 
 MASS = np.diag([1000.0, 800.0])
