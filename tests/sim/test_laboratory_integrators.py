@@ -89,6 +89,23 @@ def test_period_of_explicit_newmark_is_that_of_the_central_difference():
     assert angle == pytest.approx(2.0 * math.asin(w / 2.0), rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("integrator", "error"),
+    [(ExplicitNewmark(), -0.4), (ChenRicles(), 0.8), (KolayRicles(), 0.9), (RosenbrockW(), 0.4)],
+    ids=repr,
+)
+def test_period_at_twenty_and_ten_steps_is_off_by_what_the_documentation_says(integrator, error):
+    found = []
+    for steps in (20, 10):
+        w = 2.0 * math.pi / steps
+        roots = np.linalg.eigvals(amplification(integrator, w, 1.0, share=0.0))
+        # the mode, not what is extrapolated from it
+        angle = abs(np.angle(roots[np.argmax(np.abs(roots) * (np.abs(roots.imag) > 1e-6))]))
+        found.append(100.0 * (w / angle - 1.0))
+    assert found[0] == pytest.approx(error, abs=0.05)
+    assert found[1] == pytest.approx(4.0 * found[0], rel=0.05)
+
+
 @pytest.mark.parametrize("integrator", UNCONDITIONAL, ids=named)
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
 def test_unconditional_stability(integrator, share):

@@ -47,6 +47,14 @@ def test_the_example_of_the_documentation_runs():
     assert np.max(np.abs(record.displacement[:, 1] - record.displacement[:, 0])) > 0.002
 
 
+def test_every_argument_of_the_loop_is_in_the_documentation():
+    rows = re.findall(
+        r"^\| (`.*?) \| (.*?) \|", PAGE.read_text().partition("argument of `HybridLoop`")[2], re.MULTILINE
+    )
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row[0])]
+    assert set(named) >= {field.name for field in fields(HybridLoop)}
+
+
 def test_the_example_of_a_compensator_follows_the_command():
     code = next(
         block for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "by_name" in block

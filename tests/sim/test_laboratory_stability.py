@@ -1,7 +1,9 @@
 """Where a delayed loop loses stability, and the energy that a delay feeds into it."""
 
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,8 @@ from sim.laboratory.stability import analytic_critical_delay, critical_delay, si
 from sim.laboratory.structure import Springs, Structure, classical_damping
 from sim.laboratory.transfer import TransferChain
 from sim.laboratory.transfer_linear import Delay
+
+PAGE = Path(__file__).parents[2] / "docs" / "laboratory.md"
 
 
 def structures(n, seed):
@@ -82,6 +86,15 @@ def test_a_building_with_one_actuator_loses_stability_at_its_critical_delay():
     late, early = (np.max(part, axis=0) for part in (motion[-third:], motion[third : 2 * third]))
     assert late[0] < 0.9 * early[0]
     assert late[1] > 1.1 * early[1]
+
+
+def test_the_critical_delay_of_the_documentation():
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    code = next(block for block in blocks if "critical_delay" in block)
+    names = {}
+    exec(code, names)
+    written = re.search(r"# (\S+) s$", code.strip()).group(1)
+    assert float(names["delay"]) == pytest.approx(float(written), rel=2e-3)
 
 
 def test_a_delay_of_matrices_names_the_function_that_takes_them():
