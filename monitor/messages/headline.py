@@ -30,7 +30,7 @@ LABELS = {
     "xcorr": "correlation",
 }
 # s of delay, and share of a ratio: smaller differences are irrelevant, even where bands without noise have no width
-_TOLERANCE = {"delay": 2e-4, "ratio": 5e-3}
+TOLERANCE = {"delay": 2e-4, "ratio": 5e-3}
 _Number = TypeVar("_Number", float, NDArray[np.float64])
 # half width of a band in standard deviations
 _BAND = 2.0
@@ -111,5 +111,5 @@ def _differs(read: Callable[[str], float], prefix: str, quantity: str) -> bool:
 
 def _margin(quantity: str, value: _Number, sd: _Number, other_sd: _Number) -> _Number:
     """Return the largest difference of another value that does not contradict."""
-    matters = _TOLERANCE[quantity]
+    matters = TOLERANCE[quantity]
     return _BAND * (sd + other_sd) + (matters * abs(value) if quantity == "ratio" else matters)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from replay.assessment.results import (
     Assessment,
     Contradiction,
+    Departure,
     HeadlineEstimate,
     PairAssessment,
     RecordWarning,
@@ -16,6 +17,7 @@ from replay.assessment.run import assess
 __all__ = [
     "Assessment",
     "Contradiction",
+    "Departure",
     "HeadlineEstimate",
     "PairAssessment",
     "RecordWarning",

@@ -61,6 +61,24 @@ class Spread:
     p95: float
 
 
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A stretch of windows, from ``start`` to ``stop`` [s], that depart from the headline to one side.
+
+    ``value`` and ``sd`` are those of the farthest window, in the unit of the quantity.
+    """
+
+    start: float
+    stop: float
+    value: float
+    sd: float
+
+    @property
+    def duration(self) -> float:
+        """Length of the stretch, s."""
+        return self.stop - self.start
+
+
 @dataclass(frozen=True)
 class HeadlineEstimate:
     """The delay and the ratio of an actuator to read first; NaN where no window gave them.
@@ -69,7 +87,8 @@ class HeadlineEstimate:
     medians of one window's standard deviation. ``valid_fraction`` is the fraction of instants that have a value.
     ``delay_range`` [s] and ``ratio_range`` span the 5th and 95th percentile of the certain windows and all constant
     levels where the value changes within the record by more than its uncertainty; None where it does not.
-    ``delay_segments`` [s] and ``ratio_segments`` have the change points.
+    ``delay_segments`` [s] and ``ratio_segments`` have the change points. ``delay_departure`` and ``ratio_departure``
+    are the farthest departures from the value, or from its range where it changes; None where there is none.
     """
 
     delay: float
@@ -81,6 +100,8 @@ class HeadlineEstimate:
     ratio_range: tuple[float, float] | None = None
     delay_segments: Segmentation = _UNKNOWN
     ratio_segments: Segmentation = _UNKNOWN
+    delay_departure: Departure | None = None
+    ratio_departure: Departure | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +129,7 @@ class PairAssessment:
 
     The spreads are over the instants at which the command is above the gate's fraction of its largest amplitude in
     the whole record: lead-ins are left out. ``headline`` is None where the broadband delay was not computed.
-    ``contradicts`` has the contradiction of each other indicator with the headline.
+    ``contradicts`` has the contradiction of each other indicator with the headline, outside its departures.
     ``valid_fraction`` is the fraction of instants at which the command moves and FDB and PAEI, if they were computed,
     both have a value. ``totals`` are the last values of the cumulative columns.
     """
@@ -168,7 +189,12 @@ def milliseconds(seconds: float) -> str:
     return f"{round(1e3 * seconds, 1) + 0.0:.1f}"
 
 
-def farthest_delay(found: PairAssessment) -> float:
+def late_or_early(seconds: float) -> str:
+    """Return ``4.4 ms late`` or ``4.4 ms early``."""
+    return f"{milliseconds(abs(seconds))} ms {'late' if seconds > 0.0 else 'early'}"
+
+
+def lasting_delay(found: PairAssessment) -> float:
     """Return the headline's delay [s]; where it changes, the end of its range that is farther from zero."""
     if found.headline is None:
         return math.nan
@@ -177,17 +203,24 @@ def farthest_delay(found: PairAssessment) -> float:
     return max(found.headline.delay_range, key=abs)
 
 
-def phase_at_dominant(found: PairAssessment) -> tuple[float, float]:
-    """Return the phase [rad] of the farthest delay at the dominant frequency, and that frequency [Hz]."""
+def farthest_delay(found: PairAssessment) -> float:
+    """Return the delay [s] farthest from zero: the lasting one, or that of the farthest departure."""
+    departure = None if found.headline is None else found.headline.delay_departure
+    delay = lasting_delay(found)
+    return delay if departure is None else max(delay, departure.value, key=abs)
+
+
+def phase_at_dominant(found: PairAssessment, delay: float) -> tuple[float, float]:
+    """Return the phase [rad] of a delay [s] at the dominant frequency, and that frequency [Hz]."""
     spread = found.spreads.get("fdb_frequency")
     if spread is None:
         return math.nan, math.nan
-    return -2.0 * math.pi * spread.median * farthest_delay(found), spread.median
+    return -2.0 * math.pi * spread.median * delay, spread.median
 
 
 def synchronization_error(found: PairAssessment) -> float:
-    """Return |measured - command| / |command| of the dominant motion from the headline; NaN where unknown."""
-    phase, _ = phase_at_dominant(found)
+    """Return |measured - command| / |command| of the dominant motion from the farthest delay; NaN where unknown."""
+    phase, _ = phase_at_dominant(found, farthest_delay(found))
     if found.headline is None or not math.isfinite(phase * found.headline.ratio):
         return math.nan
     return abs(cmath.rect(1.0 / found.headline.ratio, phase) - 1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,16 @@ from numpy.typing import NDArray
 from monitor.indicators.benchmark_criteria import BenchmarkCriteria, benchmark_criteria
 from monitor.indicators.frequency_evaluation import FrequencyEvaluation, frequency_evaluation_index
 from monitor.messages.blocks import Pair, units_differ
-from monitor.messages.headline import COMPARED, HEADLINE, QUANTITIES, contradicts
+from monitor.messages.headline import COMPARED, HEADLINE, QUANTITIES, TOLERANCE, contradicts
 from replay.assessment.change_points import segment_series
-from replay.assessment.results import Contradiction, HeadlineEstimate, PairAssessment, Spread, WholeRecord
+from replay.assessment.results import (
+    Contradiction,
+    Departure,
+    HeadlineEstimate,
+    PairAssessment,
+    Spread,
+    WholeRecord,
+)
 from replay.formats import Recording
 from replay.formats.parts import longest_gap_free_segment
 
@@ -22,6 +29,10 @@ _DELAY_CHANGE, _SHARE, _RATIO_CHANGE = 1e-3, 0.1, 0.02
 _SIGNIFICANT_SDS = 3.0
 # windows with a standard deviation above so many medians do not count for the range
 _CERTAIN = 3.0
+# half width of a band in standard deviations, and what the farthest window of a departure must exceed
+_BAND, _DEPARTS = 2.0, 4.0
+# windows that a departure must last: whatever happens is in all windows that hold it
+_LASTS = 0.6
 
 Values = Mapping[str, NDArray[np.float64]]
 
@@ -84,10 +95,12 @@ def assess_pair(
             totals[name] = float(counted[-1]) if len(counted) else np.nan
         else:
             spreads[name] = spread(series[moving], angle=name.endswith("_phase"))
+    headline, departing = _headline(time, values, spreads, moving, window)
+    compared = moving & ~departing
     return PairAssessment(
         pair,
-        _headline(time, values, spreads, moving, window),
-        {prefix: _contradicting(values, prefix, moving) for prefix in COMPARED if f"{prefix}_delay" in values},
+        headline,
+        {prefix: _contradicting(values, prefix, compared) for prefix in COMPARED if f"{prefix}_delay" in values},
         spreads,
         totals,
         float(valid.mean()) if n else 0.0,
@@ -115,27 +128,36 @@ def _headline(
     spreads: Mapping[str, Spread],
     moving: NDArray[np.bool_],
     window: float,
-) -> HeadlineEstimate | None:
+) -> tuple[HeadlineEstimate | None, NDArray[np.bool_]]:
+    """Return the headline, None where it was not computed, and which (n,) instants are near a departure from it."""
+    departing = np.zeros(len(moving), dtype=bool)
     delay, ratio = (f"{HEADLINE}_{quantity}" for quantity in QUANTITIES)
     if delay not in values:
-        return None
+        return None, departing
     valid = moving & ~np.isnan(values[delay])
     of_delay, of_delay_sd, of_ratio, of_ratio_sd = (
         spreads[name].median for name in (delay, f"{delay}_sd", ratio, f"{ratio}_sd")
     )
-    segmentations, ranges = [], []
-    for name, least, smallest_range in (
-        (delay, _DELAY_CHANGE, max(_DELAY_CHANGE, _SHARE * abs(of_delay))),
-        (ratio, _RATIO_CHANGE * of_ratio, _RATIO_CHANGE * of_ratio),
+    segmentations, ranges, farthest = [], [], []
+    for name, level, least, share, irrelevant in (
+        (delay, of_delay, _DELAY_CHANGE, _SHARE * abs(of_delay), TOLERANCE["delay"]),
+        (ratio, of_ratio, _RATIO_CHANGE * of_ratio, _RATIO_CHANGE * of_ratio, TOLERANCE["ratio"] * of_ratio),
     ):
-        segmentation = segment_series(time[valid], values[name][valid], values[f"{name}_sd"][valid], window, least)
-        wide = _range(values[name][valid], values[f"{name}_sd"][valid], smallest_range)
+        found, sd = values[name][valid], values[f"{name}_sd"][valid]
+        segmentation = segment_series(time[valid], found, sd, window, least)
+        wide = _range(found, sd, max(least, share), irrelevant)
         if segmentation.changes:
             levels = [segment.first for segment in segmentation.segments if not segment.drifts]
             wide = segmentation.extremes if wide is None else (min([wide[0], *levels]), max([wide[1], *levels]))
+        low, high = (level, level) if wide is None else wide
+        floor = max(irrelevant, share, _SHARE * (high - low))
+        departures = tuple(_departures(time[valid], found, sd, low, high, floor, window))
+        for each in departures:
+            departing |= (time >= each.start - window) & (time <= each.stop + window)
         ranges.append(wide)
         segmentations.append(segmentation)
-    return HeadlineEstimate(
+        farthest.append(max(departures, key=lambda each: max(low - each.value, each.value - high), default=None))
+    headline = HeadlineEstimate(
         of_delay,
         of_delay_sd,
         of_ratio,
@@ -145,11 +167,42 @@ def _headline(
         ranges[1],
         segmentations[0],
         segmentations[1],
+        farthest[0],
+        farthest[1],
     )
+    return headline, departing
 
 
-def _range(values: NDArray[np.float64], sd: NDArray[np.float64], least: float) -> tuple[float, float] | None:
-    """Return the range of (n,) values that change significantly; None where they may all be equal, or nearly."""
+def _departures(
+    time: NDArray[np.float64],
+    values: NDArray[np.float64],
+    sd: NDArray[np.float64],
+    low: float,
+    high: float,
+    floor: float,
+    window: float,
+) -> Iterator[Departure]:
+    """Yield the stretches of (n,) values that are below `low` or above `high` by more than `floor` and their band."""
+    for beyond in (low - values, values - high):
+        outside = np.flatnonzero(beyond > floor + _BAND * sd)
+        # windows closer than one window share samples
+        for rows in np.split(outside, np.flatnonzero(np.diff(time[outside]) > window) + 1):
+            certain = rows[beyond[rows] > _DEPARTS * sd[rows]]
+            if len(certain) and time[rows[-1]] - time[rows[0]] > _LASTS * window:
+                at = certain[np.argmax(beyond[certain])]
+                yield Departure(float(time[rows[0]]), float(time[rows[-1]]), float(values[at]), float(sd[at]))
+
+
+def _range(
+    values: NDArray[np.float64], sd: NDArray[np.float64], least: float, irrelevant: float
+) -> tuple[float, float] | None:
+    """Return the range of (n,) values that change significantly; None where they may all be equal, or nearly.
+
+    Parameters
+    ----------
+    least : the smallest change, between windows of any uncertainty.
+    irrelevant : a range of the certain windows below this is none.
+    """
     if not len(values):
         return None
     # each window by its own uncertainty: one in weak motion may be far off without a change
@@ -160,7 +213,8 @@ def _range(values: NDArray[np.float64], sd: NDArray[np.float64], least: float) -
     if not high - low > least:
         return None
     certain = values[sd <= _CERTAIN * np.median(sd)]
-    return float(np.percentile(certain, 5.0)), float(np.percentile(certain, 95.0))
+    low, high = np.percentile(certain, (5.0, 95.0))
+    return (float(low), float(high)) if high - low >= irrelevant else None
 
 
 def _contradicting(values: Values, prefix: str, moving: NDArray[np.bool_]) -> Contradiction:

@@ -16,6 +16,8 @@ from replay.assessment.results import (
     PairAssessment,
     RecordWarning,
     delay_changes,
+    lasting_delay,
+    late_or_early,
     milliseconds,
     phase_at_dominant,
 )
@@ -119,7 +121,7 @@ def _lead(found: PairAssessment, dt: float) -> Iterator[tuple[str, str]]:
 
 
 def _large_phase(found: PairAssessment) -> Iterator[tuple[str, str]]:
-    phase, frequency = phase_at_dominant(found)
+    phase, frequency = phase_at_dominant(found, lasting_delay(found))
     if not math.isfinite(phase):
         phase, frequency = _median(found, "fdb_phase"), _median(found, "fdb_frequency")
     if not abs(phase) > _LARGE_PHASE:
@@ -134,7 +136,7 @@ def _large_phase(found: PairAssessment) -> Iterator[tuple[str, str]]:
 
 def _energy(found: PairAssessment) -> Iterator[tuple[str, str]]:
     name, damping = _added_damping(found)
-    falls = "falls to" if delay_changes(found) else "is"
+    falls = "falls to" if _damping_varies(found) else "is"
     if damping < _NEGATIVE:
         yield (
             "feeds_energy",
@@ -146,10 +148,10 @@ def _energy(found: PairAssessment) -> Iterator[tuple[str, str]]:
 def _added_damping(found: PairAssessment) -> tuple[str, float]:
     """Return the added damping and its column: from the force where there is one, else from the phase.
 
-    Where the delay changes it is the 5th percentile.
+    Where the delay changes, or departs for a while, it is the 5th percentile.
     """
-    phase, frequency = phase_at_dominant(found)
-    changes = delay_changes(found)
+    phase, frequency = phase_at_dominant(found, lasting_delay(found))
+    changes = _damping_varies(found)
     for name in ("hsem_added_damping", "fdb_added_damping"):
         damping = found.spreads[name].p05 if changes and name in found.spreads else _median(found, name)
         fdb = found.contradicts.get("fdb")
@@ -160,6 +162,10 @@ def _added_damping(found: PairAssessment) -> tuple[str, float]:
         if math.isfinite(damping):
             return name, damping
     return "", math.nan
+
+
+def _damping_varies(found: PairAssessment) -> bool:
+    return delay_changes(found) or (found.headline is not None and found.headline.delay_departure is not None)
 
 
 def _median(found: PairAssessment, *names: str) -> float:
@@ -197,6 +203,15 @@ def delay_warnings(found: PairAssessment) -> Iterator[RecordWarning]:
             "delay_changes",
             f"the delay changes from {milliseconds(low)} to {milliseconds(high)} ms within the record{segmentation}: "
             "assess its parts with --start and --stop, or write its values over time with --series",
+            found.pair.actuator,
+        )
+    departure = None if headline is None else headline.delay_departure
+    if departure is not None:
+        yield RecordWarning(
+            "delay_departs",
+            f"measured is up to {late_or_early(departure.value)} for {departure.duration:.2g} s, in the windows that "
+            f"end between {departure.start:.4g} and {departure.stop:.4g} s: a change that is compensated or passes, "
+            "or a disturbance; assess that part with --start and --stop, or write the values over time with --series",
             found.pair.actuator,
         )
     if headline is not None and headline.ratio_range is not None:
@@ -265,6 +280,7 @@ WORST_FIRST = (
     "leads",
     "large_phase",
     "delay_changes",
+    "delay_departs",
     "ratio_changes",
     "actuators_differ",
     "feeds_energy",

@@ -210,6 +210,11 @@ def _headline(headline: HeadlineEstimate | None) -> dict[str, Any] | None:
         return None
     found = {"indicator": HEADLINE, **with_units(headline)}
     segmentations = {name: found.pop(f"{name}_segments") for name in ("delay", "ratio")}
+    seconds = {"start": ("start_s", 1.0), "stop": ("stop_s", 1.0)}
+    for name, factor, unit in (("delay", 1e3, "_ms"), ("ratio", 1.0, "")):
+        departure = found[f"{name}_departure"]
+        units = seconds | {"value": (f"{name}{unit}", factor), "sd": (f"{name}_sd{unit}", factor)}
+        found[f"{name}_departure"] = None if departure is None else with_units(departure, units)
     return (
         found
         | _segmentation("delay", segmentations["delay"], 1e3, "_ms")

@@ -11,6 +11,8 @@ from monitor.messages.blocks import ratio_unit, units_differ
 from replay.assessment.results import (
     delay_changes,
     farthest_delay,
+    lasting_delay,
+    late_or_early,
     milliseconds,
     phase_at_dominant,
     synchronization_error,
@@ -37,7 +39,15 @@ def headline_words(found: PairAssessment, assessment: Assessment) -> str:
     over = f"broadband over a window of {window:.4g} s"
     if not math.isfinite(headline.delay):
         return f"{name}: no {over.replace('broadband', 'broadband delay', 1)}{_fdb_words(found)}"
-    return f"{name}: {_delay_words(found)}, {_ratio_words(found, assessment)}, {over}"
+    delay, ratio = headline.delay_departure, headline.ratio_departure
+    delay_words, ratio_words = _delay_words(found), _ratio_words(found, assessment)
+    if delay is not None:
+        delay_words += f" but up to {late_or_early(delay.value)} for {delay.duration:.2g} s"
+        # the line with the change points says when the others are
+        delay_words += f" until {delay.stop:.4g} s"
+    if ratio is not None:
+        ratio_words += f" but {ratio.value:.3f} for {ratio.duration:.2g} s"
+    return f"{name}: {delay_words}, {ratio_words}, {over}"
 
 
 def change_words(found: PairAssessment) -> list[str]:
@@ -122,16 +132,17 @@ _EQUAL_MS, _EQUAL_ERROR = 0.05, 5e-4
 
 
 def print_comparison(console: Console, assessment: Assessment) -> None:
-    """Print a row for each actuator: delay, ratio, phase at the dominant frequency, most severe warning."""
+    """Print a row for each actuator: delay, ratio, phase and error at the dominant frequency, most severe warning."""
     rows = []
     for found in assessment.pairs:
-        phase, frequency = phase_at_dominant(found)
+        phase, frequency = phase_at_dominant(found, farthest_delay(found))
         most_severe = worst(assessment.warnings_of(found.pair.actuator))
         error = math.nan if _units_differ(found, assessment) else synchronization_error(found)
-        numbers = _number(math.degrees(phase)), _number(frequency), _number(100.0 * error)
+        numbers = tuple(map(_number, (math.degrees(phase), frequency, 100.0 * error, found.whole.criteria.j2)))
         warning = "" if most_severe is None else most_severe.code
-        rows.append((found.pair.actuator, _delay_cell(found), _ratio_cell(found), *numbers, warning))
-    headings = ("actuator", "delay ms", "ratio", "phase deg", "at Hz", "error %", "worst warning")
+        cells = _delay_cell(found), _farthest_cell(found), _ratio_cell(found)
+        rows.append((found.pair.actuator, *cells, *numbers, warning))
+    headings = ("actuator", "delay ms", "farthest", "ratio", "phase deg", "at Hz", "error %", "J2 %", "worst warning")
     print_table(console, "actuators compared", headings, rows)
 
 
@@ -146,7 +157,7 @@ def worst_actuator(assessment: Assessment) -> str:
     delays = {p.pair.actuator: 1e3 * farthest_delay(p) for p in known}
     errors = {p.pair.actuator: synchronization_error(p) for p in known}
     by_error = all(map(math.isfinite, errors.values())) and not any(_units_differ(p, assessment) for p in known)
-    changing = [p.pair.actuator for p in known if delay_changes(p)]
+    changing = [p.pair.actuator for p in known if delay_changes(p) or farthest_delay(p) != lasting_delay(p)]
     delay_range = max(delays.values()) - min(delays.values())
     if delay_range < _EQUAL_MS and not changing and (not by_error or max(errors.values()) < _EQUAL_ERROR):
         return "all actuators track alike: equal delays, no errors"
@@ -166,6 +177,10 @@ def _delay_cell(found: PairAssessment) -> str:
     if found.headline.delay_range is not None:
         return " to ".join(map(milliseconds, found.headline.delay_range))
     return plus_minus(1e3 * found.headline.delay, 1e3 * found.headline.delay_sd)
+
+
+def _farthest_cell(found: PairAssessment) -> str:
+    return milliseconds(farthest_delay(found)) if math.isfinite(farthest_delay(found)) else "—"
 
 
 def _ratio_cell(found: PairAssessment) -> str:

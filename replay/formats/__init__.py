@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from monitor.system.files import check_regular
@@ -29,6 +30,7 @@ __all__ = [
 
 _FORMATS = (run_file.FORMAT, openfresco.FORMAT, text.FORMAT)  # asked in this order
 _HEAD = 4096
+_GROUND_MOTION = re.compile(rb"\bNPTS\s*=\s*\d+[\s,]+DT\s*=", re.IGNORECASE)
 _EVERYTHING = Selection()
 
 
@@ -75,6 +77,11 @@ def _format_of(path: Path, selection: Selection) -> Format:
         head = file.read(_HEAD)
     if not head:
         raise RecordingError(f"{path}: the file is empty")
+    if path.suffix.lower() == ".at2" or _GROUND_MOTION.search(head):
+        raise RecordingError(
+            f"{path}: a ground motion (AT2), not the record of a test: it has no command and no measured signal; "
+            "'study loop --motion FILE' uses it"
+        )
     for known in _FORMATS:
         if known.accepts(path, head, selection):
             return known

@@ -9,6 +9,7 @@ from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import Assessment, assess
 from replay.assessment.warnings import WORST_FIRST, worst
+from replay.commands.assess_headline import headline_words
 from replay.formats import ArrayRecording
 from replay.formats.parts import RecordingPart
 from sim.excitation import Earthquake
@@ -76,7 +77,7 @@ def test_the_noise_in_the_weak_end_of_an_earthquake_is_no_change(seed):
     motion = Earthquake(rms=1.0, seed=seed, ground_frequency=1.5, strong=8.0, decay=5.0)
     measured = motion.sample(T - 0.01) + noise(seed, 0.3)
     found = look((motion.sample(T), measured))
-    assert not codes(found) & {"delay_changes", "ratio_changes"}
+    assert not codes(found) & {"delay_changes", "ratio_changes", "delay_departs"}
     # which the weak windows scatter by
     spread, headline = found.pairs[0].spreads["broadband_delay"], found.pairs[0].headline
     assert spread.p95 - spread.p05 > 1e-3
@@ -268,6 +269,31 @@ def test_a_delay_that_drifts():
     (course,) = said.split("(")[1].split(")")[0].split(",")
     first, last = (float(word) for word in course.split()[:3:2])
     assert (first, last) == pytest.approx((3.0, 30.0), abs=0.3) and "ms within the record (" in said
+
+
+PASSES = np.where((T > 20.0) & (T < 22.5), 0.02, 0.0)
+
+
+@pytest.mark.parametrize("motion", [earthquake, tone])
+@pytest.mark.parametrize("size", [0.0, 2e-3])
+def test_a_delay_that_passes_is_named(motion, size):
+    found = look((motion(T), motion(T - PASSES) + size * noise(1, 1.0)))
+    headline = found.pairs[0].headline
+    assert headline.delay == pytest.approx(0.0, abs=1e-4) and headline.delay_range is None
+    departure = headline.delay_departure
+    assert departure.value == pytest.approx(0.02, rel=0.1)
+    # the windows that hold some of it
+    assert 20.0 < departure.start < 22.0 < departure.stop < 22.5 + 2.0 * SETTINGS.window
+    assert codes(found) & {"delay_departs", "delay_changes", "contradicted"} == {"delay_departs"}
+    assert headline_words(found.pairs[0], found).startswith("a: neither late nor early (0.0")
+    assert " but up to 2" in headline_words(found.pairs[0], found)
+
+
+@pytest.mark.parametrize("passing", [1e-4, 1.5e-4])
+def test_a_change_below_a_fifth_of_a_millisecond_is_none(passing):
+    found = look((tone(T), tone(T - PASSES * passing / 0.02)))
+    headline = found.pairs[0].headline
+    assert (headline.delay_range, headline.delay_departure) == (None, None) and found.warnings == ()
 
 
 def test_five_delays_side_by_side():

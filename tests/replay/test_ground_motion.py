@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from monitor.__main__ import main
 from replay.formats.base import RecordingError
 from replay.formats.ground_motion import STANDARD_GRAVITY, read_ground_motion
 
@@ -24,6 +25,14 @@ def written(tmp_path, text, name="motion.AT2"):
     path = tmp_path / name
     path.write_text(text)
     return path
+
+
+@pytest.mark.parametrize("name", ["motion.AT2", "motion.txt"])
+def test_assess_takes_no_ground_motion_and_names_what_does(tmp_path, name, capsys):
+    assert main(["assess", str(written(tmp_path, peer(), name))]) == 2
+    said = capsys.readouterr().err
+    assert "a ground motion (AT2), not the record of a test" in said and "study loop --motion" in said
+    assert len(said.splitlines()) == 1
 
 
 @pytest.mark.parametrize("width", [1, 5, 8, 53])

@@ -11,7 +11,7 @@ import pytest
 from monitor.__main__ import main
 from monitor.commands.output import to_json_types
 from replay.formats.ground_motion import STANDARD_GRAVITY
-from replay.studies.loop import benchmark, stability
+from replay.studies.loop import benchmark, pictures, stability
 from replay.studies.loop.benchmark import CASES, CRITERIA, SCENARIOS, Benchmark
 from replay.studies.loop.changes import ChangingElement, ChangingTransfer, Ramp
 from replay.studies.loop.compensators import COMPENSATORS
@@ -98,7 +98,13 @@ def test_the_json_has_the_names_that_scripts_read(made_up) -> None:
     changed = draws["stiffness-change"]["case-1"]["fdb"]
     assert changed["J4"] == {"median": None, "p90": None, "worst": None}
     assert changed["J2"]["median"] <= changed["J2"]["p90"] <= changed["J2"]["worst"]
-    assert found["seconds"] == {"stability": 1.0, "benchmark": 2.0}
+    assert found["computing_time_s"] == {"stability": 1.0, "benchmark": 2.0}
+    assert {name: each["unit"] for name, each in found["criteria"].items()} == {
+        "J1": "ms",
+        **dict.fromkeys(CRITERIA[1:], "%"),
+    }
+    assert "floor 2" in found["criteria"]["J8"]["definition"]
+    assert found["cases"]["case-3"] == {"floor_mass_kg": 1300.0, "damping_ratio": 0.03}
     json.dumps(found, allow_nan=False)
 
 
@@ -107,7 +113,13 @@ def test_the_tables_fit_a_terminal(made_up, capsys) -> None:
     said = capsys.readouterr().out
     assert "nan" not in said and all(len(line) <= 118 for line in said.splitlines())
     said = " ".join(said.split())
-    for words in ("critical delay: analytic 2.000 ms, simulated 2.010 ms (+0.50 %)", "1 of 4", "4 of 4", "1.50 s"):
+    for words in (
+        "critical delay: analytic 2.000 ms, simulated 2.010 ms (+0.50 %)",
+        "whole samples of 0.244 ms",
+        "1 of 4",
+        "4 of 4",
+        "1.50 s",
+    ):
         assert words.casefold() in said.casefold()
     assert all(name in said for name in (*COMPENSATORS, *CASES, *CRITERIA, *SCENARIOS) if name != "as-designed")
 
@@ -117,6 +129,14 @@ def test_the_pictures(made_up, tmp_path) -> None:
     assert [path.name for path in drawn] == [f"loop-{name}.png" for name in ("instability", "benchmark", "draws")]
     for path in drawn:
         assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 20_000
+
+
+def test_quartiles_need_five_draws_and_lines_that_coincide_are_named(made_up) -> None:
+    (first, *_) = pictures._draws(made_up).axes
+    assert {len(line.get_xdata()) for line in first.lines} <= {4, 1}
+    assert "quartiles" not in pictures._draws(made_up).get_suptitle()
+    commands = pictures.instability(made_up.stability).axes[-1]
+    assert commands.get_title() == "fixed, ats, fdb, paei, broadband coincide within 0 mm"
 
 
 def test_statistics_are_of_sizes_without_nan() -> None:
@@ -165,7 +185,7 @@ def test_the_study_as_a_command(monkeypatch, capsys) -> None:
         found["stability"]["analytic_delay_ms"], rel=0.02
     )
     assert found["draws"]["stiffness-change"]["case-1"]["fdb"]["J4"]["median"] is None
-    assert set(found["seconds"]) == {"stability", "benchmark"}
+    assert set(found["computing_time_s"]) == {"stability", "benchmark"}
 
 
 def test_a_recorded_ground_motion_drives_all_draws(monkeypatch, capsys, tmp_path) -> None:

@@ -24,6 +24,9 @@ _CRITERIA_SHOWN = {
 }
 _J2 = CRITERIA.index("J2")
 _MS = 1e3
+_FEWEST_FOR_BOX = 5  # draws; quartiles of fewer are hardly more than the points themselves
+# of the stroke: commands that are closer look like one line
+_COINCIDE = 0.02
 
 
 def draw(study: LoopStudy, folder: Path) -> tuple[Path, ...]:
@@ -66,6 +69,7 @@ def instability(found: Stability) -> Figure:
     for side in (-1.0, 1.0):
         commands.axhline(side * _MS * found.stroke, color="tab:red", linestyle="--", linewidth=0.8)
     commands.set_ylabel("command [mm]")
+    commands.set_title(_coinciding(found), fontsize="small")
     commands.set_xlabel("time [s]")
     first = min((each.at for each in found.warnings if np.isfinite(each.at)), default=np.nan)
     instants = (
@@ -80,6 +84,18 @@ def instability(found: Stability) -> Figure:
     delays.legend(fontsize="small", loc="upper left", ncols=2)
     commands.legend(fontsize="small", loc="lower right", ncols=6)
     return figure
+
+
+def _coinciding(found: Stability) -> str:
+    """Return which commands lie on one line in the picture; empty where each can be seen."""
+    held = {name: run.command for name, run in found.runs.items() if not np.isfinite(run.left_at)}
+    last = next(reversed(held), "")
+    apart = {name: float(np.nanmax(np.abs(command - held[last]))) for name, command in held.items()}
+    together = [name for name, distance in apart.items() if distance < _COINCIDE * found.stroke]
+    if len(together) < 2:
+        return ""
+    largest = max(apart[name] for name in together)
+    return f"{', '.join(together)} coincide within {_MS * largest:.2g} mm"
 
 
 def _benchmark(study: LoopStudy) -> Figure:
@@ -109,7 +125,8 @@ def _draws(study: LoopStudy) -> Figure:
     scenarios = study.benchmark.draws
     figure = Figure(figsize=(11.0, 1.2 + 3.0 * len(scenarios)), layout="constrained")
     number = study.benchmark.n_draws
-    figure.suptitle(f"J2 of {number} draws of {study.drawn}; box: quartiles, cross: how many left the stroke")
+    box = "box: quartiles, " if number >= _FEWEST_FOR_BOX else ""
+    figure.suptitle(f"J2 of {number} draws of {study.drawn}; {box}cross: how many left the stroke")
     rows = figure.subplots(len(scenarios), len(CASES), sharey=True, squeeze=False)
     top = max(float(np.nanmax(values[..., _J2])) for values in scenarios.values())
     for row, (scenario, values) in zip(rows, scenarios.items(), strict=True):
@@ -127,7 +144,8 @@ def _draws(study: LoopStudy) -> Figure:
 def _strip(axis: Axes, place: int, values: Samples, left_at: Samples, top: float) -> None:
     """Draw the (n_draws,) values of a compensator."""
     colour = _COLOURS[COMPENSATORS[place]]
-    axis.boxplot(values, positions=[place], widths=0.7, showfliers=False, medianprops={"color": colour})
+    if len(values) >= _FEWEST_FOR_BOX:
+        axis.boxplot(values, positions=[place], widths=0.7, showfliers=False, medianprops={"color": colour})
     axis.plot(place + np.linspace(-0.25, 0.25, len(values)), values, ".", color=colour, markersize=3.0, alpha=0.7)
     diverged = np.isfinite(left_at).sum()
     if diverged:

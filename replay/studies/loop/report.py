@@ -13,6 +13,7 @@ from replay.studies.loop.benchmark import CASES, CRITERIA, SCENARIOS
 from replay.studies.loop.compensators import COMPENSATORS
 from replay.studies.loop.study import draw_statistics
 from replay.tables import print_table, report_console
+from sim.laboratory.building import Case
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,12 +24,26 @@ if TYPE_CHECKING:
 
 _NONE = "—"
 _MS = 1e3
+DEFINITIONS = {
+    "J1": ("ms", "delay of measured behind the command, at their largest correlation, in whole samples"),
+    "J2": ("%", "standard deviation of measured - command, of that of the command"),
+    "J3": ("%", "largest absolute measured - command, of the largest absolute command"),
+    **{
+        f"J{number}": ("%", f"{size} of floor {floor}'s error against the whole building, of {of}")
+        for first, size, of in (
+            (4, "standard deviation", "that of its displacement there"),
+            (7, "largest absolute value", "its largest absolute displacement there"),
+        )
+        for floor, number in enumerate(range(first, first + 3), 1)
+    },
+}
+"""Unit and definition of each criterion."""
 # of the draws, as many as fit; the rest is in the JSON
 _SHOWN = ("J1", "J2", "J3")
 
 
 def as_json(study: LoopStudy) -> dict[str, Any]:
-    """Return the study; everything but `seconds` is the same whenever the seed and the draws are."""
+    """Return the study; everything but `computing_time_s` is the same whenever the seed and the draws are."""
     stability, benchmark = study.stability, study.benchmark
     return {
         "study": "loop",
@@ -61,6 +76,10 @@ def as_json(study: LoopStudy) -> dict[str, Any]:
                 for name, run in stability.runs.items()
             },
         },
+        "criteria": {name: {"unit": unit, "definition": words} for name, (unit, words) in DEFINITIONS.items()},
+        "cases": {
+            str(case): {"floor_mass_kg": case.floor_mass, "damping_ratio": case.damping_ratio} for case in Case
+        },
         "benchmark": {
             case: {
                 name: {
@@ -79,7 +98,7 @@ def as_json(study: LoopStudy) -> dict[str, Any]:
             **{scenario: _draws(benchmark, scenario) for scenario in benchmark.draws},
         },
         "notes": list(study.motion.notes if study.motion else ()),
-        "seconds": study.seconds,
+        "computing_time_s": study.seconds,
     }
 
 
@@ -106,7 +125,7 @@ def print_study(study: LoopStudy) -> None:
     seconds = ", ".join(f"{name} {value:.0f} s" for name, value in study.seconds.items())
     for note in study.motion.notes if study.motion else ():
         console.print(f"ground motion: {note}")
-    console.print(f"computed in: {seconds}")
+    console.print(f"computing time: {seconds}")
 
 
 def _print_stability(console: Console, found: Stability) -> None:
@@ -151,8 +170,9 @@ def _print_benchmark(console: Console, study: LoopStudy) -> None:
     benchmark = study.benchmark
     console.print(Text("The benchmark building with the nominal plant", "bold"))
     console.print(
-        "J1: delay [ms]; J2, J3: rms and largest error of the actuator [%]; J4 to J6 and J7 to J9: rms and largest "
-        "error of the floors, against the whole building [%]. Of a test that leaves the stroke: until then."
+        f"J1: delay [ms], in whole samples of {1e3 / benchmark.sample_rate:.3f} ms; J2, J3: rms and largest error of "
+        "the actuator [%]; J4 to J6 and J7 to J9: rms and largest error of floors 1 to 3, against the whole building "
+        "[%]. Of a test that leaves the stroke: until then."
     )
     rows: list[tuple[str, ...] | None] = []
     for k, case in enumerate(CASES):
