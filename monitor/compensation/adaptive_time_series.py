@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from monitor.catalogue import Output
-from monitor.compensation.base import COLUMNS, Compensation, Compensator, Shape, check_window
+from monitor.compensation.base import COLUMNS, Compensation, Compensator, Shape, check_gate, check_window
 from monitor.compensation.fixed_inverse import FixedInverse
 from monitor.compensation.lost_samples import GapBridge
 from monitor.kernel import kernel
@@ -63,6 +63,12 @@ class AdaptiveTimeSeries(Compensation):
         if not 0.0 < self.cutoff < np.inf:
             raise ValueError(f"cutoff = {self.cutoff} Hz: must be a positive frequency")
         check_window(self.window, self.longest_gap)
+        check_gate(self.relative_threshold)
+        for name, (low, high), rate in zip(("a0", "a1", "a2"), self.ranges, self.rates, strict=True):
+            if not low <= high:
+                raise ValueError(f"range of {name} = {low} to {high}: the lowest comes first")
+            if not rate > 0.0:
+                raise ValueError(f"rate of {name} = {rate} in a second: must be positive")
 
     def begin(self, dt: float, shape: Shape = (1,)) -> AdaptiveTimeSeriesCompensator:
         """Return it at rest, see `Compensation`."""

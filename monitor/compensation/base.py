@@ -8,7 +8,7 @@ from math import factorial, isfinite
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from monitor.catalogue import Output
 from monitor.messages.blocks import Channel, Role, Samples
@@ -107,9 +107,9 @@ class Compensator:
         self._ring: Samples = np.zeros((2 * self._length, self.n))
         self._at = -1
         self._share, self._share_step, self._on = 1.0, dt / ramp, True
-        # the newest finite command, whether the newest one is finite, and what was sent
+        # the newest finite command, where the newest one is not finite if anywhere, and what was sent
         self._command: Samples = np.zeros(self.n)
-        self._given = np.ones(self.n, dtype=np.bool_)
+        self._absent: NDArray[np.bool_] | None = None
         self._sent: Samples = np.zeros(self.n)
         # samples during which what is sent may be held, or makes up for having been held
         self._unsettled = 0
@@ -129,11 +129,12 @@ class Compensator:
         if x.shape != self.shape:
             raise ValueError(f"command {x.shape}: must be {self.shape}, as at the begin")
         x = x.reshape(self.n)
-        self._given = np.isfinite(x)
-        if not self._given.all():
+        finite = np.isfinite(x)
+        self._absent = None if finite.all() else ~finite
+        if self._absent is not None:
             if self._at < 0:
                 raise ValueError("the first command is not finite: there is no earlier one that could be sent again")
-            x = np.where(self._given, x, np.nan)
+            x = np.where(finite, x, np.nan)
             self._unsettled = self._length
         if self._at < 0:
             # from rest at the first command
@@ -151,7 +152,7 @@ class Compensator:
             sent = x + self._share * (sent - x)
         if self._unsettled:
             sent = self._hold(sent)
-            x = np.where(self._given, x, self._command)
+            x = np.where(finite, x, self._command)
         self._command, self._sent = x, sent
         return sent.reshape(self.shape)
 
@@ -183,7 +184,8 @@ class Compensator:
             raise ValueError("observe before the first compensate: call compensate, then observe, once in every step")
         c, m = c.reshape(self.n), m.reshape(self.n)
         # what was compensated is known, even where its record is lost
-        return np.where(np.isfinite(c), c, self._command), np.where(self._given, m, np.nan)
+        c = np.where(np.isfinite(c), c, self._command)
+        return c, m if self._absent is None else np.where(self._absent, np.nan, m)
 
     def switch(self, on: bool) -> None:
         """Blend the compensation in or out; what is sent stays continuous."""
@@ -211,6 +213,12 @@ class Compensator:
         self.coefficients = coefficients
         self._change = (self._derivatives @ coefficients - self._weights) / self.block
         self._changes_left = self.block
+
+
+def check_gate(relative: float) -> None:
+    """Raise ValueError unless a gate, as a fraction of the largest motion, is 0 to 1."""
+    if not 0.0 <= relative < 1.0:
+        raise ValueError(f"gate = {relative} of the largest motion: must be 0 or more and less than 1; is it in %?")
 
 
 def check_window(window: float, longest_gap: float) -> None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from monitor.compensation.base import Compensation, Compensator, Shape, check_window
+from monitor.compensation.base import Compensation, Compensator, Shape, check_gate, check_window
 from monitor.compensation.fixed_inverse import FixedInverse
 from monitor.compensation.lost_samples import GapBridge
 from monitor.indicators.base import WindowedIndicator
@@ -80,6 +80,9 @@ class IndicatorDriven(Compensation):
             if not 0.0 < getattr(self, name) < np.inf:
                 raise ValueError(f"{name} = {getattr(self, name)}: must be a positive number")
         check_window(self.window, self.longest_gap)
+        check_gate(self.relative_gate)
+        if self.band is not None and not 0.0 <= self.band[0] < self.band[1]:
+            raise ValueError(f"band = {self.band} Hz: the lower frequency comes first")
 
     def begin(self, dt: float, shape: Shape = (1,)) -> IndicatorDrivenCompensator:
         """Return it at rest, see `Compensation`."""
