@@ -204,9 +204,15 @@ class Compensator:
         return np.stack(self._values(), axis=-1).reshape(*self.shape, len(self.columns))
 
     def _values(self) -> list[Samples]:
-        a0, a1 = self.coefficients[0], self.coefficients[1] if self._order else np.zeros(self.n)
+        gain, lead = self._effective()
         counted = (self._adapting, self._bridged, self._limited, self._held)
-        return [self._share * a1 / a0, 1.0 + self._share * (a0 - 1.0), *(each.astype(np.float64) for each in counted)]
+        return [lead, gain, *(each.astype(np.float64) for each in counted)]
+
+    def _effective(self) -> tuple[Samples, Samples]:
+        """Return gain and lead [s], (n,) each, that are applied to a slow motion, as far as it is switched on."""
+        gain = 1.0 + self._share * (self.coefficients[0] - 1.0)
+        lead = self._share * self.coefficients[1] / gain if self._order else np.zeros(self.n)
+        return np.asarray(gain), np.asarray(lead)
 
     def _set_coefficients(self, coefficients: Samples) -> None:
         """Change the coefficients, (order + 1, n), within one block from now."""

@@ -140,11 +140,8 @@ class IndicatorDrivenCompensator(Compensator):
             return
         self._read(released)
         self._adapt()
-        self._past.store(np.stack((self._lead(), self._share * self._added[1])), c)
-
-    def _lead(self) -> Samples:
-        nominal = self._nominal[1] / self._nominal[0]
-        return np.asarray(self._share * (nominal + self._added[0]), dtype=np.float64)
+        gain, lead = self._effective()
+        self._past.store(np.stack((lead, np.log(gain / self._nominal[0]))), c)
 
     def _read(self, released: Samples) -> None:
         """Read the indicator at the end of the released block, and find what should be added."""

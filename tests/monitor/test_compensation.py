@@ -192,6 +192,22 @@ def test_switching_is_continuous(name):
     assert steps.max() < 1.6 * np.abs(np.diff(x, axis=0)).max()
 
 
+@pytest.mark.parametrize("name", ["fdb", "paei", "broadband"])
+def test_what_is_learned_while_it_is_off_is_right_when_it_is_switched_on(name):
+    """An actuator of gain 0.7 and its inverse: off for longer than a window there is nothing to learn."""
+    x = motion(6)
+    compensator = by_name(name, FixedInverse.of_delay(0.0, 1.0 / 0.7)).begin(DT)
+    gains = []
+    for i, command in enumerate(x):
+        if i in (len(x) // 3, 2 * len(x) // 3):
+            compensator.switch(i > len(x) // 2)
+        compensator.observe(command, 0.7 * compensator.compensate(command))
+        gains.append(compensator.coefficients[0, 0])
+    # a window in which the gain changes is read within a few per cent
+    np.testing.assert_allclose(gains, 1.0 / 0.7, rtol=0.06)
+    np.testing.assert_allclose([gains[2 * len(x) // 3 - 1], gains[-1]], 1.0 / 0.7, rtol=2e-3)
+
+
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("length", [1, 100])
