@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from math import inf, pi
+from math import pi
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,7 +42,7 @@ class HybridLoop:
     substeps : actuator steps between two targets; their commands lie on a straight line.
     pace : seconds in the laboratory per second of the equations: 1 is real time, more is pseudodynamic.
     sample_loss : probability that a measured sample does not reach the compensator; may be an array of the draws.
-    stroke : m, the command at which a test ends.
+    stroke : m, the command at which a test ends; the default is beyond any rig and stops a test that diverges.
     seed : of sensor noise and sample loss.
 
     Raises
@@ -64,7 +64,7 @@ class HybridLoop:
     substeps: int = 1
     pace: float = 1.0
     sample_loss: float | Samples = 0.0
-    stroke: float = inf
+    stroke: float = 1e3
     seed: int = 1
 
     def __post_init__(self) -> None:

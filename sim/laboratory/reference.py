@@ -31,24 +31,25 @@ def reference_motion(loop: HybridLoop, time: Samples, tolerance: float = 1e-9) -
     mass, damping, stiffness = structure.matrices
     n, inverse, pattern = structure.dofs, np.linalg.inv(mass), loop.load_pattern(excitation)
     coupling = np.asarray(loop.coupling)
-    groups = [(coupling, *_law(loop.specimen))]
+    # specimens live in the laboratory's time, in which the equations are `pace` times as slow
+    groups = [(coupling, loop.pace, *_law(loop.specimen))]
     for springs in structure.springs:
         rows = springs.incidence(n)
-        groups.append((rows, *_law(springs.element)))
+        groups.append((rows, 1.0, *_law(springs.element)))
 
     def rate(t: float, state: Samples) -> Samples:
         x, v = state[:n], state[n : 2 * n]
         force, rates, first = damping @ v + stiffness @ x, [], 2 * n
-        for rows, law, size in groups:
+        for rows, pace, law, size in groups:
             inner = state[first : first + size * len(rows)].reshape(size, len(rows))
-            own, slopes = law(rows @ x, rows @ v, inner)
+            own, slopes = law(rows @ x, rows @ v / pace, inner)
             force = force + rows.T @ own
-            rates += slopes
+            rates += [pace * slope for slope in slopes]
             first += inner.size
         load = pattern * float(excitation.sample(np.array([t]))[0])
         return np.concatenate([v, inverse @ (load - force), *rates])
 
-    states = 2 * n + sum(size * len(rows) for rows, _, size in groups)
+    states = 2 * n + sum(size * len(rows) for rows, _, _, size in groups)
     scale = np.sqrt(np.max(np.abs(pattern)) / np.max(np.abs(mass)))
     solution = solve_ivp(
         rate,

@@ -9,6 +9,7 @@ from sim.excitation import Earthquake, Harmonic, Loading
 from sim.laboratory.elements import BoucWenSpring, Dashpot, ElastoplasticSpring, LinearSpring, ParallelElements
 from sim.laboratory.integrators import ChenRicles, ExplicitNewmark, KolayRicles, RosenbrockW
 from sim.laboratory.loop import HybridLoop
+from sim.laboratory.record import HybridInstability
 from sim.laboratory.reference import reference_motion
 from sim.laboratory.specimens import MRDamper
 from sim.laboratory.structure import Springs, Structure, classical_damping
@@ -63,6 +64,40 @@ def test_yielding_loop_converges_to_the_reference(structure, specimen, integrato
     assert fine < 4e-3
     # an event within a step is met to first order or better
     assert fine < 0.3 * coarse
+
+
+def test_a_specimen_of_a_slow_test_moves_in_the_time_of_the_laboratory():
+    """Ten times as slow, a dashpot is a tenth as viscous, and what yields does not care."""
+    spring = ElastoplasticSpring(8e4, 0.003, 0.1)
+    slow, scaled = (
+        HybridLoop(
+            structure=BUILDING,
+            specimen=ParallelElements((spring, Dashpot(viscosity))),
+            excitation=SHAKEN,
+            dt=1.0 / 512.0,
+            duration=3.0,
+            coupling=[[1.0, 0.0]],
+            pace=pace,
+        )
+        for pace, viscosity in ((10.0, 3000.0), (1.0, 300.0))
+    )
+    record = slow.run()
+    exact, again = (reference_motion(loop, record.time, 1e-7)[0] for loop in (slow, scaled))
+    scale = np.max(np.abs(exact))
+    np.testing.assert_allclose(exact, again, atol=1e-5 * scale)
+    np.testing.assert_allclose(record.displacement, exact, atol=5e-3 * scale)
+
+
+def test_a_loop_that_diverges_ends_without_a_stroke_of_its_own():
+    with pytest.raises(HybridInstability, match=r"beyond the stroke of 1000\.0 m"):
+        HybridLoop(
+            structure=Structure(1000.0, 0.0, 1e4),
+            specimen=Dashpot(3e5),
+            excitation=SHAKEN,
+            dt=1.0 / 256.0,
+            duration=4.0,
+            integrator=ChenRicles(),
+        ).run()
 
 
 def test_reference_of_a_single_mass_is_the_textbook_formula():
