@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from replay.assessment.results import (
     Assessment,
+    CompensatorSummary,
     Contradiction,
     Departure,
     HeadlineEstimate,
@@ -16,6 +17,7 @@ from replay.assessment.run import assess
 
 __all__ = [
     "Assessment",
+    "CompensatorSummary",
     "Contradiction",
     "Departure",
     "HeadlineEstimate",

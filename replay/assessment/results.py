@@ -143,6 +143,22 @@ class PairAssessment:
     whole: WholeRecord
 
 
+@dataclass(frozen=True, slots=True)
+class CompensatorSummary:
+    """What a compensator did in a record, from its channels; NaN where a channel is missing.
+
+    ``delay`` [s] is the mean of its compensated delay and ``delay_range`` [s] the 5th and 95th percentile, ``gain``
+    the mean gain. ``adapting`` and ``limited`` are fractions of the samples, ``bridged`` is a number of samples.
+    """
+
+    delay: float
+    delay_range: tuple[float, float]
+    gain: float
+    adapting: float
+    limited: float
+    bridged: float
+
+
 @dataclass(frozen=True)
 class Series:
     """All values over time: ``time`` (n,), ``values`` (n, n_columns)."""
@@ -158,7 +174,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Assessment:
-    """Results of the indicators for a recording."""
+    """Results of the indicators for a recording; ``compensators`` by actuator, of those that have one."""
 
     stream: Stream
     settings: IndicatorSettings
@@ -168,6 +184,7 @@ class Assessment:
     transfer: TransferBlock | None
     warnings: tuple[RecordWarning, ...]
     notes: tuple[str, ...]
+    compensators: dict[str, CompensatorSummary]
 
     @property
     def duration(self) -> float:

@@ -19,7 +19,7 @@ from monitor.messages.transfer import TransferBlock
 from monitor.system.safe_text import printable
 from replay import Progress, silent
 from replay.assessment.results import Assessment, Series
-from replay.assessment.signal_checks import read_signals
+from replay.assessment.signal_checks import read_signals, summarise_compensators
 from replay.assessment.statistics import assess_pair, whole_record
 from replay.assessment.warnings import find_warnings
 from replay.formats import Recording
@@ -142,7 +142,10 @@ def assess(
     if requested and all(pair.force is None for pair in stream.pairs):
         notes.append("hsem needs a force: name its column with --force")
     warnings = find_warnings(recording, settings, pairs, signals)
-    return Assessment(stream, settings, recording.n_samples, pairs, series, transfer, warnings, tuple(notes))
+    compensators = summarise_compensators(signals, stream)
+    return Assessment(
+        stream, settings, recording.n_samples, pairs, series, transfer, warnings, tuple(notes), compensators
+    )
 
 
 def _show_compilation(progress: Progress, done: int, total: int, name: str) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
-from monitor.messages.blocks import Channel, Pair, Samples, units_differ
-from replay.assessment.results import PairAssessment, RecordWarning
+from monitor.messages.blocks import Channel, Pair, Samples, Stream, units_differ
+from replay.assessment.results import CompensatorSummary, PairAssessment, RecordWarning
 from replay.formats import Recording
 from replay.formats.parts import RecordingPart
 
@@ -77,6 +77,42 @@ def read_signals(recording: Recording) -> RecordSignals:
     start = recording.start if isinstance(recording, RecordingPart) else 0.0
     time = start + np.concatenate(numbers) / recording.stream.sample_rate
     return RecordSignals(np.concatenate(pieces), time, missing, gaps, restarts)
+
+
+_COMPENSATOR_CHANNELS = (
+    "compensated_delay",
+    "compensator_gain",
+    "compensator_adapting",
+    "compensator_limited",
+    "compensator_bridged",
+)
+
+
+def summarise_compensators(signals: RecordSignals, stream: Stream) -> dict[str, CompensatorSummary]:
+    """Return what the compensator of each actuator did, by actuator; without those that have no channels of one."""
+    places = {channel.name: i for i, channel in enumerate(stream.channels)}
+    found = {}
+    for pair in stream.pairs:
+        if f"{pair.actuator}.compensated_delay" not in places:
+            continue
+        values = {}
+        for name in _COMPENSATOR_CHANNELS:
+            place = places.get(f"{pair.actuator}.{name}")
+            samples = np.empty(0) if place is None else signals.samples[:, place]
+            values[name] = samples[np.isfinite(samples)]
+        delay, *shares, bridged = values.values()
+        low, high = np.percentile(delay, (5.0, 95.0)) if len(delay) else (np.nan, np.nan)
+        gain, adapting, limited = (float(each.mean()) if len(each) else np.nan for each in shares)
+        found[pair.actuator] = CompensatorSummary(
+            float(delay.mean()) if len(delay) else np.nan,
+            (float(low), float(high)),
+            gain,
+            adapting,
+            limited,
+            # a count since the start: of a part of a record, what it adds
+            float(np.maximum(np.diff(bridged), 0.0).sum()) if len(bridged) else np.nan,
+        )
+    return found
 
 
 def _times(number: int, word: str) -> str:

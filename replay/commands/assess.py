@@ -202,6 +202,10 @@ def _pair(found: PairAssessment, assessment: Assessment) -> dict[str, Any]:
     pair["criteria"] = with_units(found.whole.criteria)
     pair["transfer"] = _transfer(assessment.transfer, found.pair.actuator)
     pair["valid_fraction"] = found.valid_fraction
+    summary = assessment.compensators.get(found.pair.actuator)
+    units = {name: (f"{name}_fraction", 1.0) for name in ("adapting", "limited")}
+    units |= {"delay": ("delay_ms", 1e3), "delay_range": ("delay_range_ms", 1e3), "bridged": ("bridged_samples", 1.0)}
+    pair["compensator"] = None if summary is None else with_units(summary, units)
     return pair
 
 

@@ -21,7 +21,7 @@ from replay.assessment.warnings import worst
 from replay.tables import print_table
 
 if TYPE_CHECKING:
-    from replay.assessment import Assessment, PairAssessment
+    from replay.assessment import Assessment, CompensatorSummary, PairAssessment
 
 
 _MOST_DECIMALS = 3
@@ -42,12 +42,22 @@ def headline_words(found: PairAssessment, assessment: Assessment) -> str:
     delay, ratio = headline.delay_departure, headline.ratio_departure
     delay_words, ratio_words = _delay_words(found), _ratio_words(found, assessment)
     if delay is not None:
-        delay_words += f" but up to {late_or_early(delay.value)} for {delay.duration:.2g} s"
-        # the line with the change points says when the others are
-        delay_words += f" until {delay.stop:.4g} s"
+        when = f"for {delay.duration:.2g} s from {delay.start:.1f} s on"
+        delay_words += f" but up to {late_or_early(delay.value)} {when}"
     if ratio is not None:
         ratio_words += f" but {ratio.value:.3f} for {ratio.duration:.2g} s"
     return f"{name}: {delay_words}, {ratio_words}, {over}"
+
+
+def compensator_words(found: CompensatorSummary) -> str:
+    """Return what a compensator did, as the rest of a line."""
+    low, high = map(milliseconds, found.delay_range)
+    parts = [f"compensated delay {milliseconds(found.delay)} ms in the mean (5 % to 95 %: {low} to {high} ms)"]
+    shares = (found.adapting, "adapting"), (found.limited, "at its limit")
+    parts += [f"{word} {100.0 * share:.3g} % of the record" for share, word in shares if math.isfinite(share)]
+    if math.isfinite(found.bridged):
+        parts.append(f"{found.bridged:.0f} lost samples bridged")
+    return ", ".join(parts)
 
 
 def change_words(found: PairAssessment) -> list[str]:

@@ -14,7 +14,13 @@ from rich.text import Text
 from monitor.catalogue import outputs_by_name
 from monitor.messages.headline import FALLBACKS, HEADLINE, QUANTITIES
 from monitor.system.safe_text import printable
-from replay.commands.assess_headline import change_words, headline_words, print_comparison, worst_actuator
+from replay.commands.assess_headline import (
+    change_words,
+    compensator_words,
+    headline_words,
+    print_comparison,
+    worst_actuator,
+)
 from replay.tables import print_table, report_console
 
 if TYPE_CHECKING:
@@ -63,6 +69,8 @@ def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> No
     if several:
         print_comparison(console, assessment)
         console.print(Text(worst_actuator(assessment), "bold"))
+    for actuator, summary in assessment.compensators.items():
+        console.print(Text(f"{actuator}: {compensator_words(summary)}"))
     for found in assessment.pairs:
         _print_pair(console, found, assessment)
         prefix = f"warning, {found.pair.actuator}" if several else "warning"

@@ -12,6 +12,7 @@ from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import assess, run
 from replay.assessment.run import choose_window
+from replay.commands.assess import as_json
 from replay.commands.assess_table import print_assessment
 from replay.formats import ArrayRecording
 
@@ -128,6 +129,37 @@ def test_every_actuator_is_told_in_units_of_its_own(capsys) -> None:
     first, second = capsys.readouterr().out.split("rotary.command", 1)
     assert "mm^2" in first and "deg^2" not in first
     assert "deg^2" in second and "mm^2" not in second
+
+
+def test_a_compensator_is_summarised_from_its_channels(capsys) -> None:
+    names = (
+        "compensated_delay",
+        "compensator_gain",
+        "compensator_adapting",
+        "compensator_limited",
+        "compensator_bridged",
+    )
+    channels = (*STREAM.channels, *(Channel(f"a.{name}", Role.AUXILIARY) for name in names))
+    n = len(tone().samples)
+    delay, half = np.linspace(0.0, 0.02, n), np.arange(n) < n // 2
+    columns = (delay, np.full(n, 1.5), half, ~half, np.minimum(np.arange(n), 40.0) + 3.0)
+    samples = np.column_stack([tone().samples, *columns])
+    samples[7, 2:] = np.nan
+    found = assess(ArrayRecording(Stream("rig", 0, RATE, channels), samples), SETTINGS)
+    summary = found.compensators["a"]
+    assert (summary.delay, *summary.delay_range) == pytest.approx((0.01, 0.001, 0.019), rel=1e-2)
+    assert (summary.gain, summary.adapting, summary.limited) == pytest.approx((1.5, 0.5, 0.5), rel=1e-3)
+    assert summary.bridged == 40.0
+    print_assessment(Path("one"), found, [])
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        "a: compensated delay 10.0 ms in the mean (5 % to 95 %: 1.0 to 19.0 ms), adapting 50 % of the record" in said
+    )
+    assert "40 lost samples bridged" in said
+    (pair,) = as_json(Path("one"), found, [])["pairs"]
+    assert pair["compensator"]["delay_ms"] == pytest.approx(10.0, rel=1e-2)
+    assert {"adapting_fraction", "limited_fraction", "bridged_samples"} < set(pair["compensator"])
+    assert assess(tone(), SETTINGS).compensators == {}
 
 
 def test_compiled_kernels_are_reported(monkeypatch) -> None:
