@@ -31,6 +31,8 @@ class WholeRecord:
 
 
 _UNKNOWN = Segmentation()
+# in words of segments
+_MOST_SEGMENTS = 8
 # fraction of the instants from which an indicator contradicts the headline
 _OFTEN = 0.1
 
@@ -201,6 +203,11 @@ def delay_changes(found: PairAssessment) -> bool:
     return found.headline is not None and found.headline.delay_range is not None
 
 
+def delay_varies(found: PairAssessment) -> bool:
+    """Whether the headline's delay changes within the record, or departs for a while."""
+    return delay_changes(found) or (found.headline is not None and found.headline.delay_departure is not None)
+
+
 def milliseconds(seconds: float) -> str:
     """Return a delay in ms with one decimal, and no minus before a zero."""
     return f"{round(1e3 * seconds, 1) + 0.0:.1f}"
@@ -209,6 +216,18 @@ def milliseconds(seconds: float) -> str:
 def late_or_early(seconds: float) -> str:
     """Return ``4.4 ms late`` or ``4.4 ms early``."""
     return f"{milliseconds(abs(seconds))} ms {'late' if seconds > 0.0 else 'early'}"
+
+
+def segment_words(segmentation: Segmentation) -> str:
+    """Return where a delay has which value; empty where it is unknown, or has very many segments."""
+    if not segmentation.changes or len(segmentation.segments) > _MOST_SEGMENTS:
+        return ""
+    listed = ", ".join(
+        f"{' to '.join(map(milliseconds, (s.first, s.last) if s.drifts else (s.first,)))} ms "
+        f"from {s.start:.4g} to {s.stop:.4g} s"
+        for s in segmentation.segments
+    )
+    return f" ({listed})"
 
 
 def lasting_delay(found: PairAssessment) -> float:

@@ -10,16 +10,17 @@ import numpy as np
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, ratio_unit, units_differ
 from monitor.messages.headline import LABELS
-from replay.assessment.change_points import Segmentation
 from replay.assessment.results import (
     Contradiction,
     PairAssessment,
     RecordWarning,
     delay_changes,
+    delay_varies,
     lasting_delay,
     late_or_early,
     milliseconds,
     phase_at_dominant,
+    segment_words,
 )
 from replay.assessment.signal_checks import RecordSignals, signal_warnings
 from replay.formats import Recording
@@ -136,7 +137,7 @@ def _large_phase(found: PairAssessment) -> Iterator[tuple[str, str]]:
 
 def _energy(found: PairAssessment) -> Iterator[tuple[str, str]]:
     name, damping = _added_damping(found)
-    falls = "falls to" if _damping_varies(found) else "is"
+    falls = "falls to" if delay_varies(found) else "is"
     if damping < _NEGATIVE:
         yield (
             "feeds_energy",
@@ -151,7 +152,7 @@ def _added_damping(found: PairAssessment) -> tuple[str, float]:
     Where the delay changes, or departs for a while, it is the 5th percentile.
     """
     phase, frequency = phase_at_dominant(found, lasting_delay(found))
-    changes = _damping_varies(found)
+    changes = delay_varies(found)
     for name in ("hsem_added_damping", "fdb_added_damping"):
         damping = found.spreads[name].p05 if changes and name in found.spreads else _median(found, name)
         fdb = found.contradicts.get("fdb")
@@ -164,10 +165,6 @@ def _added_damping(found: PairAssessment) -> tuple[str, float]:
     return "", math.nan
 
 
-def _damping_varies(found: PairAssessment) -> bool:
-    return delay_changes(found) or (found.headline is not None and found.headline.delay_departure is not None)
-
-
 def _median(found: PairAssessment, *names: str) -> float:
     """Return the first median that is finite; NaN if there is none."""
     medians = (found.spreads[name].median for name in names if name in found.spreads)
@@ -176,7 +173,6 @@ def _median(found: PairAssessment, *names: str) -> float:
 
 # error of the dominant motion from which a difference between two indicators matters
 _SYNCHRONIZATION_ERROR = 0.01
-_MOST_SEGMENTS = 8
 
 # s, and standard deviations of both, from which two delays are different
 _APART, _APART_SDS = 1e-3, 3.0
@@ -198,7 +194,7 @@ def delay_warnings(found: PairAssessment) -> Iterator[RecordWarning]:
         )
     if headline is not None and headline.delay_range is not None:
         low, high = headline.delay_range
-        segmentation = _segment_words(headline.delay_segments)
+        segmentation = segment_words(headline.delay_segments)
         yield RecordWarning(
             "delay_changes",
             f"the delay changes from {milliseconds(low)} to {milliseconds(high)} ms within the record{segmentation}: "
@@ -257,18 +253,6 @@ def _matters(found: PairAssessment, how: Contradiction) -> bool:
     spread = found.spreads.get("fdb_frequency")
     phase = 2.0 * np.pi * how.delay * (spread.median if spread is not None else np.inf)
     return bool(max(phase, how.ratio) > _SYNCHRONIZATION_ERROR)
-
-
-def _segment_words(segmentation: Segmentation) -> str:
-    """Return where a delay has which value; empty where it is unknown, or has very many segments."""
-    if not segmentation.changes or len(segmentation.segments) > _MOST_SEGMENTS:
-        return ""
-    listed = ", ".join(
-        f"{' to '.join(map(milliseconds, (s.first, s.last) if s.drifts else (s.first,)))} ms "
-        f"from {s.start:.4g} to {s.stop:.4g} s"
-        for s in segmentation.segments
-    )
-    return f" ({listed})"
 
 
 WORST_FIRST = (

@@ -9,9 +9,8 @@ from rich.console import Console
 
 from monitor.messages.blocks import ratio_unit, units_differ
 from replay.assessment.results import (
-    delay_changes,
+    delay_varies,
     farthest_delay,
-    lasting_delay,
     late_or_early,
     milliseconds,
     phase_at_dominant,
@@ -167,7 +166,7 @@ def worst_actuator(assessment: Assessment) -> str:
     delays = {p.pair.actuator: 1e3 * farthest_delay(p) for p in known}
     errors = {p.pair.actuator: synchronization_error(p) for p in known}
     by_error = all(map(math.isfinite, errors.values())) and not any(_units_differ(p, assessment) for p in known)
-    changing = [p.pair.actuator for p in known if delay_changes(p) or farthest_delay(p) != lasting_delay(p)]
+    changing = [p.pair.actuator for p in known if delay_varies(p)]
     delay_range = max(delays.values()) - min(delays.values())
     if delay_range < _EQUAL_MS and not changing and (not by_error or max(errors.values()) < _EQUAL_ERROR):
         return "all actuators track alike: equal delays, no errors"
