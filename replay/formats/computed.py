@@ -17,7 +17,8 @@ class ComputedRecording:
     known : (n_samples, n_channels), with what is known in advance, such as the injected truth; the rest is written
         into it as it is computed.
     columns : of what is computed.
-    pieces : gives it in order, (rows, columns) at a time.
+    pieces : gives it in order, (rows, columns) at a time. An ArithmeticError, such as that of a test that leaves its
+        stroke, is a ValueError of who reads.
     """
 
     def __init__(self, stream: Stream, known: Samples, columns: list[int], pieces: Iterator[Samples]) -> None:
@@ -70,6 +71,9 @@ class ComputedRecording:
 
     def _compute(self, rows: int) -> None:
         while self._ready < rows:
-            piece = next(self._pieces)
+            try:
+                piece = next(self._pieces)
+            except ArithmeticError as problem:
+                raise ValueError(f"the simulation ends early: {problem}") from problem
             self.known[self._ready : self._ready + len(piece), self._columns] = piece
             self._ready += len(piece)

@@ -93,9 +93,11 @@ def drawn_plants(n_draws: int, seed: int) -> BenchmarkPlant:
     """Return plants of uncertain stiffness, a3, b1 and b2, (n_draws, 1) for one actuator, as the problem draws them.
 
     The released program draws them from normal distributions about the nominal values and keeps the others; the
-    damping follows the stiffness at the same damping ratio.
+    damping follows the stiffness at the same damping ratio. Each draw has a stream of its own: fewer draws of the
+    same seed are the first of more.
     """
-    nominal, drawn = BenchmarkPlant(), np.random.default_rng(seed).standard_normal((4, n_draws, 1))
+    nominal, streams = BenchmarkPlant(), np.random.SeedSequence(seed).spawn(n_draws)
+    drawn = np.stack([np.random.default_rng(stream).standard_normal((4, 1)) for stream in streams], axis=1)
     return BenchmarkPlant(
         stiffness=nominal.stiffness + STIFFNESS_SCATTER * drawn[0],
         a3=nominal.a3 + A3_SCATTER * drawn[1],

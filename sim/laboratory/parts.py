@@ -96,3 +96,16 @@ class RunningIntegrator(Protocol):
     def advance(self, load: Samples, force: Samples) -> None:
         """Take the load and the restoring force [N] at the target, (..., dofs), and set the next target."""
         ...
+
+
+class RunningRamp:
+    """How much of a change in mid-test has passed, step by step: 0 until `at` [s], 1 after `ramp` [s] more."""
+
+    def __init__(self, at: float | Samples, ramp: float, dt: float) -> None:
+        self._at, self._ramp, self._dt, self._count = np.asarray(at), ramp, dt, 0
+
+    def __next__(self) -> Samples:
+        """Return the share of the next step."""
+        since = self._count * self._dt - self._at
+        self._count += 1
+        return np.asarray(np.clip(since / self._ramp, 0.0, 1.0) if self._ramp else 1.0 * (since >= 0.0))

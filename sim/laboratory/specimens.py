@@ -9,7 +9,7 @@ import numpy as np
 
 from sim.arrays import Samples
 from sim.laboratory.elements import Parameter
-from sim.laboratory.parts import Element, RunningElement, Shape
+from sim.laboratory.parts import Element, RunningElement, RunningRamp, Shape
 from sim.ranges import check_not_negative, check_positive
 
 
@@ -201,11 +201,9 @@ class ChangingElement:
 class _RunningChange:
     def __init__(self, change: ChangingElement, dt: float, shape: Shape) -> None:
         self._before, self._after = change.before.begin(dt, shape), change.after.begin(dt, shape)
-        self._at, self._ramp, self._dt, self._count = np.asarray(change.at), change.ramp, dt, 0
+        self._passed = RunningRamp(change.at, change.ramp, dt)
 
     def force(self, position: Samples, velocity: Samples) -> Samples:
-        since = self._count * self._dt - self._at
-        passed = np.minimum(np.maximum(since / self._ramp, 0.0), 1.0) if self._ramp else 1.0 * (since >= 0.0)
-        self._count += 1
+        passed = next(self._passed)
         before, after = self._before.force(position, velocity), self._after.force(position, velocity)
         return np.asarray((1.0 - passed) * before + passed * after)

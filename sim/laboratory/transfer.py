@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sim.arrays import Response, Samples
-from sim.laboratory.parts import RunningTransfer, Shape, TransferSystem
+from sim.laboratory.parts import RunningRamp, RunningTransfer, Shape, TransferSystem
+from sim.ranges import check_not_negative
 
 
 class RunningPart(Protocol):
@@ -135,6 +136,51 @@ class RunningActuators:
             measured[..., own] = system.step(command[..., own], force[..., own])
             self.position[..., own] = system.position
         return measured
+
+
+@dataclass(frozen=True, eq=False)
+class ChangingTransfer:
+    """A transfer system that becomes another in mid-test, as its specimen does: see `ChangingElement`.
+
+    Both follow the same command from the start; position and measured signal pass from the first to the second on a
+    straight line.
+
+    Parameters
+    ----------
+    before, after : the two.
+    at : time at which the change begins, s of the laboratory; an array: for each draw.
+    ramp : s that it takes, 0 for a step.
+    """
+
+    before: TransferSystem
+    after: TransferSystem
+    at: float | Samples
+    ramp: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_not_negative("change", at=self.at, ramp=self.ramp)
+
+    @property
+    def longest_delay(self) -> float:
+        """The longest pure delay in either of them, s."""
+        return max(getattr(each, "longest_delay", 0.0) for each in (self.before, self.after))
+
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningTransfer:
+        """Return it at rest, to be stepped every `dt` seconds with arrays of `shape`; its noise is from `rng`."""
+        before, after = self.before.begin(dt, shape, rng), self.after.begin(dt, shape, rng)
+        return _RunningChange(before, after, RunningRamp(self.at, self.ramp, dt))
+
+
+class _RunningChange:
+    def __init__(self, before: RunningTransfer, after: RunningTransfer, passed: RunningRamp) -> None:
+        self.position = before.position
+        self._before, self._after, self._passed = before, after, passed
+
+    def step(self, command: Samples, force: Samples) -> Samples:
+        passed = next(self._passed)
+        before, after = self._before.step(command, force), self._after.step(command, force)
+        self.position = (1.0 - passed) * self._before.position + passed * self._after.position
+        return np.asarray((1.0 - passed) * before + passed * after)
 
 
 def fit(name: str, parameter: ArrayLike, shape: Shape) -> Samples:

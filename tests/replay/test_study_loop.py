@@ -13,19 +13,15 @@ from monitor.commands.output import to_json_types
 from replay.formats.ground_motion import STANDARD_GRAVITY
 from replay.studies.loop import benchmark, pictures, stability
 from replay.studies.loop.benchmark import CASES, CRITERIA, SCENARIOS, Benchmark
-from replay.studies.loop.changes import ChangingElement, ChangingTransfer, Ramp
-from replay.studies.loop.compensators import COMPENSATORS
+from replay.studies.loop.compensators import COMPENSATORS, RunningLoss, SampleLoss
 from replay.studies.loop.pictures import draw
 from replay.studies.loop.report import as_json, print_study
-from replay.studies.loop.stability import CompensatedRun, IndicatorWarning, Stability, beyond_since
+from replay.studies.loop.stability import CompensatedRun, IndicatorWarning, Stability, beyond_since, run_stability
 from replay.studies.loop.study import LoopStudy, draw_statistics, run_study
-from sim.arrays import Samples
 from sim.laboratory.benchmark_plant import BenchmarkPlant
 from sim.laboratory.building import COUPLING, INTENSITY, Case, ground_forces, numerical_building, specimen
-from sim.laboratory.elements import LinearSpring
 from sim.laboratory.loop import HybridLoop
 from sim.laboratory.transfer import TransferChain
-from sim.laboratory.transfer_linear import Gain
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +29,10 @@ def made_up() -> LoopStudy:
     rng = np.random.default_rng(1)
     shape = len(COMPENSATORS), len(CASES), 4, len(CRITERIA)
     draws = {name: np.exp(rng.normal(0.0, 0.3, shape)) for name in SCENARIOS}
-    draws["stiffness-change"][..., 3:] = np.nan
+    for name in ("stiffness-change", "change-and-loss"):
+        draws[name][..., 3:] = np.nan
     left_at = {name: np.full(shape[:3], np.nan) for name in SCENARIOS}
-    # one of none diverges in case 2, and all of fixed in case 3
+    # one of none leaves its stroke in case 2, and all of fixed in case 3
     left_at["as-designed"][0, 1, 2] = 3.0
     left_at["as-designed"][1, 2] = 2.0
     time = np.arange(512) / 128.0
@@ -47,7 +44,7 @@ def made_up() -> LoopStudy:
         ("hsem_added_damping", "1", 1e2, "%"),
     )
     warnings = tuple(
-        IndicatorWarning(name, name.replace("_", " "), unit, scale, shown, 2e-3, growing, at)
+        IndicatorWarning(name, name.replace("_", " "), unit, scale, shown, 2e-3, 1.5e-3, growing, at, at - 0.5)
         for (name, unit, scale, shown), at in zip(units, (2.0, 2.5, 3.0, math.nan), strict=True)
     )
     runs = {
@@ -87,17 +84,28 @@ def test_the_json_has_the_names_that_scripts_read(made_up) -> None:
     for case in found["benchmark"].values():
         assert list(case) == ["none", "fixed", "ats", "fdb", "paei", "broadband"]
         assert all(list(each) == [*(f"J{i}" for i in range(1, 10)), "left_stroke_s"] for each in case.values())
-    assert found["warning"]["indicators"]["paei_delay"]["seconds_ahead"] == pytest.approx(1.0)
+    assert found["warning"]["indicators"]["paei_delay"]["before_left_stroke_s"] == pytest.approx(1.0)
+    assert found["warning"]["indicators"]["fdb_delay"]["after_critical_s"] == pytest.approx(0.0)
+    assert found["warning"]["indicators"]["fdb_delay"]["early_after_critical_s"] == pytest.approx(-0.5)
     assert found["warning"]["indicators"]["hsem_added_damping"]["at_s"] is None
     assert found["warning"]["compensators"]["fdb"]["left_stroke_s"] is None
     draws = found["draws"]
     assert draws["number"] == 4 and set(SCENARIOS) < set(draws)
-    assert draws["as-designed"]["case-2"]["none"]["diverged"] == 1
-    assert draws["as-designed"]["case-3"]["fixed"]["diverged"] == 4
+    assert draws["as-designed"]["case-2"]["none"]["left_stroke"] == 1
+    assert draws["as-designed"]["case-3"]["fixed"]["left_stroke"] == 4
     assert found["benchmark"]["case-3"]["fixed"]["left_stroke_s"] == 2.0
     changed = draws["stiffness-change"]["case-1"]["fdb"]
     assert changed["J4"] == {"median": None, "p90": None, "worst": None}
     assert changed["J2"]["median"] <= changed["J2"]["p90"] <= changed["J2"]["worst"]
+    assert set(found["scenarios"]) == set(found["against_ats"]) == set(SCENARIOS)
+    values = made_up.benchmark.draws["lost-samples"][..., 1]
+    ratio = values[COMPENSATORS.index("fdb")] / values[COMPENSATORS.index("ats")]
+    assert found["against_ats"]["lost-samples"]["fdb"] == {
+        "tests": 16,
+        "above": np.sum(ratio > 1.0),
+        "median": pytest.approx(np.median(ratio)),
+        "worst": pytest.approx(ratio.max()),
+    }
     assert found["computing_time_s"] == {"stability": 1.0, "benchmark": 2.0}
     assert {name: each["unit"] for name, each in found["criteria"].items()} == {
         "J1": "ms",
@@ -112,12 +120,16 @@ def test_the_tables_fit_a_terminal(made_up, capsys) -> None:
     print_study(made_up)
     said = capsys.readouterr().out
     assert "nan" not in said and all(len(line) <= 118 for line in said.splitlines())
+    assert "diverge" not in said.casefold()
     said = " ".join(said.split())
     for words in (
         "critical delay: analytic 2.000 ms, simulated 2.010 ms (+0.50 %)",
         "whole samples of 0.244 ms",
         "1 of 4",
         "4 of 4",
+        "left the stroke",
+        "of 16",
+        "-0.50 s",
         "1.50 s",
     ):
         assert words.casefold() in said.casefold()
@@ -160,16 +172,33 @@ def test_a_number_of_draws_out_of_range_is_refused(number) -> None:
         run_study(number)
 
 
-def test_parts_that_change_are_a_mean_of_both() -> None:
-    ramp, dt, shape = Ramp(0.2, 0.2), 0.1, (2, 1)
-    force = ChangingElement(LinearSpring(10.0), LinearSpring(4.0), ramp).begin(dt, shape).force
-    one: Samples = np.ones(shape)
-    assert [float(force(one, one)[0, 0]) for _ in range(6)] == pytest.approx([10.0, 10.0, 10.0, 7.0, 4.0, 4.0])
-    first, second = (TransferChain((Gain(gain),), (Gain(2.0),)) for gain in (1.0, 3.0))
-    running = ChangingTransfer(first, second, ramp).begin(dt, shape, np.random.default_rng(1))
-    for wanted in (1.0, 1.0, 1.0, 2.0, 3.0, 3.0):
-        assert running.step(one, one)[1, 0] == pytest.approx(2.0 * wanted)
-        assert running.position[1, 0] == pytest.approx(wanted)
+def test_lost_samples_are_of_the_draw_alike_for_any_number_of_others() -> None:
+    streams = tuple(benchmark._stream(5, number, benchmark._OF_LOSS) for number in range(4))
+    tests = np.repeat([False, True, True], 4)
+    lost = RunningLoss(SampleLoss(0.3, streams, tests), 2)
+    of_two = RunningLoss(SampleLoss(0.3, streams[:2], tests[::2]), 2)
+    steps = np.array([next(lost) for _ in range(2000)])
+    assert steps.shape == (2000, 2, 12) and not steps[..., :4].any()
+    np.testing.assert_array_equal(steps[..., 4:8], steps[..., 8:])
+    assert np.mean(steps[..., 4:], axis=0) == pytest.approx(np.full((2, 8), 0.3), abs=0.05)
+    assert np.max(np.abs(np.corrcoef(steps[..., 4:8].reshape(2000, -1).T) - np.eye(8))) < 0.1
+    np.testing.assert_array_equal(np.array([next(of_two) for _ in range(2000)])[..., 2:4], steps[..., 4:6])
+
+
+def test_ground_motions_of_seeds_and_draws_are_different_ones() -> None:
+    assert len({benchmark._motion(seed, number).seed for seed in (1, 2, 3) for number in range(50)}) == 150
+
+
+def test_there_is_no_alarm_at_a_smaller_delay(monkeypatch) -> None:
+    """At 0.6 of the critical delay, in a loop with less than half of its damping left."""
+    monkeypatch.setattr(stability, "_DURATION", 30.0)
+    monkeypatch.setattr(stability, "_DELAYS", (0.6, 4.0))
+    monkeypatch.setattr(stability, "_GROWS", (40.0, 10.0))
+    for seed in (1, 2):
+        found = run_stability(seed)
+        assert found.delay == pytest.approx(np.full(len(found.time), 0.6 * found.analytic))
+        assert all(math.isnan(each.at) and math.isnan(each.early_at) for each in found.warnings)
+        assert all(np.isfinite(each.values).sum() > 100 for each in found.warnings)
 
 
 def test_the_study_as_a_command(monkeypatch, capsys) -> None:
@@ -241,11 +270,13 @@ def test_what_the_study_shows() -> None:
     found = to_json_types(as_json(run_study(2)))
     warning = found["warning"]
     assert all(each["at_s"] > warning["critical_s"] for each in warning["indicators"].values())
-    assert all(each["seconds_ahead"] > 5.0 for each in warning["indicators"].values())
+    for each in warning["indicators"].values():
+        assert each["before_left_stroke_s"] > 5.0 and 0.0 < each["after_critical_s"] < 1.5
+        assert each["early_after_critical_s"] < 0.0
     lost = {name for name, run in warning["compensators"].items() if run["left_stroke_s"] is not None}
     assert lost == {"none", "fixed"}
     for scenario in SCENARIOS:
         for case in found["draws"][scenario].values():
             for name in ("ats", "fdb", "paei", "broadband"):
-                assert case[name]["diverged"] == 0 and case[name]["J1"]["worst"] < 1.0
+                assert case[name]["left_stroke"] == 0 and case[name]["J1"]["worst"] < 1.0
                 assert case[name]["J2"]["worst"] < 0.2 * case["none"]["J2"]["median"]

@@ -87,7 +87,8 @@ def test_draws_scatter_as_the_problem_says():
         assert np.std(values) == pytest.approx(scatter, rel=0.05)
     assert many.mass == plants.mass
     np.testing.assert_allclose(many.damping, 2.0 * 0.0097 * np.sqrt(29.13 * many.stiffness))
-    np.testing.assert_array_equal(drawn_plants(4000, seed=1).b2, many.b2)
+    np.testing.assert_array_equal(drawn_plants(5, seed=1).b2, many.b2[:5])
+    assert not set(drawn_plants(5, seed=2).b2.flat) & set(many.b2.flat)
     poles = [np.max(np.roots(denominator).real) for denominator in many.denominator[:300, 0]]
     assert max(poles) < 0.0
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim.actuator import ActuatorState, Schedule
-from sim.laboratory.transfer import SeparateActuators, TransferChain
+from sim.laboratory.transfer import ChangingTransfer, SeparateActuators, TransferChain
 from sim.laboratory.transfer_linear import Delay, Gain, Lag
 
 DT = 1.0 / 1024.0
@@ -160,3 +160,15 @@ def test_wrong_input_is_refused_in_one_line(make, message):
     with pytest.raises(ValueError, match=r"^[^\n]*$") as caught:
         make()
     assert str(caught.value) == message
+
+
+def test_a_change_in_mid_test_is_a_mean_of_both():
+    before, after = (TransferChain((Gain(gain),), (Gain(2.0),)) for gain in (1.0, 3.0))
+    change = ChangingTransfer(before, after, at=np.array([[0.2], [0.4]]), ramp=0.2)
+    positions, measured = run(change, np.ones((7, 2, 1)), dt=0.1)
+    expected = np.array([[1.0, 1.0, 1.0, 2.0, 3.0, 3.0, 3.0], [1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 3.0]]).T[..., np.newaxis]
+    np.testing.assert_allclose(positions, expected)
+    np.testing.assert_allclose(measured, 2.0 * expected)
+    assert ChangingTransfer(before, TransferChain((Delay(0.3),)), 1.0).longest_delay == 0.3
+    with pytest.raises(ValueError, match=r"^change at -1.0: must be zero or more"):
+        ChangingTransfer(before, after, -1.0)

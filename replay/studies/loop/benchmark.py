@@ -10,8 +10,7 @@ import numpy as np
 from monitor.compensation.fixed_inverse import FixedInverse
 from monitor.messages.blocks import Samples
 from replay import Progress, silent
-from replay.studies.loop.changes import ChangingElement, ChangingTransfer, Ramp
-from replay.studies.loop.compensators import COMPENSATORS, SideBySide
+from replay.studies.loop.compensators import COMPENSATORS, SampleLoss, SideBySide
 from sim.excitation import Earthquake, Recorded
 from sim.laboratory.benchmark_plant import BenchmarkPlant, drawn_plants
 from sim.laboratory.building import (
@@ -26,8 +25,9 @@ from sim.laboratory.building import (
 )
 from sim.laboratory.criteria import criteria
 from sim.laboratory.loop import HybridLoop
+from sim.laboratory.specimens import ChangingElement
 from sim.laboratory.structure import Structure
-from sim.laboratory.transfer import TransferChain
+from sim.laboratory.transfer import ChangingTransfer, TransferChain
 
 CASES = tuple(str(case) for case in Case)
 CRITERIA = tuple(f"J{number}" for number in range(1, 10))
@@ -36,8 +36,10 @@ _SOFTENED = 0.7  # of the stiffness, after the change
 SCENARIOS = {
     "as-designed": "the specimen as it is",
     "stiffness-change": f"the specimen loses {100 * (1 - _SOFTENED):.0f} % of its stiffness in mid-test",
-    "lost-samples": f"{100 * _LOSS:.0f} % of the measured samples do not reach the compensator",
+    "lost-samples": f"{100 * _LOSS:.0f} % of the measured samples do not reach the compensator, one by one",
+    "change-and-loss": "both: the specimen loses stiffness, and samples are lost from the start",
 }
+_CHANGING, _LOSING = ("stiffness-change", "change-and-loss"), ("lost-samples", "change-and-loss")
 
 _DURATION = 20.0  # s, of a drawn motion
 _STROKE = 0.02  # m
@@ -45,8 +47,9 @@ _MOTION = 1.0  # m/s^2, rms of the strong phase before it is scaled by the probl
 _SLOWEST = 3.5  # Hz, lowest dominant frequency of the building
 _ORDER = 3  # of the inverse of the nominal plant
 _CHUNK = 2048
-_BATCH = 6  # draws of each scenario in 20 s: their records take half a gigabyte
+_BATCH = 5  # draws of each scenario in 20 s: their records take 0.6 GB
 _DRAWN = ("stiffness", "a3", "b1", "b2")  # parameters of the plant
+_OF_MOTION, _OF_LOSS = 1, 2  # random streams of a draw, beside that of its plant
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +87,7 @@ def run_benchmark(
     Each has a ground motion of its own, or all have the recorded one, at the problem's intensity.
     """
     plants = _with_nominal(drawn_plants(n_draws, seed))
-    motions = [recorded or _motion(seed + number) for number in range(n_draws + 1)]
+    motions = [recorded or _motion(seed, number) for number in range(n_draws + 1)]
     duration = recorded.duration if recorded else _DURATION
     time: Samples = np.arange(round(duration * SAMPLE_RATE), dtype=np.float64) / SAMPLE_RATE
     acceleration = INTENSITY * np.column_stack([motion.sample(time) for motion in motions])
@@ -97,7 +100,8 @@ def run_benchmark(
         done += steps
         progress("benchmark", done, total)
 
-    parts = [_run(_some(plants, batch), acceleration[:, batch], seed, advance) for batch in batches]
+    losses = tuple(_stream(seed, number, _OF_LOSS) for number in range(n_draws + 1))
+    parts = [_run(_some(plants, batch), acceleration[:, batch], losses[batch], advance) for batch in batches]
     # (n_scenarios, n_compensators, n_cases, 1 + n_draws, n_criteria)
     found = np.concatenate([part for part, _ in parts], axis=3)
     left_at = np.concatenate([left_at for _, left_at in parts], axis=3)
@@ -111,8 +115,14 @@ def run_benchmark(
     )
 
 
-def _motion(seed: int) -> Earthquake:
-    return Earthquake(rms=_MOTION, rise=2.0, strong=9.0, decay=3.0, seed=seed)
+def _stream(seed: int, number: int, purpose: int) -> np.random.SeedSequence:
+    """Return the random stream of a draw, 0 for the nominal plant, which other seeds and draws have nothing of."""
+    return np.random.SeedSequence(seed, spawn_key=(number, purpose))
+
+
+def _motion(seed: int, number: int) -> Earthquake:
+    own = int(_stream(seed, number, _OF_MOTION).generate_state(1, np.uint64)[0])
+    return Earthquake(rms=_MOTION, rise=2.0, strong=9.0, decay=3.0, seed=own)
 
 
 def _with_nominal(plants: BenchmarkPlant) -> BenchmarkPlant:
@@ -128,16 +138,19 @@ def _some(plants: BenchmarkPlant, batch: slice) -> BenchmarkPlant:
 
 
 def _run(
-    plants: BenchmarkPlant, acceleration: Samples, seed: int, advance: Callable[[int], None]
+    plants: BenchmarkPlant,
+    acceleration: Samples,
+    losses: tuple[np.random.SeedSequence, ...],
+    advance: Callable[[int], None],
 ) -> tuple[Samples, Samples]:
-    """Return the criteria, (n_scenarios, n_compensators, n_cases, n_draws, n_criteria), and when tests diverged."""
+    """Return the criteria, (n_scenarios, n_compensators, n_cases, n_draws, n_criteria), and when tests left."""
     n_draws, n_scenarios = acceleration.shape[1], len(SCENARIOS)
     shape = len(acceleration), len(COMPENSATORS), len(Case), n_scenarios * n_draws
     # single precision is enough for what is compared, and fits into memory
     record = np.empty((4, *shape), dtype=np.float32)
     left_at = np.full(shape[1:], np.nan)
     first = 0
-    for chunk in _loop(plants, acceleration, seed).chunks(_CHUNK):
+    for chunk in _loop(plants, acceleration, losses).chunks(_CHUNK):
         rows = slice(first, first + len(chunk.time))
         record[0, rows], record[1, rows] = chunk.command[..., 0], chunk.measured[..., 0]
         record[2, rows], record[3, rows] = chunk.displacement[..., 1], chunk.displacement[..., 2]
@@ -155,14 +168,14 @@ def _run(
             found[i, k, j] = criteria(command, measured, floors, reference[:end, j % n_draws], SAMPLE_RATE)
     by_scenario = np.moveaxis(found.reshape(*shape[1:3], n_scenarios, n_draws, -1), 2, 0)
     # there is no building to compare with whose specimen changes
-    by_scenario[list(SCENARIOS).index("stiffness-change"), ..., 3:] = np.nan
+    by_scenario[[name in _CHANGING for name in SCENARIOS], ..., 3:] = np.nan
     return by_scenario, np.moveaxis(left_at.reshape(*shape[1:3], n_scenarios, n_draws), 2, 0)
 
 
-def _loop(plants: BenchmarkPlant, acceleration: Samples, seed: int) -> HybridLoop:
+def _loop(plants: BenchmarkPlant, acceleration: Samples, losses: tuple[np.random.SeedSequence, ...]) -> HybridLoop:
     """Return all tests as one loop; along the last axis of the draws are those of each scenario in turn."""
     n_draws, duration = acceleration.shape[1], len(acceleration) / SAMPLE_RATE
-    changes, loses = (np.repeat([name == each for each in SCENARIOS], n_draws) for name in list(SCENARIOS)[1:])
+    changes, loses = (np.repeat([each in names for each in SCENARIOS], n_draws) for names in (_CHANGING, _LOSING))
     plants = replace(plants, **{name: np.tile(getattr(plants, name), (len(SCENARIOS), 1)) for name in _DRAWN})
     softened = replace(plants, stiffness=np.where(changes[:, None], _SOFTENED, 1.0) * plants.stiffness)
     parts = [numerical_building(case, plants).matrices for case in Case]
@@ -171,21 +184,19 @@ def _loop(plants: BenchmarkPlant, acceleration: Samples, seed: int) -> HybridLoo
     mass, damping, stiffness = (
         np.stack([np.broadcast_to(each, full) for each in cases]) for cases in zip(*parts, strict=True)
     )
-    ramp = Ramp(0.5 * duration, 0.5)
+    when = 0.5 * duration, 0.5
     forces = [ground_forces(case, np.tile(acceleration, (1, len(SCENARIOS)))) for case in Case]
     return HybridLoop(
         structure=Structure(mass, damping, stiffness),
-        specimen=ChangingElement(specimen(plants), specimen(softened), ramp),
+        specimen=ChangingElement(specimen(plants), specimen(softened), *when),
         excitation=np.stack(forces, axis=1),
         dt=1.0 / SAMPLE_RATE,
         duration=duration,
-        transfer=ChangingTransfer(TransferChain((plants,)), TransferChain((softened,)), ramp),
-        compensator=SideBySide(_nominal_inverse(), slowest=_SLOWEST),
+        transfer=ChangingTransfer(TransferChain((plants,)), TransferChain((softened,)), *when),
+        compensator=SideBySide(_nominal_inverse(), _SLOWEST, SampleLoss(_LOSS, losses, loses)),
         coupling=COUPLING,
         draws=(len(COMPENSATORS), len(Case), len(changes)),
-        sample_loss=_LOSS * loses[:, None],
         stroke=_STROKE,
-        seed=seed,
     )
 
 

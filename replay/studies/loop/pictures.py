@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from monitor.messages.blocks import Samples
 from replay.studies.loop.benchmark import CASES, CRITERIA
 from replay.studies.loop.compensators import COMPENSATORS
-from replay.studies.loop.stability import Stability
+from replay.studies.loop.stability import EARLY, Stability
 from replay.studies.loop.study import LoopStudy
 
 _COLOURS = dict(
@@ -63,7 +63,7 @@ def instability(found: Stability) -> Figure:
         axis.plot(found.time, each.scale * each.values, color="tab:purple")
         axis.axhline(each.scale * each.limit, color="tab:red", linestyle="--", label="limit")
         axis.set_ylabel(f"{each.label} [{each.shown}]")
-    # those that diverge on top: the others are alike
+    # those that leave the stroke on top: the others are alike
     for name, run in sorted(found.runs.items(), key=lambda pair: np.isfinite(pair[1].left_at)):
         commands.plot(found.time, _MS * run.command, color=_COLOURS[name], linewidth=0.8, label=name)
     for side in (-1.0, 1.0):
@@ -71,10 +71,12 @@ def instability(found: Stability) -> Figure:
     commands.set_ylabel("command [mm]")
     commands.set_title(_coinciding(found), fontsize="small")
     commands.set_xlabel("time [s]")
+    early = min((each.early_at for each in found.warnings if np.isfinite(each.early_at)), default=np.nan)
     first = min((each.at for each in found.warnings if np.isfinite(each.at)), default=np.nan)
     instants = (
         (found.critical_at, "delay is critical", "0.4"),
-        (first, "first warning", "tab:orange"),
+        (early, f"first warning at {100.0 * EARLY:.0f} % of the critical delay", "gold"),
+        (first, "first warning at the critical delay", "tab:orange"),
         (found.runs["none"].left_at, "stroke left without compensation", "tab:red"),
     )
     for axis in (delays, angle, damping, commands):
@@ -147,7 +149,7 @@ def _strip(axis: Axes, place: int, values: Samples, left_at: Samples, top: float
     if len(values) >= _FEWEST_FOR_BOX:
         axis.boxplot(values, positions=[place], widths=0.7, showfliers=False, medianprops={"color": colour})
     axis.plot(place + np.linspace(-0.25, 0.25, len(values)), values, ".", color=colour, markersize=3.0, alpha=0.7)
-    diverged = np.isfinite(left_at).sum()
-    if diverged:
+    left = np.isfinite(left_at).sum()
+    if left:
         axis.plot(place, 2.0 * top, "x", color=colour)
-        axis.annotate(f"{diverged}", (place, 2.0 * top), textcoords="offset points", xytext=(5, -3), fontsize="small")
+        axis.annotate(f"{left}", (place, 2.0 * top), textcoords="offset points", xytext=(5, -3), fontsize="small")

@@ -11,7 +11,8 @@ from rich.text import Text
 
 from replay.studies.loop.benchmark import CASES, CRITERIA, SCENARIOS
 from replay.studies.loop.compensators import COMPENSATORS
-from replay.studies.loop.study import draw_statistics
+from replay.studies.loop.stability import EARLY
+from replay.studies.loop.study import draw_statistics, paired_ratio
 from replay.tables import print_table, report_console
 from sim.laboratory.building import Case
 
@@ -40,6 +41,9 @@ DEFINITIONS = {
 """Unit and definition of each criterion."""
 # of the draws, as many as fit; the rest is in the JSON
 _SHOWN = ("J1", "J2", "J3")
+_J2 = CRITERIA.index("J2")
+COMPARED = ("fixed", "fdb", "paei", "broadband")
+"""Compensators whose J2 is compared with that of `ats`, test by test."""
 
 
 def as_json(study: LoopStudy) -> dict[str, Any]:
@@ -67,7 +71,11 @@ def as_json(study: LoopStudy) -> dict[str, Any]:
                     "limit": each.limit,
                     "unit": each.unit,
                     "at_s": each.at,
-                    "seconds_ahead": stability.runs["none"].left_at - each.at,
+                    "after_critical_s": each.at - stability.critical_at,
+                    "before_left_stroke_s": stability.runs["none"].left_at - each.at,
+                    "early_limit": each.early_limit,
+                    "early_at_s": each.early_at,
+                    "early_after_critical_s": each.early_at - stability.critical_at,
                 }
                 for each in stability.warnings
             },
@@ -97,6 +105,15 @@ def as_json(study: LoopStudy) -> dict[str, Any]:
             "recorded_motion": study.motion is not None,
             **{scenario: _draws(benchmark, scenario) for scenario in benchmark.draws},
         },
+        "scenarios": dict(SCENARIOS),
+        "against_ats": {
+            scenario: {
+                name: asdict(paired_ratio(values[i, ..., _J2], values[COMPENSATORS.index("ats"), ..., _J2]))
+                for i, name in enumerate(COMPENSATORS)
+                if name in COMPARED
+            }
+            for scenario, values in benchmark.draws.items()
+        },
         "notes": list(study.motion.notes if study.motion else ()),
         "computing_time_s": study.seconds,
     }
@@ -107,7 +124,7 @@ def _draws(benchmark: Benchmark, scenario: str) -> dict[str, Any]:
     return {
         case: {
             name: {
-                "diverged": int(np.isfinite(left_at[i, k]).sum()),
+                "left_stroke": int(np.isfinite(left_at[i, k]).sum()),
                 **{criterion: asdict(draw_statistics(values[i, k, :, j])) for j, criterion in enumerate(CRITERIA)},
             }
             for i, name in enumerate(COMPENSATORS)
@@ -146,12 +163,22 @@ def _print_stability(console: Console, found: Stability) -> None:
             each.label,
             f"{each.limit * each.scale:.3g} {each.shown}",
             _seconds(each.at),
+            _seconds(each.at - found.critical_at, "+.2f"),
             _seconds(none.left_at - each.at),
+            f"{each.early_limit * each.scale:.3g} {each.shown}",
+            _seconds(each.early_at),
+            _seconds(each.early_at - found.critical_at, "+.2f"),
         )
         for each in found.warnings
     ]
-    print_table(console, "What announces it", ("indicator", "limit", "beyond it at", "ahead of the stroke"), rows)
-    rows = [
+    console.print(
+        f"Limits: the indicator at the critical delay, and at {100.0 * EARLY:.0f} % of it. Seconds after the delay "
+        "is critical (negative: before), and before the stroke is left."
+    )
+    early = f"{100.0 * EARLY:.0f} %"
+    headings = ("indicator", "limit", "at", "after critical", "before stroke", early, "at", "after critical")
+    print_table(console, "What announces it", headings, rows)
+    left = [
         (
             name,
             "no" if math.isnan(run.left_at) else _at(run.left_at),
@@ -160,9 +187,9 @@ def _print_stability(console: Console, found: Stability) -> None:
         )
         for name, run in found.runs.items()
     ]
-    headings = ("compensator", "leaves the stroke", "largest command", "delay at the end")
+    columns = ("compensator", "leaves the stroke", "largest command", "delay at the end")
     console.print()
-    print_table(console, "What the compensators make of it", headings, rows)
+    print_table(console, "What the compensators make of it", columns, left)
     console.print()
 
 
@@ -193,7 +220,7 @@ def _print_benchmark(console: Console, study: LoopStudy) -> None:
 def _print_draws(console: Console, study: LoopStudy) -> None:
     benchmark = study.benchmark
     console.print(Text(f"{benchmark.n_draws} draws of {study.drawn}", "bold"))
-    console.print("Median / 90 % / worst. Diverged: draws that left the stroke; their criteria are those until then.")
+    console.print("Median / 90 % / worst. The criteria of draws that left the stroke are those until then.")
     first, *others = benchmark.draws
     groups = [(case, benchmark.draws[first][:, k], benchmark.left_at[first][:, k]) for k, case in enumerate(CASES)]
     for scenario in others:
@@ -205,9 +232,25 @@ def _print_draws(console: Console, study: LoopStudy) -> None:
         rows += [None] if rows else []
         for i, name in enumerate(COMPENSATORS):
             cells = [_spread(values[i, :, CRITERIA.index(criterion)]) for criterion in _SHOWN]
-            diverged = f"{np.isfinite(left_at[i]).sum()} of {values.shape[1]}"
-            rows.append((label if not i else "", name, diverged, *cells))
-    print_table(console, "", ("", "compensator", "diverged", *_SHOWN), rows, texts=2)
+            left = f"{np.isfinite(left_at[i]).sum()} of {values.shape[1]}"
+            rows.append((label if not i else "", name, left, *cells))
+    print_table(console, "", ("", "compensator", "left the stroke", *_SHOWN), rows, texts=2)
+    _print_against_ats(console, benchmark)
+
+
+def _print_against_ats(console: Console, benchmark: Benchmark) -> None:
+    rows: list[tuple[str, ...] | None] = []
+    for scenario, values in benchmark.draws.items():
+        rows += [None] if rows else []
+        for name in COMPARED:
+            pair = (values[COMPENSATORS.index(each), ..., _J2] for each in (name, "ats"))
+            found = paired_ratio(*pair)
+            cells = f"{found.above} of {found.tests}", _number(found.median, ".2f"), _number(found.worst, ".2f")
+            rows.append((scenario if name == COMPARED[0] else "", name, *cells))
+    console.print()
+    headings = ("", "compensator", "larger than ats in", "median ratio", "worst ratio")
+    print_table(console, "J2 over that of ats in the same test", headings, rows, texts=2)
+    console.print()
 
 
 def _spread(values: np.ndarray[Any, Any]) -> str:
@@ -219,8 +262,8 @@ def _at(seconds: float) -> str:
     return "never" if math.isnan(seconds) else f"at {seconds:.2f} s"
 
 
-def _seconds(seconds: float) -> str:
-    return _number(seconds, ".2f", " s")
+def _seconds(seconds: float, form: str = ".2f") -> str:
+    return _number(seconds, form, " s")
 
 
 def _number(value: float, form: str, unit: str = "") -> str:

@@ -35,6 +35,7 @@ _DELAYS = 0.5, 4.0
 _GROWS = 10.0, 20.0
 _WINDOW = 1.5  # s, three cycles
 _PERSISTENCE = 0.5  # s, of a warning
+EARLY = 0.75  # of the critical delay: the limit of a warning in time
 _PAIR = "actuator"
 
 
@@ -47,8 +48,9 @@ class IndicatorWarning:
     column, label, unit : of the indicator.
     scale, shown : factor to the unit that is shown.
     limit : the value at which the loop has no damping left; beyond it has the limit's sign.
+    early_limit : the value at `EARLY` of the critical delay.
     values : (n,) over the record.
-    at : s, when it has been beyond the limit for the persistence; NaN: never.
+    at, early_at : s, when it has been beyond the limit for the persistence; NaN: never.
     """
 
     column: str
@@ -57,8 +59,10 @@ class IndicatorWarning:
     scale: float
     shown: str
     limit: float
+    early_limit: float
     values: Samples
     at: float
+    early_at: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,7 +182,10 @@ def _last_delay(record: LoopRecord, i: int) -> float:
 
 
 def _warnings(record: LoopRecord, critical: float) -> tuple[IndicatorWarning, ...]:
-    """Evaluate the indicators on the test without compensation; each limit is where the loop has no damping left."""
+    """Evaluate the indicators on the test without compensation; each limit is where the loop has no damping left.
+
+    All four are in proportion to the delay, so that the early limits are fractions of these.
+    """
     settings = IndicatorSettings(window=_WINDOW, measures=("fdb", "paei", "ti", "hsem"))
     found = assess(_recording(record, COMPENSATORS.index("none")), settings).series
     values = found.of(_PAIR)
@@ -194,8 +201,9 @@ def _warnings(record: LoopRecord, critical: float) -> tuple[IndicatorWarning, ..
     for column, label, unit, scale, shown, limit in limits:
         series = np.full(len(record.time), np.nan)
         series[np.round(found.time * _RATE).astype(np.int64)] = values[column]
-        at = beyond_since(series, limit, round(_PERSISTENCE * _RATE)) / _RATE
-        warnings.append(IndicatorWarning(column, label, unit, scale, shown, limit, series, at))
+        early = EARLY * limit
+        at, early_at = (beyond_since(series, each, round(_PERSISTENCE * _RATE)) / _RATE for each in (limit, early))
+        warnings.append(IndicatorWarning(column, label, unit, scale, shown, limit, early, series, at, early_at))
     return tuple(warnings)
 
 

@@ -61,6 +61,31 @@ def draw_statistics(values: Samples) -> DrawStatistics:
     return DrawStatistics(float(np.median(values)), float(np.percentile(values, 90.0)), float(values.max()))
 
 
+@dataclass(frozen=True, slots=True)
+class PairedRatio:
+    """A criterion over that of `ats` in the same test: same case, plant, ground motion and lost samples.
+
+    Parameters
+    ----------
+    tests, above : number of tests, and of those in which it is larger than that of `ats`.
+    median, worst : ratio; NaN without tests.
+    """
+
+    tests: int
+    above: int
+    median: float
+    worst: float
+
+
+def paired_ratio(values: Samples, reference: Samples) -> PairedRatio:
+    """Return how the size of a criterion compares with another one's, test by test; without NaN."""
+    ratio = np.abs(values / reference)
+    ratio = ratio[np.isfinite(ratio)]
+    if not len(ratio):
+        return PairedRatio(0, 0, np.nan, np.nan)
+    return PairedRatio(len(ratio), int(np.sum(ratio > 1.0)), float(np.median(ratio)), float(ratio.max()))
+
+
 def run_study(
     n_draws: int = DRAWS, seed: int = 1, motion: GroundMotion | None = None, progress: Progress = silent
 ) -> LoopStudy:
