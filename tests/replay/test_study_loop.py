@@ -17,7 +17,7 @@ from replay.studies.loop.compensators import COMPENSATORS, RunningLoss, SampleLo
 from replay.studies.loop.pictures import draw
 from replay.studies.loop.report import as_json, print_study
 from replay.studies.loop.stability import CompensatedRun, IndicatorWarning, Stability, beyond_since, run_stability
-from replay.studies.loop.study import LoopStudy, draw_statistics, run_study
+from replay.studies.loop.study import LoopStudy, draw_statistics, paired_ratio, run_study
 from sim.laboratory.benchmark_plant import BenchmarkPlant
 from sim.laboratory.building import COUPLING, INTENSITY, Case, ground_forces, numerical_building, specimen
 from sim.laboratory.loop import HybridLoop
@@ -94,6 +94,9 @@ def test_the_json_has_the_names_that_scripts_read(made_up) -> None:
     assert draws["as-designed"]["case-2"]["none"]["left_stroke"] == 1
     assert draws["as-designed"]["case-3"]["fixed"]["left_stroke"] == 4
     assert found["benchmark"]["case-3"]["fixed"]["left_stroke_s"] == 2.0
+    assert draws["as-designed"]["all-cases"]["fixed"]["left_stroke"] == 4
+    pooled = made_up.benchmark.draws["lost-samples"][3, ..., 1]
+    assert draws["lost-samples"]["all-cases"]["fdb"]["J2"]["median"] == pytest.approx(np.median(pooled))
     changed = draws["stiffness-change"]["case-1"]["fdb"]
     assert changed["J4"] == {"median": None, "p90": None, "worst": None}
     assert changed["J2"]["median"] <= changed["J2"]["p90"] <= changed["J2"]["worst"]
@@ -149,6 +152,11 @@ def test_quartiles_need_five_draws_and_lines_that_coincide_are_named(made_up) ->
     assert "quartiles" not in pictures._draws(made_up).get_suptitle()
     commands = pictures.instability(made_up.stability).axes[-1]
     assert commands.get_title() == "fixed, ats, fdb, paei, broadband coincide within 0 mm"
+
+
+def test_ratios_are_of_the_same_test() -> None:
+    found = paired_ratio(np.array([1.0, -4.0, np.nan, 3.0]), np.array([2.0, 2.0, 1.0, 3.0]))
+    assert (found.tests, found.above, found.median, found.worst) == (3, 1, 1.0, 2.0)
 
 
 def test_statistics_are_of_sizes_without_nan() -> None:
@@ -272,7 +280,9 @@ def test_what_the_study_shows() -> None:
     assert all(each["at_s"] > warning["critical_s"] for each in warning["indicators"].values())
     for each in warning["indicators"].values():
         assert each["before_left_stroke_s"] > 5.0 and 0.0 < each["after_critical_s"] < 1.5
-        assert each["early_after_critical_s"] < 0.0
+        # in time by FDB and PAEI, at the critical delay by the others
+        assert each["early_after_critical_s"] < 0.05
+    assert all(warning["indicators"][f"{name}_delay"]["early_after_critical_s"] < -0.1 for name in ("fdb", "paei"))
     lost = {name for name, run in warning["compensators"].items() if run["left_stroke_s"] is not None}
     assert lost == {"none", "fixed"}
     for scenario in SCENARIOS:
@@ -280,3 +290,19 @@ def test_what_the_study_shows() -> None:
             for name in ("ats", "fdb", "paei", "broadband"):
                 assert case[name]["left_stroke"] == 0 and case[name]["J1"]["worst"] < 1.0
                 assert case[name]["J2"]["worst"] < 0.2 * case["none"]["J2"]["median"]
+    against = found["against_ats"]
+    for name in ("fdb", "paei", "broadband"):
+        # an inverse of third order is better than one of second in every test, until the specimen changes
+        for scenario in ("as-designed", "lost-samples"):
+            assert against[scenario][name]["above"] == 0 and against[scenario][name]["median"] < 0.5
+        for scenario in ("stiffness-change", "change-and-loss"):
+            assert against[scenario][name]["median"] < 1.1 and against[scenario][name]["worst"] < 1.6
+
+
+@pytest.mark.slow
+def test_with_an_inverse_of_second_order_the_indicators_do_what_ats_does(monkeypatch) -> None:
+    monkeypatch.setattr(benchmark, "_ORDER", 2)
+    values = benchmark.run_benchmark(2, 1).draws["as-designed"][..., CRITERIA.index("J2")]
+    for name in ("fdb", "paei", "broadband"):
+        found = paired_ratio(values[COMPENSATORS.index(name)], values[COMPENSATORS.index("ats")])
+        assert 0.9 < found.median < 1.2

@@ -19,6 +19,7 @@ from sim.laboratory.building import Case
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from monitor.messages.blocks import Samples
     from replay.studies.loop.benchmark import Benchmark
     from replay.studies.loop.stability import Stability
     from replay.studies.loop.study import LoopStudy
@@ -121,16 +122,22 @@ def as_json(study: LoopStudy) -> dict[str, Any]:
 
 def _draws(benchmark: Benchmark, scenario: str) -> dict[str, Any]:
     values, left_at = benchmark.draws[scenario], benchmark.left_at[scenario]
+    groups = {case: (values[:, k], left_at[:, k]) for k, case in enumerate(CASES)}
+    groups["all-cases"] = _all_cases(values, left_at)
     return {
-        case: {
+        group: {
             name: {
-                "left_stroke": int(np.isfinite(left_at[i, k]).sum()),
-                **{criterion: asdict(draw_statistics(values[i, k, :, j])) for j, criterion in enumerate(CRITERIA)},
+                "left_stroke": int(np.isfinite(left_at[i]).sum()),
+                **{criterion: asdict(draw_statistics(values[i, :, j])) for j, criterion in enumerate(CRITERIA)},
             }
             for i, name in enumerate(COMPENSATORS)
         }
-        for k, case in enumerate(CASES)
+        for group, (values, left_at) in groups.items()
     }
+
+
+def _all_cases(values: Samples, left_at: Samples) -> tuple[Samples, Samples]:
+    return values.reshape(len(values), -1, values.shape[-1]), left_at.reshape(len(values), -1)
 
 
 def print_study(study: LoopStudy) -> None:
@@ -226,7 +233,7 @@ def _print_draws(console: Console, study: LoopStudy) -> None:
     for scenario in others:
         values, left_at = benchmark.draws[scenario], benchmark.left_at[scenario]
         console.print(f"{scenario}: {SCENARIOS[scenario]}, all cases.")
-        groups.append((scenario, values.reshape(len(values), -1, values.shape[-1]), left_at.reshape(len(values), -1)))
+        groups.append((scenario, *_all_cases(values, left_at)))
     rows: list[tuple[str, ...] | None] = []
     for label, values, left_at in groups:
         rows += [None] if rows else []
