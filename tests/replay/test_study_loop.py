@@ -294,7 +294,7 @@ def test_what_the_study_shows() -> None:
     for name in ("fdb", "paei", "broadband"):
         # an inverse of third order is better than one of second in every test, until the specimen changes
         for scenario in ("as-designed", "lost-samples"):
-            assert against[scenario][name]["above"] == 0 and against[scenario][name]["median"] < 0.5
+            assert against[scenario][name]["above"] == 0 and against[scenario][name]["median"] < 0.7
         for scenario in ("stiffness-change", "change-and-loss"):
             assert against[scenario][name]["median"] < 1.1 and against[scenario][name]["worst"] < 1.6
 
@@ -303,6 +303,6 @@ def test_what_the_study_shows() -> None:
 def test_with_an_inverse_of_second_order_the_indicators_do_what_ats_does(monkeypatch) -> None:
     monkeypatch.setattr(benchmark, "_ORDER", 2)
     values = benchmark.run_benchmark(2, 1).draws["as-designed"][..., CRITERIA.index("J2")]
-    for name in ("fdb", "paei", "broadband"):
+    for name in ("fdb", "paei"):
         found = paired_ratio(values[COMPENSATORS.index(name)], values[COMPENSATORS.index("ats")])
-        assert 0.9 < found.median < 1.2
+        assert 0.9 < found.median < 1.2 and found.worst < 1.5
