@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
@@ -38,7 +38,7 @@ class XYPanel(Panel):
         self.pane.setAccessibleName(self.title)
         self.pane.setToolTip(_MOUSE_HELP)
         self.pane.mouse_moved.connect(self._read_out)
-        self.pane.menu_requested.connect(lambda at: self.show_menu(MenuPlace(at)))
+        self.pane.menu_requested.connect(self._show_menu)
         top = QHBoxLayout()
         top.setSpacing(4)
         top.addWidget(self.heading, 1)
@@ -118,6 +118,9 @@ class XYPanel(Panel):
     def figure_legend(self) -> str:
         """Text that explains lines and bands in a figure."""
         return self.caption
+
+    def _show_menu(self, at: QPoint) -> None:
+        self.show_menu(MenuPlace(at))
 
     def _read_out(self) -> None:
         place = self.pane.under_mouse()

@@ -226,9 +226,11 @@ def test_a_window_tells_what_cannot_be_drawn_and_how_the_service_is(fed, hybrid_
         raise OverflowError("too large")
 
     panel = hands.window.dock_area.panel(HistoriesPanel)
-    monkeypatch.setattr(panel, "refresh", fail)
-    hands.played.say(*hybrid_arrivals[:50])
-    hands.until(lambda: "receiving" in hands.strip and "ms" in hands.tile_texts.get("north", ""))
+    # undone before the window is left: what is patched is kept alive, and a panel knows its window
+    with monkeypatch.context() as patched:
+        patched.setattr(panel, "refresh", fail)
+        hands.played.say(*hybrid_arrivals[:50])
+        hands.until(lambda: "receiving" in hands.strip and "ms" in hands.tile_texts.get("north", ""))
     told = f"{panel.title}: cannot be drawn (OverflowError: too large)"
     assert [line for line in hands.notices if told in line] == [f"■ error: {told}"]
 
