@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from sim.arrays import Samples
 from sim.identification.regression import Regression, evaluated
 
@@ -61,3 +64,52 @@ class Correlated:
         response, sensitivities = evaluated(self.regression, parameters, instants * sensors)
         shape = (len(parameters), instants, sensors)
         return self.metric.features(response.reshape(shape), sensitivities.reshape(*shape, -1))
+
+
+def sensor_record(record: ArrayLike, what: str) -> Samples:
+    """Return a record as (n, s): instants and sensors.
+
+    Parameters
+    ----------
+    record : (n, s), or (n,) of one sensor.
+    what : named in errors.
+
+    Raises
+    ------
+    ValueError : sensors have unequal lengths, there is no sample, or one is not finite.
+    """
+    try:
+        samples = np.asarray(record, dtype=np.float64)
+    except ValueError:
+        raise ValueError(f"{what}: its sensors have unequal lengths: cut them to the same instants") from None
+    samples = samples[:, None] if samples.ndim == 1 else samples
+    if samples.ndim != 2 or not samples.size:
+        raise ValueError(f"{what} of shape {np.shape(record)}: give instants by sensors, one of each at least")
+    bad = ~np.isfinite(samples)
+    if bad.any():
+        instant, sensor = np.argwhere(bad)[0].tolist()
+        raise ValueError(f"{what}: sample {instant} of sensor {sensor + 1} is not finite: leave that instant out")
+    return samples
+
+
+def sensor_response(response: ArrayLike, shape: tuple[int, int], what: str) -> Samples:
+    """Return responses as (m, n, s), which are finite or not.
+
+    Parameters
+    ----------
+    response : (m, n, s), or (n, s) of one.
+    shape : (n, s) of the record that they are compared with.
+    what : named in errors.
+
+    Raises
+    ------
+    ValueError : instants or sensors are others than those of the record.
+    """
+    samples = np.asarray(response, dtype=np.float64)
+    samples = samples[None] if samples.ndim == 2 else samples
+    if samples.ndim != 3 or samples.shape[1:] != shape:
+        raise ValueError(
+            f"{what}: a record of {shape[0]} instants at {shape[1]} sensors and a response of shape "
+            f"{np.shape(response)}: give both the same instants and sensors"
+        )
+    return samples
