@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sim.arrays import Flags, Samples
 
 # a direction that a normal matrix of unit diagonal sees so many times less than the best seen is not seen at all
-_WORST_CONDITION = 1e13
+WORST_CONDITION = 1e13
 # a parameter has a part in such a direction if this share of it lies there; less is rounding
 _SHARE = 1e-4
 # with fewer degrees of freedom nothing is given
@@ -69,7 +69,7 @@ def information(normal: Samples, held: Flags, matrix: Samples) -> Information:
     scaled[beside] = 0.0
     np.einsum("mpp->mp", scaled)[held] = 1.0
     seen, direction = np.linalg.eigh(scaled)
-    null = ~(seen * _WORST_CONDITION > seen[:, -1:])
+    null = ~(seen * WORST_CONDITION > seen[:, -1:])
     weight = np.where(null, 0.0, 1.0 / np.where(null, 1.0, seen))
     inverse = (direction * weight[:, None, :]) @ direction.swapaxes(1, 2)
     inverse[beside] = 0.0

@@ -10,9 +10,11 @@ from scipy.special import stdtrit
 
 from sim.arrays import Flags, Samples
 from sim.identification.covariance import correlated_covariance, information
+from sim.identification.identifiability import ConfoundedGroup, confounded_groups
 from sim.identification.least_squares import Minimum, minimize
 from sim.identification.regression import Regression, original_parameters
 from sim.identification.residual_checks import ResidualChecks, check_residuals
+from sim.identification.solvers import Solver, find_minimum
 
 # standard errors: minima that are closer, and equally good, are the same; searches end within a hundredth of a
 # minimum that is a kink
@@ -44,6 +46,8 @@ class Fit:
         best start in any case; more than one: the least may not be the right one.
     minima_at : (n_minima, p), where they are.
     unconverged : how many starts did not converge.
+    normal : (p, p), J'J of the sensitivities to the parameters, of all observations.
+    ranges : (p,), upper less lower bound.
     """
 
     names: tuple[str, ...]
@@ -61,6 +65,8 @@ class Fit:
     minima: tuple[float, ...]
     minima_at: Samples
     unconverged: int
+    normal: Samples
+    ranges: Samples
 
     def of(self, name: str) -> float:
         """Return one parameter."""
@@ -97,6 +103,12 @@ class Fit:
         """Names of the parameters that the data do not determine."""
         return self._names(np.isinf(np.diag(self.covariance)))
 
+    @property
+    def confounded(self) -> tuple[ConfoundedGroup, ...]:
+        """Groups of parameters that the data cannot tell apart, exactly or within the bounds."""
+        variance = self.sigma**2
+        return confounded_groups(self.names, self.parameters, self.normal, variance, self.ranges)
+
     def doubts(self) -> tuple[str, ...]:
         """Return why not to trust the estimates, in words: of the search, then of the residuals."""
         return (
@@ -105,6 +117,8 @@ class Fit:
             *((f"{self.unconverged} of the starts did not converge",) * (self.converged and self.unconverged > 0)),
             *(f"{name} is at a bound: its standard error is not known" for name in self.bounded),
             *(f"{name} is not determined by the data" for name in self.unidentified),
+            # the others are those lines already
+            *(str(group) for group in self.confounded if group.determined or not group.exact),
             *self.checks.doubts(),
         )
 
@@ -112,7 +126,14 @@ class Fit:
         return tuple(name for name, chosen in zip(self.names, which.tolist(), strict=True) if chosen)
 
 
-def fit(regression: Regression, observed: Samples, starts: Samples, *, sigma: float | None = None) -> Fit:
+def fit(
+    regression: Regression,
+    observed: Samples,
+    starts: Samples,
+    *,
+    sigma: float | None = None,
+    solver: Solver | str = Solver.LEVENBERG_MARQUARDT,
+) -> Fit:
     """Fit a model to one experiment, or to repeated observations of it together, from one start or several.
 
     Parameters
@@ -121,6 +142,7 @@ def fit(regression: Regression, observed: Samples, starts: Samples, *, sigma: fl
     observed : (n,), or (n_observations, n).
     starts : (p,), or (k, p); the least of the minima is taken.
     sigma : of the errors, where it is known: the checks then compare.
+    solver : of the search; all find the same minima, see `Solver`.
 
     Raises
     ------
@@ -131,7 +153,7 @@ def fit(regression: Regression, observed: Samples, starts: Samples, *, sigma: fl
         raise ValueError(f"fit: observed {observed.shape} and starts {starts.shape}: must be rows")
     # the sum over repeated observations is least where that of their mean is
     mean, repeated = observed.mean(axis=0), len(observed)
-    found = minimize(regression, np.broadcast_to(mean, (len(starts), len(mean))), starts)
+    found = find_minimum(regression, np.broadcast_to(mean, (len(starts), len(mean))), starts, solver)
     best = int(np.argmin(found.sum_of_squares))
     check_fittable(observed.size, starts.shape[1], float(found.sum_of_squares[best]))
     at = found.parameters[best : best + 1]
@@ -161,7 +183,24 @@ def fit(regression: Regression, observed: Samples, starts: Samples, *, sigma: fl
         tuple((squares + repeated * (found.sum_of_squares[minima] - found.sum_of_squares[best])).tolist()),
         found.parameters[minima] @ matrix.T,
         int(np.sum(~found.converged)),
+        repeated * _carried(found.normal[best], matrix),
+        _carried_ranges(regression.upper - regression.lower, matrix),
     )
+
+
+def _carried(normal: Samples, matrix: Samples) -> Samples:
+    """Return the normal matrix, (p, p), of parameters = matrix @ coordinates."""
+    inverse = np.linalg.inv(matrix)
+    return np.asarray(inverse.T @ normal @ inverse)
+
+
+def _carried_ranges(ranges: Samples, matrix: Samples) -> Samples:
+    """Return the ranges, (p,), of parameters = matrix @ coordinates; infinite for a sum of several."""
+    alone = (matrix != 0.0).sum(axis=1) == 1
+    place = np.argmax(matrix != 0.0, axis=1)
+    with np.errstate(invalid="ignore"):
+        scaled = np.abs(matrix[np.arange(len(matrix)), place]) * ranges[place]
+    return np.where(alone, scaled, np.inf)
 
 
 def check_fittable(observations: int, parameters: int, squares: float) -> None:
@@ -220,6 +259,8 @@ def reparameterized(fit: Fit, matrix: Samples, shift: Samples) -> Fit:
         covariance=_reparameterized_covariance(fit.covariance, matrix),
         correlated_covariance=_reparameterized_covariance(fit.correlated_covariance, matrix),
         at_bound=((matrix != 0.0) & fit.at_bound).any(axis=1),
+        normal=_carried(fit.normal, matrix),
+        ranges=_carried_ranges(fit.ranges, matrix),
     )
 
 

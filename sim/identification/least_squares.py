@@ -70,15 +70,12 @@ def minimize(
     ------
     ValueError : shapes do not fit, or an observation is not finite.
     """
+    check_problem(regression, observed, start)
     m, p = start.shape
-    if p != len(regression.names) or len(observed) != m:
-        raise ValueError(f"fit start of shape {start.shape}: must be {(len(observed), len(regression.names))}")
-    if not np.isfinite(observed).all():
-        raise ValueError("fit: an observation is not finite")
     low = np.broadcast_to(regression.lower if lower is None else lower, start.shape)
     high = np.broadcast_to(regression.upper if upper is None else upper, start.shape)
     at = np.clip(start, low, high)
-    squares, gradient, normal = _products(*_residuals(regression, observed, at))
+    squares, gradient, normal = evaluate_products(regression, observed, at)
     astray = ~_finite(squares, normal)
     squares[astray], gradient[astray], normal[astray] = np.inf, 0.0, 0.0
     damping, growth = np.full(m, _LEAST_DAMPING), np.full(m, 2.0)
@@ -88,9 +85,9 @@ def minimize(
     share = max(_OFFSET**2 / max(n - p, 1), _SUMMED * sqrt(n))
     while len(live):
         here, g, h = at[live], gradient[live], normal[live]
-        held = ((here <= low[live]) & (g <= 0.0)) | ((here >= high[live]) & (g >= 0.0))
+        held = held_at_bound(here, g, low[live], high[live])
         blocked[live] = held
-        free_decrease = np.einsum("mp,mp->m", g, _damped_step(h, g, held, np.zeros(len(live))))
+        free_decrease = newton_decrease(h, g, held)
         rounding = _ROUNDING * scale[live] + _UNSEEN * np.sqrt(squares[live] * scale[live])
         enough = share * squares[live] + rounding
         done = free_decrease <= enough
@@ -100,7 +97,7 @@ def minimize(
             variance = squares[i] / max(n - p, 1)
             beside = _neighbours(at[i], normal[i], gradient[i], blocked[i], sqrt(variance))
             beside = np.clip(beside, low[i], high[i])
-            found, slopes, products = _products(*_residuals(regression, observed[i], beside))
+            found, slopes, products = evaluate_products(regression, observed[i], beside)
             found[~_finite(found, products)] = np.inf
             best = int(np.argmin(found))
             converged[i] = not found[best] < squares[i] - _KINK_OFFSET**2 * variance
@@ -117,7 +114,7 @@ def minimize(
         trial = np.clip(at[live] + _damped_step(h, g, held, damping[live]), low[live], high[live])
         trial = np.where(np.isfinite(trial), trial, at[live])
         moved = trial - at[live]
-        found, slopes, products = _products(*_residuals(regression, observed[live], trial))
+        found, slopes, products = evaluate_products(regression, observed[live], trial)
         with np.errstate(all="ignore"):
             predicted = 2.0 * np.einsum("mp,mp->m", g, moved) - np.einsum("mp,mpq,mq->m", moved, h, moved)
             gain = (squares[live] - found) / predicted
@@ -179,18 +176,37 @@ def _neighbours(at: Samples, normal: Samples, gradient: Samples, held: Flags, si
     return np.asarray(at + np.concatenate([aside, -aside, others]))
 
 
-def _residuals(regression: Regression, observed: Samples, parameters: Samples) -> tuple[Samples, Samples]:
+def check_problem(regression: Regression, observed: Samples, start: Samples) -> None:
+    """Raise ValueError where starts, (m, p), do not fit observations, (m, n), or one of these is not finite."""
+    expected = (len(observed), len(regression.names))
+    if start.shape != expected:
+        raise ValueError(f"fit start of shape {start.shape}: must be {expected}")
+    if not np.isfinite(observed).all():
+        raise ValueError("fit: an observation is not finite")
+
+
+def evaluate_products(
+    regression: Regression, observed: Samples, parameters: Samples
+) -> tuple[Samples, Samples, Samples]:
+    """Return the sums of squares, (m,), J'r, (m, p), and J'J, (m, p, p), of observations, (m, n) or (n,)."""
     # a step may go where the response overflows; it is rejected then
     with np.errstate(all="ignore"):
         response, jacobian = evaluated(regression, parameters, observed.shape[-1])
-        return observed - response, jacobian
-
-
-def _products(residual: Samples, jacobian: Samples) -> tuple[Samples, Samples, Samples]:
-    transposed = jacobian.transpose(0, 2, 1)
-    with np.errstate(all="ignore"):
+        residual = observed - response
+        transposed = jacobian.transpose(0, 2, 1)
         squares = np.einsum("mn,mn->m", residual, residual)
         return squares, (transposed @ residual[..., None])[..., 0], transposed @ jacobian
+
+
+def held_at_bound(at: Samples, gradient: Samples, lower: Samples, upper: Samples) -> Flags:
+    """Return which parameters, (..., p), a bound holds: they are on it, and J'r points out."""
+    return np.asarray(((at <= lower) & (gradient <= 0.0)) | ((at >= upper) & (gradient >= 0.0)))
+
+
+def newton_decrease(normal: Samples, gradient: Samples, held: Flags) -> Samples:
+    """Return (m,): by how much Gauss and Newton's step decreases the sums of squares, were the model linear."""
+    step = _damped_step(normal, gradient, held, np.zeros(len(normal)))
+    return np.asarray(np.einsum("mp,mp->m", gradient, step))
 
 
 def _finite(squares: Samples, normal: Samples) -> Flags:

@@ -133,7 +133,7 @@ class Reparameterized:
 def original_parameters(regression: Regression) -> tuple[tuple[str, ...], Samples]:
     """Return the names of the parameters themselves and the matrix, (p, p), that makes them of what is fitted.
 
-    Coordinates are found wherever they are: around a polynomial, within one, and in other coordinates.
+    Coordinates are found wherever they are: around a polynomial, within one or a metric, and in other coordinates.
     """
     if isinstance(regression, Reparameterized):
         names, matrix = original_parameters(regression.regression)
@@ -143,4 +143,8 @@ def original_parameters(regression: Regression) -> tuple[tuple[str, ...], Sample
         matrix = np.eye(len(regression.names))
         matrix[: len(inner), : len(inner)] = block
         return (*inner, *regression.names[len(inner) :]), matrix
+    # another response of the same parameters: a metric's features, or a prior beside it
+    inside: Regression | None = getattr(regression, "regression", None)
+    if inside is not None and inside.names == regression.names:
+        return original_parameters(inside)
     return regression.names, np.eye(len(regression.names))
