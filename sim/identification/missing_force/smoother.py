@@ -1,0 +1,274 @@
+"""The force that a model is missing as a Gaussian process: likelihood, smoothed force, states and band."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sim.arrays import Integers, Samples
+from sim.identification.missing_force.force_prior import ForcePrior
+from sim.identification.missing_force.kalman_kernel import filter_forward, smooth_backward
+from sim.identification.missing_force.state_space import (
+    QUANTITIES,
+    Augmented,
+    Physics,
+    Sensor,
+    Steps,
+    augmented,
+    intervals,
+    loaded_steps,
+    noisy_steps,
+    physics,
+)
+from sim.laboratory.structure import Structure
+
+# standard deviation of the first displacement relative to the largest one observed: as good as unknown
+_BROAD = 30.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmoothedForce:
+    """Means and covariances given all samples.
+
+    Parameters
+    ----------
+    time : (N,) s.
+    means : (N, 2 n + f): displacements, velocities, forces.
+    covariances : (N, 2 n + f, 2 n + f), of them jointly at each instant.
+    forces : f.
+    log_likelihood : of the samples.
+    """
+
+    time: Samples
+    means: Samples
+    covariances: Samples
+    forces: int
+    log_likelihood: float
+
+    @property
+    def _dofs(self) -> int:
+        return int(self.means.shape[1] - self.forces) // 2
+
+    @property
+    def displacement(self) -> Samples:
+        """(N, n) m."""
+        return self.means[:, : self._dofs]
+
+    @property
+    def velocity(self) -> Samples:
+        """(N, n) m/s."""
+        return self.means[:, self._dofs : 2 * self._dofs]
+
+    @property
+    def force(self) -> Samples:
+        """(N, f) N, on the internal side of the equation: positive where it resists as a spring does."""
+        return self.means[:, 2 * self._dofs :]
+
+    @property
+    def standard_deviations(self) -> Samples:
+        """(N, 2 n + f) of the means."""
+        return np.asarray(np.sqrt(np.maximum(np.einsum("kii->ki", self.covariances), 0.0)))
+
+    @property
+    def force_sd(self) -> Samples:
+        """(N, f) N."""
+        return self.standard_deviations[:, 2 * self._dofs :]
+
+
+@dataclass(frozen=True, eq=False)
+class ForceProblem:
+    """Samples of the motion of M x'' + C x' + K x + forces e = load, of which e(t) is not known.
+
+    Parameters
+    ----------
+    structure : the linear model, of one draw.
+    forces : (n, f): what one newton of each unknown force does at each dof; (1, -1) acts between two dofs.
+    time : (N,) s, growing, equidistant or not: the grid on which load and samples are given and the force is wanted.
+    load : (N, n) N, linear between the instants; zero by default. NaN: not known, and the motion after it begins as
+        if nothing of what was before were known.
+    sensors : (s,).
+    observed : (N, s) m, m/s or m/s^2; NaN where there is no sample.
+    initial_mean : (2 n,), of displacements and velocities before the first sample; zero by default.
+    initial_sd : (2 n,) m and m/s; by default so large that nothing is known. Where likelihoods of several structures
+        are compared, it must be the same for all, as it is by default.
+
+    Raises
+    ------
+    ValueError : sizes do not fit, times do not grow, a sensor has no dof, or there are no samples.
+    """
+
+    structure: Structure
+    forces: ArrayLike
+    time: Samples
+    load: Samples | None
+    sensors: Sequence[Sensor]
+    observed: Samples
+    initial_mean: ArrayLike | None = None
+    initial_sd: ArrayLike | None = None
+    physics: Physics = field(init=False)
+    _grid: tuple[Samples, Integers] = field(init=False)
+    _shift: Samples = field(init=False)
+    _direct: Samples = field(init=False)
+
+    def __post_init__(self) -> None:
+        n = self.structure.dofs
+        time = np.asarray(self.time, dtype=np.float64)
+        if time.ndim != 1 or len(time) < 2 or not np.all(np.diff(time) > 0.0):
+            raise ValueError(f"missing force: times {time.shape}: give at least two that grow")
+        observed = np.atleast_2d(np.asarray(self.observed, dtype=np.float64).T).T
+        if not self.sensors:
+            raise ValueError("missing force: no sensors: give at least one")
+        if observed.shape != (len(time), len(self.sensors)):
+            raise ValueError(
+                f"missing force: samples {observed.shape} at {len(time)} instants of {len(self.sensors)} sensors: "
+                "records must have one length, and a column each sensor"
+            )
+        if not np.any(np.isfinite(observed)):
+            raise ValueError("missing force: no sensor has a finite sample")
+        observed = np.where(np.isfinite(observed), observed, np.nan)
+        load = np.zeros((len(time), n)) if self.load is None else np.asarray(self.load, dtype=np.float64)
+        load = load[:, None] if load.ndim == 1 else load
+        if load.shape != (len(time), n):
+            raise ValueError(f"missing force: load {load.shape}: give {len(time)} instants of {n} dofs")
+        model = physics(self.structure, np.asarray(self.forces, dtype=np.float64))
+        for sensor in self.sensors:
+            sensor.checked(n)
+        mean = np.zeros(2 * n) if self.initial_mean is None else np.asarray(self.initial_mean, dtype=np.float64)
+        spread = self.initial_sd
+        spread = _broad(time, self.sensors, observed, n) if spread is None else np.asarray(spread, dtype=np.float64)
+        if mean.shape != (2 * n,) or spread.shape != (2 * n,) or not np.all(spread >= 0.0):
+            raise ValueError(
+                f"missing force: the first state {mean.shape} ± {spread.shape}: give {2 * n} numbers each"
+            )
+        dt, which = intervals(time)
+        _, first, second = loaded_steps(model.system, model.input, dt)
+        shift = np.einsum("kij,kj->ki", first[which], load[:-1]) + np.einsum("kij,kj->ki", second[which], load[1:])
+        direct = _accelerations(self.sensors, model.acceleration[1]) @ load.T
+        # what a load adds that is not known is not known: those samples are left out
+        observed = observed - direct.T
+        for name, value in (
+            ("time", time), ("load", load), ("observed", observed), ("initial_mean", mean), ("initial_sd", spread),
+            ("physics", model), ("_grid", (dt, which)), ("_shift", shift), ("_direct", direct.T),
+        ):  # fmt: skip
+            object.__setattr__(self, name, value)
+
+    @property
+    def n_forces(self) -> int:
+        """Number of unknown forces."""
+        return int(self.physics.unknown.shape[1])
+
+    def log_likelihood(self, priors: Sequence[ForcePrior], sigma: Samples) -> float:
+        """Return the log likelihood of the samples; -inf where it is not finite.
+
+        Parameters
+        ----------
+        priors : one for each force.
+        sigma : (s,), standard deviations of the sensors' noise.
+        """
+        return self._filtered(priors, sigma, keep=False)[0]
+
+    def smooth(self, priors: Sequence[ForcePrior], sigma: Samples) -> SmoothedForce:
+        """Return forces and states at all instants given all samples."""
+        total, means, covariances, places, system, steps, rows, variance = self._filtered(priors, sigma, keep=True)
+        states = len(self.physics.system)
+        outputs = np.concatenate([np.arange(states), system.force_rows])
+        smoothed = np.empty((len(self.time), len(outputs)))
+        joint = np.empty((len(self.time), len(outputs), len(outputs)))
+        smooth_backward(
+            steps.transition, steps.covariance, steps.which, steps.shift, rows, variance, self.observed, means,
+            covariances, places, outputs, smoothed, joint,
+        )  # fmt: skip
+        return SmoothedForce(self.time, smoothed, joint, self.n_forces, total)
+
+    def _filtered(
+        self, priors: Sequence[ForcePrior], sigma: Samples, *, keep: bool
+    ) -> tuple[float, Samples, Samples, Integers, Augmented, Steps, Samples, Samples]:
+        system = augmented(self.physics, priors)
+        if not np.all(np.asarray(sigma) > 0.0):
+            raise ValueError(f"missing force: noise {sigma}: standard deviations must be positive")
+        d, states, (dt, which) = len(system.system), len(self.physics.system), self._grid
+        variance = np.square(np.broadcast_to(np.asarray(sigma, dtype=np.float64), len(self.sensors)))
+        transition, noise = noisy_steps(system.system, system.intensity, dt)
+        shift = np.zeros((len(which), d))
+        shift[:, :states] = self._shift
+        mean, covariance = np.zeros(d), np.zeros((d, d))
+        mean[:states] = self.initial_mean
+        covariance[range(states), range(states)] = np.square(np.asarray(self.initial_sd))
+        covariance[states:, states:] = system.force_covariance
+        unknown = np.isnan(shift).any(axis=1)
+        if unknown.any():
+            # one more step, after which nothing of what was is known
+            shift[unknown] = mean
+            which = np.where(unknown, len(dt), which)
+            transition, noise = (
+                np.concatenate([transition, np.zeros((1, d, d))]),
+                np.concatenate([noise, covariance[None]]),
+            )
+        rows = _rows(self.sensors, self.physics, system)
+        means, places = np.empty((len(self.time), d)), np.empty(len(self.time), dtype=np.int64)
+        # memory of rows that are not filled is not used
+        covariances = np.empty((len(self.time) if keep else 2, d, d))
+        total = filter_forward(
+            transition,
+            noise,
+            which,
+            shift,
+            rows,
+            variance,
+            self.observed,
+            mean,
+            covariance,
+            means,
+            covariances,
+            places,
+        )
+        total = total if np.isfinite(total) else -np.inf
+        return total, means, covariances, places, system, Steps(transition, noise, which, shift), rows, variance
+
+
+def _rows(sensors: Sequence[Sensor], model: Physics, system: Augmented) -> Samples:
+    """Return (s, d): what each sensor sees of the state."""
+    states = len(model.system)
+    by_state, _, by_force = model.acceleration
+    rows = np.zeros((len(sensors), len(system.system)))
+    for row, sensor in zip(rows, sensors, strict=True):
+        at = sensor.dof - 1
+        if sensor.quantity == "acceleration":
+            row[:states], row[system.force_rows] = by_state[at], by_force[at]
+        else:
+            row[at + (states // 2) * QUANTITIES.index(sensor.quantity)] = 1.0
+    return rows
+
+
+def _accelerations(sensors: Sequence[Sensor], matrix: Samples) -> Samples:
+    """Return (s, ...): rows of a matrix for the sensors of acceleration, else zero."""
+    return np.array([matrix[each.dof - 1] * (each.quantity == "acceleration") for each in sensors])
+
+
+def characteristic_rate(time: Samples, observed: Samples) -> float:
+    """Return the rate at which a record varies, rad/s: its rms over that of its integral, the median of the columns.
+
+    Noise hardly changes it, unlike the slope.
+    """
+    rates = []
+    for column in observed.T:
+        known = np.isfinite(column)
+        if known.sum() > 2 and np.ptp(column[known]) > 0.0:
+            t, y = time[known], column[known] - column[known].mean()
+            integral = np.concatenate([[0.0], np.cumsum(0.5 * (y[1:] + y[:-1]) * np.diff(t))])
+            integral -= np.polyval(np.polyfit(t, integral, 1), t)
+            rates.append(float(np.sqrt(np.mean(y**2) / np.mean(integral**2))))
+    return float(np.median(rates)) if rates else float(2.0 * np.pi / (time[-1] - time[0]))
+
+
+def _broad(time: Samples, sensors: Sequence[Sensor], observed: Samples, dofs: int) -> Samples:
+    """Return (2 n,), standard deviations of a state of which nothing is known, from the samples alone."""
+    rate = characteristic_rate(time, observed)
+    largest = np.nanmax(np.abs(observed), axis=0, initial=0.0, where=np.isfinite(observed))
+    reach = max(
+        float(peak) / rate ** QUANTITIES.index(sensor.quantity) for peak, sensor in zip(largest, sensors, strict=True)
+    )
+    return _BROAD * (reach or 1.0) * np.repeat([1.0, rate], dofs)

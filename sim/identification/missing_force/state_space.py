@@ -1,0 +1,192 @@
+"""A structure with an unknown force as one linear system, and its exact steps between samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.linalg import block_diag, expm
+
+from sim.arrays import Integers, Samples
+from sim.identification.missing_force.force_prior import ForcePrior
+from sim.laboratory.structure import Structure
+
+Quantity = Literal["displacement", "velocity", "acceleration"]
+QUANTITIES: tuple[Quantity, ...] = ("displacement", "velocity", "acceleration")
+# relative difference of intervals that have one step
+_SAME_INTERVAL = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Sensor:
+    """What one channel measures: displacement [m], velocity [m/s] or acceleration [m/s^2] of one dof.
+
+    Parameters
+    ----------
+    dof : from 1.
+    quantity : relative to the same reference as the structure's displacements.
+    """
+
+    dof: int
+    quantity: Quantity = "displacement"
+
+    def checked(self, dofs: int) -> Sensor:
+        """Return itself; raise ValueError if a structure of so many dofs has nothing to measure there."""
+        if not 1 <= self.dof <= dofs:
+            raise ValueError(f"sensor at dof {self.dof}: the structure has dofs 1 to {dofs}")
+        if self.quantity not in QUANTITIES:
+            raise ValueError(f"sensor of {self.quantity!r}: must be {', '.join(QUANTITIES)}")
+        return self
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Physics:
+    """M x'' + C x' + K x + forces e = load as z' = system z + input load + unknown e, z = (x, x').
+
+    Parameters
+    ----------
+    system : (2 n, 2 n).
+    input : (2 n, n).
+    unknown : (2 n, f).
+    """
+
+    system: Samples
+    input: Samples
+    unknown: Samples
+
+    @property
+    def acceleration(self) -> tuple[Samples, Samples, Samples]:
+        """Acceleration by state, (n, 2 n), by load, (n, n), and by unknown forces, (n, f)."""
+        n = self.input.shape[1]
+        return self.system[n:], self.input[n:], self.unknown[n:]
+
+
+def physics(structure: Structure, forces: Samples) -> Physics:
+    """Return the linear part of a structure, of one draw, with unknown forces on its internal side.
+
+    Parameters
+    ----------
+    forces : (n, f): what one newton of each does at each dof; (1, -1) is a force between two dofs.
+
+    Raises
+    ------
+    ValueError : the structure has several draws or nonlinear springs, or forces do not fit it.
+    """
+    n, (mass, damping, stiffness) = structure.dofs, structure.matrices
+    if max(mass.ndim, damping.ndim, stiffness.ndim) > 2 or structure.springs:
+        raise ValueError("missing force: give one linear structure, without draws and nonlinear springs")
+    forces = np.asarray(forces, dtype=np.float64)
+    if forces.ndim != 2 or len(forces) != n or forces.shape[1] == 0 or not np.all(np.isfinite(forces)):
+        raise ValueError(
+            f"missing force: places {forces.shape}: give {n} finite rows, one a dof, a column each force"
+        )
+    if np.any(np.all(forces == 0.0, axis=0)):
+        raise ValueError("missing force: a force that acts at no dof: give its column a number that is not zero")
+    inverse, zero = np.linalg.inv(mass), np.zeros((n, n))
+    system = np.block([[zero, np.eye(n)], [-inverse @ stiffness, -inverse @ damping]])
+    return Physics(system, np.vstack([zero, inverse]), np.vstack([np.zeros_like(forces), -inverse @ forces]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """Exact steps z(k + 1) = transition z(k) + noise + shift(k) over the intervals of a grid.
+
+    Parameters
+    ----------
+    transition, covariance : (u, d, d), of each distinct interval.
+    which : (N - 1,) the distinct interval of each step.
+    shift : (N - 1, d).
+    """
+
+    transition: Samples
+    covariance: Samples
+    which: Integers
+    shift: Samples
+
+
+def intervals(time: Samples) -> tuple[Samples, Integers]:
+    """Return the distinct intervals of a grid, (u,) s, and which each of its steps has, (N - 1,)."""
+    steps = np.diff(time)
+    order = np.argsort(steps, kind="stable")
+    ordered = steps[order]
+    new = np.diff(ordered, prepend=-np.inf) > _SAME_INTERVAL * ordered
+    which = np.empty(len(steps), dtype=np.int64)
+    which[order] = np.cumsum(new) - 1
+    return np.bincount(which, weights=steps) / np.bincount(which), which
+
+
+def loaded_steps(system: Samples, entry: Samples, dt: Samples) -> tuple[Samples, Samples, Samples]:
+    """Return exact steps for a load that is linear within each: (u, d, d), and (u, d, n) by its two ends.
+
+    Parameters
+    ----------
+    system, entry : z' = system z + entry load.
+    dt : (u,) s.
+    """
+    (d, n) = entry.shape
+    both = np.zeros((d + 2 * n, d + 2 * n))
+    both[:d, :d], both[:d, d : d + n] = system, entry
+    # the load's second state is its growth over the whole step
+    both = np.asarray(both[None] * dt[:, None, None])
+    both[:, d : d + n, d + n :] = np.eye(n)
+    whole = expm(both)
+    held, rising = whole[:, :d, d : d + n], whole[:, :d, d + n :]
+    return whole[:, :d, :d], held - rising, rising
+
+
+def noisy_steps(system: Samples, intensity: Samples, dt: Samples) -> tuple[Samples, Samples]:
+    """Return transition and noise covariance over each of (u,) intervals, (u, d, d), by Van Loan and doubling.
+
+    Doubling keeps the unstable exponential of Van Loan's block (IEEE Trans. Autom. Control 23, 1978) short.
+    """
+    d = len(system)
+    halvings = max(0, int(np.ceil(np.log2(max(np.abs(system).sum(axis=1).max() * dt.max(), 1e-300)))))
+    block = np.zeros((2 * d, 2 * d))
+    block[:d, :d], block[:d, d:], block[d:, d:] = -system, intensity, system.T
+    whole = expm(block[None] * (dt / 2.0**halvings)[:, None, None])
+    transition = np.swapaxes(whole[:, d:, d:], 1, 2)
+    covariance = transition @ whole[:, :d, d:]
+    for _ in range(halvings):
+        covariance = covariance + transition @ covariance @ np.swapaxes(transition, 1, 2)
+        transition = transition @ transition
+    return transition, 0.5 * (covariance + np.swapaxes(covariance, 1, 2))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Augmented:
+    """State (x, x', forces and their derivatives) of d numbers.
+
+    Parameters
+    ----------
+    system : (d, d).
+    intensity : (d, d), of the white noise.
+    force_rows : (f,) where the forces are in the state.
+    force_covariance : (d - 2 n, d - 2 n), before the first sample.
+    """
+
+    system: Samples
+    intensity: Samples
+    force_rows: Integers
+    force_covariance: Samples
+
+
+def augmented(model: Physics, priors: Sequence[ForcePrior]) -> Augmented:
+    """Return the system with its unknown forces as states.
+
+    Raises
+    ------
+    ValueError : there is not one prior for each force.
+    """
+    if len(priors) != model.unknown.shape[1]:
+        raise ValueError(f"missing force: {model.unknown.shape[1]} forces with {len(priors)} priors: give one each")
+    states = len(model.system)
+    inner = [prior.matrix for prior in priors]
+    rows = states + np.cumsum([0, *(len(each) for each in inner[:-1])])
+    last = rows + np.array([len(each) - 1 for each in inner])
+    system = block_diag(model.system, *inner)
+    system[:states, rows] = model.unknown
+    intensity = np.zeros_like(system)
+    intensity[last, last] = [prior.intensity for prior in priors]
+    return Augmented(system, intensity, rows, block_diag(*(prior.covariance for prior in priors)))
