@@ -72,9 +72,14 @@ _EXTRAS = {
     "pandas": "study",
     "dtaidistance": "study",
     "emcee": "bayes",
+    "nptdms": "formats",
+    "pyarrow": "formats",
+    "mcap": "formats",
+    "pyxdf": "formats",
+    "pint": "formats",
 }
 """Optional packages, and the extra of pyproject.toml that installs each."""
-_PACKAGES = {"shiboken6": "PySide6", "tomli_w": "tomli-w", "paho": "paho-mqtt"}
+_PACKAGES = {"shiboken6": "PySide6", "tomli_w": "tomli-w", "paho": "paho-mqtt", "nptdms": "npTDMS"}
 
 
 def main(words: list[str] | None = None) -> int:

@@ -116,7 +116,7 @@ def _column_options(arguments: argparse.Namespace) -> tuple[str, ...]:
     for name in ("command", "measured", "force"):
         for value in getattr(arguments, name):
             options += [f"--{name}", value]
-    for name in ("time", "rate"):
+    for name in ("time", "rate", "dataset", "resample"):
         if getattr(arguments, name) is not None:
             options += [f"--{name}", str(getattr(arguments, name))]
     return tuple(options)

@@ -192,6 +192,12 @@ def add_column_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--force", action="append", default=[], metavar="NAME", help="its restoring force")
     group.add_argument("--time", metavar="NAME", help="time column")
     group.add_argument("--rate", type=float, metavar="HZ", help="sample rate, if there is no time column")
+    group.add_argument(
+        "--dataset", metavar="NAME", help="dataset, variable, group, topic or stream of a file that has several"
+    )
+    group.add_argument(
+        "--resample", type=float, metavar="HZ", help="interpolate samples at uneven times to this rate"
+    )
 
 
 def add_ready_option(parser: argparse._ActionsContainer) -> None:

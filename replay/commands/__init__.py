@@ -25,4 +25,6 @@ def column_selection(arguments: argparse.Namespace, *, auxiliary: bool = False) 
         time=arguments.time,
         rate=arguments.rate,
         auxiliary=auxiliary,
+        dataset=arguments.dataset,
+        resample=arguments.resample,
     )

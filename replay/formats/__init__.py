@@ -6,15 +6,9 @@ import re
 from pathlib import Path
 
 from monitor.system.files import check_regular
-from replay.formats import openfresco, run_file, text
-from replay.formats.base import (
-    ArrayRecording,
-    Format,
-    Inspection,
-    Recording,
-    RecordingError,
-    Selection,
-)
+from replay.formats import mat, openfresco, run_file, text
+from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
+from replay.formats.recordings import ArrayRecording
 
 __all__ = [
     "ArrayRecording",
@@ -28,7 +22,7 @@ __all__ = [
     "open_recording",
 ]
 
-_FORMATS = (run_file.FORMAT, openfresco.FORMAT, text.FORMAT)  # asked in this order
+_FORMATS = (run_file.FORMAT, mat.FORMAT, openfresco.FORMAT, text.FORMAT)  # asked in this order
 _HEAD = 4096
 _GROUND_MOTION = re.compile(rb"\bNPTS\s*=\s*\d+[\s,]+DT\s*=", re.IGNORECASE)
 _EVERYTHING = Selection()

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from math import ceil
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from monitor.messages.blocks import Samples, SignalBlock, Stream
+from monitor.messages.blocks import SignalBlock, Stream
 from monitor.messages.recordings import FileColumn
 from monitor.wire.native import MAX_RATE, MIN_RATE
 
@@ -33,6 +29,8 @@ class Selection:
     time : the column of times.
     rate : Hz of evenly spaced samples; overrides a time column.
     auxiliary : there are no actuators; every column is a signal of its own.
+    dataset : the part of a file of several: a dataset, group, variable, topic or stream.
+    resample : Hz to interpolate samples to that are not even.
     """
 
     command: tuple[str, ...] = ()
@@ -41,6 +39,8 @@ class Selection:
     time: str | None = None
     rate: float | None = None
     auxiliary: bool = False
+    dataset: str | None = None
+    resample: float | None = None
 
     def __post_init__(self) -> None:
         if len(self.command) != len(self.measured):
@@ -52,8 +52,9 @@ class Selection:
             raise RecordingError("--auxiliary excludes actuators: leave --command and --force out")
         if self.time is not None and self.rate is not None:
             raise RecordingError("--time and --rate are both given: the rate needs no time column, leave one out")
-        if self.rate is not None and not MIN_RATE <= self.rate <= MAX_RATE:
-            raise RecordingError(f"--rate {self.rate:g}: must be between {MIN_RATE:g} and {MAX_RATE:g} Hz")
+        for name, rate in (("rate", self.rate), ("resample", self.resample)):
+            if rate is not None and not MIN_RATE <= rate <= MAX_RATE:
+                raise RecordingError(f"--{name} {rate:g}: must be between {MIN_RATE:g} and {MAX_RATE:g} Hz")
 
     @property
     def names_columns(self) -> bool:
@@ -91,87 +92,6 @@ class Recording(Protocol):
     def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
         """Give blocks of at most `block_length` samples, from `start` seconds after the first sample."""
         ...
-
-
-@dataclass(frozen=True, eq=False)
-class ArrayRecording:
-    """A recording held in memory.
-
-    Parameters
-    ----------
-    stream : what the columns are.
-    samples : (n_samples, n_channels); not copied if it is C-contiguous float64.
-    start_time : time of the first sample, s.
-    notes : as in `Recording`.
-    index : (n_samples,), increasing, starting at 0: number of each sample; None when none is missing.
-
-    Raises
-    ------
-    ValueError : the shapes do not fit, or the numbers do not increase from 0.
-    """
-
-    stream: Stream
-    samples: Samples
-    start_time: float = 0.0
-    notes: tuple[str, ...] = ()
-    index: NDArray[np.int64] | None = None
-
-    def __post_init__(self) -> None:
-        samples = np.ascontiguousarray(self.samples, dtype=np.float64)
-        if samples.ndim != 2 or samples.shape[1] != len(self.stream.channels):
-            raise ValueError(f"samples of shape {samples.shape} for {len(self.stream.channels)} channels")
-        object.__setattr__(self, "samples", samples)
-        if self.index is not None and (
-            self.index.shape != (len(samples),) or self.index[0] != 0 or np.any(np.diff(self.index) < 1)
-        ):
-            raise ValueError("the sample numbers must increase from 0, one for each sample")
-
-    @property
-    def n_samples(self) -> int:
-        """Samples that are there."""
-        return len(self.samples)
-
-    @cached_property
-    def _runs(self) -> tuple[tuple[int, int, int], ...]:
-        """First row, end row and first sample number of each segment without a gap."""
-        if self.index is None:
-            return ((0, self.n_samples, 0),)
-        begins = np.flatnonzero(np.diff(self.index, prepend=-2) > 1)
-        ends = [*begins[1:].tolist(), self.n_samples]
-        return tuple(zip(begins.tolist(), ends, self.index[begins].tolist(), strict=True))
-
-    @property
-    def duration(self) -> float:
-        """Seconds from the first sample to the one that would follow the last, gaps included."""
-        begin, end, number = self._runs[-1]
-        return (number + end - begin) / self.stream.sample_rate
-
-    def locate(self, start: float) -> float:
-        """Return the first instant at or after `start` that has a sample, s; the duration when none has.
-
-        Raises
-        ------
-        ValueError : the start is before the first sample.
-        """
-        first = sample_number(start, self.stream.sample_rate)
-        there = (max(first, number) for begin, end, number in self._runs if first < number + end - begin)
-        return min(next(there, first) / self.stream.sample_rate, self.duration)
-
-    def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
-        """Give views of the samples as blocks; no block spans a gap.
-
-        Raises
-        ------
-        ValueError : the length is below 1 or the start before the first sample.
-        """
-        if block_length < 1:
-            raise ValueError(f"block length {block_length}: must be at least 1 sample")
-        first = sample_number(start, self.stream.sample_rate)
-        for begin, end, number in self._runs:
-            for row in range(begin + max(0, first - number), end, block_length):
-                at = number + row - begin
-                time = self.start_time + at / self.stream.sample_rate
-                yield SignalBlock(self.stream, at, time, self.samples[row : min(row + block_length, end)])
 
 
 def sample_number(start: float, sample_rate: float) -> int:

@@ -20,6 +20,7 @@ _LARGEST = 1e20  # as written: nanoseconds since 1970 are 2e18
 _SHORTEST = 1e-15  # of a step, as written
 _MOST_SAMPLES = 2.0**53
 _OVERRIDE = "give --rate HZ to take the samples as evenly spaced"
+_RESAMPLE = "give --resample HZ to interpolate, --rate HZ to take them as evenly spaced"
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,18 +75,18 @@ def parse_instant(text: str, first_day: int = 0) -> float:
     return whole + float(f"0.{found['fraction'] or 0}")
 
 
-def check_times(times: Samples, line: Callable[[int], int], advice: str = f"; {_OVERRIDE}") -> None:
+def check_times(times: Samples, place: Callable[[int], str], advice: str = f"; {_OVERRIDE}") -> None:
     """Refuse what is no time of any test, before it is computed with.
 
     Raises
     ------
-    RecordingError : a time is missing, or too large; the text names its line and ends with `advice`.
+    RecordingError : a time is missing, or too large; the text names its place and ends with `advice`.
     """
     bad = np.flatnonzero(~(np.abs(times) <= _LARGEST))
     if bad.size:
         row = int(bad[0])
         what = f"{times[row]:.3g} is far too large" if np.isfinite(times[row]) else "is missing"
-        raise RecordingError(f"the time {what} at line {line(row)}{advice}")
+        raise RecordingError(f"the time {what} at {place(row)}{advice}")
 
 
 def is_step_index(times: Samples) -> bool:
@@ -100,25 +101,25 @@ def is_increasing(times: Samples) -> bool:
         return bool(np.all(np.diff(times) > 0.0))
 
 
-def read_timing(times: Samples, scale: float, line: Callable[[int], int]) -> SampleTiming:
+def read_timing(times: Samples, scale: float, place: Callable[[int], str]) -> SampleTiming:
     """Return the rate and the sample numbers behind written times.
 
     Parameters
     ----------
     times : (n,), n >= 2, as written.
     scale : seconds in the unit that they are written in.
-    line : row -> number of its line in the file, for messages.
+    place : row -> where it is in the file, such as ``line 12``, for messages.
 
     Raises
     ------
     RecordingError : a time is missing, repeats or goes backwards, or the steps are not even.
     """
-    check_times(times, line)
+    check_times(times, place)
     back = np.flatnonzero(np.diff(times) <= 0.0)
     if back.size:
         row = int(back[0]) + 1
         what = "repeats" if times[row] == times[row - 1] else "goes backwards"
-        raise RecordingError(f"the time {what} at line {line(row)} ({times[row]:.10g}); {_OVERRIDE}")
+        raise RecordingError(f"the time {what} at {place(row)} ({times[row]:.10g}); {_OVERRIDE}")
     if float(np.median(np.diff(times))) < _SHORTEST or float(times[-1] - times[0]) > _MOST_SAMPLES * _step(times):
         raise RecordingError(f"the time steps are far too short, or one of them far too long; {_OVERRIDE}")
     quantum = _quantum(times)
@@ -138,7 +139,7 @@ def read_timing(times: Samples, scale: float, line: Callable[[int], int]) -> Sam
         row = _first_uneven(times, counted, quantum)
         step, usual = (times[row] - times[row - 1]) * scale, float(np.median(np.diff(times))) * scale
         raise RecordingError(
-            f"the time steps are not even: {step:.6g} s before line {line(row)}, {usual:.6g} s as a rule; {_OVERRIDE}"
+            f"the time steps are not even: {step:.6g} s before {place(row)}, {usual:.6g} s as a rule; {_RESAMPLE}"
         )
     doubt = 2.0 * max(0.5 * quantum, float(np.max(np.abs(residual)))) / float(times[-1] - times[0])
     rate = _round_rate(1.0 / (dt * scale), doubt)
@@ -149,7 +150,7 @@ def read_timing(times: Samples, scale: float, line: Callable[[int], int]) -> Sam
     if missing:
         row = int(np.flatnonzero(np.diff(index) > 1)[0]) + 1
         found = f"{gaps} gaps" if gaps > 1 else "a gap"
-        notes.append(f"{missing} missing samples in {found}, the first before line {line(row)}")
+        notes.append(f"{missing} missing samples in {found}, the first before {place(row)}")
     return SampleTiming(rate, float(times[0]) * scale, index if missing else None, tuple(notes))
 
 

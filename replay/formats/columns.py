@@ -39,12 +39,16 @@ _MAX_NAME = 120  # what a message can carry, less a little
 
 @dataclass(frozen=True)
 class TableColumn:
-    """One column: its number from 0, its name, its unit, and its header as it is written."""
+    """One column: its number from 0, its name, its unit, and its header as it is written.
+
+    `own` is its name within its group, where a file has several.
+    """
 
     position: int
     name: str
     unit: str
     header: str
+    own: str = ""
 
     @property
     def stem(self) -> str:
@@ -54,7 +58,7 @@ class TableColumn:
     @property
     def is_time(self) -> bool:
         """Whether the name is one for times."""
-        return _plain(re.sub(r"[_.\-]", "", self.stem)) in _TIME_NAMES
+        return _plain(re.sub(r"[_.\-]", "", _cut_suffix(self.own or self.name)[0])) in _TIME_NAMES
 
 
 def read_columns(header: Sequence[str], units: Sequence[str], width: int) -> tuple[TableColumn, ...]:
@@ -63,7 +67,7 @@ def read_columns(header: Sequence[str], units: Sequence[str], width: int) -> tup
     taken: set[str] = set()
     for position in range(width):
         text = header[position] if header else ""
-        name, unit = _name_and_unit(text)
+        name, unit = name_and_unit(text)
         if units and units[position]:
             unit = _bare(units[position])
         base = name or f"column_{position + 1}"
@@ -119,7 +123,8 @@ def listing(columns: Sequence[TableColumn]) -> str:
     return names if len(columns) <= _MAX_LISTED else f"{names} and {len(columns) - _MAX_LISTED} more"
 
 
-def _name_and_unit(text: str) -> tuple[str, str]:
+def name_and_unit(text: str) -> tuple[str, str]:
+    """``Force [kN]`` -> ``Force`` and ``kN``; ``laser_mm`` stays whole and has the unit ``mm``."""
     text = "".join(c if c.isprintable() else " " for c in text).strip()
     match = _BRACKETS.match(text)
     if match and match["name"] and not match["unit"].strip().isdecimal():

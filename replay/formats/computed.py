@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from monitor.messages.blocks import Samples, SignalBlock, Stream
-from replay.formats.base import ArrayRecording, sample_number
+from replay.formats.base import sample_number
+from replay.formats.recordings import ArrayRecording
 
 
 class ComputedRecording:

@@ -13,8 +13,9 @@ from monitor.messages.blocks import Samples
 from monitor.system.files import check_regular
 from replay.formats.base import RecordingError, Selection
 from replay.formats.columns import TableColumn, find_column, listing
+from replay.formats.signal_table import choose_time, sample_timing
 from replay.formats.table import Table, read_table
-from replay.formats.text import choose_time, sample_timing
+from replay.formats.text import signal_table
 
 STANDARD_GRAVITY = 9.80665
 
@@ -149,9 +150,10 @@ def _read_table(table: Table, unit: str | None, column: str | None, rate: float 
     if rate is not None and not (isfinite(rate) and rate > 0.0):
         raise RecordingError(f"rate {rate} Hz: must be a positive number")
     selection = Selection(rate=rate)
-    time = choose_time(table, selection)
+    signals = signal_table(table)
+    time = choose_time(signals, selection)
     chosen = _acceleration(table, time, column)
-    timing = sample_timing(table, time, selection)
+    timing = sample_timing(signals, time, selection)
     if timing.index is not None:
         raise RecordingError(f"{timing.notes[-1]}: fill them first, a motion with gaps cannot be applied")
     if unit is None and not chosen.unit:
@@ -159,7 +161,7 @@ def _read_table(table: Table, unit: str | None, column: str | None, rate: float 
     values = table.values[:, chosen.position]
     wrong = np.flatnonzero(~np.isfinite(values))
     if wrong.size:
-        raise RecordingError(f"no number in column {chosen.name!r} at line {table.line(int(wrong[0]))}")
+        raise RecordingError(f"no number in column {chosen.name!r} at {table.place(int(wrong[0]))}")
     return GroundMotion(_scale(unit or chosen.unit) * values, timing.sample_rate, (*table.notes, *timing.notes))
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from monitor.messages.blocks import Channel, Role
-from replay.formats.base import ArrayRecording, Format, Inspection, RecordingError, Selection
+from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
+from replay.formats.choice import inspect_tables
 from replay.formats.columns import TableColumn
+from replay.formats.signal_table import array_reader, choose_time, make_recording
 from replay.formats.table import Table, read_table
-from replay.formats.text import choose_time, file_columns, is_text, recording, sample_timing
+from replay.formats.text import is_text, signal_table
 
 _KIND = re.compile(r"ctrl|daq")
 _OTHER = {"ctrl": "daq", "daq": "ctrl"}
@@ -29,7 +32,7 @@ def is_half(path: Path, head: bytes, selection: Selection) -> bool:
     return not selection.names_columns and sibling(path) is not None and is_text(path, head, selection)
 
 
-def open_halves(path: Path, selection: Selection) -> ArrayRecording:
+def open_halves(path: Path, selection: Selection) -> Recording:
     """Read a file and its sibling; their columns belong together by position.
 
     Raises
@@ -52,7 +55,8 @@ def inspect_halves(path: Path, selection: Selection) -> Inspection:
     try:
         return Inspection((), len(own.values), None, _pair(own, other, selection))
     except RecordingError as problem:
-        return Inspection(file_columns(own), len(own.values), None, None, str(problem).removeprefix(f"{path}: "))
+        alone = inspect_tables([signal_table(own)], selection)
+        return replace(alone, selection=None, recording=None, problem=str(problem).removeprefix(f"{path}: "))
 
 
 def _read_sibling(path: Path) -> Table:
@@ -62,7 +66,7 @@ def _read_sibling(path: Path) -> Table:
     return read_table(other)
 
 
-def _pair(own: Table, other: Table, selection: Selection) -> ArrayRecording:
+def _pair(own: Table, other: Table, selection: Selection) -> Recording:
     command, measured = (own, other) if _KIND.findall(own.path.name)[0] == "ctrl" else (other, own)
     names = f"{command.path.name} and {measured.path.name}"
     notes = [*command.notes, f"{names} belong together: command and measured of each element by position"]
@@ -71,20 +75,35 @@ def _pair(own: Table, other: Table, selection: Selection) -> ArrayRecording:
     if rows < longer:
         notes.append(f"the longer of the two is cut from {longer} to {rows} rows")
     command, measured = (replace(table, values=table.values[:rows]) for table in (command, measured))
+    table = signal_table(command)
     try:
-        time = choose_time(command, selection)
+        time = choose_time(table, selection)
         _check_fit(command, measured, time)
-        timing = sample_timing(command, time, selection)
+        positions = [column.position for column in command.columns if column is not time]
+        signals, channels = _signals(command, measured, positions)
+        both = np.stack((command.values[:, positions], measured.values[:, positions]), axis=2).reshape(rows, -1)
+        others = () if time is None else (time,)
+        values = np.column_stack((both, *(command.values[:, [column.position]] for column in others)))
+        places = {column.position: place for place, column in enumerate((*signals, *others))}
+        table = replace(table, columns=(*signals, *others), read=array_reader(values, places), notes=())
+        return make_recording(table, signals, channels, time, selection, tuple(notes))
     except RecordingError as problem:
         raise RecordingError(f"{command.path}: {problem}") from None
+
+
+def _signals(
+    command: Table, measured: Table, positions: Sequence[int]
+) -> tuple[tuple[TableColumn, ...], tuple[Channel, ...]]:
+    """Return the columns of command and measured signal of each element in turn, and their channels."""
+    columns: list[TableColumn] = []
     channels: list[Channel] = []
-    positions = [column.position for column in command.columns if column is not time]
     for number, position in enumerate(positions, 1):
-        name = f"element{number}"
         for role, table in ((Role.COMMAND, command), (Role.MEASURED, measured)):
-            channels.append(Channel(f"{name}.{role}", role, table.columns[position].unit, name))
-    both = np.stack((command.values[:, positions], measured.values[:, positions]), axis=2)
-    return recording(command.path.stem, tuple(channels), both.reshape(rows, -1), timing, tuple(notes))
+            unit, name = table.columns[position].unit, f"element{number}.{role}"
+            # beyond the positions of the file's own columns
+            columns.append(TableColumn(len(command.columns) + len(columns), name, unit, name))
+            channels.append(Channel(name, role, unit, f"element{number}"))
+    return tuple(columns), tuple(channels)
 
 
 def _check_fit(command: Table, measured: Table, time: TableColumn | None) -> None:

@@ -40,9 +40,9 @@ class Table:
     values: Samples
     notes: tuple[str, ...]
 
-    def line(self, row: int) -> int:
-        """Return the number, from 1, of the line that holds `row`."""
-        return next(islice(_rows(self.path, self.layout), row, None))[0]
+    def place(self, row: int) -> str:
+        """Return where `row` is in the file: ``line 12``, counted from 1."""
+        return f"line {next(islice(_rows(self.path, self.layout), row, None))[0]}"
 
 
 def read_table(path: Path) -> Table:

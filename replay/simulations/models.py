@@ -14,7 +14,8 @@ import numpy as np
 
 from monitor.messages.blocks import Channel, Role, Samples, Stream
 from replay import Progress, silent
-from replay.formats.base import ArrayRecording, Recording
+from replay.formats.base import Recording
+from replay.formats.recordings import ArrayRecording
 from replay.simulations.entry import MODEL_VALIDATION, ExperimentModel, Simulation
 from sim.ensemble import BLOCK, EnsembleModel, Experiment, realization_block
 

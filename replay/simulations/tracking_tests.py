@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.messages.blocks import Channel, Role, Samples, Stream
-from replay.formats.base import ArrayRecording, Recording
+from replay.formats.base import Recording
 from replay.formats.computed import ComputedRecording
+from replay.formats.recordings import ArrayRecording
 from replay.simulations.entry import PAPER_CASES, Simulation
 
 if TYPE_CHECKING:

@@ -63,10 +63,10 @@ def read_record(path: Path, time: str | None = None, response: str | None = None
         if factor is None:
             raise RecordingError(f"the times of {clock.name!r} are in {clock.unit!r}, which is not a time unit")
         times = factor * table.values[:, clock.position]
-        check_times(times, table.line, advice="")
+        check_times(times, table.place, advice="")
         wrong = np.flatnonzero(np.diff(times) <= 0.0)
         if len(wrong):
-            raise RecordingError(f"the time does not rise at line {table.line(int(wrong[0]) + 1)}")
+            raise RecordingError(f"the time does not rise at {table.place(int(wrong[0]) + 1)}")
     except RecordingError as problem:
         text = str(problem)
         raise RecordingError(text if text.startswith(str(path)) else f"{path}: {text}") from None

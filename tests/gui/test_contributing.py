@@ -15,7 +15,7 @@ from monitor import catalogue
 from monitor.messages.blocks import Channel, Role, Stream
 from monitor.transport.base import MemorySink, Sink
 from replay.formats import Format, RecordingError, Selection, open_recording
-from replay.formats.base import ArrayRecording
+from replay.formats.recordings import ArrayRecording
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/contributing.md").read_text(encoding="utf-8")

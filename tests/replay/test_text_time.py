@@ -35,7 +35,7 @@ def test_rounding_of_half_a_step_or_less_changes_no_sample_number(
     if 10.0**-digits > 0.5 / rate:
         return
     times = np.round(start + np.arange(n) / rate, digits)
-    timing = read_timing(times, 1.0, lambda row: row)
+    timing = read_timing(times, 1.0, lambda row: f"line {row}")
     assert timing.index is None
     assert timing.sample_rate == pytest.approx(rate, rel=4 * 10.0**-digits * rate / n)
 
@@ -56,7 +56,7 @@ def test_missing_samples_become_gaps_in_the_numbers(missing: set[int], digits: i
     index = np.array([k + length * (k > 150) for k in range(300) if k not in missing])
     if np.median(np.diff(index)) > 1:
         return
-    timing = read_timing(np.round(index / 1000, digits), 1.0, lambda row: row)
+    timing = read_timing(np.round(index / 1000, digits), 1.0, lambda row: f"line {row}")
     assert timing.sample_rate == pytest.approx(1000.0)
     np.testing.assert_array_equal(timing.index, index)
 

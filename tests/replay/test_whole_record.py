@@ -7,7 +7,7 @@ import pytest
 
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment.statistics import whole_record
-from replay.formats.base import ArrayRecording
+from replay.formats.recordings import ArrayRecording
 
 RATE, N = 200.0, 2000
 STREAM = Stream("rig", 0, RATE, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))

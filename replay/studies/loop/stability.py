@@ -12,7 +12,7 @@ from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Samples, Stream
 from replay import Progress, silent
 from replay.assessment.run import assess
-from replay.formats.base import ArrayRecording
+from replay.formats.recordings import ArrayRecording
 from replay.studies.loop.compensators import COMPENSATORS, SideBySide
 from sim.actuator import ActuatorState, Schedule
 from sim.excitation import Earthquake

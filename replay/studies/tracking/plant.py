@@ -11,7 +11,7 @@ from monitor.indicators.benchmark_criteria import BenchmarkCriteria, benchmark_c
 from monitor.messages.blocks import Channel, Role, Samples, Stream
 from monitor.messages.transfer import TransferBlock
 from replay.assessment import assess
-from replay.formats.base import ArrayRecording
+from replay.formats.recordings import ArrayRecording
 from sim.excitation import BandNoise
 from sim.laboratory.benchmark_plant import BenchmarkPlant
 

@@ -1,0 +1,276 @@
+"""Named arrays of a file, in a tree -> tables of equally long columns, each with its times or its rate."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from monitor.messages.blocks import Samples
+from replay.formats.base import RecordingError
+from replay.formats.columns import SECONDS, TableColumn, name_and_unit
+from replay.formats.reading import as_numbers
+from replay.formats.signal_table import SignalTable
+
+LABELS = frozenset(("columns", "column_names", "names", "labels", "channels", "channel_names", "headers", "signals"))
+UNITS = frozenset(("unit", "units"))
+_RATES = frozenset(("fs", "rate", "samplerate", "samplingrate", "samplingfrequency", "samplefrequency", "fsample"))
+_PERIODS = frozenset(("dt", "ts", "deltat", "sampletime", "sampleperiod", "timestep", "tsample", "samplingperiod"))
+_LEFT_OUT = 6
+_MOST_COLUMNS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One array of a file.
+
+    Parameters
+    ----------
+    path : its names from the root, separated by ``/``.
+    shape : of the array.
+    read : first row, end row -> that part, along the first axis.
+    unit, labels : of its columns, where the file gives them.
+    day : of an array of dates, whose values are s since the beginning of it, in days since 1970.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    read: Callable[[int, int], np.ndarray]
+    unit: str = ""
+    labels: tuple[str, ...] = ()
+    day: int | None = None
+
+    @property
+    def own(self) -> str:
+        """The last of its names."""
+        return self.path.rsplit("/", 1)[-1]
+
+    @property
+    def parent(self) -> str:
+        """The others."""
+        return self.path.rpartition("/")[0]
+
+
+@dataclass
+class Contents:
+    """All that a file holds: arrays, single numbers and texts by their paths, and what cannot be a signal."""
+
+    entries: list[Entry] = field(default_factory=list)
+    numbers: dict[str, float] = field(default_factory=dict)
+    texts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    others: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, path: str, values: np.ndarray, unit: str = "", labels: tuple[str, ...] = ()) -> None:
+        """Add an array that is in memory; a structured one by its fields."""
+        if values.dtype.names is not None:
+            for name in values.dtype.names:
+                self.add(f"{path}/{name}" if path else name, values[name], unit)
+        elif values.dtype.kind in "US":
+            self.texts[path] = tuple(str(np.char.decode(v, "utf-8", "replace") if values.dtype.kind == "S" else v)
+                                     for v in values.ravel())  # fmt: skip
+        elif values.dtype.kind not in "fiubMm":
+            self.others.append(f"{path} ({_kind(values)})")
+        elif values.size == 1:
+            self.numbers[path] = float(as_numbers(values.ravel())[0][0])
+        else:
+            numbers, day = as_numbers(values) if values.dtype.kind in "Mm" else (values, None)
+            self.entries.append(Entry(path, values.shape, lambda a, b: numbers[a:b], unit, labels, day))
+
+
+def _kind(values: np.ndarray) -> str:
+    return {"c": "complex", "O": "objects"}.get(values.dtype.kind, str(values.dtype))
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """An array as columns: the number of rows, and whether they are along its second axis."""
+
+    entry: Entry
+    n_rows: int
+    width: int
+    across: bool
+
+    def read(self, begin: int, end: int) -> Samples:
+        """Return rows, (n, width)."""
+        entry = self.entry
+        if self.across:
+            whole = entry.read(0, entry.shape[0])
+            values = whole.reshape(self.width, self.n_rows).T[begin:end]
+        else:
+            values = entry.read(begin, end).reshape(-1, self.width)
+        return as_numbers(values)[0]
+
+
+def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) -> list[SignalTable]:
+    """Return the tables in a file.
+
+    Parameters
+    ----------
+    path : of the file.
+    contents : its arrays; a vector is a column, a matrix has one for each of its columns.
+    columns_first : the file stores a matrix by columns, so that its first axis is that of the columns.
+
+    Raises
+    ------
+    RecordingError : no array can be a signal.
+    """
+    found = _as_columns(contents, columns_first)
+    if not found:
+        others = f"; it holds {', '.join(contents.others[:_LEFT_OUT])}" if contents.others else ""
+        raise RecordingError(f"{path}: no array of numbers with two rows or more{others}")
+    if sum(each.width for each in found) > _MOST_COLUMNS:
+        raise RecordingError(f"{path}: more than {_MOST_COLUMNS} columns: choose with --dataset NAME")
+    notes = list(contents.notes)
+    if contents.others:
+        more = len(contents.others) - _LEFT_OUT
+        listed = ", ".join(contents.others[:_LEFT_OUT]) + (f" and {more} more" if more > 0 else "")
+        notes.append(f"left out, not numbers by rows and columns: {listed}")
+    groups = _grouped(found)
+    owns = [
+        name_and_unit(label)[0] for group in groups.values() for each in group for label in _labels(each, contents)
+    ]
+    tables, position = [], 0
+    taken: set[str] = set()
+    for (name, n_rows), group in groups.items():
+        columns: list[TableColumn] = []
+        places: dict[int, tuple[_Columns, int]] = {}
+        days: dict[int, int] = {}
+        own_notes = [f"{each.entry.path}: each of its {each.width} rows is a channel" for each in group
+                     if each.across and each.width > 1 and not columns_first]  # fmt: skip
+        for each in group:
+            for place, label in enumerate(_labels(each, contents)):
+                own, written = name_and_unit(label)
+                whole = own if owns.count(own) == 1 else f"{each.entry.parent}/{own}".strip("/")
+                unit = _unit(each, place, contents) or written
+                if whole in taken:
+                    whole = f"{whole}_{position + 1}"
+                taken.add(whole)
+                header = f"{each.entry.path}/{label}" if each.width > 1 else each.entry.path
+                columns.append(TableColumn(position, whole[:120], unit, header, own))
+                places[position] = each, place
+                if each.entry.day is not None:
+                    days[position] = each.entry.day
+                position += 1
+        rate = None if any(c.is_time for c in columns) else _rate(name, group, contents)
+        table = SignalTable(path, tuple(columns), n_rows, _reader(places), name, (*notes, *own_notes), days=days)
+        tables.append(replace(table, rate=rate))
+    return _distinct(tables)
+
+
+def _as_columns(contents: Contents, columns_first: bool) -> list[_Columns]:
+    """Return the arrays that can be columns; the longer axis is that of the samples, or that of a vector's length."""
+    lengths = {max(e.shape) for e in contents.entries if len(e.shape) == 1 or sorted(e.shape)[:-1] == [1]}
+    found = []
+    for entry in contents.entries:
+        shape = entry.shape
+        if len(shape) not in (1, 2) or max(shape, default=0) < 2:
+            contents.others.append(f"{entry.path} ({' x '.join(map(str, shape)) or 'one number'})")
+            continue
+        if len(shape) == 1:
+            found.append(_Columns(entry, shape[0], 1, False))
+            continue
+        first, second = shape[::-1] if columns_first else shape
+        by_vector = second in lengths and first not in lengths
+        across = by_vector or (second > first and first not in lengths)
+        rows, width = (second, first) if across else (first, second)
+        found.append(_Columns(entry, rows, width, across != columns_first))
+    return found
+
+
+def _grouped(found: Sequence[_Columns]) -> dict[tuple[str, int], list[_Columns]]:
+    """Group what has one length, and one column of times where there are several: that of its own group."""
+    by_length: dict[int, list[_Columns]] = defaultdict(list)
+    for each in found:
+        by_length[each.n_rows].append(each)
+    groups: dict[tuple[str, int], list[_Columns]] = {}
+    for n_rows, members in by_length.items():
+        clocks = [m.entry.parent for m in members if m.width == 1 and TableColumn(0, m.entry.own, "", "").is_time]
+        if len(set(clocks)) < 2:
+            groups[_common([m.entry for m in members]), n_rows] = members
+            continue
+        for member in members:
+            above = [clock for clock in clocks if f"{member.entry.path}/".startswith(f"{clock}/" if clock else "")]
+            groups.setdefault((max(above, key=len, default=member.entry.parent), n_rows), []).append(member)
+    return groups
+
+
+def _common(entries: Sequence[Entry]) -> str:
+    """Return the path of a single array, or what all paths share."""
+    if len(entries) == 1:
+        return entries[0].path
+    parts = [entry.parent.split("/") for entry in entries]
+    shared = [level[0] for level in zip(*parts, strict=False) if len(set(level)) == 1]
+    return "/".join(shared)
+
+
+def _labels(each: _Columns, contents: Contents) -> tuple[str, ...]:
+    """Return the names of the columns of an array: its own, those of a text array of that length, or numbers."""
+    if each.width == 1:
+        return (each.entry.labels[0] if len(each.entry.labels) == 1 else each.entry.own,)
+    given = each.entry.labels or _text(LABELS, each, contents)
+    if len(given) == each.width and len(set(given)) == each.width:
+        return tuple(given)
+    return tuple(f"{each.entry.own}_{place}" for place in range(1, each.width + 1))
+
+
+def _unit(each: _Columns, place: int, contents: Contents) -> str:
+    units = _text(UNITS, each, contents) if each.width > 1 else ()
+    return each.entry.unit or (units[place] if len(units) == each.width else "")
+
+
+def _text(names: frozenset[str], each: _Columns, contents: Contents) -> tuple[str, ...]:
+    """Return the texts of such a name, as many as the array has columns, in the nearest group above."""
+    found = [
+        (path, texts)
+        for path, texts in contents.texts.items()
+        if path.rsplit("/", 1)[-1].lower() in names
+        and len(texts) == each.width
+        and f"{each.entry.path}/".startswith(path.rpartition("/")[0])
+    ]
+    return max(found, key=lambda item: len(item[0]), default=("", ()))[1]
+
+
+def _rate(name: str, group: Iterable[_Columns], contents: Contents) -> float | None:
+    """Return the rate of a table, Hz, from a number such as ``fs`` or ``dt`` in it or in the nearest group above."""
+    prefixes = {name, *(each.entry.path for each in group)}
+    found: dict[int, float] = {}
+    for path, value in contents.numbers.items():
+        parent, _, own = path.rpartition("/")
+        if not any(f"{prefix}/".startswith(f"{parent}/" if parent else "") for prefix in prefixes):
+            continue
+        text, _, suffix = own.rpartition("_")
+        scale = SECONDS.get(suffix.lower(), 1.0) if text else 1.0
+        plain = re.sub(r"[^a-z]", "", (text if text and suffix.lower() in (*SECONDS, "hz") else own).lower())
+        rate = value if plain in _RATES else 1.0 / (scale * value) if plain in _PERIODS and value else 0.0
+        if np.isfinite(rate) and rate > 0.0:
+            found[len(parent)] = float(f"{rate:.12g}")
+    return found[max(found)] if found else None
+
+
+def _reader(
+    places: Mapping[int, tuple[_Columns, int]],
+) -> Callable[[int, int, Sequence[TableColumn]], Samples]:
+    def read(begin: int, end: int, columns: Sequence[TableColumn]) -> Samples:
+        arrays: dict[int, Samples] = {}
+        values = []
+        for column in columns:
+            each, place = places[column.position]
+            if id(each) not in arrays:
+                arrays[id(each)] = each.read(begin, end)
+            values.append(arrays[id(each)][:, place])
+        return np.column_stack(values)
+
+    return read
+
+
+def _distinct(tables: list[SignalTable]) -> list[SignalTable]:
+    names = [table.name for table in tables]
+    return [
+        replace(t, name=f"{t.name or 'root'} ({t.n_rows} rows)") if names.count(t.name) > 1 or not t.name else t
+        for t in tables
+    ]

@@ -1,0 +1,170 @@
+"""Which table of a file, and which of its columns: chosen by the user, given by the file, or found by names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from monitor.messages.recordings import FileColumn
+from replay.formats.base import Inspection, Recording, RecordingError, Selection
+from replay.formats.columns import TableColumn, find_column, references
+from replay.formats.roles import PairColumns, as_channels, choose_actuators
+from replay.formats.signal_table import SignalTable, choose_time, make_recording
+
+_MOST_LISTED = 8
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """The table, and its columns of time, signals and actuators."""
+
+    table: SignalTable
+    time: TableColumn | None
+    signals: tuple[TableColumn, ...]
+    actuators: tuple[PairColumns, ...]
+    notes: tuple[str, ...]
+
+
+def open_tables(tables: Sequence[SignalTable], selection: Selection) -> Recording:
+    """Return the recording in the tables of a file, of which there is at least one.
+
+    Raises
+    ------
+    RecordingError : it is not clear what is meant; one line with the file's name.
+    """
+    try:
+        return _read(_choose(tables, selection), selection)
+    except RecordingError as problem:
+        raise named_error(tables[0], problem) from None
+
+
+def inspect_tables(tables: Sequence[SignalTable], selection: Selection) -> Inspection:
+    """Return the columns of all tables of a file, and their roles as far as they are clear.
+
+    Raises
+    ------
+    RecordingError : the file is damaged; one line with its name.
+    """
+    every = tuple(column for table in tables for column in table.columns)
+    found = references(every)
+    columns = tuple(FileColumn(c.name, c.unit, c.position + 1, found[c]) for c in every)
+    try:
+        choice = _choose(tables, selection)
+        recording = _read(choice, selection)
+    except RecordingError as problem:
+        text = str(problem).removeprefix(f"{tables[0].path}: ")
+        return Inspection(columns, max(table.n_rows for table in tables), None, None, text)
+    chosen = _as_selection(choice, found, selection)
+    return Inspection(columns, choice.table.n_rows, chosen, recording)
+
+
+def named_error(table: SignalTable, problem: RecordingError) -> RecordingError:
+    """Return the error with the name of the file in front, once."""
+    text = str(problem)
+    return problem if text.startswith(f"{table.path}: ") else RecordingError(f"{table.path}: {text}")
+
+
+def _choose(tables: Sequence[SignalTable], selection: Selection) -> _Choice:
+    tables = _dataset(tables, selection.dataset)
+    if len(tables) == 1:
+        return _columns(tables[0], selection)
+    if selection.names_columns or selection.time is not None:
+        return _columns(_of_columns(tables, selection), selection)
+    if selection.auxiliary:
+        raise RecordingError(f"{len(tables)} datasets: {_ask_dataset(tables)}")
+    found = []
+    for table in tables:
+        try:
+            choice = _columns(table, selection)
+        except RecordingError:
+            continue
+        if choice.actuators:
+            found.append(choice)
+    if len(found) == 1:
+        others = [table for table in tables if table is not found[0].table]
+        left = f"read: {found[0].table.name}; left out: {_names(others)}; --dataset NAME chooses another"
+        return replace(found[0], notes=(*found[0].notes, left))
+    if found:
+        several = [choice.table for choice in found]
+        raise RecordingError(f"{len(several)} datasets have a command and a measured signal: {_ask_dataset(several)}")
+    every = tuple(column for table in tables for column in table.columns)
+    try:
+        choose_actuators(every, selection)
+    except RecordingError as problem:
+        raise RecordingError(f"{problem}; or {_ask_dataset(tables)}") from None
+    raise RecordingError(f"command and measured signal are in different datasets: {_ask_dataset(tables)}")
+
+
+def _dataset(tables: Sequence[SignalTable], name: str | None) -> Sequence[SignalTable]:
+    """Return the table of that name, or the columns below it in a tree."""
+    if name is None:
+        return tables
+    plain = name.strip().strip("/").lower()
+    exact = [table for table in tables if table.name.strip("/").lower() == plain]
+    if exact:
+        return exact
+    below = []
+    for table in tables:
+        inside = tuple(c for c in table.columns if f"{c.header.strip('/')}/".lower().startswith(f"{plain}/"))
+        if inside:
+            pairs = table.pairs if len(inside) == len(table.columns) else ()
+            below.append(replace(table, columns=inside, pairs=pairs))
+    if not below:
+        raise RecordingError(f"no dataset {name!r}; there are {_names(tables)}")
+    return below
+
+
+def _of_columns(tables: Sequence[SignalTable], selection: Selection) -> SignalTable:
+    """Return the table that has the named columns."""
+    every = tuple(column for table in tables for column in table.columns)
+    owner = {column.position: table for table in tables for column in table.columns}
+    texts = [*selection.command, *selection.measured, *selection.force]
+    texts += [] if selection.time is None else [selection.time]
+    columns = [find_column(every, text) for text in texts]
+    owners = list({id(owner[c.position]): owner[c.position] for c in columns}.values())
+    if len(owners) > 1:
+        parts = ", ".join(f"{c.name} ({owner[c.position].n_rows} rows of {owner[c.position].name})" for c in columns)
+        raise RecordingError(f"the columns were not sampled together: {parts}; choose columns of one dataset")
+    return owners[0]
+
+
+def _columns(table: SignalTable, selection: Selection) -> _Choice:
+    time = choose_time(table, selection)
+    signals = tuple(c for c in table.columns if c is not time or selection.rate is not None)
+    if table.pairs and not (selection.command or selection.auxiliary):
+        pairs = ", ".join(f"{a.command.name} and {a.measured.name}" for a in table.pairs)
+        notes = (f"command and measured as the file gives them: {pairs}",)
+        if not selection.force:
+            return _Choice(table, time, signals, table.pairs, notes)
+        names = tuple(a.command.name for a in table.pairs), tuple(a.measured.name for a in table.pairs)
+        named, _ = choose_actuators(signals, replace(selection, command=names[0], measured=names[1]))
+        return _Choice(table, time, signals, named, notes)
+    return _Choice(table, time, signals, *choose_actuators(signals, selection))
+
+
+def _read(choice: _Choice, selection: Selection) -> Recording:
+    channels = as_channels(choice.signals, choice.actuators)
+    return make_recording(choice.table, choice.signals, channels, choice.time, selection, choice.notes)
+
+
+def _as_selection(choice: _Choice, found: dict[TableColumn, str], selection: Selection) -> Selection:
+    """Return the choice as the options of a user; forces only if every actuator has one."""
+    forces = tuple(found[a.force] for a in choice.actuators if a.force is not None)
+    return replace(
+        selection,
+        command=tuple(found[a.command] for a in choice.actuators),
+        measured=tuple(found[a.measured] for a in choice.actuators),
+        force=forces if len(forces) == len(choice.actuators) else (),
+        time=found[choice.time] if choice.time is not None and selection.rate is None else None,
+        auxiliary=not choice.actuators,
+    )
+
+
+def _ask_dataset(tables: Sequence[SignalTable]) -> str:
+    return f"name one with --dataset NAME; there are {_names(tables)}"
+
+
+def _names(tables: Sequence[SignalTable]) -> str:
+    names = ", ".join(table.name or "unnamed" for table in tables[:_MOST_LISTED])
+    more = len(tables) - _MOST_LISTED
+    return names if more <= 0 else f"{names} and {more} more"

@@ -1,0 +1,145 @@
+"""What readers of binary formats share: packages that may be missing, damage as one line, units, dates."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from monitor.messages.blocks import Samples
+from replay.formats.base import RecordingError
+from replay.formats.columns import SECONDS, is_unit
+
+_EXCERPT = 160
+_DAY = 86400
+
+
+def optional(package: str, what: str, path: Path) -> ModuleType:
+    """Return a package of the extra ``formats``, imported now.
+
+    Raises
+    ------
+    RecordingError : it is not installed; one line with what to do.
+    """
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as problem:
+        needed = package.partition(".")[0]
+        if (problem.name or "").partition(".")[0] != needed:
+            raise
+        raise RecordingError(f"{path}: {what} needs {needed}: pip install 'synchroscope[formats]'") from None
+
+
+@contextmanager
+def damage_reported(path: Path, what: str, logger: str = "") -> Iterator[None]:
+    """Turn whatever a library raises, warns or logs as an error about a damaged file into one line.
+
+    Parameters
+    ----------
+    path : of the file.
+    what : the kind of file, such as ``a MAT file``.
+    logger : name of the library's logger, where it goes on after damage and only logs it.
+
+    Raises
+    ------
+    RecordingError : the file is damaged.
+    OSError : it cannot be read.
+    """
+    records = _Errors()
+    source = logging.getLogger(logger) if logger else None
+    if source is not None:
+        source.addHandler(records)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except (RecordingError, ModuleNotFoundError):
+        raise
+    # libraries raise anything over a damaged file, even AssertionError, RecursionError and MemoryError
+    except Exception as problem:
+        if isinstance(problem, OSError) and problem.strerror and problem.errno:
+            raise
+        raise RecordingError(
+            f"{path}: damaged or cut short, not readable as {what}: {_first_line(problem)}"
+        ) from None
+    finally:
+        if source is not None:
+            source.removeHandler(records)
+    if records.messages:
+        raise _damaged(path, what, records.messages[0])
+
+
+def _damaged(path: Path, what: str, why: str) -> RecordingError:
+    return RecordingError(f"{path}: damaged or cut short, not readable as {what}: {why}")
+
+
+class _Errors(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(_one_line(record.getMessage()))
+
+
+def _first_line(problem: BaseException) -> str:
+    return _one_line(str(problem)) or type(problem).__name__
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _EXCERPT else f"{line[:_EXCERPT]}.."
+
+
+def unit_symbol(text: object, path: Path) -> str:
+    """Return the symbol of a unit that a file gives, ``mm`` for ``millimeters``; an unknown one as it is written."""
+    unit = _one_line(str(text)).strip("[]() ")
+    if is_unit(unit) or unit.lower() in SECONDS:
+        return "" if unit in ("-", "1") else unit
+    pint = optional("pint", f"the unit {unit!r}", path)
+    registry = _registry(pint)
+    for text_form in (unit, unit.lower()):
+        try:
+            found = registry.parse_units(text_form)
+        # what is no unit raises anything, of pint, of tokenize or of Python's arithmetic
+        except Exception:  # noqa: BLE001, S112
+            continue
+        return f"{found:~C}".replace("**", "^") or unit
+    return unit[:120]
+
+
+_registries: dict[str, Any] = {}
+
+
+def _registry(pint: ModuleType) -> Any:
+    if "pint" not in _registries:
+        _registries["pint"] = pint.UnitRegistry(cache_folder=None)
+    return _registries["pint"]
+
+
+def as_numbers(values: np.ndarray) -> tuple[Samples, int | None]:
+    """Return an array as float64; dates as s since the beginning of their first day, in days since 1970.
+
+    Raises
+    ------
+    TypeError : it holds no numbers.
+    """
+    if values.dtype.kind == "M":
+        whole = values.astype("datetime64[ns]")
+        known = whole[~np.isnat(whole)]
+        day = int(known.min().astype("datetime64[D]").astype(np.int64)) if known.size else 0
+        since = (whole - np.datetime64(day, "D")).astype(np.int64) / 1e9
+        return np.where(np.isnat(whole), np.nan, since), day
+    if values.dtype.kind == "m":
+        spans = values.astype("timedelta64[ns]")
+        return np.where(np.isnat(spans), np.nan, spans.astype(np.int64) / 1e9), None
+    if values.dtype.kind not in "fiub":
+        raise TypeError(f"an array of {values.dtype}")
+    return np.asarray(values, dtype=np.float64), None

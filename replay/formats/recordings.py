@@ -1,0 +1,154 @@
+"""Recordings of evenly numbered samples: held in memory, or read from the file piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.messages.blocks import Samples, SignalBlock, Stream
+from replay.formats.base import sample_number
+
+_PIECE = 1 << 16  # rows read at a time
+
+
+class EvenRecording:
+    """What recordings of evenly numbered rows share; a subclass has the attributes and `_rows`."""
+
+    stream: Stream
+    start_time: float
+    index: NDArray[np.int64] | None
+
+    @property
+    def n_samples(self) -> int:
+        """Samples that are there."""
+        raise NotImplementedError
+
+    def _pieces(self, begin: int, end: int, step: int) -> Iterator[tuple[int, Samples]]:
+        """Give the rows from `begin` to before `end`, `step` at a time, each with the number of its first row."""
+        raise NotImplementedError
+
+    def _check_index(self) -> None:
+        if self.index is not None and (
+            self.index.shape != (self.n_samples,) or self.index[0] != 0 or np.any(np.diff(self.index) < 1)
+        ):
+            raise ValueError("the sample numbers must increase from 0, one for each sample")
+
+    @cached_property
+    def _runs(self) -> tuple[tuple[int, int, int], ...]:
+        """First row, end row and first sample number of each segment without a gap."""
+        if self.index is None:
+            return ((0, self.n_samples, 0),)
+        begins = np.flatnonzero(np.diff(self.index, prepend=-2) > 1)
+        ends = [*begins[1:].tolist(), self.n_samples]
+        return tuple(zip(begins.tolist(), ends, self.index[begins].tolist(), strict=True))
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first sample to the one that would follow the last, gaps included."""
+        begin, end, number = self._runs[-1]
+        return (number + end - begin) / self.stream.sample_rate
+
+    def locate(self, start: float) -> float:
+        """Return the first instant at or after `start` that has a sample, s; the duration when none has.
+
+        Raises
+        ------
+        ValueError : the start is before the first sample.
+        """
+        first = sample_number(start, self.stream.sample_rate)
+        there = (max(first, number) for begin, end, number in self._runs if first < number + end - begin)
+        return min(next(there, first) / self.stream.sample_rate, self.duration)
+
+    def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
+        """Give the samples as blocks; no block spans a gap.
+
+        Raises
+        ------
+        ValueError : the length is below 1 or the start before the first sample.
+        """
+        if block_length < 1:
+            raise ValueError(f"block length {block_length}: must be at least 1 sample")
+        first = sample_number(start, self.stream.sample_rate)
+        for begin, end, number in self._runs:
+            for row, samples in self._pieces(begin + max(0, first - number), end, block_length):
+                at = number + row - begin
+                yield SignalBlock(self.stream, at, self.start_time + at / self.stream.sample_rate, samples)
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayRecording(EvenRecording):
+    """A recording held in memory.
+
+    Parameters
+    ----------
+    stream : what the columns are.
+    samples : (n_samples, n_channels); not copied if it is C-contiguous float64.
+    start_time : time of the first sample, s.
+    notes : as in `Recording`.
+    index : (n_samples,), increasing, starting at 0: number of each sample; None when none is missing.
+
+    Raises
+    ------
+    ValueError : the shapes do not fit, or the numbers do not increase from 0.
+    """
+
+    stream: Stream
+    samples: Samples
+    start_time: float = 0.0
+    notes: tuple[str, ...] = ()
+    index: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        samples = np.ascontiguousarray(self.samples, dtype=np.float64)
+        if samples.ndim != 2 or samples.shape[1] != len(self.stream.channels):
+            raise ValueError(f"samples of shape {samples.shape} for {len(self.stream.channels)} channels")
+        object.__setattr__(self, "samples", samples)
+        self._check_index()
+
+    @property
+    def n_samples(self) -> int:
+        """Samples that are there."""
+        return len(self.samples)
+
+    def _pieces(self, begin: int, end: int, step: int) -> Iterator[tuple[int, Samples]]:
+        for row in range(begin, end, step):
+            yield row, self.samples[row : min(row + step, end)]
+
+
+@dataclass(frozen=True, eq=False)
+class PiecewiseRecording(EvenRecording):
+    """A recording too large for the memory: its rows are read from the file as they are needed.
+
+    Parameters
+    ----------
+    read : first row, end row -> (n, n_channels).
+    n_rows : of the file.
+    stream, start_time, notes, index : as in `ArrayRecording`.
+    """
+
+    stream: Stream
+    read: Callable[[int, int], Samples]
+    n_rows: int
+    start_time: float = 0.0
+    notes: tuple[str, ...] = ()
+    index: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        self._check_index()
+
+    @property
+    def n_samples(self) -> int:
+        """Samples that are there."""
+        return self.n_rows
+
+    def _pieces(self, begin: int, end: int, step: int) -> Iterator[tuple[int, Samples]]:
+        # short blocks are cut from longer pieces: each reading opens the file
+        length = max(1, _PIECE // step) * step
+        for first in range(begin, end, length):
+            piece = np.ascontiguousarray(self.read(first, min(first + length, end)))
+            for row in range(0, len(piece), step):
+                yield first + row, piece[row : row + step]

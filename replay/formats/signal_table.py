@@ -1,0 +1,189 @@
+"""Columns that were sampled together, from a file of any format, and the recording that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from monitor.messages.blocks import Channel, Samples, Stream
+from replay.formats.base import RecordingError, Selection
+from replay.formats.clock import SampleTiming, check_times, is_increasing, is_step_index, read_timing
+from replay.formats.columns import SECONDS, TableColumn, find_column
+from replay.formats.recordings import ArrayRecording, PiecewiseRecording
+from replay.formats.resampling import resample
+from replay.formats.roles import PairColumns
+
+_IN_MEMORY = 1 << 28  # bytes; larger tables are read piece by piece
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def row_place(row: int) -> str:
+    """Return where a row is in a file without lines: ``row 12``, counted from 1."""
+    return f"row {row + 1}"
+
+
+@dataclass(frozen=True, eq=False)
+class SignalTable:
+    """Columns of equal length that share their times.
+
+    Parameters
+    ----------
+    path : of the file.
+    columns : their positions are unique in the file, not only in the table.
+    n_rows : of each.
+    read : first row, end row, columns -> (n, n_columns), float64, NaN where a value is missing.
+    name : of the dataset, group, topic or stream; empty where the file is one table.
+    notes : what was left out or taken for granted.
+    named : whether the columns' names are the file's.
+    days : positions of columns of dates and times, in s since the beginning of a day, in days since 1970.
+    times : (n_rows,) s, where the format has times beside its columns.
+    rate, start : Hz, and s of the first sample, where the file gives them in place of times.
+    pairs : the actuators, where the file gives the roles.
+    place : row -> where it is in the file, for messages.
+    """
+
+    path: Path
+    columns: tuple[TableColumn, ...]
+    n_rows: int
+    read: Callable[[int, int, Sequence[TableColumn]], Samples]
+    name: str = ""
+    notes: tuple[str, ...] = ()
+    named: bool = True
+    days: Mapping[int, int] = field(default_factory=dict)
+    times: Samples | None = None
+    rate: float | None = None
+    start: float = 0.0
+    pairs: tuple[PairColumns, ...] = ()
+    place: Callable[[int], str] = row_place
+
+    def values(self, columns: Sequence[TableColumn]) -> Samples:
+        """Return whole columns, (n_rows, n)."""
+        return self.read(0, self.n_rows, columns)
+
+    def column(self, column: TableColumn) -> Samples:
+        """Return one whole column, (n_rows,)."""
+        return self.values((column,))[:, 0]
+
+
+def array_reader(
+    values: Samples, positions: Mapping[int, int] | None = None
+) -> Callable[[int, int, Sequence[TableColumn]], Samples]:
+    """Return the `read` of a table in memory; `positions`: position of a column -> its place in the array."""
+
+    def read(begin: int, end: int, columns: Sequence[TableColumn]) -> Samples:
+        at = [c.position if positions is None else positions[c.position] for c in columns]
+        return values[begin:end, at]
+
+    return read
+
+
+def choose_time(table: SignalTable, selection: Selection) -> TableColumn | None:
+    """Return the column of times: the user's, one with such a name, with dates, or an increasing first one."""
+    if selection.time is not None:
+        return find_column(table.columns, selection.time)
+    named = [column for column in table.columns if column.is_time]
+    if named or table.times is not None:
+        return named[0] if named and table.times is None else None
+    dated = [column for column in table.columns if column.position in table.days]
+    if dated:
+        return dated[0]
+    first = table.columns[0]
+    return first if not table.named and is_increasing(table.column(first)) else None
+
+
+def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selection) -> SampleTiming:
+    """Return sample rate and sample numbers: from the rate that the user gives, the times, or the file's own rate.
+
+    Raises
+    ------
+    RecordingError : there is none of these, or the times are uneven.
+    """
+    if selection.rate is not None:
+        return SampleTiming(selection.rate, notes=(f"evenly spaced at {selection.rate:g} Hz, as given",))
+    if time is None and table.times is not None:
+        return read_timing(table.times, 1.0, table.place)
+    if time is None and table.rate is not None:
+        notes = (f"no times: evenly spaced at {table.rate:.10g} Hz, as the file gives it",)
+        return SampleTiming(table.rate, table.start, notes=notes)
+    times, unit, dated = _written_times(table, time)
+    assert time is not None
+    if not unit and not dated and is_step_index(times):
+        raise RecordingError(f"column {time.name!r} counts steps and is not a time: give --rate HZ")
+    timing = read_timing(times, SECONDS.get(unit, 1.0), table.place)
+    if dated:
+        day = date.fromordinal(_EPOCH + table.days[time.position])
+        return replace(timing, notes=(f"the times of {time.name} count from {day}, 00:00 UTC", *timing.notes))
+    if not table.named and selection.time is None:
+        return replace(timing, notes=(f"{time.name} is the time in s", *timing.notes))
+    return timing
+
+
+def _written_times(table: SignalTable, time: TableColumn | None) -> tuple[Samples, str, bool]:
+    """Return the times as written, their unit, and whether they are dates."""
+    if time is None:
+        raise RecordingError("no column of times: name it with --time NAME or give --rate HZ")
+    dated = time.position in table.days
+    unit = "" if dated else time.unit.strip().lower()
+    if unit and unit not in SECONDS:
+        raise RecordingError(
+            f"the times of {time.name!r} are in {time.unit!r}, which is not a time unit: give --rate HZ"
+        )
+    times = table.column(time)
+    check_times(times, table.place)
+    return times, unit, dated
+
+
+def sample_times(table: SignalTable, time: TableColumn | None, selection: Selection) -> Samples:
+    """Return the time of each row in s, as the file gives it, for a table that is resampled.
+
+    Raises
+    ------
+    RecordingError : it has no times, or one is missing.
+    """
+    if selection.rate is not None or (time is None and table.times is None and table.rate is not None):
+        rate = selection.rate or table.rate or 1.0
+        return np.asarray((0.0 if selection.rate else table.start) + np.arange(table.n_rows) / rate)
+    if time is None and table.times is not None:
+        check_times(table.times, table.place)
+        return table.times
+    times, unit, _ = _written_times(table, time)
+    return np.asarray(times * SECONDS.get(unit, 1.0))
+
+
+def make_recording(
+    table: SignalTable,
+    signals: Sequence[TableColumn],
+    channels: tuple[Channel, ...],
+    time: TableColumn | None,
+    selection: Selection,
+    notes: tuple[str, ...],
+) -> ArrayRecording | PiecewiseRecording:
+    """Return the recording of some columns of a table, in memory or, if it is large, read piece by piece.
+
+    Raises
+    ------
+    RecordingError : the times are not clear.
+    """
+    rig, notes = _rig(table.path.stem), (*table.notes, *notes)
+    if selection.resample is not None:
+        times = sample_times(table, time, selection)
+        samples, timing = resample(times, table.values(signals), selection.resample, table.place)
+    else:
+        timing, samples = sample_timing(table, time, selection), None
+    stream, notes = Stream(rig, 0, timing.sample_rate, channels), (*notes, *timing.notes)
+    if samples is None and 8 * table.n_rows * len(signals) > _IN_MEMORY:
+
+        def read(begin: int, end: int) -> Samples:
+            return table.read(begin, end, signals)
+
+        return PiecewiseRecording(stream, read, table.n_rows, timing.start, notes, timing.index)
+    values = table.values(signals) if samples is None else samples
+    return ArrayRecording(stream, values, timing.start, notes, timing.index)
+
+
+def _rig(name: str) -> str:
+    return "".join(c for c in name if c.isprintable())[:120]
