@@ -16,6 +16,8 @@ from sim.arrays import Samples
 _CENTRAL = float(np.finfo(float).eps) ** (1.0 / 3.0)
 # so short that its square is nothing beside one; there is no difference in which digits are lost
 _COMPLEX = 1e-30
+# of the smaller of two slopes: a jump is between them
+_DISAGREE = 0.5
 # of the range: the scale of a parameter that is zero
 _OF_RANGE = 0.1
 
@@ -26,10 +28,13 @@ class Derivatives(StrEnum):
     COMPLEX_STEP: of a function that computes with complex numbers throughout, exactly (Squire and Trapp 1998); what
     takes an absolute value, compares, or drops the imaginary part is not such a function.
     CENTRAL: central differences; at a bound the formula of second order to one side.
+    PIECEWISE: of a function whose numbers jump at some parameters, as a sampled acceleration does where friction
+    turns round: where the differences to the two sides disagree, the smaller, which has no jump in it.
     """
 
     COMPLEX_STEP = "complex-step"
     CENTRAL = "central"
+    PIECEWISE = "piecewise"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +48,8 @@ class Differentiated:
     ----------
     response : (p,) parameters to (n,) numbers; of any other shape it is flattened, as `observed.ravel()`.
     names : (p,).
-    lower, upper : (p,), bounds; a number is that of all. The function is never called beyond them.
-    how : complex-step or central, or a function of (p,) that returns the derivatives, (n, p).
+    lower, upper : (p,), bounds; a number is that of all, None none. The function is never called beyond them.
+    how : complex-step, central or piecewise, or a function of (p,) that returns the derivatives, (n, p).
     step : (p,), of central differences, in the unit of the parameter; by default 6e-6 of it.
     vectorized : whether the response takes (m, p) and returns (m, n), and derivatives (m, n, p).
 
@@ -55,8 +60,8 @@ class Differentiated:
 
     response: Callable[[Samples], Any]
     names: Sequence[str]
-    lower: ArrayLike = -np.inf
-    upper: ArrayLike = np.inf
+    lower: ArrayLike | None = None
+    upper: ArrayLike | None = None
     how: Derivatives | str | Callable[[Samples], Any] = Derivatives.CENTRAL
     step: ArrayLike | None = None
     vectorized: bool = False
@@ -69,8 +74,9 @@ class Differentiated:
         if not p or len(set(names)) < p:
             raise ValueError(f"parameters {', '.join(names)}: give each a name of its own, one at least")
         object.__setattr__(self, "names", names)
-        for name in ("lower", "upper"):
-            object.__setattr__(self, name, _row(name, getattr(self, name), p))
+        for name, none in (("lower", -np.inf), ("upper", np.inf)):
+            given = getattr(self, name)
+            object.__setattr__(self, name, _row(name, none if given is None else given, p))
         if not (np.asarray(self.lower) <= np.asarray(self.upper)).all():
             raise ValueError(f"bounds {np.asarray(self.lower)} and {np.asarray(self.upper)}: lower must not be above")
         if self.step is not None:
@@ -141,6 +147,11 @@ class Differentiated:
         a, b = one.T[:, :, None], other.T[:, :, None]
         with np.errstate(all="ignore"):
             slope = (first * b / a - second * a / b) / (b - a)
+            if self.how is Derivatives.PIECEWISE:
+                one_slope, other_slope = first / a, second / b
+                smaller = np.where(np.abs(one_slope) < np.abs(other_slope), one_slope, other_slope)
+                disagree = np.abs(one_slope - other_slope) > _DISAGREE * np.abs(smaller)
+                slope = np.where(disagree, smaller, slope)
         return np.ascontiguousarray(here), np.moveaxis(slope, 0, 2).copy()
 
     def _scale(self, parameters: Samples) -> Samples:

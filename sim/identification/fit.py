@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from sim.identification.covariance import correlated_covariance, information
 from sim.identification.identifiability import ConfoundedGroup, confounded_groups
 from sim.identification.least_squares import Minimum, minimize
 from sim.identification.regression import Regression, original_parameters
+from sim.identification.reparameterization import transformed_normal, transformed_ranges
 from sim.identification.residual_checks import ResidualChecks, check_residuals
 from sim.identification.solvers import Solver, find_minimum
 
@@ -146,7 +147,8 @@ def fit(
 
     Raises
     ------
-    ValueError : there are no more observations than parameters, no start has a finite response, or see `minimize`.
+    ValueError : there are no more observations than parameters, no start has a finite response, the response
+        does not depend on the parameters, or see `minimize`.
     """
     observed, starts = np.atleast_2d(observed), np.atleast_2d(starts)
     if observed.ndim > 2 or starts.ndim > 2:
@@ -156,6 +158,10 @@ def fit(
     found = find_minimum(regression, np.broadcast_to(mean, (len(starts), len(mean))), starts, solver)
     best = int(np.argmin(found.sum_of_squares))
     check_fittable(observed.size, starts.shape[1], float(found.sum_of_squares[best]))
+    if not found.normal[best].any():
+        raise ValueError(
+            f"fit: the response does not depend on {', '.join(regression.names)}: nothing can be determined"
+        )
     at = found.parameters[best : best + 1]
     response, sensitivities = regression.evaluate(at)
     residuals = observed - response
@@ -183,24 +189,9 @@ def fit(
         tuple((squares + repeated * (found.sum_of_squares[minima] - found.sum_of_squares[best])).tolist()),
         found.parameters[minima] @ matrix.T,
         int(np.sum(~found.converged)),
-        repeated * _carried(found.normal[best], matrix),
-        _carried_ranges(regression.upper - regression.lower, matrix),
+        repeated * transformed_normal(found.normal[best], matrix),
+        transformed_ranges(regression.upper - regression.lower, matrix),
     )
-
-
-def _carried(normal: Samples, matrix: Samples) -> Samples:
-    """Return the normal matrix, (p, p), of parameters = matrix @ coordinates."""
-    inverse = np.linalg.inv(matrix)
-    return np.asarray(inverse.T @ normal @ inverse)
-
-
-def _carried_ranges(ranges: Samples, matrix: Samples) -> Samples:
-    """Return the ranges, (p,), of parameters = matrix @ coordinates; infinite for a sum of several."""
-    alone = (matrix != 0.0).sum(axis=1) == 1
-    place = np.argmax(matrix != 0.0, axis=1)
-    with np.errstate(invalid="ignore"):
-        scaled = np.abs(matrix[np.arange(len(matrix)), place]) * ranges[place]
-    return np.where(alone, scaled, np.inf)
 
 
 def check_fittable(observations: int, parameters: int, squares: float) -> None:
@@ -240,39 +231,6 @@ def _are_same_minimum(found: Minimum, i: int, j: int, n: int, scale: float) -> b
     apart = found.parameters[i] - found.parameters[j]
     limit = _APART**2 * least / max(n - len(apart), 1) + scale
     return bool(found.sum_of_squares[i] - least <= limit and apart @ found.normal[j] @ apart <= limit)
-
-
-def reparameterized(fit: Fit, matrix: Samples, shift: Samples) -> Fit:
-    """Return the same fit of parameters = matrix @ fitted + shift.
-
-    A parameter is unknown where one that it depends on is, and at a bound where one of those is at a bound.
-
-    Parameters
-    ----------
-    matrix : (p, p).
-    shift : (p,).
-    """
-    return replace(
-        fit,
-        parameters=matrix @ fit.parameters + shift,
-        minima_at=fit.minima_at @ matrix.T + shift,
-        covariance=_reparameterized_covariance(fit.covariance, matrix),
-        correlated_covariance=_reparameterized_covariance(fit.correlated_covariance, matrix),
-        at_bound=((matrix != 0.0) & fit.at_bound).any(axis=1),
-        normal=_carried(fit.normal, matrix),
-        ranges=_carried_ranges(fit.ranges, matrix),
-    )
-
-
-def _reparameterized_covariance(covariance: Samples, matrix: Samples) -> Samples:
-    variance, part = np.diag(covariance), matrix != 0.0
-    known = np.isfinite(variance)
-    found = matrix @ np.where(known[:, None] & known, covariance, 0.0) @ matrix.T
-    unknown = (part & ~known).any(axis=1)
-    found[unknown[:, None] | unknown] = np.nan
-    infinite, missing = ((part & which).any(axis=1) for which in (np.isinf(variance), np.isnan(variance)))
-    np.einsum("pp->p", found)[infinite & ~missing] = np.inf
-    return np.asarray(found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

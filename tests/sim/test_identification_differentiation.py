@@ -99,7 +99,10 @@ def test_a_chaotic_response_is_fitted_or_refused_in_one_line():
         (lambda: Differentiated(response, NAMES, [0.0]), r"lower of shape \(1,\): give a number, or 2"),
         (lambda: Differentiated(response, NAMES, 1.0, 0.0), "lower must not be above"),
         (lambda: Differentiated(response, NAMES, step=0.0), "step .*: must be positive"),
-        (lambda: Differentiated(response, NAMES, how="adjoint"), "choose among complex-step, central, or give"),
+        (
+            lambda: Differentiated(response, NAMES, how="adjoint"),
+            "choose among complex-step, central, piecewise, or give",
+        ),
         (
             lambda: Differentiated(lambda p: np.abs(p), NAMES, how="complex-step").evaluate(np.ones((1, 2))),
             "complex step: the response to complex parameters is real",
@@ -121,3 +124,14 @@ def test_a_chaotic_response_is_fitted_or_refused_in_one_line():
 def test_mistakes(make, complaint):
     with pytest.raises(ValueError, match=complaint):
         make()
+
+
+def test_a_jump_is_no_slope():
+    # the third number jumps just above one
+    def stepped(p):
+        return np.array([p[0], p[0] ** 2, p[0] + (p[0] > 1.0 + 1e-9)])
+
+    point = np.array([[1.0]])
+    slopes = Differentiated(stepped, ("x",), how="piecewise").evaluate(point)[1][0, :, 0]
+    np.testing.assert_allclose(slopes, [1.0, 2.0, 1.0], atol=1e-8)
+    assert Differentiated(stepped, ("x",)).evaluate(point)[1][0, 2, 0] > 1e4

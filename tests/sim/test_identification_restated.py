@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from sim.identification.actuator_response import ActuatorResponse
-from sim.identification.fit import fit, reparameterized
+from sim.identification.fit import fit
 from sim.identification.regression import PolynomialDiscrepancy
+from sim.identification.reparameterization import reparameterized
 
 DT, MEAN = 0.004, 0.3
 TIME = DT * np.arange(1500)
