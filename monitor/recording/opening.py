@@ -26,6 +26,10 @@ _SUPERBLOCK_SIZE = 48
 _GROWTH = 1 << 40  # bytes
 
 
+class ForeignHdf5Error(RunFileError):
+    """The file is HDF5, but not a run file."""
+
+
 class NotHdf5Error(ValueError):
     """The file has no HDF5 superblock that is supported here."""
 
@@ -195,7 +199,7 @@ def check_format(file: h5py.File, path: Path) -> None:
     except HDF5_ERRORS as problem:
         raise RunFileError(f"{path} has a damaged root group: nothing can be read") from problem
     if not is_run_file:
-        raise RunFileError(
+        raise ForeignHdf5Error(
             f"{path} is an HDF5 file of another program, not a run file of Synchroscope: export its signals as CSV, "
             "a column of times and one for each signal, and open that"
         )

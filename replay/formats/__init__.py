@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from monitor.system.files import check_regular
-from replay.formats import mat, openfresco, run_file, text
+from replay.formats import hdf5, mat, mat73, openfresco, run_file, text
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.recordings import ArrayRecording
 
@@ -22,7 +22,11 @@ __all__ = [
     "open_recording",
 ]
 
-_FORMATS = (run_file.FORMAT, mat.FORMAT, openfresco.FORMAT, text.FORMAT)  # asked in this order
+# asked in this order: a MAT file of version 7.3 is HDF5, a run file too, and any text is a table
+_FORMATS = (
+    *(mat73.FORMAT, hdf5.FORMAT, run_file.FORMAT, mat.FORMAT),
+    *(openfresco.FORMAT, text.FORMAT),
+)
 _HEAD = 4096
 _GROUND_MOTION = re.compile(rb"\bNPTS\s*=\s*\d+[\s,]+DT\s*=", re.IGNORECASE)
 _EVERYTHING = Selection()

@@ -211,7 +211,10 @@ def _common(entries: Sequence[Entry]) -> str:
 def _labels(each: _Columns, contents: Contents) -> tuple[str, ...]:
     """Return the names of the columns of an array: its own, those of a text array of that length, or numbers."""
     if each.width == 1:
-        return (each.entry.labels[0] if len(each.entry.labels) == 1 else each.entry.own,)
+        # a scope of Simulink: signals(1).values, and its name in signals(1).label
+        beside = contents.texts.get(f"{each.entry.parent}/label", ()) if each.entry.own == "values" else ()
+        label = next((text for text in (*each.entry.labels, *beside) if text.strip()), each.entry.own)
+        return (label if len(each.entry.labels) < 2 else each.entry.own,)
     given = each.entry.labels or _text(LABELS, each, contents)
     if len(given) == each.width and len(set(given)) == each.width:
         return tuple(given)

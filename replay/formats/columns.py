@@ -94,6 +94,7 @@ def find_column(columns: Sequence[TableColumn], text: str) -> TableColumn:
     """
     name = _plain(text)
     found = [c for c in columns if name in (_plain(c.header), _plain(c.name))]
+    found = found or [c for c in columns if name == _plain(c.own)]
     exact = [c for c in found if text.strip() in (c.header.strip(), c.name)]
     if len(exact) == 1 or len(found) == 1:
         return (exact or found)[0]

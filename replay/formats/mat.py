@@ -37,7 +37,7 @@ def _tables(path: Path) -> list[SignalTable]:
             # __header__, __version__, __globals__, __function_workspace__
             if not name.startswith("__"):
                 _add(contents, name, value, 0)
-        recorded = xpc_table(path, found)
+        recorded = xpc_table(path, contents)
     return [recorded] if recorded is not None else tables_of(path, contents)
 
 

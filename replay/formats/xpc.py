@@ -6,18 +6,19 @@ then state, counter, three flags and the time. With an adaptive time series comp
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from monitor.messages.blocks import Samples
+from replay.formats.arrays import Contents
 from replay.formats.clock import is_increasing
 from replay.formats.columns import TableColumn
+from replay.formats.reading import as_numbers
 from replay.formats.roles import PairColumns
 from replay.formats.signal_table import SignalTable, array_reader
 
+_MATRIX = ("data/values", "data(1)/values")
 _BEFORE = ("target", "command", "command_rate", "command_acceleration")
 _MEASURED = ("measured_signal", "measured_signal", "measured_displacement", "measured_force")
 _ATS = ("ats_parameter",) * 4
@@ -26,16 +27,21 @@ _WITHOUT_ATS = (*_BEFORE, *_MEASURED)
 _AFTER = ("state", "counter", "flag_1", "flag_2", "flag_3", "time")
 
 
-def xpc_table(path: Path, variables: Mapping[str, Any]) -> SignalTable | None:
+def xpc_table(path: Path, contents: Contents, *, columns_first: bool = False) -> SignalTable | None:
     """Return the table of such a recording; None where the variables of a MAT file are no such recording.
 
     Parameters
     ----------
     path : of the file.
-    variables : as scipy reads them; ``data(1).values`` is the matrix, (n_samples, n_columns).
+    contents : its variables; ``data(1).values`` is the matrix, (n_samples, n_columns).
+    columns_first : as in `tables_of`.
     """
-    values = _matrix(variables.get("data"))
-    if values is None:
+    found = [e for e in contents.entries if e.path in _MATRIX and len(e.shape) == 2]
+    if not found:
+        return None
+    values = as_numbers(found[0].read(0, found[0].shape[0]))[0]
+    values = values.T if columns_first else values
+    if len(values) < 2:
         return None
     groups = _groups(values.shape[1])
     if groups is None or not is_increasing(values[:, -1]) or not _flags_fit(values[:, -6:-1]):
@@ -70,16 +76,6 @@ def _names(groups: tuple[str, ...], width: int) -> list[str]:
     return [
         name if names.count(name) == 1 else f"{name}_{names[:at].count(name) + 1}" for at, name in enumerate(names)
     ]
-
-
-def _matrix(data: Any) -> Samples | None:
-    """Return ``data(1).values`` as numbers, None where there is none."""
-    if not isinstance(data, np.ndarray) or not data.size or "values" not in (data.dtype.names or ()):
-        return None
-    values = data.ravel()[0]["values"]
-    if not isinstance(values, np.ndarray) or values.ndim != 2 or values.dtype.kind not in "fiu" or len(values) < 2:
-        return None
-    return np.asarray(values, dtype=np.float64)
 
 
 def _groups(n_columns: int) -> tuple[str, ...] | None:

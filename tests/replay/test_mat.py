@@ -166,3 +166,14 @@ def test_a_matrix_of_that_width_with_other_columns_is_no_such_recording(tmp_path
     values = np.random.default_rng(1).standard_normal((50, 14))
     scipy.io.savemat(tmp_path / "m.mat", {"data": np.array([(values,)], dtype=[("values", object)])})
     assert [c.name for c in inspect_recording(tmp_path / "m.mat")[1].columns][:2] == ["values_1", "values_2"]
+
+
+def test_a_scope_of_simulink(tmp_path: Path) -> None:
+    values = np.random.default_rng(4).standard_normal((60, 2))
+    labelled = [(v[:, None], n) for n, v in zip(("ref", "meas"), values.T, strict=True)]
+    signals = np.array(labelled, dtype=[("values", object), ("label", object)])
+    scope = {"time": np.arange(60)[:, None] / 20.0, "signals": signals[None]}
+    scipy.io.savemat(tmp_path / "s.mat", {"ScopeData": scope})
+    recording = open_recording(tmp_path / "s.mat")
+    assert [(c.name, str(c.role)) for c in recording.stream.channels] == [("ref", "command"), ("meas", "measured")]
+    np.testing.assert_array_equal(samples(recording), values)

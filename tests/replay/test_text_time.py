@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
 from hypothesis import given
@@ -190,12 +189,3 @@ def test_an_instant_is_that_of_the_standard_library(moment: datetime, offset: in
 def test_what_is_no_instant_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         parse_instant(text)
-
-
-@pytest.mark.parametrize("selection", [Selection(), PAIR])
-def test_a_foreign_hdf5_file_is_named_and_what_to_do(tmp_path: Path, selection: Selection) -> None:
-    with h5py.File(tmp_path / "other.h5", "w") as file:
-        file["data/command"] = np.zeros(100)
-    with pytest.raises(RecordingError, match=r"HDF5 file of another program.*export its signals as CSV") as found:
-        open_recording(tmp_path / "other.h5", selection)
-    assert "\n" not in str(found.value)

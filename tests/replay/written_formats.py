@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import h5py
 import numpy as np
 import scipy.io
 
@@ -54,14 +55,77 @@ def _mat4(path: Path) -> None:
     scipy.io.savemat(path, _variables(), format="4")
 
 
+def _hdf5(path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        file["time"] = TIMES
+        for name, unit, values in zip(NAMES, UNITS, run_samples().T, strict=True):
+            # as a logger spells them
+            file[f"signals/{name}"] = values
+            file[f"signals/{name}"].attrs["unit"] = {"mm": "millimeters", "kN": "kN"}.get(unit, "")
+
+
+def _hdf5_checked(path: Path) -> None:
+    rows = np.rec.fromarrays([TIMES, *run_samples().T], names=["t", *NAMES])
+    with h5py.File(path, "w", libver="latest") as file:
+        file.create_dataset("log/table", data=rows, chunks=(256,), fletcher32=True, compression="gzip")
+
+
+def matlab_73(path: Path, variables: dict[str, object]) -> None:
+    """Write as MATLAB's ``save -v7.3`` does: a user block, matrices by columns, cells by references.
+
+    A dict is a struct, a list of dicts an array of structs, a list of texts a cell.
+    """
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for name, value in variables.items():
+            _matlab_variable(file, file, name, value)
+    text = b"MATLAB 7.3 MAT-file, Platform: GLNXA64, Created on: Mon Mar  2 09:31:07 2026 HDF5 schema 1.00 ."
+    with path.open("r+b") as raw:
+        raw.write(text.ljust(116) + bytes(8) + b"\0\2IM")
+
+
+def _matlab_variable(file: h5py.File, group: h5py.Group, name: str, value: object) -> h5py.Dataset | h5py.Group:
+    if isinstance(value, dict):
+        node = group.create_group(name)
+        node.attrs["MATLAB_class"] = np.bytes_("struct")
+        for inner, item in value.items():
+            _matlab_variable(file, node, inner, item)
+        return node
+    if isinstance(value, list):
+        structs = isinstance(value[0], dict)
+        node = group.create_group(name) if structs else group
+        for field in value[0] if structs else (name,):
+            items = [item[field] if structs else item for item in value]
+            hidden = file.require_group("#refs#")
+            nodes = [_matlab_variable(file, hidden, f"r{len(hidden)}", item) for item in items]
+            refs = np.array([[each.ref] for each in nodes], dtype=h5py.ref_dtype)
+            made = node.create_dataset(field, data=refs)
+            if not structs:
+                made.attrs["MATLAB_class"] = np.bytes_("cell")
+        return node
+    kind = "char" if isinstance(value, str) else "double"
+    stored = (
+        np.array([list(map(ord, value))], dtype=np.uint16).T if isinstance(value, str) else np.atleast_2d(value).T
+    )
+    made = group.create_dataset(name, data=stored)
+    made.attrs["MATLAB_class"] = np.bytes_(kind)
+    return made
+
+
+def _mat73(path: Path) -> None:
+    matlab_73(path, {"data": run_samples(), "names": list(NAMES), "fs": RATE, "operator": "nn"})
+
+
 WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "csv": (".csv", _csv),
     "mat-5": (".mat", _mat5),
     "mat-5-packed": (".mat", _mat5_packed),
     "mat-4": (".mat", _mat4),
+    "mat-7.3": (".mat", _mat73),
+    "hdf5": (".h5", _hdf5),
+    "hdf5-checked": (".hdf5", _hdf5_checked),
 }
 """Name -> suffix of the file, and what writes it."""
-CHECKSUMMED = frozenset(("mat-5-packed",))
+CHECKSUMMED = frozenset(("mat-5-packed", "hdf5-checked"))
 """Those in which every byte of the samples has a checksum."""
 
 

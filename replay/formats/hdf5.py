@@ -1,0 +1,177 @@
+"""HDF5 files of other programs: every dataset of numbers is a column, or several, of its group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from monitor.system.files import HDF5_SIGNATURE
+from replay.formats.arrays import LABELS, UNITS, Contents, Entry, tables_of
+from replay.formats.base import Format, Inspection, Recording, Selection
+from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.reading import damage_reported, unit_symbol
+from replay.formats.signal_table import SignalTable
+
+USER_BLOCKS = (0, 512, 1024, 2048)
+"""Where the signature of an HDF5 file may be, bytes."""
+_WHAT = "an HDF5 file"
+_MOST_TEXTS = 4096
+_MOST_DATASETS = 10_000
+
+
+def is_hdf5(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
+    """Whether the file is HDF5 and not a run file; one that cannot be opened is left to the reader of run files."""
+    if not any(head[at:].startswith(HDF5_SIGNATURE) for at in USER_BLOCKS):
+        return False
+    if not head.startswith(HDF5_SIGNATURE):
+        return True
+    from monitor.recording.layout import RunFileError
+    from monitor.recording.opening import ForeignHdf5Error, open_run_file  # h5py is slow to import
+
+    try:
+        with open_run_file(path):
+            return False
+    except ForeignHdf5Error:
+        return True
+    except RunFileError:
+        return False
+
+
+def add_dataset(contents: Contents, path: Path, dataset: Any, name: str) -> None:
+    """Add a dataset of numbers; its attributes may give a unit, names of columns and a rate.
+
+    Parameters
+    ----------
+    contents : what is added to.
+    path : of the file, which is opened again whenever rows are read.
+    dataset : of h5py.
+    name : under which it is added.
+    """
+    kind = dataset.dtype.kind
+    unit, labels = _attributes(contents, path, dataset)
+    if dataset.size is not None and dataset.size <= 1 and dataset.dtype.names is None:
+        if dataset.size and kind in "fiub":
+            contents.numbers[name] = float(np.asarray(dataset[()]).ravel()[0])
+        elif dataset.size:
+            contents.texts[name] = _texts(dataset[()])
+        return
+    missing = _chunks_missing(dataset)
+    if missing:
+        contents.notes.append(f"{name}: {missing}, and read as its fill value")
+    if dataset.dtype.names is not None:
+        for field in dataset.dtype.names:
+            inner = dataset.dtype[field]
+            shape = (*dataset.shape, *inner.shape)
+            _add_array(contents, path, dataset.name, f"{name}/{field}", shape, inner.base.kind, "", (), field)
+    elif kind in "SO" and dataset.size <= _MOST_TEXTS:
+        contents.texts[name] = _texts(dataset[()])
+    else:
+        unit_or_labels = (unit, ()) if len(labels) < 2 else ("", labels)
+        _add_array(contents, path, dataset.name, name, dataset.shape, kind, *unit_or_labels, None)
+
+
+def _add_array(
+    contents: Contents,
+    path: Path,
+    dataset: str,
+    name: str,
+    shape: tuple[int, ...],
+    kind: str,
+    unit: str,
+    labels: tuple[str, ...],
+    field: str | None,
+) -> None:
+    if kind not in "fiub":
+        contents.others.append(f"{name} ({'complex' if kind == 'c' else 'no numbers'})")
+        return
+    contents.entries.append(Entry(name, shape, _rows(path, dataset, field), unit, labels))
+
+
+def _rows(path: Path, name: str, field: str | None) -> Callable[[int, int], np.ndarray]:
+    def read(begin: int, end: int) -> np.ndarray:
+        import h5py
+
+        with damage_reported(path, _WHAT), h5py.File(path, "r") as file:
+            dataset = file[name]
+            return np.asarray(dataset[begin:end] if field is None else dataset.fields(field)[begin:end])
+
+    return read
+
+
+def _attributes(contents: Contents, path: Path, node: Any) -> tuple[str, tuple[str, ...]]:
+    """Return the unit and the labels in the attributes of a node, and add its single numbers."""
+    unit = ""
+    labels: tuple[str, ...] = ()
+    name = node.name.strip("/")
+    for key, value in node.attrs.items():
+        texts = _texts(value)
+        if key.lower() in UNITS and len(texts) == 1:
+            unit = unit_symbol(texts[0], path)
+        elif key.lower() in (*LABELS, *UNITS) and texts:
+            contents.texts[f"{name}/{key}".strip("/")] = texts
+            labels = texts if key.lower() in LABELS else labels
+        elif np.size(value) == 1 and np.asarray(value).dtype.kind in "fiu":
+            contents.numbers[f"{name}/{key}".strip("/")] = float(np.asarray(value).ravel()[0])
+    return unit, labels
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """Return the texts in an attribute or a dataset, none where there are numbers."""
+    flat = [value] if isinstance(value, str | bytes) else np.asarray(value, dtype=object).ravel().tolist()
+    if not all(isinstance(each, str | bytes) for each in flat):
+        return ()
+    return tuple(each.decode("utf-8", "replace") if isinstance(each, bytes) else str(each) for each in flat)
+
+
+def _chunks_missing(dataset: Any) -> str:
+    """Return how many chunks were never written, as an interrupted program leaves them; empty if none."""
+    if not dataset.chunks:
+        return ""
+    whole = math.prod(-(-size // chunk) for size, chunk in zip(dataset.shape, dataset.chunks, strict=True))
+    there = int(dataset.id.get_num_chunks())
+    return f"{whole - there} of its {whole} chunks were never written" if there < whole else ""
+
+
+def _tables(path: Path) -> list[SignalTable]:
+    import h5py
+
+    contents = Contents()
+    with damage_reported(path, _WHAT), h5py.File(path, "r") as file:
+        _attributes(contents, path, file)
+
+        def visit(_: str, node: Any) -> bool | None:
+            if isinstance(node, h5py.Dataset):
+                add_dataset(contents, path, node, node.name.strip("/"))
+            else:
+                _attributes(contents, path, node)
+            return True if len(contents.entries) > _MOST_DATASETS else None
+
+        file.visititems(visit)
+        return tables_of(path, contents)
+
+
+def open_hdf5(path: Path, selection: Selection) -> Recording:
+    """Read an HDF5 file of another program.
+
+    Raises
+    ------
+    RecordingError : it is damaged, or what is meant is not clear; one line.
+    """
+    return open_tables(_tables(path), selection)
+
+
+def inspect_hdf5(path: Path, selection: Selection) -> Inspection:
+    """Return the datasets of an HDF5 file as columns, and their roles as far as they are clear.
+
+    Raises
+    ------
+    RecordingError : it is damaged, or holds no signals; one line.
+    """
+    return inspect_tables(_tables(path), selection)
+
+
+FORMAT = Format("HDF5", ("*.h5", "*.hdf5", "*.hdf", "*.he5", "*.nxs"), is_hdf5, open_hdf5, inspect_hdf5)

@@ -1,0 +1,137 @@
+"""HDF5 files of other programs, and MATLAB's MAT files of version 7.3."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+
+import replay.formats.signal_table
+from replay.formats import Recording, RecordingError, Selection, inspect_recording, open_recording
+from tests.replay.test_mat import RATE, xpc
+from tests.replay.written_formats import NAMES, TIMES, UNITS, matlab_73, run_samples, written
+
+MATLABS_OWN = Path(scipy.io.matlab.__file__).parent / "tests" / "data" / "testhdf5_7.4_GLNX86.mat"
+
+
+def samples(recording: Recording) -> np.ndarray:
+    return np.concatenate([block.samples for block in recording.blocks(100)])
+
+
+@pytest.mark.skipif(not MATLABS_OWN.is_file(), reason="scipy is installed without its tests")
+def test_a_vector_that_matlab_wrote() -> None:
+    recording = open_recording(MATLABS_OWN, Selection(rate=10.0))
+    np.testing.assert_array_equal(samples(recording)[:, 0], np.arange(9) * np.pi / 4)
+    assert inspect_recording(MATLABS_OWN)[0].name == "MATLAB 7.3"
+
+
+def test_units_are_symbols_and_unknown_ones_are_texts(tmp_path: Path) -> None:
+    recording = open_recording(written(tmp_path, "hdf5"))
+    assert {c.name: c.unit for c in recording.stream.channels} == dict(zip(NAMES, UNITS, strict=True))
+    with h5py.File(tmp_path / "u.h5", "w") as file:
+        for name, unit in (
+            ("cmd", "inches"),
+            ("meas", "flurbs per fortnight"),
+            ("load", "kilonewton"),
+            ("v", "mm/s^2"),
+        ):
+            file[name] = np.arange(10.0)
+            file[name].attrs["units"] = unit
+    found = open_recording(tmp_path / "u.h5", Selection(rate=5.0))
+    assert [(c.name, c.unit) for c in found.stream.channels] == [
+        ("cmd", "in"),
+        ("load", "kN"),
+        ("meas", "flurbs per fortnight"),
+        ("v", "mm/s^2"),
+    ]
+
+
+def test_columns_and_rate_from_attributes(tmp_path: Path) -> None:
+    values = np.random.default_rng(1).standard_normal((80, 3))
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        made = file.create_dataset("daq/block", data=values)
+        made.attrs["channel_names"] = ["command", "measured", "force"]
+        made.attrs["units"] = ["mm", "mm", "kN"]
+        file["daq"].attrs["sample_rate"] = 256
+    recording = open_recording(tmp_path / "a.h5")
+    assert [(c.name, str(c.role), c.unit) for c in recording.stream.channels] == [
+        ("command", "command", "mm"),
+        ("measured", "measured", "mm"),
+        ("force", "force", "kN"),
+    ]
+    assert recording.stream.sample_rate == 256.0
+    np.testing.assert_array_equal(samples(recording), values)
+
+
+def test_a_dataset_is_chosen_or_its_columns_are(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "d.h5", "w") as file:
+        for number, rate in (("1", 100.0), ("2", 200.0)):
+            file[f"run{number}/t"] = np.arange(50) / rate
+            file[f"run{number}/x"] = np.arange(50) * 1.0
+            file[f"run{number}/y"] = np.arange(50) * 2.0
+        file["config/gains"] = np.arange(4.0)
+    path = tmp_path / "d.h5"
+    asked = r"which column is the command.*--dataset NAME; there are config/gains, run1, run2"
+    with pytest.raises(RecordingError, match=asked):
+        open_recording(path)
+    known, found = inspect_recording(path)
+    assert known.name == "HDF5"
+    assert [c.option_value for c in found.columns][:3] == ["gains", "run1/t", "run1/x"]
+    by_name = open_recording(path, Selection(("run2/x",), ("run2/y",)))
+    assert by_name.stream.sample_rate == 200.0
+    for names in (("x", "y"), ("run1/x", "run1/y")):
+        chosen = open_recording(path, Selection(names[:1], names[1:], dataset="/run1/"))
+        assert chosen.stream.sample_rate == 100.0
+    with pytest.raises(RecordingError, match=r"not sampled together: run1/x \(50 rows of run1\), run2/y"):
+        open_recording(path, Selection(("run1/x",), ("run2/y",)))
+
+
+def test_what_was_never_written_is_reported(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "h.h5", "w") as file:
+        for name in ("command", "measured"):
+            made = file.create_dataset(name, (1000,), chunks=(100,), dtype=float)
+            made[: 400 if name == "measured" else 1000] = 1.0
+    notes = open_recording(tmp_path / "h.h5", Selection(rate=100.0)).notes
+    assert "measured: 6 of its 10 chunks were never written, and read as its fill value" in notes
+
+
+def test_a_large_file_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = open_recording(written(tmp_path, "hdf5"))
+    monkeypatch.setattr(replay.formats.signal_table, "_IN_MEMORY", 1000)
+    monkeypatch.setattr(replay.formats.recordings, "_PIECE", 700)
+    pieces = open_recording(tmp_path / "run.h5")
+    assert (pieces.n_samples, pieces.duration, pieces.locate(1.0)) == (
+        whole.n_samples,
+        whole.duration,
+        whole.locate(1.0),
+    )
+    for length, start in ((64, 0.0), (699, 0.5), (5000, 1.2345)):
+        ours, theirs = (list(each.blocks(length, start)) for each in (pieces, whole))
+        assert [(b.index, b.time) for b in ours] == [(b.index, b.time) for b in theirs]
+        for mine, other in zip(ours, theirs, strict=True):
+            np.testing.assert_array_equal(mine.samples, other.samples)
+
+
+def test_structs_cells_and_texts_of_matlab(tmp_path: Path) -> None:
+    """As Simulink's scopes save a structure with time."""
+    signals = [{"values": v[:, None], "label": n} for n, v in zip(NAMES, run_samples().T, strict=True)]
+    matlab_73(tmp_path / "s.mat", {"ScopeData": {"time": TIMES[:, None], "signals": signals}})
+    known, found = inspect_recording(tmp_path / "s.mat")
+    assert known.name == "MATLAB 7.3"
+    assert {c.option_value for c in found.columns} == {"time", *NAMES}
+    recording = open_recording(tmp_path / "s.mat")
+    by_name = {c.name: at for at, c in enumerate(recording.stream.channels)}
+    np.testing.assert_array_equal(samples(recording)[:, [by_name[n] for n in NAMES]], run_samples())
+
+
+@pytest.mark.parametrize("ats", [False, True])
+def test_openfresco_on_an_xpc_target_in_version_7_3(ats: bool, tmp_path: Path) -> None:
+    values, places = xpc(2, ats=ats)
+    matlab_73(tmp_path / "x.mat", {"data": {"values": values}})
+    recording = open_recording(tmp_path / "x.mat")
+    assert recording.stream.sample_rate == RATE
+    columns = [pair.measured for pair in recording.stream.pairs]
+    np.testing.assert_array_equal(samples(recording)[:, columns], values[:, places["measured"]])
