@@ -9,7 +9,7 @@ WORKERS = $(shell $(BIN)/python -c "import os; print(os.cpu_count() + 1)")
 test test-all campaign soak: export OPENBLAS_NUM_THREADS := 1
 test test-all campaign soak: export OMP_NUM_THREADS := 1
 
-.PHONY: demo checks test test-all campaign soak benchmark pictures clean
+.PHONY: demo checks kernels test test-all campaign soak benchmark pictures clean
 
 demo: $(VENV)/run.stamp
 	@# Ctrl-C is a normal exit
@@ -21,7 +21,12 @@ checks: $(VENV)/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: checks
+# kernels are compiled beside the checks: otherwise each worker of pytest would compile most of them for itself
+kernels: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.kernels
+
+test: $(VENV)/dev.stamp
+	$(MAKE) --jobs=2 checks kernels
 	$(BIN)/python -m pytest -m "not slow" --numprocesses=$(WORKERS) --dist=worksteal $(ARGS)
 
 # all of `make test` with new random values each time, the tests marked slow, and ten minutes of the campaign
