@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from monitor.system.files import check_regular
-from replay.formats import hdf5, mat, mat73, openfresco, run_file, text
+from replay.formats import hdf5, json_table, mat, mat73, numpy_arrays, openfresco, parquet, run_file, text
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.recordings import ArrayRecording
 
@@ -25,8 +25,10 @@ __all__ = [
 # asked in this order: a MAT file of version 7.3 is HDF5, a run file too, and any text is a table
 _FORMATS = (
     *(mat73.FORMAT, hdf5.FORMAT, run_file.FORMAT, mat.FORMAT),
-    *(openfresco.FORMAT, text.FORMAT),
+    *(numpy_arrays.FORMAT, parquet.FORMAT),
+    *(json_table.FORMAT, openfresco.FORMAT, text.FORMAT),
 )
+_LISTED = sorted(_FORMATS, key=lambda known: known is not run_file.FORMAT)  # the others in their order
 _HEAD = 4096
 _GROUND_MOTION = re.compile(rb"\bNPTS\s*=\s*\d+[\s,]+DT\s*=", re.IGNORECASE)
 _EVERYTHING = Selection()
@@ -34,7 +36,7 @@ _EVERYTHING = Selection()
 
 def file_kinds() -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the name of each format that can be read, and the usual patterns of its files' names."""
-    return tuple((known.name, known.patterns) for known in _FORMATS)
+    return tuple((known.name, known.patterns) for known in _LISTED)
 
 
 def open_recording(path: str | Path, selection: Selection = _EVERYTHING) -> Recording:
@@ -83,7 +85,7 @@ def _format_of(path: Path, selection: Selection) -> Format:
     for known in _FORMATS:
         if known.accepts(path, head, selection):
             return known
-    kinds = ", ".join(f"{known.name} ({', '.join(known.patterns)})" for known in _FORMATS)
+    kinds = ", ".join(f"{known.name} ({', '.join(known.patterns)})" for known in _LISTED)
     raise RecordingError(f"{path}: not a recording; this program reads {kinds}: export other files as CSV")
 
 

@@ -46,13 +46,13 @@ def test_a_file_format_opens_its_files(tmp_path, monkeypatch):
     assert formats[-1] is replay.formats.text.FORMAT
     monkeypatch.setattr(replay.formats, "_FORMATS", (*formats[:-1], names["FORMAT"], formats[-1]))
     samples = np.arange(12.0).reshape(6, 2)
-    np.save(tmp_path / "pair.npy", samples)
-    recording = open_recording(tmp_path / "pair.npy")
+    (tmp_path / "r.pair").write_bytes(b"PAIR-1kHz".ljust(16) + samples.tobytes())
+    recording = open_recording(tmp_path / "r.pair")
     assert recording.n_samples == 6
     assert [channel.role for channel in recording.stream.channels] == [Role.COMMAND, Role.MEASURED]
-    np.save(tmp_path / "row.npy", samples[0])
-    with pytest.raises(RecordingError, match=r"expected an array of \(n_samples, 2\)"):
-        open_recording(tmp_path / "row.npy")
+    (tmp_path / "cut.pair").write_bytes(b"PAIR-1kHz".ljust(16) + samples.tobytes()[:-8])
+    with pytest.raises(RecordingError, match=r"the last pair of numbers is not whole"):
+        open_recording(tmp_path / "cut.pair")
 
 
 def test_a_panel_shows_its_value(qtbot, warm_kernels):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,6 +116,55 @@ def _mat73(path: Path) -> None:
     matlab_73(path, {"data": run_samples(), "names": list(NAMES), "fs": RATE, "operator": "nn"})
 
 
+def _npz(path: Path) -> None:
+    np.savez(path, fs=RATE, **dict(zip(NAMES, run_samples().T, strict=True)))
+
+
+def _npz_packed(path: Path) -> None:
+    np.savez_compressed(path, time=TIMES, samples=run_samples(), columns=np.array(NAMES), operator=np.array("nn"))
+
+
+def _npy(path: Path) -> None:
+    np.save(path, np.rec.fromarrays([TIMES, *run_samples().T], names=["t", *NAMES]))
+
+
+def _parquet(path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    fields = [pa.field("time", pa.float64(), metadata={"unit": "s"})]
+    fields += [pa.field(n, pa.float64(), metadata={"unit": u}) for n, u in zip(NAMES, UNITS, strict=True)]
+    table = pa.table([TIMES, *run_samples().T], schema=pa.schema(fields))
+    parquet.write_table(table, path, row_group_size=500, write_page_checksum=True)
+
+
+def _pandas_parquet(path: Path) -> None:
+    import pandas as pd
+
+    stamps = pd.date_range("2026-03-02T09:31:07.25", periods=N, freq="1ms", tz="Europe/Berlin")
+    frame = pd.DataFrame(run_samples(), columns=list(NAMES), index=stamps)
+    frame.index.name = "when"
+    frame["operator"] = "nn"
+    frame.to_parquet(path)
+
+
+def _json_matrix(path: Path) -> None:
+    columns = [{"name": n, "unit": u} for n, u in zip(NAMES, UNITS, strict=True)]
+    path.write_text(json.dumps({"rig": "r", "sample_rate": RATE, "columns": columns, "data": run_samples().tolist()}))
+
+
+def _json_columns(path: Path) -> None:
+    columns = dict(zip(NAMES, run_samples().T.tolist(), strict=True))
+    path.write_text(json.dumps({"time": TIMES.tolist(), **columns, "units": dict(zip(NAMES, UNITS, strict=True))}))
+
+
+def _pandas_json(path: Path) -> None:
+    import pandas as pd
+
+    # pandas writes no more than 15 digits
+    path.write_text(pd.DataFrame(run_samples(), TIMES, list(NAMES)).to_json(orient="split", double_precision=15))
+
+
 WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "csv": (".csv", _csv),
     "mat-5": (".mat", _mat5),
@@ -123,10 +173,20 @@ WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "mat-7.3": (".mat", _mat73),
     "hdf5": (".h5", _hdf5),
     "hdf5-checked": (".hdf5", _hdf5_checked),
+    "npz": (".npz", _npz),
+    "npz-packed": (".npz", _npz_packed),
+    "npy": (".npy", _npy),
+    "parquet": (".parquet", _parquet),
+    "parquet-pandas": (".parquet", _pandas_parquet),
+    "json-matrix": (".json", _json_matrix),
+    "json-columns": (".json", _json_columns),
+    "json-pandas": (".json", _pandas_json),
 }
 """Name -> suffix of the file, and what writes it."""
-CHECKSUMMED = frozenset(("mat-5-packed", "hdf5-checked"))
+CHECKSUMMED = frozenset(("mat-5-packed", "hdf5-checked", "npz-packed"))
 """Those in which every byte of the samples has a checksum."""
+ROUNDED = {"json-pandas": 1e-14}
+"""Those that round: the largest error of a sample, relative to the largest sample."""
 
 
 def written(folder: Path, name: str) -> Path:

@@ -1,0 +1,197 @@
+"""JSON: a matrix with names, units, roles and a rate beside it, columns by name, or a record for each sample."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from replay.formats.arrays import LABELS, UNITS, Contents, tables_of
+from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
+from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.clock import parse_instant
+from replay.formats.columns import TableColumn
+from replay.formats.reading import damage_reported, unit_symbol
+from replay.formats.roles import PairColumns
+from replay.formats.signal_table import SignalTable, row_place
+from replay.formats.text import is_text
+
+_SUFFIXES = frozenset((".json", ".jsonl", ".ndjson"))
+_BEGINS = re.compile(rb'^(\xef\xbb\xbf)?\s*(\{\s*"|\[\s*[\[{])')
+_VALUES = ("values", "data", "samples")
+_WHAT = "JSON"
+_DEEPEST = 32
+
+
+def is_json(path: Path, head: bytes, selection: Selection) -> bool:
+    """Whether the file is called so, or begins as an object or an array of arrays or objects."""
+    named = path.suffix.lower() in _SUFFIXES or _BEGINS.match(head) is not None
+    return named and is_text(path, head, selection)
+
+
+@dataclass
+class _Found:
+    """What is found in the tree: arrays, and what is said of columns by their names."""
+
+    path: Path
+    contents: Contents = field(default_factory=Contents)
+    units: dict[str, str] = field(default_factory=dict)
+    roles: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def walk(self, name: str, value: Any, depth: int = 0) -> None:
+        """Add a value and all below it."""
+        if depth > _DEEPEST:
+            raise RecordingError(f"{self.path}: nested deeper than {_DEEPEST} levels")
+        if isinstance(value, dict):
+            self._object(name, value, depth)
+        elif isinstance(value, list):
+            self._array(name, value, depth)
+        elif isinstance(value, int | float):
+            self.contents.numbers[name] = float(value)
+        elif isinstance(value, str):
+            self.contents.texts[name] = (value,)
+
+    def _object(self, name: str, value: Mapping[str, Any], depth: int) -> None:
+        own = name.rpartition("/")[2]
+        if own.lower() in UNITS and all(isinstance(each, str) for each in value.values()):
+            self.units |= value
+            return
+        values = next((value[key] for key in _VALUES if key in value), None)
+        if own and isinstance(values, list) and not any(isinstance(each, list | dict) for each in values):
+            # a channel: its values, and what is said of it
+            self._about(own, value)
+            self._array(name, values, depth + 1)
+            return
+        for key, item in value.items():
+            self.walk(f"{name}/{key}" if name else key, item, depth + 1)
+
+    def _about(self, name: str, said: Mapping[str, Any]) -> None:
+        unit = said.get("unit", said.get("units"))
+        if isinstance(unit, str):
+            self.units[name] = unit
+        if isinstance(said.get("role"), str):
+            self.roles[name] = said["role"].lower(), str(said.get("actuator", ""))
+
+    def _array(self, name: str, value: Sequence[Any], depth: int) -> None:
+        own = name.rpartition("/")[2].lower()
+        if value and all(isinstance(each, dict) for each in value):
+            if own in LABELS and all(isinstance(each.get("name"), str) for each in value):
+                self.contents.texts[name] = tuple(each["name"] for each in value)
+                for each in value:
+                    self._about(each["name"], each)
+                return
+            # the records of a whole file, or of its "data", have the names of their fields
+            base = name.rpartition("/")[0] if own in _VALUES else name
+            for key in dict.fromkeys(key for each in value for key in each):
+                self._array(f"{base}/{key}".strip("/"), [each.get(key) for each in value], depth + 1)
+        elif value and all(isinstance(each, list) for each in value):
+            widths = {len(each) for each in value}
+            if len(widths) > 1:
+                lengths = f"{min(widths)} to {max(widths)}"
+                raise RecordingError(
+                    f"{self.path}: the rows of {own or 'the matrix'} are not equally long: {lengths}"
+                )
+            if depth <= _DEEPEST and not any(isinstance(cell, list | dict) for each in value for cell in each):
+                self._numbers(name, [cell for each in value for cell in each], (len(value), widths.pop()))
+        else:
+            self._numbers(name, value, (len(value),))
+
+    def _numbers(self, name: str, cells: Sequence[Any], shape: tuple[int, ...]) -> None:
+        """Add numbers, where null is a missing one, or dates and times; texts are kept as texts."""
+        if all(each is None or isinstance(each, int | float) for each in cells):
+            array = np.array([np.nan if each is None else each for each in cells], dtype=np.float64)
+            self.contents.add(name or "column", array.reshape(shape))
+            return
+        texts = [each for each in cells if isinstance(each, str)]
+        if len(texts) < len(cells):
+            place = next(at for at, each in enumerate(cells) if not isinstance(each, int | float | None))
+            row = row_place(place // shape[-1] if len(shape) > 1 else place)
+            raise RecordingError(f"{self.path}: {name or 'the matrix'} has {str(cells[place])[:30]!r} at {row}")
+        try:
+            since = np.array([parse_instant(each) for each in texts])
+        except ValueError:
+            self.contents.texts[name] = tuple(texts)
+            return
+        nanoseconds = np.round(since * 1e6).astype(np.int64) * 1000
+        self.contents.add(name, nanoseconds.astype("datetime64[ns]"))
+
+
+def _load(path: Path) -> Any:
+    text = path.read_text("utf-8-sig")
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    return json.loads(text)
+
+
+def _tables(path: Path) -> list[SignalTable]:
+    found = _Found(path)
+    with damage_reported(path, _WHAT):
+        found.walk("", _load(path))
+    contents = found.contents
+    _index_as_time(contents)
+    tables = tables_of(path, contents)
+    if len(contents.entries) == 1 and contents.entries[0].path == "column":
+        return [replace(tables[0], named=False, name="")]
+    units = {name: unit_symbol(unit, path) for name, unit in found.units.items()}
+    renamed = [
+        replace(t, columns=tuple(replace(c, unit=units.get(c.own, c.unit)) for c in t.columns)) for t in tables
+    ]
+    return [replace(table, pairs=_pairs(table.columns, found.roles)) for table in renamed]
+
+
+def _index_as_time(contents: Contents) -> None:
+    """Take the index that pandas writes beside a matrix for the times, unless it only counts the rows."""
+    for at, entry in enumerate(contents.entries):
+        if entry.own != "index" or len(entry.shape) != 1:
+            continue
+        values = entry.read(0, entry.shape[0])
+        if np.array_equal(values, np.arange(entry.shape[0])):
+            del contents.entries[at]
+        else:
+            contents.entries[at] = replace(entry, labels=("time",))
+            contents.notes.append("the index of the table is the time in s")
+        return
+
+
+def _pairs(columns: Sequence[TableColumn], roles: Mapping[str, tuple[str, str]]) -> tuple[PairColumns, ...]:
+    """Return the actuators by the roles that the file gives; none where they are not complete."""
+    by_actuator: dict[str, dict[str, TableColumn]] = {}
+    for column in columns:
+        role, actuator = roles.get(column.own, ("", ""))
+        if role in ("command", "measured", "force"):
+            if role in by_actuator.setdefault(actuator, {}):
+                return ()
+            by_actuator[actuator][role] = column
+    whole = {name: found for name, found in by_actuator.items() if {"command", "measured"} <= set(found)}
+    return tuple(
+        PairColumns(name or "actuator", found["command"], found["measured"], found.get("force"))
+        for name, found in whole.items()
+    )
+
+
+def open_json(path: Path, selection: Selection) -> Recording:
+    """Read a JSON file.
+
+    Raises
+    ------
+    RecordingError : it is damaged, or what is meant is not clear; one line.
+    """
+    return open_tables(_tables(path), selection)
+
+
+def inspect_json(path: Path, selection: Selection) -> Inspection:
+    """Return the columns in a JSON file, and their roles as far as they are clear.
+
+    Raises
+    ------
+    RecordingError : it is damaged, or holds no signals; one line.
+    """
+    return inspect_tables(_tables(path), selection)
+
+
+FORMAT = Format("JSON", ("*.json", "*.jsonl", "*.ndjson"), is_json, open_json, inspect_json)

@@ -1,0 +1,150 @@
+"""Parquet files, by pyarrow: a table whose columns may have units in their metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from monitor.messages.blocks import Samples
+from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
+from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.columns import TableColumn, name_and_unit
+from replay.formats.reading import as_numbers, damage_reported, optional, unit_symbol
+from replay.formats.signal_table import SignalTable
+
+_MAGIC = b"PAR1"
+_WHAT = "a Parquet file"
+_UNIT_KEYS = (b"unit", b"units", b"Unit", b"Units")
+_RATE_KEYS = ("sample_rate", "rate", "fs")
+_PANDAS_INDEX = "__index_level_"
+_DAY_NS = 86_400_000_000_000
+
+
+def is_parquet(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
+    """Whether the file begins as Parquet does."""
+    return head.startswith(_MAGIC)
+
+
+def _tables(path: Path) -> list[SignalTable]:
+    parquet = optional("pyarrow.parquet", _WHAT, path)
+    types = optional("pyarrow.types", _WHAT, path)
+    with damage_reported(path, _WHAT), parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        schema, n_rows = file.schema_arrow, int(file.metadata.num_rows)
+        columns: list[TableColumn] = []
+        days: dict[int, int] = {}
+        names: dict[int, str] = {}
+        left_out = []
+        for position, field in enumerate(schema):
+            kind = field.type
+            dated = types.is_timestamp(kind)
+            numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+            if not (dated or numeric or types.is_decimal(kind)):
+                left_out.append(f"{field.name} ({kind})")
+                continue
+            if dated:
+                days[position] = _first_day(file, field.name)
+            names[position] = field.name
+            columns.append(_column(position, field, path))
+        if not columns or n_rows < 2:
+            raise RecordingError(f"{path}: no columns of numbers with two rows or more")
+        notes = (f"left out, not numbers: {', '.join(left_out)}",) if left_out else ()
+        rate = None if any(c.is_time for c in columns) or days else _rate(schema.metadata or {})
+    return [SignalTable(path, tuple(columns), n_rows, _Reader(path, names, days), "", notes, days=days, rate=rate)]
+
+
+def _column(position: int, field: Any, path: Path) -> TableColumn:
+    name, unit = name_and_unit(field.name)
+    if name.startswith(_PANDAS_INDEX):
+        # the index of pandas, without a name
+        name = "index"
+    given = next((field.metadata[key] for key in _UNIT_KEYS if key in (field.metadata or {})), None)
+    if given is not None:
+        unit = unit_symbol(given.decode("utf-8", "replace"), path)
+    return TableColumn(position, name or f"column_{position + 1}", unit, field.name)
+
+
+def _first_day(file: Any, name: str) -> int:
+    """Return the day of the first instant, in days since 1970."""
+    for batch in file.iter_batches(1 << 16, columns=[name]):
+        values = batch.column(0).drop_null()
+        if len(values):
+            first = values[:1].cast(_nanoseconds(values.type)).to_numpy(zero_copy_only=False)
+            return int(first.astype("datetime64[ns]").astype(np.int64)[0] // _DAY_NS)
+    return 0
+
+
+def _nanoseconds(kind: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.timestamp("ns", tz=kind.tz)
+
+
+def _rate(metadata: Mapping[bytes, bytes]) -> float | None:
+    """Return the rate in the metadata of the file, Hz."""
+    for key in _RATE_KEYS:
+        try:
+            rate = float(metadata.get(key.encode(), b""))
+        except ValueError:
+            continue
+        if 0.0 < rate < float("inf"):
+            return rate
+    return None
+
+
+class _Reader:
+    """Reads rows of columns; only the row groups that hold them are decoded."""
+
+    def __init__(self, path: Path, names: Mapping[int, str], days: Mapping[int, int]) -> None:
+        self._path, self._names, self._days = path, names, days
+
+    def __call__(self, begin: int, end: int, columns: Sequence[TableColumn]) -> Samples:
+        parquet = optional("pyarrow.parquet", _WHAT, self._path)
+        with (
+            damage_reported(self._path, _WHAT),
+            parquet.ParquetFile(self._path, page_checksum_verification=True) as file,
+        ):
+            sizes = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
+            edges = np.concatenate([[0], np.cumsum(sizes)])
+            wanted = [n for n in range(len(sizes)) if edges[n] < end and edges[n + 1] > begin]
+            # by name; a name with a dot means a nested column to pyarrow, a tuple of them is not
+            table = file.read_row_groups(
+                wanted, columns=list(dict.fromkeys(self._names[c.position] for c in columns))
+            )
+            first = begin - int(edges[wanted[0]])
+            part = table.slice(first, end - begin)
+            return np.column_stack([self._values(part, column) for column in columns])
+
+    def _values(self, table: Any, column: TableColumn) -> Samples:
+        values = table.column(self._names[column.position])
+        day = self._days.get(column.position)
+        if day is not None:
+            found = values.cast(_nanoseconds(values.type)).to_numpy().astype("datetime64[ns]")
+            since = (found - np.datetime64(day, "D")).astype(np.int64) / 1e9
+            return np.where(np.isnat(found), np.nan, since)
+        return as_numbers(values.cast("float64").to_numpy())[0]
+
+
+def open_parquet(path: Path, selection: Selection) -> Recording:
+    """Read a Parquet file.
+
+    Raises
+    ------
+    RecordingError : it is damaged, or what is meant is not clear; one line.
+    """
+    return open_tables(_tables(path), selection)
+
+
+def inspect_parquet(path: Path, selection: Selection) -> Inspection:
+    """Return the columns of a Parquet file, and their roles as far as they are clear.
+
+    Raises
+    ------
+    RecordingError : it is damaged, or holds no signals; one line.
+    """
+    return inspect_tables(_tables(path), selection)
+
+
+FORMAT = Format("Parquet", ("*.parquet", "*.pq"), is_parquet, open_parquet, inspect_parquet)
