@@ -1,0 +1,101 @@
+"""Modes compared: modal assurance criterion, pairs, errors of frequency, and the table of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from sim.arrays import Integers, Samples
+from sim.identification.modes import Modes, Shapes
+
+
+def modal_assurance(first: Shapes, second: Shapes) -> Samples:
+    """Return (k, l): |a^H b|^2 / (a^H a b^H b) of shapes, (k, s) and (l, s), real or complex; 1: the same shape.
+
+    Source: Allemang and Brown, IMAC 1982.
+
+    Raises
+    ------
+    ValueError : they have other numbers of sensors, or a shape is zero at all of them.
+    """
+    a, b = np.atleast_2d(first), np.atleast_2d(second)
+    if a.shape[1] != b.shape[1]:
+        raise ValueError(f"MAC of shapes at {a.shape[1]} and at {b.shape[1]} sensors: give the same sensors for both")
+    sizes = [np.sum(np.abs(each) ** 2, axis=1) for each in (a, b)]
+    for size in sizes:
+        if not np.all(size > 0.0):
+            raise ValueError(f"MAC: shape {int(np.argmin(size)) + 1} is zero at all sensors: they see nothing of it")
+    return np.asarray(np.abs(a.conj() @ b.T) ** 2 / np.outer(*sizes))
+
+
+@dataclass(frozen=True, eq=False)
+class ModalComparison:
+    """Identified modes beside those of a model, paired (Tables 1 and 3 of Hemez and Doebling).
+
+    Parameters
+    ----------
+    identified, model : at the same sensors.
+    pairs : (k, 2), indices of identified and model modes, the lowest identified first.
+    mac : (k,), of the pairs.
+    """
+
+    identified: Modes
+    model: Modes
+    pairs: Integers
+    mac: Samples
+
+    @property
+    def frequency_errors(self) -> Samples:
+        """(k,): (model - identified) / identified."""
+        identified = self.identified.frequencies[self.pairs[:, 0]]
+        return np.asarray(self.model.frequencies[self.pairs[:, 1]] / identified - 1.0)
+
+    @property
+    def unpaired(self) -> tuple[int, ...]:
+        """Indices of identified modes without a partner."""
+        return tuple(sorted(set(range(len(self.identified))) - set(self.pairs[:, 0].tolist())))
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the table as text: a heading, then a line for each identified mode."""
+        width = 12
+        heads = ("mode", "identified", "damping", "model", "MAC", "error")
+        lines = ["".join(head.rjust(width) for head in heads)]
+        rows = {int(i): row for row, (i, _) in enumerate(self.pairs)}
+        for i in range(len(self.identified)):
+            ratio = self.identified.damping[i]
+            cells = [str(i + 1), f"{self.identified.frequencies[i]:.4g} Hz", f"{100.0 * ratio:.1f} %"]
+            if i in rows:
+                row = rows[i]
+                cells += [
+                    f"{self.model.frequencies[self.pairs[row, 1]]:.4g} Hz",
+                    f"{100.0 * self.mac[row]:.1f} %",
+                    f"{100.0 * self.frequency_errors[row]:+.1f} %",
+                ]
+            else:
+                cells += ["none", "", ""]
+            lines.append("".join(cell.rjust(width) for cell in cells))
+        return tuple(lines)
+
+
+def compare_modes(identified: Modes, model: Modes, least: float = 0.5) -> ModalComparison:
+    """Pair modes so that the sum of their MAC is largest.
+
+    Few sensors see different modes alike: pairs are then those of the largest MAC all the same, whatever their
+    frequencies are.
+
+    Parameters
+    ----------
+    identified, model : at the same sensors.
+    least : MAC of a pair; below, a mode remains without a partner.
+
+    Raises
+    ------
+    ValueError : see `modal_assurance`.
+    """
+    mac = modal_assurance(identified.shapes, model.shapes)
+    rows, columns = linear_sum_assignment(-mac)
+    kept = mac[rows, columns] >= least
+    pairs = np.stack([rows[kept], columns[kept]], axis=1).astype(np.int64)
+    return ModalComparison(identified, model, pairs, mac[pairs[:, 0], pairs[:, 1]])
