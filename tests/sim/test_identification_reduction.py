@@ -17,7 +17,7 @@ _SENSORS = (1, 4, 7)
 
 
 def chain(grounded: bool = True) -> Structure:
-    """Return eight masses, 0.5593 kg and seven of 0.4194 kg, on springs of 56.7 kN/m, free or joined to the ground."""
+    """Return eight masses, one of 0.5593 and seven of 0.4194 kg, on springs of 56.7 kN/m, free or grounded."""
     stiffness = np.zeros((_N, _N))
     for i in range(_N - 1):
         stiffness[i : i + 2, i : i + 2] += 56.7e3 * np.array([[1.0, -1.0], [-1.0, 1.0]])
