@@ -1,0 +1,269 @@
+"""Modal identification: modes from records alone (SSI), from impulse responses (ERA), from force and response."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.signal import csd
+
+from sim.arrays import Integers, Samples
+from sim.identification.correlation.metric import sensor_record
+from sim.identification.correlation.stabilization import (
+    Poles,
+    Stabilization,
+    median_pole,
+    pole_distances,
+    real_shapes,
+    stable_poles,
+)
+from sim.identification.modes import Modes
+
+_RULES = Stabilization()
+# rows of the block matrix, if not given: this many samples
+_ROWS = 40
+_FEWEST_BLOCKS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class IdentifiedModes(Modes):
+    """Modes of records. Shapes are real, of unit length, the largest number positive.
+
+    Parameters
+    ----------
+    frequency_errors, damping_errors, shape_errors : (k,), (k,) and (k, s), standard errors: the delete-one jackknife
+        over blocks of the record; NaN where there are no blocks.
+    frequency_scatter, damping_scatter : (k,), standard deviations over the orders in which the mode is stable; NaN
+        where the data are exactly those of one order.
+    orders : (k,), number of those orders.
+    collinearity : (k,), 1: all sensors move in phase or opposite.
+    """
+
+    frequency_errors: Samples
+    damping_errors: Samples
+    shape_errors: Samples
+    frequency_scatter: Samples
+    damping_scatter: Samples
+    orders: Integers
+    collinearity: Samples
+
+
+def identify_modes(
+    record: ArrayLike,
+    rate: float,
+    *,
+    rows: int | None = None,
+    count: int | None = None,
+    blocks: int = 10,
+    rules: Stabilization = _RULES,
+) -> IdentifiedModes:
+    """Identify modes from the response alone: covariance-driven stochastic subspace identification.
+
+    The excitation is taken for white noise that does not depend on the response, or for none, as in a free decay: an
+    exact one gives exact modes. Source: Peeters and De Roeck, Mech. Systems and Signal Processing 13, 1999, 855.
+
+    Parameters
+    ----------
+    record : (n, s), of accelerations, velocities or displacements; means are removed.
+    rate : Hz.
+    rows : samples in a column of the block matrix, which should span a period of the lowest mode; None: 40, or as
+        many as the highest order needs.
+    count : of modes, those that are stable over most orders; None: all that are stable.
+    blocks : of the jackknife, each of which should span many periods; 0: no standard errors.
+    rules : of the stabilization.
+
+    Raises
+    ------
+    ValueError : the record is too short, zero, or shows fewer modes than wanted.
+    """
+    samples = sensor_record(record, "modal identification: record")
+    samples = samples - samples.mean(axis=0)
+    n, s = samples.shape
+    i = _rows(rows, s, rules)
+    if n < 4 * i:
+        raise ValueError(f"modal identification: {n} samples, {4 * i} are needed for {i} rows: give fewer rows")
+    _check(samples, rate)
+    usable = n - 2 * i
+    number = min(blocks, usable // (2 * i))
+    number = number if number >= _FEWEST_BLOCKS else 1
+    edges = np.linspace(0, usable, number + 1).astype(np.int64)
+    products = np.empty((number, 2 * i + 1, s, s))
+    for b in range(number):
+        at = samples[edges[b] : edges[b + 1]]
+        for lag in range(2 * i + 1):
+            products[b, lag] = samples[edges[b] + lag : edges[b + 1] + lag].T @ at
+    whole = products.sum(axis=0)
+
+    def stable(covariances: Samples) -> list[Poles]:
+        places = np.arange(i)[:, None] + np.arange(i)[::-1]
+        first, shifted = (covariances[places + shift].transpose(0, 2, 1, 3).reshape(i * s, i * s) for shift in (1, 2))
+        return stable_poles(first, shifted, s, rate, rules)
+
+    found = _wanted(stable(whole), count)
+    partial = [stable(whole - products[b]) for b in range(number)] if number > 1 else []
+    return _identified(found, partial, rules)
+
+
+def identify_impulse_modes(
+    impulses: ArrayLike,
+    rate: float,
+    *,
+    rows: int | None = None,
+    count: int | None = None,
+    rules: Stabilization = _RULES,
+) -> IdentifiedModes:
+    """Identify modes from impulse responses: eigensystem realization algorithm (Juang and Pappa, 1985).
+
+    Parameters
+    ----------
+    impulses : (n, s), or (n, s, inputs); the first sample, that of the impulse itself, is not used.
+    rate : Hz.
+    rows : samples in a column of the Hankel matrix; None: half of the samples, 100 at most.
+    count, rules : see `identify_modes`.
+
+    Raises
+    ------
+    ValueError : there are too few samples, they are zero, or show fewer modes than wanted.
+    """
+    given = np.asarray(impulses, dtype=np.float64)
+    inputs = given.shape[2] if given.ndim == 3 else 1
+    samples = sensor_record(given.reshape(len(given), -1), "modal identification: impulse responses")
+    n, s = samples.shape[0], samples.shape[1] // inputs
+    _check(samples, rate)
+    i = min(100, (n - 1) // 2) if rows is None else rows
+    columns = min(n - 1 - i, max(i, -(-rules.max_order // inputs)))
+    if i < 1 or columns < 1:
+        raise ValueError(f"modal identification: {n} samples of impulse responses are too few for {i} rows")
+    markov = samples.reshape(n, s, inputs)
+    places = 1 + np.arange(i)[:, None] + np.arange(columns)
+    first, shifted = (
+        markov[places + shift].transpose(0, 2, 1, 3).reshape(i * s, columns * inputs) for shift in (0, 1)
+    )
+    return _identified(_wanted(stable_poles(first, shifted, s, rate, rules), count), [], rules)
+
+
+def impulse_responses(force: ArrayLike, response: ArrayLike, rate: float, length: int) -> Samples:
+    """Return (length, s) impulse responses, per unit of force and second, by the frequency response H1 = S_yf / S_ff.
+
+    Segments of twice the length under Hann's window, half overlapping. Noise on the response averages out, noise on
+    the force makes it too small. The response must decay within the length: what is left leaks, and adds damping.
+
+    Parameters
+    ----------
+    force : (n,).
+    response : (n, s).
+    rate : Hz.
+    length : samples.
+
+    Raises
+    ------
+    ValueError : records have unequal lengths, are shorter than four lengths, or the force is zero.
+    """
+    load = sensor_record(force, "impulse responses: force")[:, 0]
+    samples = sensor_record(response, "impulse responses: response")
+    if len(load) != len(samples):
+        raise ValueError(
+            f"impulse responses: {len(load)} samples of force beside {len(samples)} of response: cut them to "
+            "the same instants"
+        )
+    if not 1 <= length <= len(load) // 4:
+        raise ValueError(f"impulse responses of {length} samples from {len(load)}: give 1 to {len(load) // 4}")
+    _check(load[:, None], rate)
+    _, own = csd(load, load, rate, nperseg=2 * length)
+    _, cross = csd(load[:, None], samples, rate, nperseg=2 * length, axis=0)
+    power = own.real[:, None]
+    transfer = np.where(power > 1e-14 * power.max(), cross / np.maximum(power, 1e-300), 0.0)
+    return np.asarray(np.fft.irfft(transfer, axis=0)[:length] * rate)
+
+
+def _rows(rows: int | None, sensors: int, rules: Stabilization) -> int:
+    least = -(-rules.max_order // sensors)
+    if rows is None:
+        return max(_ROWS, least)
+    if rows < least:
+        raise ValueError(
+            f"modal identification: {rows} rows: order {rules.max_order} at {sensors} sensors needs {least}"
+        )
+    return rows
+
+
+def _check(samples: Samples, rate: float) -> None:
+    if not 0.0 < rate < np.inf:
+        raise ValueError(f"modal identification: rate {rate} Hz, must be positive")
+    if not np.abs(samples).max() > 0.0:
+        raise ValueError("modal identification: the record is constant: its sensors see nothing")
+
+
+def _wanted(found: list[Poles], count: int | None) -> list[Poles]:
+    listed = ", ".join(f"{np.median(each.frequencies):.4g}" for each in found)
+    if count is None:
+        if not found:
+            raise ValueError("modal identification: no mode is stable: raise max_order or the number of rows")
+        return found
+    if len(found) < count:
+        raise ValueError(
+            f"modal identification: {count} modes wanted, {len(found)} are seen by the sensors ({listed} Hz): add a "
+            "sensor where the others move, raise max_order, or lower the count"
+        )
+    longest = sorted(found, key=lambda each: -len(each))[:count]
+    return sorted(longest, key=lambda each: float(np.median(each.frequencies)))
+
+
+def _identified(found: list[Poles], partial: list[list[Poles]], rules: Stabilization) -> IdentifiedModes:
+    middle = _stacked([median_pole(each) for each in found])
+    shapes, collinearity = real_shapes(middle.shapes)
+    k, blocks = len(found), len(partial)
+    values = np.full((blocks, k, 2 + shapes.shape[1]), np.nan)
+    # a mode of a part of the record may differ by more than from order to order
+    wide = Stabilization(frequency=min(1.0, 5.0 * rules.frequency), damping=1.0, mac=min(1.0, 5.0 * rules.mac))
+    for b, others in enumerate(partial):
+        if not others:
+            continue
+        other = _stacked([median_pole(each) for each in others])
+        distance = pole_distances(middle, other, wide)
+        for j in range(k):
+            nearest = int(np.argmin(distance[j]))
+            if distance[j, nearest] < 1.0:
+                shape = real_shapes(other.shapes[nearest : nearest + 1])[0][0]
+                shape = shape if shape @ shapes[j] >= 0.0 else -shape
+                values[b, j] = [other.frequencies[nearest], other.damping[nearest], *shape]
+    errors = _jackknife(values)
+    with np.errstate(invalid="ignore"):
+        scatter = np.array(
+            [
+                [np.std(each, ddof=1) if len(each) > 1 else np.nan for each in (poles.frequencies, poles.damping)]
+                for poles in found
+            ]
+        )
+    return IdentifiedModes(
+        middle.frequencies,
+        middle.damping,
+        shapes,
+        errors[:, 0],
+        errors[:, 1],
+        errors[:, 2:],
+        scatter[:, 0],
+        scatter[:, 1],
+        np.array([len(each) for each in found], dtype=np.int64),
+        collinearity,
+    )
+
+
+def _stacked(poles: list[Poles]) -> Poles:
+    return Poles(
+        *(np.concatenate([getattr(each, name) for each in poles]) for name in ("frequencies", "damping", "shapes"))
+    )
+
+
+def _jackknife(values: Samples) -> Samples:
+    """Return standard errors of estimates, each without one of the blocks, (blocks, ...); NaN where most lack it."""
+    errors = np.full(values.shape[1:], np.nan)
+    known = np.isfinite(values)
+    enough = known.sum(axis=0) >= max(_FEWEST_BLOCKS, 0.7 * len(values))
+    if enough.any():
+        number = known.sum(axis=0)[enough]
+        chosen = values[:, enough]
+        spread = np.nansum((chosen - np.nanmean(chosen, axis=0)) ** 2, axis=0)
+        errors[enough] = np.sqrt((number - 1) / number * spread)
+    return errors
