@@ -264,11 +264,15 @@ def characteristic_rate(time: Samples, observed: Samples) -> float:
     return float(np.median(rates)) if rates else float(2.0 * np.pi / (time[-1] - time[0]))
 
 
+def reach(time: Samples, sensors: Sequence[Sensor], observed: Samples) -> float:
+    """Return the largest displacement that a record suggests, m, whatever its sensors measure; 1 where it is zero."""
+    rate = characteristic_rate(time, observed)
+    largest = np.max(np.abs(observed), axis=0, initial=0.0, where=np.isfinite(observed))
+    found = [float(each) / rate ** QUANTITIES.index(by.quantity) for each, by in zip(largest, sensors, strict=True)]
+    return max(found) or 1.0
+
+
 def _broad(time: Samples, sensors: Sequence[Sensor], observed: Samples, dofs: int) -> Samples:
     """Return (2 n,), standard deviations of a state of which nothing is known, from the samples alone."""
     rate = characteristic_rate(time, observed)
-    largest = np.nanmax(np.abs(observed), axis=0, initial=0.0, where=np.isfinite(observed))
-    reach = max(
-        float(peak) / rate ** QUANTITIES.index(sensor.quantity) for peak, sensor in zip(largest, sensors, strict=True)
-    )
-    return _BROAD * (reach or 1.0) * np.repeat([1.0, rate], dofs)
+    return _BROAD * reach(time, sensors, observed) * np.repeat([1.0, rate], dofs)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import block_diag, expm
+from scipy.linalg import block_diag, expm, matrix_balance
 
 from sim.arrays import Integers, Samples
 from sim.identification.missing_force.force_prior import ForcePrior
@@ -142,16 +142,20 @@ def noisy_steps(system: Samples, intensity: Samples, dt: Samples) -> tuple[Sampl
     Doubling keeps the unstable exponential of Van Loan's block (IEEE Trans. Autom. Control 23, 1978) short.
     """
     d = len(system)
-    halvings = max(0, int(np.ceil(np.log2(max(np.abs(system).sum(axis=1).max() * dt.max(), 1e-300)))))
+    # states of one size, powers of two: a stiff structure's and derivatives' would make the norm, and halvings, many
+    balanced, (scale, _) = matrix_balance(system, permute=False, separate=True)
+    intensity = intensity / np.outer(scale, scale)
+    halvings = max(0, int(np.ceil(np.log2(max(np.abs(balanced).sum(axis=1).max() * dt.max(), 1e-300)))))
     block = np.zeros((2 * d, 2 * d))
-    block[:d, :d], block[:d, d:], block[d:, d:] = -system, intensity, system.T
+    block[:d, :d], block[:d, d:], block[d:, d:] = -balanced, intensity, balanced.T
     whole = expm(block[None] * (dt / 2.0**halvings)[:, None, None])
     transition = np.swapaxes(whole[:, d:, d:], 1, 2)
     covariance = transition @ whole[:, :d, d:]
     for _ in range(halvings):
         covariance = covariance + transition @ covariance @ np.swapaxes(transition, 1, 2)
         transition = transition @ transition
-    return transition, 0.5 * (covariance + np.swapaxes(covariance, 1, 2))
+    covariance = 0.5 * (covariance + np.swapaxes(covariance, 1, 2)) * np.outer(scale, scale)
+    return transition * np.outer(scale, 1.0 / scale), covariance
 
 
 @dataclass(frozen=True, slots=True, eq=False)

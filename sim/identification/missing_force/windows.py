@@ -1,0 +1,156 @@
+"""The least force that takes a linear model from one sample of its state to the next, window by window.
+
+Hemez and Doebling, Review and assessment of model updating for non-linear, transient dynamics (2001), eq. 16 to 23,
+for a linear nominal model: the two-point boundary-value problem of each window is one solve with a Gramian.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sim.arrays import Integers, Samples
+from sim.identification.missing_force.state_space import intervals, loaded_steps, noisy_steps, physics
+from sim.laboratory.structure import Structure
+
+# relative eigenvalue of a Gramian below which its inverse is rounding
+_SINGULAR = 1e-13
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatchedForce:
+    """Force and motion of all windows, K instants: where two meet, the end of one and the beginning of the next.
+
+    Displacement and velocity are continuous there, force and co-state are not.
+
+    Parameters
+    ----------
+    time : (K,) s.
+    window : (K,) from 0.
+    displacement, velocity : (K, n) m and m/s.
+    force : (K, f) N, on the internal side of the equation.
+    costate : (K, n): lambda of eq. 22, force = -weights forces^T lambda / 2; M^T l'' - C^T l' + K^T l = 0.
+    cost : (w,) integral of force^T weights^-1 force over each window, N^2 s at weights of one: the least possible.
+    """
+
+    time: Samples
+    window: Integers
+    displacement: Samples
+    velocity: Samples
+    force: Samples
+    costate: Samples
+    cost: Samples
+
+
+def matched_force(
+    structure: Structure,
+    forces: ArrayLike,
+    time: Samples,
+    load: Samples | None,
+    displacement: Samples,
+    velocity: Samples,
+    *,
+    weights: ArrayLike | None = None,
+) -> MatchedForce:
+    """Return the least force that makes a model match samples of its state at the ends of each window.
+
+    Parameters
+    ----------
+    structure : linear, of one draw.
+    forces : (n, f): what one newton of each force does at each dof; (1, -1) acts between two dofs.
+    time : (N,) s, growing: where the force is wanted.
+    load : (N, n) N, linear between the instants; zero by default.
+    displacement, velocity : (N, n) m and m/s; NaN but at the ends of windows, where the whole state is known.
+    weights : S_ee, (f, f) or (f,): larger for a force that may be larger; ones by default.
+
+    Raises
+    ------
+    ValueError : sizes do not fit, no window, a state known in part, or forces that cannot reach every state.
+    """
+    n, time = structure.dofs, np.asarray(time, dtype=np.float64)
+    model = physics(structure, np.asarray(forces, dtype=np.float64))
+    if time.ndim != 1 or len(time) < 2 or not np.all(np.diff(time) > 0.0):
+        raise ValueError(f"matched force: times {time.shape}: give at least two that grow")
+    load = np.zeros((len(time), n)) if load is None else _columns("load", load, len(time), n)
+    if not np.all(np.isfinite(load)):
+        raise ValueError("matched force: the load is not finite everywhere: give it at all instants")
+    states = np.hstack(
+        [_columns("displacement", displacement, len(time), n), _columns("velocity", velocity, len(time), n)]
+    )
+    known = np.isfinite(states)
+    ends = np.flatnonzero(known.all(axis=1))
+    in_part = np.flatnonzero(known.any(axis=1) & ~known.all(axis=1))
+    if len(in_part):
+        raise ValueError(
+            f"matched force: at {time[in_part[0]]:g} s the state is known in part: displacement and velocity of all "
+            "dofs are matched, or use the smoother"
+        )
+    if len(ends) < 2:
+        raise ValueError("matched force: the state is known at fewer than two instants: there is no window")
+    spread = _weighted(weights, model.unknown)
+    dt, which = intervals(time)
+    transition, gramian = noisy_steps(model.system, spread @ model.unknown.T, dt)
+    _, first, second = loaded_steps(model.system, model.input, dt)
+    shift = np.einsum("kij,kj->ki", first[which], load[:-1]) + np.einsum("kij,kj->ki", second[which], load[1:])
+    parts: list[tuple[Samples, Samples, Samples, float]] = []
+    for begin, end in pairwise(ends.tolist()):
+        steps = which[begin:end].tolist()
+        free, whole = states[begin], np.zeros_like(model.system)
+        for k, step in zip(range(begin, end), steps, strict=True):
+            free = transition[step] @ free + shift[k]
+            whole = transition[step] @ whole @ transition[step].T + gramian[step]
+        adjoint = [_solved(whole, states[end] - free, time[begin], time[end])]
+        for step in reversed(steps):
+            adjoint.append(transition[step].T @ adjoint[-1])
+        adjoint.reverse()
+        state: list[Samples] = [states[begin]]
+        for k, step, ahead in zip(range(begin, end), steps, adjoint[1:], strict=True):
+            state.append(transition[step] @ state[-1] + shift[k] + gramian[step] @ ahead)
+        parts.append(
+            (time[begin : end + 1], np.array(state), np.array(adjoint), float(adjoint[-1] @ whole @ adjoint[-1]))
+        )
+    motion, costates = np.concatenate([part[1] for part in parts]), np.concatenate([part[2] for part in parts])
+    return MatchedForce(
+        np.concatenate([part[0] for part in parts]),
+        np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts]),
+        motion[:, :n],
+        motion[:, n:],
+        costates @ spread,
+        # by the inverse of M, as the unknown force enters the velocity
+        2.0 * costates[:, n:] @ model.input[n:],
+        np.array([part[3] for part in parts]),
+    )
+
+
+def _columns(name: str, values: ArrayLike, instants: int, dofs: int) -> Samples:
+    found = np.asarray(values, dtype=np.float64)
+    found = found[:, None] if found.ndim == 1 else found
+    if found.shape != (instants, dofs):
+        raise ValueError(f"matched force: {name} {found.shape}: give {instants} instants of {dofs} dofs")
+    return found
+
+
+def _weighted(weights: ArrayLike | None, unknown: Samples) -> Samples:
+    """Return (2 n, f): what the forces do to the state, times their weights."""
+    f = unknown.shape[1]
+    matrix = np.ones(f) if weights is None else np.asarray(weights, dtype=np.float64)
+    matrix = np.diag(matrix) if matrix.ndim == 1 else matrix
+    if matrix.shape != (f, f) or not np.all(np.linalg.eigvalsh(0.5 * (matrix + matrix.T)) > 0.0):
+        raise ValueError(f"matched force: weights {matrix.shape}: give a positive definite matrix of {f} forces")
+    return np.asarray(unknown @ matrix)
+
+
+def _solved(gramian: Samples, gap: Samples, begin: float, end: float) -> Samples:
+    """Return gramian^-1 gap, in states of one size."""
+    size = np.sqrt(np.diag(gramian))
+    if np.all(size > 0.0):
+        values, vectors = np.linalg.eigh(gramian / np.outer(size, size))
+        if values[0] > _SINGULAR * values[-1]:
+            return np.asarray(vectors @ (vectors.T @ (gap / size) / values) / size)
+    raise ValueError(
+        f"matched force: from {begin:g} to {end:g} s these forces cannot bring every dof to its sample: give "
+        "forces at more dofs, or longer windows"
+    )

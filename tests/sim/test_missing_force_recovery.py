@@ -1,0 +1,160 @@
+"""The band on a recovered force covers what it says, over many seeds and shapes of force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from sim.identification.missing_force.force_prior import Matern
+from sim.identification.missing_force.recovery import RecoveredForce, recover_force
+from sim.identification.missing_force.smoother import ForceProblem
+from sim.identification.missing_force.state_space import Sensor
+from sim.laboratory.structure import Structure
+
+TIME = np.linspace(0.0, 30.0, 601)
+SHAPES = {
+    "cubic": lambda t, x, v: 0.05 * x**3,
+    "steps": lambda t, x, v: 1.0 * (t > 10.0) - 0.6 * (t > 20.5) + 0.0 * x,
+    "friction": lambda t, x, v: 0.4 * np.tanh(v / 0.02),
+    "frequencies": lambda t, x, v: 0.5 * np.sin(1.7 * t) + 0.3 * np.sin(4.1 * t + 1.0) + 0.2 * np.sin(6.3 * t),
+    "nothing": lambda t, x, v: 0.0 * t,
+    "stop": lambda t, x, v: 2.0 * np.maximum(x - 1.0, 0.0),
+}
+
+
+def _oscillator(shape: str):
+    """Return displacement and velocity, (601, 2), and the force of x'' + 0.1 x' + x + force = cos t."""
+    force = SHAPES[shape]
+    found = solve_ivp(
+        lambda t, z: [z[1], np.cos(t) - 0.1 * z[1] - z[0] - force(t, *z)],
+        (0.0, 30.0), [1.0, 0.0], t_eval=TIME, rtol=1e-8, atol=1e-10, max_step=0.02,
+    )  # fmt: skip
+    return found.y.T, force(TIME, *found.y)
+
+
+def _sampled(states: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return count samples among the instants with noise of 5 % of the rms, and its standard deviations."""
+    sigma = 0.05 * np.sqrt(np.mean(states**2, axis=0))
+    observed, at = np.full(states.shape, np.nan), slice(None, None, 600 // (count - 1))
+    noise = np.random.default_rng(seed).standard_normal(states[at].shape)
+    observed[at] = states[at] + sigma * noise
+    return observed, sigma
+
+
+def _recovered(observed: np.ndarray, sigma: np.ndarray | None) -> RecoveredForce:
+    sensors = Sensor(1), Sensor(1, "velocity")
+    problem = ForceProblem(Structure(1.0, 0.1, 1.0), np.ones((1, 1)), TIME, np.cos(TIME)[:, None], sensors, observed)
+    return recover_force(problem, sigma=sigma)
+
+
+def _coverage(shape: str, count: int, seeds: range, *, known: bool = True) -> float:
+    states, force = _oscillator(shape)
+    covered = []
+    for seed in seeds:
+        observed, sigma = _sampled(states, count, seed)
+        found = _recovered(observed, sigma if known else None)
+        covered.append(np.mean(np.abs(found.force[:, 0] - force) <= 1.96 * found.force_sd[:, 0]))
+    return float(np.mean(covered))
+
+
+@pytest.mark.parametrize(
+    ("shape", "count"), [("cubic", 11), ("cubic", 151), ("steps", 151), ("friction", 151), ("nothing", 31)]
+)
+def test_band_covers_the_force(shape, count):
+    assert _coverage(shape, count, range(6)) > 0.92
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("count", [11, 31, 151])
+def test_band_covers_95_percent_over_200_seeds(shape, count):
+    assert _coverage(shape, count, range(1000, 1200)) > 0.93
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [11, 151])
+def test_band_covers_with_noise_that_is_not_known(count):
+    assert _coverage("cubic", count, range(2000, 2200), known=False) > 0.93
+
+
+def _four_masses(seed: int):
+    """Return a coverage of a cubic force between masses 2 and 3 of four, with three sensors of two quantities."""
+    rng = np.random.default_rng(seed)
+    stiffness = 40.0 * np.array([[2, -1, 0, 0], [-1, 2, -1, 0], [0, -1, 2, -1], [0, 0, -1, 1.0]])
+    damping, place = 0.01 * stiffness + 0.02 * np.eye(4), np.array([0.0, 1.0, -1.0, 0.0])
+    time = np.linspace(0.0, 8.0, 401)
+    load = np.zeros((401, 4))
+    load[:, 3] = 4.0 * rng.standard_normal(401)
+
+    def cubic(x):
+        return 60.0 * (place @ x) ** 3
+
+    def rate(t, z):
+        loads = [np.interp(t, time, column) for column in load.T]
+        return np.concatenate([z[4:], loads - damping @ z[4:] - stiffness @ z[:4] - place * cubic(z[:4])])
+
+    state = solve_ivp(rate, (0.0, 8.0), np.zeros(8), t_eval=time, rtol=1e-7, atol=1e-9, max_step=0.02).y
+    force = cubic(state[:4])
+    true = np.column_stack([state[0], state[2], state[7]])
+    sigma = 0.02 * np.sqrt(np.mean(true**2, axis=0))
+    sensors = Sensor(1), Sensor(3), Sensor(4, "velocity")
+    observed = true + sigma * rng.standard_normal(true.shape)
+    structure = Structure(np.eye(4), damping, stiffness)
+    found = recover_force(ForceProblem(structure, place[:, None], time, load, sensors, observed))
+    return np.mean(np.abs(found.force[:, 0] - force) <= 1.96 * found.force_sd[:, 0]), found
+
+
+def test_band_covers_a_force_between_two_of_four_masses():
+    covered, found = _four_masses(1)
+    assert covered > 0.9
+    assert not found.unseen()
+
+
+@pytest.mark.slow
+def test_band_covers_a_force_between_two_of_four_masses_over_200_seeds():
+    assert np.mean([_four_masses(seed)[0] for seed in range(200)]) > 0.93
+
+
+def test_a_force_drawn_from_the_prior_is_covered_as_often_as_said():
+    rng = np.random.default_rng(8)
+    covered = []
+    for seed in range(12):
+        # three random numbers of a spline would be smoother: a sum of many sines has Matern's covariance
+        rate = rng.standard_t(3.0, 400) * 1.0 / 1.5
+        phase, amplitude = rng.uniform(0.0, 2.0 * np.pi, 400), 0.8 * np.sqrt(2.0 / 400.0)
+
+        def force(t, rate=rate, phase=phase, amplitude=amplitude):
+            return amplitude * np.sum(np.cos(rate * t + phase))
+
+        solved = solve_ivp(
+            lambda t, z, force=force: [z[1], np.cos(t) - 0.1 * z[1] - z[0] - force(t)],
+            (0.0, 30.0), [1.0, 0.0], t_eval=TIME, rtol=1e-6, atol=1e-8,
+        )  # fmt: skip
+        observed, sigma = _sampled(solved.y.T, 61, seed)
+        problem = ForceProblem(
+            Structure(1.0, 0.1, 1.0), np.ones((1, 1)), TIME, np.cos(TIME)[:, None],
+            (Sensor(1), Sensor(1, "velocity")), observed,
+        )  # fmt: skip
+        # Student's t with 2 nu degrees of freedom is the spectrum of Matern's process: nu = 3/2, length 1.5
+        found = problem.smooth([Matern(0.8, 1.5, 1)], sigma)
+        true = np.array([force(t) for t in TIME])
+        covered.append(np.mean(np.abs(found.force[:, 0] - true) <= 1.96 * found.force_sd[:, 0]))
+    assert 0.92 < np.mean(covered) < 0.98
+
+
+def test_a_sensor_that_sees_nothing_is_reported():
+    # two masses that are not joined: a sensor at the first knows nothing of a force at the second
+    time = np.linspace(0.0, 10.0, 201)
+    structure = Structure(np.ones(2), np.full(2, 0.1), np.full(2, 4.0))
+    observed = np.random.default_rng(1).standard_normal((201, 1))
+    found = recover_force(ForceProblem(structure, np.array([[0.0], [1.0]]), time, None, (Sensor(1),), observed))
+    assert found.unseen() == (0,)
+    assert found.seen[0] < 0.01
+
+
+def test_nothing_missing_has_zero_in_the_band():
+    observed, sigma = _sampled(_oscillator("nothing")[0], 151, 3)
+    found = _recovered(observed, sigma)
+    assert np.all(np.abs(found.force) <= 1.96 * found.force_sd)
+    assert found.force_sd.max() < 0.1
