@@ -56,6 +56,7 @@ COMMANDS = {
         "monitor.commands.plotjuggler_layout",
         "write a layout of PlotJuggler for the actuators of a running monitor",
     ),
+    "export": ("replay.commands.export", "write a recording as CSV, Parquet, MAT, MCAP or HDF5 for older readers"),
     "recover": ("monitor.commands.recover", "rewrite a run file that was not closed properly"),
 }
 """Module of each command, with ``add_arguments`` and ``run``, and its summary."""

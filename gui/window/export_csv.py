@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import sys
 from collections.abc import Iterator
@@ -11,18 +9,14 @@ from dataclasses import dataclass
 from itertools import chain, count, groupby
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from gui.model.history import History
 from gui.model.timeline import ClockSegment, DisplayTimeline
 from gui.wording.numbers import instant_text
-from monitor.messages.blocks import Samples
+from monitor.messages.blocks import Samples, column_names
+from monitor.system.csv_text import TIME_LABEL, csv_label, csv_line, csv_rows
 from monitor.system.files import WriteError, atomic_write
-from monitor.system.safe_text import csv_cell
-
-_NUMBERS = 20_000  # encoded at once: the GIL is held for a millisecond
-_TIME = "time [s]"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -128,29 +122,14 @@ def _parts(history: History, left: float, right: float) -> Iterator[tuple[str, t
         derived = [channel.name for channel in signals.derived]
         exported = [signals.named[name] for name in (*(each.name for each in signals.channels), *derived)]
         x, samples = signals.samples(left, right, sys.maxsize, [signal.column for signal in exported])
-        yield "", tuple(_label(signal.name, signal.unit) for signal in exported), x, samples
+        yield "", tuple(csv_label(signal.name, signal.unit) for signal in exported), x, samples
     if results is not None:
-        several = len(results.actuators) + len(results.sites) > 1
-        names = [(f"{c.actuator}_{c.name}" if several else c.name, c.unit) for c in results.columns]
+        names, units = column_names(results.columns), (column.unit for column in results.columns)
         x, values = results.rows(left, right)
-        yield "-results", tuple(_label(*name) for name in names), x, values
-
-
-def _label(name: str, unit: str) -> str:
-    # a number in brackets would be read as an index
-    text = f"{name} [{'-' if unit == '1' else unit}]" if unit else name
-    return csv_cell(text)
+        yield "-results", tuple(map(csv_label, names, units)), x, values
 
 
 def _text(table: CsvTable) -> Iterator[bytes]:
-    """Yield the file in pieces; numbers have the digits that reproduce them exactly."""
-    head = io.StringIO()
-    csv.writer(head, lineterminator="\n").writerow((_TIME, *table.header))
-    yield head.getvalue().encode()
-    n_rows = max(1, _NUMBERS // (1 + len(table.header)))
-    for start in range(0, len(table.times), n_rows):
-        piece = slice(start, start + n_rows)
-        rows = np.column_stack((table.times[piece], table.values[piece])).tolist()
-        # ten times as fast as `repr`; encodes NaN as null
-        text = msgspec.json.encode(rows)[2:-2]
-        yield text.replace(b"],[", b"\n").replace(b"null", b"") + b"\n"
+    """Yield the file in pieces."""
+    yield csv_line((TIME_LABEL, *table.header))
+    yield from csv_rows(table.times, table.values)

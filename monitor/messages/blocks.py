@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -190,6 +190,12 @@ class Column:
     name: str
     unit: str
     actuator: str
+
+
+def column_names(columns: Sequence[Column]) -> tuple[str, ...]:
+    """Return a name of each column in a table; with several actuators or sites, theirs is before it."""
+    several = len({column.actuator for column in columns}) > 1
+    return tuple(f"{c.actuator}_{c.name}" if several else c.name for c in columns)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -22,13 +23,16 @@ UNKNOWN = "unknown"
 
 SIGNALS, RESULTS, EVENTS = "signals", "results", "events"
 CHANNELS, COLUMNS, SETTINGS, OUTCOME = "channels", "result_columns", "settings", "outcome"
-CHECKS = "checks"
+CHECKS, LISTS = "checks", "lists"
 DATA = {SIGNALS: "samples", RESULTS: "values"}
 UNWRITTEN = -1
 OUTCOME_BYTES = 16
+OUTCOME_TYPE = h5py.string_dtype("ascii", OUTCOME_BYTES)
 
 LIBRARY_VERSION = ("v110", "v110")
 """HDF5 1.10 is the oldest version with SWMR, so most programs can read the file."""
+OLD_LIBRARY_VERSION = ("earliest", "v108")
+"""Of a file that is written at once: older MATLAB and Octave can read it too."""
 
 _DATA_CHUNK = 1 << 18
 _ROWS_CHUNK = 1 << 13
@@ -40,6 +44,8 @@ CHECK_TYPE = np.dtype(
     [("part", h5py.string_dtype("utf-8", 16)), ("start", "<i8"), ("rows", "<i8"), ("crc", "<u4"), ("own", "<u4")]
 )
 _OWN_OFFSET = CHECK_TYPE.fields["own"][1] if CHECK_TYPE.fields else 0
+
+_NO_FILTERS: Mapping[str, Any] = {}
 
 CheckRow = tuple[bytes, int, int, int, int]
 
@@ -53,49 +59,91 @@ def series_names(group: str) -> tuple[str, str, str, str]:
     return DATA[group], "time", "epoch", "index"
 
 
-def image(stream: Stream, results: ResultStream | None, settings: bytes, created: datetime) -> bytes:
+def image(
+    stream: Stream,
+    results: ResultStream | None,
+    settings: bytes,
+    created: datetime,
+    libver: tuple[str, str] = LIBRARY_VERSION,
+    filters: Mapping[str, Any] = _NO_FILTERS,
+) -> bytes:
     """Return the bytes of a new run file, created in memory by `create`."""
-    with h5py.File("image", "w", libver=LIBRARY_VERSION, driver="core", backing_store=False) as file:
-        create(file, stream, results, settings, created)
+    with h5py.File("image", "w", libver=libver, driver="core", backing_store=False) as file:
+        create(file, stream, results, settings, created, filters)
         file.flush()
         content: bytes = file.id.get_file_image()
     return content
 
 
-def create(file: h5py.File, stream: Stream, results: ResultStream | None, settings: bytes, created: datetime) -> None:
+def create(
+    file: h5py.File,
+    stream: Stream,
+    results: ResultStream | None,
+    settings: bytes,
+    created: datetime,
+    filters: Mapping[str, Any] = _NO_FILTERS,
+) -> None:
     """Write attributes and tables, and create empty datasets for samples, results and events.
 
-    Without `results` there is no results group, and the attribute ``every`` is 0.
+    Without `results` there is no results group, and the attribute ``every`` is 0. `filters` compress samples and
+    results.
     """
     for name, text in (("format", FORMAT), ("rig", stream.rig), ("created", created.isoformat())):
         file.attrs[name] = fixed_text(text)
     file.attrs["version"] = VERSION
     file.attrs["sample_rate"] = stream.sample_rate
     file.attrs["every"] = results.every if results is not None else 0
-    file.create_dataset(SETTINGS, data=fixed_text(settings.decode()))
-    file.create_dataset(OUTCOME, data=OPEN.encode(), dtype=h5py.string_dtype("utf-8", OUTCOME_BYTES))
+    file.create_dataset(SETTINGS, data=ascii_json(settings))
+    file.create_dataset(OUTCOME, data=OPEN.encode(), dtype=OUTCOME_TYPE)
     file.create_dataset(CHANNELS, data=text_table(stream.channels))
-    _create_series(file, SIGNALS, len(stream.channels))
+    _create_series(file, SIGNALS, len(stream.channels), filters)
     if results is not None:
         file.create_dataset(COLUMNS, data=text_table(results.columns))
-        _create_series(file, RESULTS, len(results.columns))
+        _create_series(file, RESULTS, len(results.columns), filters)
+    create_lists(file)
     file.create_dataset(EVENTS, (0,), EVENT_TYPE, maxshape=(None,), chunks=(_EVENTS_CHUNK,))
     checks = [check_row(name, 0, [file[name][()]]) for name in (SETTINGS, CHANNELS, COLUMNS) if name in file]
     file.create_dataset(CHECKS, data=check_table(checks), maxshape=(None,), chunks=(_CHECKS_CHUNK,))
 
 
-def _create_series(file: h5py.File, name: str, width: int) -> None:
+def _create_series(file: h5py.File, name: str, width: int, filters: Mapping[str, Any]) -> None:
     group = file.create_group(name)
     rows = min(_ROWS_CHUNK, max(1, _DATA_CHUNK // (8 * max(1, width))))
     group.create_dataset(
-        DATA[name], (0, width), "<f8", maxshape=(None, width), chunks=(rows, max(1, width)), fillvalue=np.nan
+        DATA[name],
+        (0, width),
+        "<f8",
+        maxshape=(None, width),
+        chunks=(rows, max(1, width)),
+        fillvalue=np.nan,
+        **filters,
     )
     for column, kind, fill in (
         ("time", "<f8", np.nan),
         ("epoch", "<i8", UNWRITTEN),
         ("index", "<i8", UNWRITTEN),
     ):
-        group.create_dataset(column, (0,), kind, maxshape=(None,), chunks=(_ROWS_CHUNK,), fillvalue=fill)
+        group.create_dataset(column, (0,), kind, maxshape=(None,), chunks=(_ROWS_CHUNK,), fillvalue=fill, **filters)
+
+
+def create_lists(file: h5py.File) -> None:
+    """Write every column of the tables of channels and results as a list, for programs that read no compounds."""
+    for table, part in ((CHANNELS, "channel"), (COLUMNS, "result")):
+        if table in file:
+            rows = file[table][()]
+            for name in rows.dtype.names:
+                file.create_dataset(f"{LISTS}/{part}_{name}", data=ascii_texts(rows[name]))
+
+
+def ascii_texts(texts: NDArray[Any]) -> NDArray[Any]:
+    """Return fixed-length strings (UTF-8) as a type that is called ASCII: Octave reads no other."""
+    return texts.astype(h5py.string_dtype("ascii", texts.dtype.itemsize))
+
+
+def ascii_json(text: bytes) -> NDArray[Any]:
+    """Return JSON as a fixed-length string, other characters as escape sequences."""
+    plain = text if text.isascii() else json.dumps(json.loads(text), separators=(",", ":")).encode()
+    return ascii_texts(np.array(plain, f"S{max(1, len(plain))}"))
 
 
 def fixed_text(text: str) -> np.ndarray[Any, Any]:

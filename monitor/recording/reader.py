@@ -20,7 +20,7 @@ from monitor.messages.blocks import Event, ResultStream, Samples, SignalBlock, S
 from monitor.recording import contents, layout
 from monitor.recording.contents import HDF5_ERRORS, PartError
 from monitor.recording.opening import Superblock, damaged, open_run_file
-from monitor.recording.rows import EVENT_TYPE, events_of
+from monitor.recording.rows import EVENT_TYPE, events_of, stored_text
 from monitor.recording.verification import ChecksumTable, Integers, IntegrityReport, Numbering, verify_run
 
 Found = TypeVar("Found")
@@ -139,6 +139,11 @@ class RunReader:
     def _first_epoch(self) -> int:
         return int(self._file[layout.SIGNALS]["epoch"][0]) if self.n_samples else 0
 
+    @property
+    def created(self) -> str:
+        """When the file was created, ISO 8601; empty where it is not known."""
+        return stored_text(self._file.attrs.get("created", ""))
+
     def events(self) -> list[Event]:
         """Return the events of the run, in order."""
         return events_of(self._events)
@@ -159,6 +164,18 @@ class RunReader:
         names = layout.series_names(layout.RESULTS)
         values, time, epoch, index = self._columns(layout.RESULTS, names, start, min(stop, self.n_results))
         return epoch, index, time, values
+
+    def signal_rows(self, start: int, stop: int) -> tuple[Integers, Integers, NDArray[np.float64], Samples]:
+        """Return epoch, index, time in s, (n,) each, and samples (n, n_channels) of the rows `start` to `stop` - 1.
+
+        Raises
+        ------
+        RunFileError : the file is damaged.
+        """
+        stop = min(stop, self.n_samples)
+        (samples,) = self._columns(layout.SIGNALS, [layout.DATA[layout.SIGNALS]], start, stop)
+        rows = self._numbers(start, stop)
+        return rows.epoch, rows.index, rows.time, samples
 
     def signal_blocks(self, block_length: int, start: int = 0, jitter: float = 0.0) -> Iterator[SignalBlock]:
         """Return the samples from row `start` on in blocks of at most `block_length`.

@@ -218,7 +218,7 @@ def recover(
         except HDF5_ERRORS as problem:
             raise RunFileError(f"{source} is damaged: its samples or sample rate cannot be read") from problem
         try:
-            with h5py.File(temporary, "w", libver=("earliest", "v110")) as target:
+            with h5py.File(temporary, "w", libver=layout.OLD_LIBRARY_VERSION) as target:
                 _write(found, target, progress)
             recovered = rename_to_free_name(temporary, wanted)
         except DISK_ERRORS as problem:
@@ -253,9 +253,9 @@ def _write(found: Salvage, target: h5py.File, progress: Progress) -> None:
     for name, value in found.attributes.items():
         target.attrs[name] = value
     for name, table in found.tables.items():
-        target.create_dataset(name, data=table)
-    recovered = layout.RECOVERED.encode()
-    target.create_dataset(layout.OUTCOME, data=recovered, dtype=h5py.string_dtype("utf-8", layout.OUTCOME_BYTES))
+        target.create_dataset(name, data=layout.ascii_texts(table) if name == layout.SETTINGS else table)
+    layout.create_lists(target)
+    target.create_dataset(layout.OUTCOME, data=layout.RECOVERED.encode(), dtype=layout.OUTCOME_TYPE)
     for name, columns in found.series.items():
         for column, dataset in zip(layout.series_names(name), columns, strict=True):
             _copy_rows(dataset, target, f"{name}/{column}", found.rows[name], progress)

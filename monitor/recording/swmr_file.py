@@ -84,7 +84,7 @@ class SwmrFile:
         image = layout.image(stream, results, settings, datetime.now(UTC))
         self._file: h5py.File | None = None
         self._outcome_at: int | None = None
-        self._can_reserve = sys.platform == "linux"
+        self._can_reserve = True
         self._consistent = False
         self._base_size = len(image) + _METADATA_BYTES
         try:
@@ -151,17 +151,8 @@ class SwmrFile:
 
     def _reserve(self, size: int) -> None:
         """Reserve disk space first: HDF5 cannot recover from a failed write."""
-        if not self._can_reserve or sys.platform != "linux":
-            return
-        current = os.fstat(self._descriptor).st_size
-        if current >= size:
-            return
-        try:
-            os.posix_fallocate(self._descriptor, current, size + _RESERVE_AHEAD - current)
-        except OSError as problem:
-            if problem.errno not in _NOT_SUPPORTED:
-                raise
-            self._can_reserve = False
+        if self._can_reserve and os.fstat(self._descriptor).st_size < size:
+            self._can_reserve = reserve(self._descriptor, size + _RESERVE_AHEAD)
 
     def finish(self, outcome: str) -> None:
         """Write the outcome and close, so that any HDF5 reader can open the file.
@@ -248,6 +239,25 @@ def _allocated(dataset: h5py.Dataset, rows: int) -> int:
     chunk: int = math.prod(dataset.chunks) * dataset.dtype.itemsize + _CHUNK_OVERHEAD
     chunks: int = math.ceil(rows / dataset.chunks[0])
     return chunks * chunk
+
+
+def reserve(descriptor: int, size: int) -> bool:
+    """Extend a file to `size` bytes of disk space; return whether that is possible at all.
+
+    Raises
+    ------
+    OSError : the disk is full.
+    """
+    if sys.platform != "linux":
+        return False
+    current = os.fstat(descriptor).st_size
+    try:
+        os.posix_fallocate(descriptor, current, size - current)
+    except OSError as problem:
+        if problem.errno not in _NOT_SUPPORTED:
+            raise
+        return False
+    return True
 
 
 def error_text(problem: BaseException) -> str:

@@ -40,6 +40,11 @@ class NumberTree:
             positions = [position for position, _ in groups[group]]
             self._groups.append((key, positions, unique_keys(name for _, name in groups[group])))
 
+    @property
+    def groups(self) -> tuple[tuple[str, list[int], list[str]], ...]:
+        """Key of each group, and positions and keys of its values."""
+        return tuple(self._groups)
+
     def encode(self, values: Sequence[float]) -> bytes:
         """Return JSON with a float for each name; null where it is not finite."""
         # JSON has no NaN: msgspec writes null for it and for infinities
@@ -143,7 +148,7 @@ class PlotJugglerSink:
         if not len(block):
             return
         if self._channels is None or self._channels[0] is not block.stream:
-            self._channels = block.stream, _channel_tree(block.stream)
+            self._channels = block.stream, channel_tree(block.stream)
         newest = block.tail(len(block) - 1)
         self._publish(self._signals, self._wall.convert(newest.time), self._channels[1], newest.samples[0])
 
@@ -225,7 +230,8 @@ class _Topic:
         self._publisher.send([self._name, tree.encode(values), b"%.6f" % when])
 
 
-def _channel_tree(stream: Stream) -> NumberTree:
+def channel_tree(stream: Stream) -> NumberTree:
+    """Return the keys of a sample: role in actuator, or the name in ``auxiliary``."""
     return NumberTree(
         (Role.AUXILIARY, channel.name) if channel.role is Role.AUXILIARY else (channel.actuator, channel.role)
         for channel in stream.channels

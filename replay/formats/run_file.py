@@ -165,7 +165,7 @@ class RunRecording:
         ------
         RecordingError : the file has become unreadable.
         """
-        with self._opened() as reader:
+        with self.opened() as reader:
             return tuple(self._timed(reader))
 
     def results(self) -> tuple[ResultStream | None, NDArray[np.int64], NDArray[np.int64], Samples]:
@@ -175,7 +175,7 @@ class RunRecording:
         ------
         RecordingError : the file has become unreadable.
         """
-        with self._opened() as reader:
+        with self.opened() as reader:
             epoch, index, _, values = reader.results()
             return reader.result_stream, epoch, index, values
 
@@ -188,7 +188,7 @@ class RunRecording:
         RecordingError : the file has become unreadable.
         """
         number = sample_number(start, self._stream.sample_rate)
-        with self._opened() as reader:
+        with self.opened() as reader:
             row = self._row_of(reader, number)
             if row == self._n_samples:
                 return self.duration
@@ -207,11 +207,17 @@ class RunRecording:
     def coarse_blocks(self, block_length: int, start: float, jitter: float) -> Iterator[SignalBlock]:
         """Give the same in longer blocks, whose times may be off by `jitter` s."""
         number = sample_number(start, self._stream.sample_rate)
-        with self._opened() as reader:
+        with self.opened() as reader:
             yield from reader.signal_blocks(block_length, self._row_of(reader, number), jitter)
 
     @contextmanager
-    def _opened(self) -> Iterator[RunReader]:
+    def opened(self) -> Iterator[RunReader]:
+        """Open the file once more, with what was found about its integrity.
+
+        Raises
+        ------
+        RecordingError : the file has become unreadable.
+        """
         from monitor.recording import RunFileError, RunReader
 
         try:

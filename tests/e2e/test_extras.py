@@ -43,6 +43,10 @@ def without_extras(*words: object) -> subprocess.CompletedProcess[str]:
             "synchroscope monitor needs aiomqtt: pip install 'synchroscope[mqtt]'",
         ),
         (
+            ("export", "run.h5", "--to", "parquet"),
+            "synchroscope export needs pyarrow: pip install 'synchroscope[formats]'",
+        ),
+        (
             ("study", "tracking", "--case", "i", "--pictures", "FOLDER"),
             "synchroscope study needs matplotlib: pip install 'synchroscope[study]'",
         ),
