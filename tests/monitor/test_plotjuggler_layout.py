@@ -12,7 +12,7 @@ import pytest
 from monitor.__main__ import main
 from monitor.commands.plotjuggler_layout import layout
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, Stream
-from monitor.transport.plotjuggler import _channel_tree
+from monitor.transport.plotjuggler import channel_tree
 from monitor.transport.zeromq.results import ResultPublisher
 
 SHIPPED = Path(__file__).parents[2] / "examples" / "viewers" / "plotjuggler.xml"
@@ -37,7 +37,7 @@ def test_curves_are_those_of_the_feed(names: list[str]) -> None:
     stream = Stream("rig", 1, 100.0, tuple(channels))
     import json
 
-    groups = json.loads(_channel_tree(stream).encode([0.0] * len(channels)))
+    groups = json.loads(channel_tree(stream).encode([0.0] * len(channels)))
     sent = {f"synchroscope/signals/{group}/{name}" for group, own in groups.items() for name in own}
     shown = curves(layout(names))
     assert {name for name in shown if "/signals/" in name} == sent
