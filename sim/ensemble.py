@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -34,42 +35,90 @@ class EnsembleModel(Protocol):
     def time(self) -> Samples:
         """(n_times,) in s, the instants of the response."""
 
+    @property
+    def block(self) -> int:
+        """Number of realizations that are made at a time: few where each takes long."""
+
     def realize(self, generator: np.random.Generator, number: int) -> Samples:
         """Return (n_times, number) responses, each with random parameters of its own."""
 
 
 class Experiment(EnsembleModel, Protocol):
-    """A model that also has the discrepancy of its synthetic measurements."""
+    """A model with synthetic measurements: of what it describes well, and of what it describes badly."""
 
     @property
-    def observation_noise(self) -> Samples:
-        """(n_times,): standard deviation of what a measurement adds, white and Gaussian."""
+    def channels(self) -> tuple[tuple[str, str], ...]:
+        """Name and unit of each measured channel; the first is the response of the model."""
 
-    @property
-    def discrepancy(self) -> Samples:
-        """(n_times,): what is added to a measurement for a bad model."""
+    def measure(self, generator: np.random.Generator, bad: bool) -> Samples:
+        """Return (n_times, channels): a measurement, with its noise, of a specimen of its own.
+
+        The bad one, with the same random numbers, differs from the good one only by what the model misses.
+        """
 
 
 class EqualSteps:
-    """Instants and noise of an experiment with `horizon` and `dt`, in s, and `noise`, in the response's unit."""
+    """Instants of an experiment with `horizon` and `dt`, in s, and blocks of the usual size."""
 
     horizon: float
     dt: float
-    noise: float
+
+    block: ClassVar[int] = BLOCK
 
     @property
     def time(self) -> Samples:
         """(n_times,) in s, from zero to the step nearest the horizon."""
         return self.dt * np.arange(round(self.horizon / self.dt) + 1.0)
 
+
+class AddedDiscrepancy(ABC):
+    """An experiment that measures the response alone: noise is added to it and, where bad, a discrepancy."""
+
+    noise: float
+
+    @property
+    @abstractmethod
+    def quantity(self) -> str:
+        """What the response is; its first word is the channel's name."""
+
+    @property
+    @abstractmethod
+    def unit(self) -> str:
+        """Of the response."""
+
+    @property
+    @abstractmethod
+    def time(self) -> Samples:
+        """(n_times,) in s."""
+
+    @property
+    @abstractmethod
+    def discrepancy(self) -> Samples:
+        """(n_times,): what is added to a measurement for a bad model."""
+
+    @abstractmethod
+    def realize(self, generator: np.random.Generator, number: int) -> Samples:
+        """Return (n_times, number) responses."""
+
     @property
     def observation_noise(self) -> Samples:
         """(n_times,) in the response's unit, the standard deviation of a synthetic measurement."""
         return np.full(len(self.time), self.noise)
 
+    @property
+    def channels(self) -> tuple[tuple[str, str], ...]:
+        """The response."""
+        return ((self.quantity.split()[0], self.unit),)
+
+    def measure(self, generator: np.random.Generator, bad: bool) -> Samples:
+        """Return (n_times, 1): response, white noise and, where bad, the discrepancy."""
+        response = self.realize(generator, 1)
+        measured = response + (self.observation_noise * generator.standard_normal(len(response)))[:, None]
+        return measured + self.discrepancy[:, None] if bad else measured
+
 
 def realization_block(model: EnsembleModel, seed: int, block: int) -> Samples:
-    """Return block number `block` of the ensemble of a seed, (n_times, BLOCK).
+    """Return block number `block` of the ensemble of a seed, (n_times, model.block).
 
     A block depends on nothing but the model, the seed and its number: blocks can be made in any order, on
     several threads, and again after an interruption.
@@ -80,13 +129,13 @@ def realization_block(model: EnsembleModel, seed: int, block: int) -> Samples:
     """
     if not 0 <= block < _MOST_BLOCKS:
         raise ValueError(f"ensemble block {block}: must be from 0 to under {_MOST_BLOCKS}")
-    return model.realize(_generator(seed, block), BLOCK)
+    return model.realize(_generator(seed, block), model.block)
 
 
 def realization_blocks(
     model: EnsembleModel, n_realizations: int, seed: int, first_block: int = 0
 ) -> Iterator[tuple[int, Samples]]:
-    """Yield (number of the first realization, response (n_times, up to BLOCK)) until there are `n_realizations`.
+    """Yield (number of the first realization, response (n_times, up to model.block)), `n_realizations` in all.
 
     The last response is cut. One block is in memory at a time. `first_block` skips those that are there already.
 
@@ -96,16 +145,16 @@ def realization_blocks(
     """
     if n_realizations < 1:
         raise ValueError(f"ensemble n_realizations {n_realizations}: must be one or more")
-    for block in range(first_block, -(-n_realizations // BLOCK)):
-        first = block * BLOCK
+    for block in range(first_block, -(-n_realizations // model.block)):
+        first = block * model.block
         yield first, np.ascontiguousarray(realization_block(model, seed, block)[:, : n_realizations - first])
 
 
 def replicates(model: Experiment, number: int, seed: int, *, bad: bool = False) -> Samples:
-    """Return `number` synthetic measurements, (n_times, number): response, noise and, where bad, discrepancy.
+    """Return `number` synthetic measurements of the response, (n_times, number), of what is described well or badly.
 
     Each draws parameters and noise of its own, none of them the ensemble's of the same seed. One more replicate
-    leaves the others as they are, and the bad ones are the good ones plus the discrepancy.
+    leaves the others as they are, and the bad ones have the parameters and the noise of the good ones.
 
     Raises
     ------
@@ -115,12 +164,13 @@ def replicates(model: Experiment, number: int, seed: int, *, bad: bool = False) 
         raise ValueError(f"ensemble replicates {number}: must be one or more")
     measured = np.empty((len(model.time), number))
     for replicate in range(number):
-        generator = _generator(seed, _EXPERIMENT, replicate)
-        response = model.realize(generator, 1)[:, 0]
-        measured[:, replicate] = response + model.observation_noise * generator.standard_normal(len(response))
-    if bad:
-        measured += model.discrepancy[:, None]
+        measured[:, replicate] = measurement(model, seed, replicate, bad=bad)[:, 0]
     return measured
+
+
+def measurement(model: Experiment, seed: int, replicate: int = 0, *, bad: bool = False) -> Samples:
+    """Return all channels of a synthetic measurement, (n_times, channels); the first is that of `replicates`."""
+    return model.measure(_generator(seed, _EXPERIMENT, replicate), bad)
 
 
 def _generator(seed: int, *key: int) -> np.random.Generator:

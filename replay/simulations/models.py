@@ -17,10 +17,13 @@ from replay import Progress, silent
 from replay.formats.base import Recording
 from replay.formats.recordings import ArrayRecording
 from replay.simulations.entry import MODEL_VALIDATION, ExperimentModel, Simulation
-from sim.ensemble import BLOCK, EnsembleModel, Experiment, realization_block
+from sim.ensemble import EnsembleModel, Experiment, realization_block
 
 _HOMES = {
     "beam": ("sim.models.beam", "StochasticBeam"),
+    "duffing": ("sim.models.nonlinear_chains", "DuffingOscillator"),
+    "eight-dof": ("sim.models.nonlinear_chains", "EightMasses"),
+    "four-dof": ("sim.models.nonlinear_chains", "FourMasses"),
     "sandia": ("sim.models.sandia", "SandiaStructure"),
     "thermal": ("sim.models.thermal_experiment", "ThermalExperiment"),
 }
@@ -86,12 +89,13 @@ def simulate_ensemble(
 
 
 def realizations(model: EnsembleModel, n_realizations: int, seed: int, first: int = 0) -> Iterator[Samples]:
-    """Yield realizations from number `first` on, (n_times, up to `BLOCK`) each, in their order.
+    """Yield realizations from number `first` on, (n_times, up to `model.block`) each, in their order.
 
     As many blocks are made at a time as there are cores; there are never more than that and one in memory.
     """
     # where none is missing no block is made for nothing
-    blocks = iter(range(first // BLOCK, -(-n_realizations // BLOCK)) if first < n_realizations else ())
+    size = model.block
+    blocks = iter(range(first // size, -(-n_realizations // size)) if first < n_realizations else ())
     cores = os.cpu_count() or 1
     with ThreadPoolExecutor(cores) as pool:
         waiting: deque[tuple[int, Future[Samples]]] = deque()
@@ -108,8 +112,8 @@ def realizations(model: EnsembleModel, n_realizations: int, seed: int, first: in
                 block, made = waiting.popleft()
                 response = made.result()
                 submit()
-                start = max(0, first - block * BLOCK)
-                yield np.ascontiguousarray(response[:, start : n_realizations - block * BLOCK])
+                start = max(0, first - block * size)
+                yield np.ascontiguousarray(response[:, start : n_realizations - block * size])
         finally:
             for _, made in waiting:
                 made.cancel()
@@ -120,28 +124,34 @@ _EXPERIMENTS = {
     "beam": (5.0, 60.0, "beam under random loads"),
     "sandia": (0.1, 10.0, "masses on a driven beam"),
     "thermal": (20.0, 60.0, "heated slab, 50 times as fast as it was"),
+    "duffing": (30.0, 600.0, "oscillator with a cubic spring under a harmonic force"),
+    "four-dof": (10.0, 60.0, "four masses with a cubic spring under a random force"),
+    "eight-dof": (8191.0 / 1024.0, 60.0, "eight masses on a rod with friction and impacts under a random force"),
 }
+# those whose bad experiment is of a specimen with a damaged spring
+_DAMAGED = {"duffing", "four-dof", "eight-dof"}
 # of a response that crosses zero nothing is within a fraction of itself: the tolerance refers to the rms as well
 _LIMITS = "accumulated=0.7:0.85", "first_passage=0.05:0.3"
 _MODELS = {
     "beam": ExperimentModel("beam", "deflection", "16%", "literal", _LIMITS, 100_000),
     "sandia": ExperimentModel("sandia", "acceleration", "16%", "floored", _LIMITS, 10_000),
     "thermal": ExperimentModel("thermal", "temperature", "15%", "literal", _LIMITS, 10_000),
+    "duffing": ExperimentModel("duffing", "displacement_1", "30%", "floored", _LIMITS, 10_000),
+    "four-dof": ExperimentModel("four-dof", "acceleration_3", "60%", "floored", _LIMITS, 10_000),
+    "eight-dof": ExperimentModel("eight-dof", "acceleration_8", "50%", "floored", _LIMITS, 500),
 }
 
 
 def _experiment(model: str, bad: bool, duration: float, seed: int) -> Recording:
-    from replay.simulations.models import ensemble_model
-    from sim.ensemble import replicates
+    from sim.ensemble import measurement
 
     longest = _EXPERIMENTS[model][1]
     if duration > longest:
         raise ValueError(f"simulation duration {duration:g} s: the {model} experiment can last {longest:g} s")
     experiment = ensemble_model(model, horizon=duration)
     dt = float(experiment.time[1] - experiment.time[0])
-    # deflection at midspan, acceleration of the third mass
-    channel = Channel(experiment.quantity.split()[0], Role.AUXILIARY, experiment.unit)
-    return ArrayRecording(Stream(model, 0, round(1.0 / dt, 6), (channel,)), replicates(experiment, 1, seed, bad=bad))
+    channels = tuple(Channel(name, Role.AUXILIARY, unit) for name, unit in experiment.channels)
+    return ArrayRecording(Stream(model, 0, round(1.0 / dt, 6), channels), measurement(experiment, seed, bad=bad))
 
 
 def _thermal_paper(duration: float, seed: int) -> Recording:  # noqa: ARG001 - what was measured has nothing random
@@ -161,10 +171,11 @@ def _thermal_paper(duration: float, seed: int) -> Recording:  # noqa: ARG001 - w
 def _both(model: str) -> tuple[Simulation, Simulation]:
     """Return an experiment that the model describes well, and one that it describes badly."""
     lasts, _, specimen = _EXPERIMENTS[model]
+    suffix, how = ("damaged", ", one spring damaged") if model in _DAMAGED else ("bad", "")
     good, bad = (
         Simulation(
-            f"{model}-bad" if bad else model,
-            f"{specimen}, which its model describes {'badly' if bad else 'well'}",
+            f"{model}-{suffix}" if bad else model,
+            f"{specimen}{how if bad else ''}, which its model describes {'badly' if bad else 'well'}",
             lasts,
             partial(_experiment, model, bad),
             MODEL_VALIDATION,

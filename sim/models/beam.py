@@ -10,7 +10,7 @@ import numpy as np
 
 from sim.arrays import Samples
 from sim.distributions import Lognormal
-from sim.ensemble import EqualSteps
+from sim.ensemble import AddedDiscrepancy, EqualSteps
 from sim.gaussian_process import GaussianProcess, SampledProcess, squared_exponential
 from sim.ranges import check_not_negative, check_positive
 
@@ -20,7 +20,7 @@ WIDTH, HEIGHT = Lognormal(0.2, 0.005), Lognormal(0.04, 0.0008)
 
 
 @dataclass(frozen=True)
-class StochasticBeam(EqualSteps):
+class StochasticBeam(EqualSteps, AddedDiscrepancy):
     """Deflection at midspan (Ao, Hu and Mahadevan, eq. 29 and Table 1); a section drawn once, loads drawn over time.
 
     Corrected: `weight_density` (rho_st in Table 1) is a weight in N/m^3, so that eq. 29 has no acceleration of

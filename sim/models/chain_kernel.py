@@ -21,7 +21,7 @@ COMPLETE, DIVERGED, TOO_MANY_STEPS = 0, 1, 2
 # of each sample interval: steps, located events among them; halvings of a step
 MOST_STEPS, MOST_HALVINGS = 50_000, 30
 # an event is located within this fraction of a sample interval
-EVENT_TOLERANCE = 1e-12
+EVENT_TOLERANCE = 1e-10
 _MOST_SEARCHES = 100
 
 # Dormand and Prince 1980: stages, weights of order 5, and those less the weights of order 4
@@ -247,8 +247,11 @@ def _event_time(
         if not 0.0 < trial < 1.0 or search > _MOST_SEARCHES // 2:
             trial = 0.5
         step = low + trial * (high - low)
-        # so that the bracket closes from both sides
-        step = min(max(step, low + 0.5 * tolerance), high - 0.5 * tolerance)
+        # a root next to one end of the bracket is enclosed from the other side
+        if step - low < 0.25 * tolerance:
+            step = low + 0.5 * tolerance
+        elif high - step < 0.25 * tolerance:
+            step = high - 0.5 * tolerance
         _step(state, loads, since, step, chain, grounded, pair, slips, closed, work, stages)
         if _event_functions(
             work[0], work[1], loads, since + step, chain, grounded, pair, slips, closed, work, found[1]
@@ -264,7 +267,8 @@ def _event_time(
             if last == -1:
                 found[2] *= 0.5
             last = -1
-    _step(state, loads, since, high, chain, grounded, pair, slips, closed, work, stages)
+    if last != 1:
+        _step(state, loads, since, high, chain, grounded, pair, slips, closed, work, stages)
     _event_functions(work[0], work[1], loads, since + high, chain, grounded, pair, slips, closed, work, found[2])
     return high
 

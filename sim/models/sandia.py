@@ -11,7 +11,7 @@ import numpy as np
 
 from sim.arrays import Samples
 from sim.distributions import Lognormal
-from sim.ensemble import EqualSteps
+from sim.ensemble import AddedDiscrepancy, EqualSteps
 from sim.ranges import check_not_negative, check_positive
 
 Chain = tuple[Lognormal, Lognormal, Lognormal]
@@ -94,7 +94,7 @@ def _coth(z: Samples) -> Samples:
 
 
 @dataclass(frozen=True)
-class SandiaStructure(EqualSteps):
+class SandiaStructure(EqualSteps, AddedDiscrepancy):
     """A beam under a sine, three masses in a chain on it, and a hardening spring between (Ao, Hu, Mahadevan, 4.2).
 
     Inches, pounds and seconds: masses in lb s^2/in. Springs, damping ratios, load, noise and bias are the

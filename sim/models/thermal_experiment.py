@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sim.arrays import Samples
-from sim.ensemble import EqualSteps
+from sim.ensemble import AddedDiscrepancy, EqualSteps
 from sim.models.thermal_population import Conductivity, Population, characterize
 from sim.models.thermal_slab import SlabTest, series_temperature
 from sim.models.thermal_tables import ACCREDITATION, LIMIT_TIME, configurations, material
@@ -24,7 +24,7 @@ def _best_known() -> Population:
 
 
 @dataclass(frozen=True)
-class ThermalExperiment(EqualSteps):
+class ThermalExperiment(EqualSteps, AddedDiscrepancy):
     """The accreditation test of the thermal challenge, of newly drawn specimens (Dowding, Pilch and Hills 2006).
 
     The specimens are those of Table 4, with a conductivity that rises with temperature. Ours: the fault, a heater

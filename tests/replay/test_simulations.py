@@ -2,6 +2,7 @@
 
 import argparse
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -59,8 +60,9 @@ def test_the_seed_decides():
 
 
 def test_an_unknown_name_is_answered_with_those_there_are():
-    experiments = "beam", "beam-bad", "sandia", "sandia-bad", "thermal", "thermal-bad", "thermal-paper"
-    assert names() == ("hybrid", "plant", *experiments, *(f"case-{case}" for case in CASES))
+    experiments = "beam", "beam-bad", "sandia", "sandia-bad", "thermal", "thermal-bad"
+    chains = [f"{chain}{how}" for chain in ("duffing", "four-dof", "eight-dof") for how in ("", "-damaged")]
+    assert names() == ("hybrid", "plant", *experiments, *chains, "thermal-paper", *(f"case-{case}" for case in CASES))
     with pytest.raises(
         RecordingError, match=r"^there is no simulation 'hydrib': choose beam or .* or thermal-paper$"
     ):
@@ -190,13 +192,23 @@ def test_a_menu_of_simulations_has_groups_and_what_judges_them():
     assert groups == sorted(groups, key=groups.index)  # those of a group stand together
     assert set(groups) == {"Hybrid tests", "Model validation", "Cases of the paper on tracking indicators"}
     judged = {each.name: each.model for each in found if each.model is not None}
-    assert set(judged) == {f"{model}{kind}" for model in model_names() for kind in ("", "-bad")} | {"thermal-paper"}
+    described_badly = {name for name in judged if name.endswith(("-bad", "-damaged"))}
+    assert set(judged) == {*model_names(), "thermal-paper"} | described_badly
+    assert {name.rpartition("-")[0] for name in described_badly} == set(model_names())
     for name, how in judged.items():
         recording = simulation(name)
         assert how.model in model_names()
         assert how.response in [channel.name for channel in recording.stream.channels]
         assert how.policy in {policy.value for policy in TolerancePolicy}
         assert set(limits_given(argparse.Namespace(limit=how.limits))) == {"accumulated", "first_passage"}
+
+
+@cache
+def ensemble_of(name):
+    model = ensemble_model(name)
+    # of a model that takes long fewer do
+    number = 2000 if model.block > 32 else 32
+    return sort_ensemble(model.time, np.hstack(list(realizations(model, number, 7))))
 
 
 @pytest.mark.parametrize(
@@ -209,14 +221,19 @@ def test_a_menu_of_simulations_has_groups_and_what_judges_them():
         ("thermal", ModelVerdict.ACCEPT),
         ("thermal-bad", ModelVerdict.REJECT),
         ("thermal-paper", ModelVerdict.ACCEPT),
+        ("duffing", ModelVerdict.ACCEPT),
+        ("duffing-damaged", ModelVerdict.REJECT),
+        ("four-dof", ModelVerdict.ACCEPT),
+        ("four-dof-damaged", ModelVerdict.REJECT),
+        ("eight-dof", ModelVerdict.ACCEPT),
+        ("eight-dof-damaged", ModelVerdict.REJECT),
     ],
 )
 def test_a_model_that_is_judged_as_offered_is_judged_rightly(name, decision):
     how = next(each.model for each in simulations() if each.name == name)
     recording = simulation(name)
     column = [channel.name for channel in recording.stream.channels].index(how.response)
-    model = ensemble_model(how.model)
-    ensemble = sort_ensemble(model.time, np.hstack(list(realizations(model, 2000, 7))))
+    ensemble = ensemble_of(how.model)
     numbers, instants = map_samples(ensemble, recording.stream.sample_rate, 0.0, 0.0).select(0, recording.n_samples)
     measured = recording.samples[numbers][:, [column]]
     tolerance = Tolerance.from_records(

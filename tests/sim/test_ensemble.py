@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.ensemble import BLOCK, realization_block, realization_blocks, replicates
+from sim.ensemble import BLOCK, AddedDiscrepancy, realization_block, realization_blocks, replicates
 
 
 @dataclass
-class Toy:
+class Toy(AddedDiscrepancy):
     """A straight line through a random point, in the open: a response shows the number that was drawn."""
 
     name = "toy"
     quantity = "height"
     unit = "m"
+    block = BLOCK
     n_times: int = 4
     noise: float = 0.0
     asked: list = field(default_factory=list)
