@@ -6,7 +6,20 @@ import re
 from pathlib import Path
 
 from monitor.system.files import check_regular
-from replay.formats import hdf5, json_table, mat, mat73, numpy_arrays, openfresco, parquet, run_file, text
+from replay.formats import (
+    hdf5,
+    json_table,
+    mat,
+    mat73,
+    mcap_log,
+    numpy_arrays,
+    openfresco,
+    parquet,
+    run_file,
+    tdms,
+    text,
+    xdf,
+)
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.recordings import ArrayRecording
 
@@ -25,7 +38,7 @@ __all__ = [
 # asked in this order: a MAT file of version 7.3 is HDF5, a run file too, and any text is a table
 _FORMATS = (
     *(mat73.FORMAT, hdf5.FORMAT, run_file.FORMAT, mat.FORMAT),
-    *(numpy_arrays.FORMAT, parquet.FORMAT),
+    *(tdms.FORMAT, numpy_arrays.FORMAT, parquet.FORMAT, mcap_log.FORMAT, xdf.FORMAT),
     *(json_table.FORMAT, openfresco.FORMAT, text.FORMAT),
 )
 _LISTED = sorted(_FORMATS, key=lambda known: known is not run_file.FORMAT)  # the others in their order

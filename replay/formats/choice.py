@@ -9,7 +9,7 @@ from monitor.messages.recordings import FileColumn
 from replay.formats.base import Inspection, Recording, RecordingError, Selection
 from replay.formats.columns import TableColumn, find_column, references
 from replay.formats.roles import PairColumns, as_channels, choose_actuators
-from replay.formats.signal_table import SignalTable, choose_time, make_recording
+from replay.formats.signal_table import SignalTable, choose_time, make_recording, merged
 
 _MOST_LISTED = 8
 
@@ -23,6 +23,7 @@ class _Choice:
     signals: tuple[TableColumn, ...]
     actuators: tuple[PairColumns, ...]
     notes: tuple[str, ...]
+    resample: float | None
 
 
 def open_tables(tables: Sequence[SignalTable], selection: Selection) -> Recording:
@@ -69,7 +70,9 @@ def _choose(tables: Sequence[SignalTable], selection: Selection) -> _Choice:
     if len(tables) == 1:
         return _columns(tables[0], selection)
     if selection.names_columns or selection.time is not None:
-        return _columns(_of_columns(tables, selection), selection)
+        table, resampled = _of_columns(tables, selection)
+        choice = _columns(table, selection)
+        return replace(choice, resample=None) if resampled else choice
     if selection.auxiliary:
         raise RecordingError(f"{len(tables)} datasets: {_ask_dataset(tables)}")
     found = []
@@ -114,18 +117,21 @@ def _dataset(tables: Sequence[SignalTable], name: str | None) -> Sequence[Signal
     return below
 
 
-def _of_columns(tables: Sequence[SignalTable], selection: Selection) -> SignalTable:
-    """Return the table that has the named columns."""
+def _of_columns(tables: Sequence[SignalTable], selection: Selection) -> tuple[SignalTable, bool]:
+    """Return the table that has the named columns, and whether it was made of several by resampling."""
     every = tuple(column for table in tables for column in table.columns)
     owner = {column.position: table for table in tables for column in table.columns}
     texts = [*selection.command, *selection.measured, *selection.force]
     texts += [] if selection.time is None else [selection.time]
     columns = [find_column(every, text) for text in texts]
     owners = list({id(owner[c.position]): owner[c.position] for c in columns}.values())
+    if len(owners) > 1 and selection.resample is not None and all(table.times is not None for table in owners):
+        return merged(owners, selection.resample), True
     if len(owners) > 1:
+        advice = ", or give --resample HZ" if all(table.times is not None for table in owners) else ""
         parts = ", ".join(f"{c.name} ({owner[c.position].n_rows} rows of {owner[c.position].name})" for c in columns)
-        raise RecordingError(f"the columns were not sampled together: {parts}; choose columns of one dataset")
-    return owners[0]
+        raise RecordingError(f"the columns were not sampled together: {parts}; choose columns of one dataset{advice}")
+    return owners[0], False
 
 
 def _columns(table: SignalTable, selection: Selection) -> _Choice:
@@ -135,16 +141,17 @@ def _columns(table: SignalTable, selection: Selection) -> _Choice:
         pairs = ", ".join(f"{a.command.name} and {a.measured.name}" for a in table.pairs)
         notes = (f"command and measured as the file gives them: {pairs}",)
         if not selection.force:
-            return _Choice(table, time, signals, table.pairs, notes)
+            return _Choice(table, time, signals, table.pairs, notes, selection.resample)
         names = tuple(a.command.name for a in table.pairs), tuple(a.measured.name for a in table.pairs)
         named, _ = choose_actuators(signals, replace(selection, command=names[0], measured=names[1]))
-        return _Choice(table, time, signals, named, notes)
-    return _Choice(table, time, signals, *choose_actuators(signals, selection))
+        return _Choice(table, time, signals, named, notes, selection.resample)
+    return _Choice(table, time, signals, *choose_actuators(signals, selection), selection.resample)
 
 
 def _read(choice: _Choice, selection: Selection) -> Recording:
     channels = as_channels(choice.signals, choice.actuators)
-    return make_recording(choice.table, choice.signals, channels, choice.time, selection, choice.notes)
+    wanted = replace(selection, resample=choice.resample)
+    return make_recording(choice.table, choice.signals, channels, choice.time, wanted, choice.notes)
 
 
 def _as_selection(choice: _Choice, found: dict[TableColumn, str], selection: Selection) -> Selection:

@@ -15,10 +15,8 @@ from replay.formats.arrays import LABELS, UNITS, Contents, tables_of
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables, open_tables
 from replay.formats.clock import parse_instant
-from replay.formats.columns import TableColumn
 from replay.formats.reading import damage_reported, unit_symbol
-from replay.formats.roles import PairColumns
-from replay.formats.signal_table import SignalTable, row_place
+from replay.formats.signal_table import SignalTable, pairs_given, row_place
 from replay.formats.text import is_text
 
 _SUFFIXES = frozenset((".json", ".jsonl", ".ndjson"))
@@ -138,10 +136,12 @@ def _tables(path: Path) -> list[SignalTable]:
     if len(contents.entries) == 1 and contents.entries[0].path == "column":
         return [replace(tables[0], named=False, name="")]
     units = {name: unit_symbol(unit, path) for name, unit in found.units.items()}
-    renamed = [
-        replace(t, columns=tuple(replace(c, unit=units.get(c.own, c.unit)) for c in t.columns)) for t in tables
-    ]
-    return [replace(table, pairs=_pairs(table.columns, found.roles)) for table in renamed]
+    whole = []
+    for table in tables:
+        columns = tuple(replace(column, unit=units.get(column.own, column.unit)) for column in table.columns)
+        roles = {column.position: found.roles[column.own] for column in columns if column.own in found.roles}
+        whole.append(replace(table, columns=columns, pairs=pairs_given(columns, roles)))
+    return whole
 
 
 def _index_as_time(contents: Contents) -> None:
@@ -156,22 +156,6 @@ def _index_as_time(contents: Contents) -> None:
             contents.entries[at] = replace(entry, labels=("time",))
             contents.notes.append("the index of the table is the time in s")
         return
-
-
-def _pairs(columns: Sequence[TableColumn], roles: Mapping[str, tuple[str, str]]) -> tuple[PairColumns, ...]:
-    """Return the actuators by the roles that the file gives; none where they are not complete."""
-    by_actuator: dict[str, dict[str, TableColumn]] = {}
-    for column in columns:
-        role, actuator = roles.get(column.own, ("", ""))
-        if role in ("command", "measured", "force"):
-            if role in by_actuator.setdefault(actuator, {}):
-                return ()
-            by_actuator[actuator][role] = column
-    whole = {name: found for name, found in by_actuator.items() if {"command", "measured"} <= set(found)}
-    return tuple(
-        PairColumns(name or "actuator", found["command"], found["measured"], found.get("force"))
-        for name, found in whole.items()
-    )
 
 
 def open_json(path: Path, selection: Selection) -> Recording:

@@ -45,7 +45,7 @@ def damage_reported(path: Path, what: str, logger: str = "") -> Iterator[None]:
     ----------
     path : of the file.
     what : the kind of file, such as ``a MAT file``.
-    logger : name of the library's logger, where it goes on after damage and only logs it.
+    logger : name of the package that logs: an error in it is damage too, and nothing of it is printed.
 
     Raises
     ------
@@ -53,11 +53,8 @@ def damage_reported(path: Path, what: str, logger: str = "") -> Iterator[None]:
     OSError : it cannot be read.
     """
     records = _Errors()
-    source = logging.getLogger(logger) if logger else None
-    if source is not None:
-        source.addHandler(records)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _handled(logger, records):
             warnings.simplefilter("ignore")
             yield
     except (RecordingError, ModuleNotFoundError):
@@ -69,15 +66,30 @@ def damage_reported(path: Path, what: str, logger: str = "") -> Iterator[None]:
         raise RecordingError(
             f"{path}: damaged or cut short, not readable as {what}: {_first_line(problem)}"
         ) from None
-    finally:
-        if source is not None:
-            source.removeHandler(records)
     if records.messages:
         raise _damaged(path, what, records.messages[0])
 
 
 def _damaged(path: Path, what: str, why: str) -> RecordingError:
     return RecordingError(f"{path}: damaged or cut short, not readable as {what}: {why}")
+
+
+@contextmanager
+def _handled(logger: str, handler: logging.Handler) -> Iterator[None]:
+    """Give what all loggers of a package log to one handler, instead of to standard error."""
+    if not logger:
+        yield
+        return
+    known = [name for name in logging.root.manager.loggerDict if f"{name}.".startswith(f"{logger}.")]
+    sources = [logging.getLogger(name) for name in known]
+    before = [(source.handlers, source.propagate) for source in sources]
+    for source in sources:
+        source.handlers, source.propagate = [handler], False
+    try:
+        yield
+    finally:
+        for source, (handlers, propagate) in zip(sources, before, strict=True):
+            source.handlers, source.propagate = handlers, propagate
 
 
 class _Errors(logging.Handler):

@@ -16,7 +16,11 @@ _ROUNDING = 1e-9  # of a sample
 
 
 def resample(
-    times: Samples, values: Samples, rate: float, place: Callable[[int], str]
+    times: Samples,
+    values: Samples,
+    rate: float,
+    place: Callable[[int], str],
+    span: tuple[float, float] | None = None,
 ) -> tuple[Samples, SampleTiming]:
     """Interpolate linearly to even instants, counted from the first time; longer gaps stay gaps.
 
@@ -26,6 +30,7 @@ def resample(
     values : (n, m); a missing one (NaN) makes the samples beside it missing.
     rate : Hz of the result.
     place : row -> where it is in the file, for messages.
+    span : first and last instant of the result, s; by default those of the times.
 
     Returns
     -------
@@ -42,12 +47,12 @@ def resample(
         row = int(back[0]) + 1
         what = "repeats" if times[row] == times[row - 1] else "goes backwards"
         raise RecordingError(f"the time {what} at {place(row)} ({times[row]:.10g}): such rows cannot be resampled")
-    span = float(times[-1] - times[0])
-    if span * rate >= _MOST_SAMPLES:
-        raise RecordingError(f"--resample {rate:g}: {span * rate:.3g} samples are too many")
+    first, last = (float(times[0]), float(times[-1])) if span is None else span
+    if (last - first) * rate >= _MOST_SAMPLES:
+        raise RecordingError(f"--resample {rate:g}: {(last - first) * rate:.3g} samples are too many")
     usual = float(np.median(steps))
-    number = np.arange(int(np.floor(span * rate + _ROUNDING)) + 1, dtype=np.int64)
-    even = np.minimum(times[0] + number / rate, times[-1])
+    number = np.arange(int(np.floor((last - first) * rate + _ROUNDING)) + 1, dtype=np.int64)
+    even = np.minimum(first + number / rate, times[-1])
     after = np.clip(np.searchsorted(times, even, side="left"), 1, len(times) - 1)
     # a sample that is there is used as it is, also beside a gap
     there = (steps[after - 1] <= _GAP * usual) | (np.abs(even - times[after]) <= _ROUNDING / rate)
@@ -60,4 +65,4 @@ def resample(
     if missing:
         n_gaps = int(np.count_nonzero(steps > _GAP * usual))
         notes.append(f"{missing} samples in {n_gaps} gaps longer than {_GAP * usual:.3g} s are missing")
-    return samples, SampleTiming(rate, float(times[0]), kept if missing else None, tuple(notes))
+    return samples, SampleTiming(rate, first, kept if missing else None, tuple(notes))

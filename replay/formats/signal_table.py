@@ -81,6 +81,28 @@ def array_reader(
     return read
 
 
+def pairs_given(columns: Sequence[TableColumn], given: Mapping[int, tuple[str, str]]) -> tuple[PairColumns, ...]:
+    """Return the actuators whose command and measured signal a file gives; none where they contradict each other.
+
+    Parameters
+    ----------
+    columns : of a table.
+    given : position of a column -> its role, and the name of its actuator.
+    """
+    by_actuator: dict[str, dict[str, TableColumn]] = {}
+    for column in columns:
+        role, actuator = given.get(column.position, ("", ""))
+        if role in ("command", "measured", "force"):
+            if role in by_actuator.setdefault(actuator, {}):
+                return ()
+            by_actuator[actuator][role] = column
+    whole = {name: found for name, found in by_actuator.items() if {"command", "measured"} <= set(found)}
+    return tuple(
+        PairColumns(name or "actuator", found["command"], found["measured"], found.get("force"))
+        for name, found in whole.items()
+    )
+
+
 def choose_time(table: SignalTable, selection: Selection) -> TableColumn | None:
     """Return the column of times: the user's, one with such a name, with dates, or an increasing first one."""
     if selection.time is not None:
@@ -105,7 +127,7 @@ def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selec
     if selection.rate is not None:
         return SampleTiming(selection.rate, notes=(f"evenly spaced at {selection.rate:g} Hz, as given",))
     if time is None and table.times is not None:
-        return read_timing(table.times, 1.0, table.place)
+        return _own_timing(table)
     if time is None and table.rate is not None:
         notes = (f"no times: evenly spaced at {table.rate:.10g} Hz, as the file gives it",)
         return SampleTiming(table.rate, table.start, notes=notes)
@@ -120,6 +142,22 @@ def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selec
     if not table.named and selection.time is None:
         return replace(timing, notes=(f"{time.name} is the time in s", *timing.notes))
     return timing
+
+
+def _own_timing(table: SignalTable) -> SampleTiming:
+    """Return the timing by the times of the format; where these are uneven, by a column of times that is not."""
+    assert table.times is not None
+    try:
+        return read_timing(table.times, 1.0, table.place)
+    except RecordingError:
+        time = next((column for column in table.columns if column.is_time), None)
+        if time is None:
+            raise
+        unit = time.unit.strip().lower()
+        timing = read_timing(table.column(time), SECONDS.get(unit, 1.0), table.place)
+        return replace(
+            timing, notes=(f"the times are those in {time.name}, the file's own are uneven", *timing.notes)
+        )
 
 
 def _written_times(table: SignalTable, time: TableColumn | None) -> tuple[Samples, str, bool]:
@@ -152,6 +190,45 @@ def sample_times(table: SignalTable, time: TableColumn | None, selection: Select
         return table.times
     times, unit, _ = _written_times(table, time)
     return np.asarray(times * SECONDS.get(unit, 1.0))
+
+
+def merged(tables: Sequence[SignalTable], rate: float) -> SignalTable:
+    """Return tables with times of one clock as one, resampled where all of them have samples.
+
+    Raises
+    ------
+    RecordingError : they were not sampled at the same time, or their times do not rise.
+    """
+    spans = [(float(table.times[0]), float(table.times[-1])) for table in tables if table.times is not None]
+    span = max(first for first, _ in spans), min(last for _, last in spans)
+    names = " and ".join(table.name for table in tables)
+    if not span[0] < span[1]:
+        raise RecordingError(f"{names} have no time in common: choose columns of one of them")
+    found: list[tuple[SignalTable, Samples, SampleTiming]] = []
+    for table in tables:
+        assert table.times is not None
+        samples, timing = resample(table.times, table.values(table.columns), rate, table.place, span)
+        found.append((table, samples, timing))
+    n_samples = int(np.floor((span[1] - span[0]) * rate + 1e-9)) + 1
+    values = np.full((n_samples, sum(len(table.columns) for table in tables)), np.nan)
+    columns: list[TableColumn] = []
+    notes = [f"{names} are put together from {span[0]:.6g} to {span[1]:.6g} s, where all have samples"]
+    for table, samples, timing in found:
+        rows = slice(None) if timing.index is None else timing.index
+        values[rows, len(columns) : len(columns) + len(table.columns)] = samples
+        columns += table.columns
+        notes += [f"{table.name}: {note}" for note in timing.notes]
+    places = {column.position: place for place, column in enumerate(columns)}
+    return replace(
+        tables[0],
+        columns=tuple(columns),
+        n_rows=n_samples,
+        read=array_reader(values, places),
+        name=names,
+        notes=(*tables[0].notes, *notes),
+        times=span[0] + np.arange(n_samples) / rate,
+        pairs=(),
+    )
 
 
 def make_recording(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -165,6 +166,73 @@ def _pandas_json(path: Path) -> None:
     path.write_text(pd.DataFrame(run_samples(), TIMES, list(NAMES)).to_json(orient="split", double_precision=15))
 
 
+def _tdms(path: Path) -> None:
+    from nptdms import ChannelObject, RootObject, TdmsWriter
+
+    values = run_samples()
+    with TdmsWriter(path) as writer:
+        # in four segments, as a logger that flushes
+        for begin in range(0, N, N // 4):
+            part = slice(begin, begin + N // 4)
+            channels = [
+                ChannelObject("rig", n, values[part, k].copy(), {"unit_string": u, "wf_increment": 1.0 / RATE})
+                for k, (n, u) in enumerate(zip(NAMES, UNITS, strict=True))
+            ]
+            writer.write_segment([RootObject({"operator": "nn"}), *channels])
+
+
+def _mcap(path: Path) -> None:
+    from mcap.writer import Writer
+
+    with path.open("wb") as file:
+        writer = Writer(file, chunk_size=1 << 14)
+        writer.start()
+        units = {n: {"type": "number", "unit": u} for n, u in zip(NAMES, UNITS, strict=True)}
+        schema = {"type": "object", "properties": units}
+        schema_id = writer.register_schema("signals", "jsonschema", json.dumps(schema).encode())
+        channel = writer.register_channel("/rig", "json", schema_id)
+        for k, row in enumerate(run_samples().tolist()):
+            time = 1_772_443_867_000_000_000 + k * 1_000_000
+            message = json.dumps(dict(zip(NAMES, row, strict=True))).encode()
+            writer.add_message(channel, time, message, time)
+        writer.finish()
+
+
+def xdf_chunk(tag: int, content: bytes) -> bytes:
+    """Return a chunk of XDF: its length, tag and content."""
+    return b"\x04" + struct.pack("<IH", len(content) + 2, tag) + content
+
+
+def xdf_stream(number: int, name: str, rate: float, channels: list[tuple[str, str]]) -> bytes:
+    """Return the header of a stream of doubles."""
+    labels = "".join(f"<channel><label>{n}</label><unit>{u}</unit></channel>" for n, u in channels)
+    about = f"<name>{name}</name><type>rig</type><channel_count>{len(channels)}</channel_count>"
+    about += f"<nominal_srate>{rate:g}</nominal_srate><channel_format>double64</channel_format>"
+    text = f"<?xml version='1.0'?><info>{about}<desc><channels>{labels}</channels></desc></info>"
+    return xdf_chunk(2, struct.pack("<I", number) + text.encode())
+
+
+def xdf_samples(number: int, times: np.ndarray, values: np.ndarray) -> bytes:
+    """Return a chunk of samples, each with its time stamp."""
+    rows = np.empty(len(times), dtype=[("size", "u1"), ("time", "<f8"), ("values", "<f8", (values.shape[1],))])
+    rows["size"], rows["time"], rows["values"] = 8, times, values
+    return xdf_chunk(3, struct.pack("<IBI", number, 4, len(times)) + rows.tobytes())
+
+
+def xdf_footer(number: int, count: int) -> bytes:
+    """Return the footer of a stream."""
+    text = f"<?xml version='1.0'?><info><sample_count>{count}</sample_count></info>"
+    return xdf_chunk(6, struct.pack("<I", number) + text.encode())
+
+
+def _xdf(path: Path) -> None:
+    header = b"XDF:" + xdf_chunk(1, b"<?xml version='1.0'?><info><version>1.0</version></info>")
+    values, times = run_samples(), 5000.0 + TIMES
+    parts = [header, xdf_stream(1, "rig", RATE, list(zip(NAMES, UNITS, strict=True)))]
+    parts += [xdf_samples(1, times[k : k + 50], values[k : k + 50]) for k in range(0, N, 50)]
+    path.write_bytes(b"".join([*parts, xdf_footer(1, N)]))
+
+
 WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "csv": (".csv", _csv),
     "mat-5": (".mat", _mat5),
@@ -181,9 +249,12 @@ WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "json-matrix": (".json", _json_matrix),
     "json-columns": (".json", _json_columns),
     "json-pandas": (".json", _pandas_json),
+    "tdms": (".tdms", _tdms),
+    "mcap": (".mcap", _mcap),
+    "xdf": (".xdf", _xdf),
 }
 """Name -> suffix of the file, and what writes it."""
-CHECKSUMMED = frozenset(("mat-5-packed", "hdf5-checked", "npz-packed"))
+CHECKSUMMED = frozenset(("mat-5-packed", "hdf5-checked", "npz-packed", "mcap"))
 """Those in which every byte of the samples has a checksum."""
 ROUNDED = {"json-pandas": 1e-14}
 """Those that round: the largest error of a sample, relative to the largest sample."""

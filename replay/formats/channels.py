@@ -1,0 +1,113 @@
+"""Channels of loggers, in groups, each with a rate or with times -> tables of those that fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from monitor.messages.blocks import Samples
+from replay.formats.base import RecordingError
+from replay.formats.columns import TableColumn, name_and_unit
+from replay.formats.signal_table import SignalTable, pairs_given
+
+_LISTED = 6
+
+
+@dataclass(frozen=True, eq=False)
+class FileChannel:
+    """One channel of a file.
+
+    Parameters
+    ----------
+    group, name : of a group, topic or stream, and of the channel in it.
+    n_rows : its samples.
+    read : first row, end row -> (n,), float64.
+    unit : its symbol; empty if the file gives none.
+    rate, start : Hz, and s of the first sample, where it is evenly sampled by the file.
+    times : (n_rows,) s; the same array for all channels of a group that share it.
+    day : of dates, whose values are s since the beginning of it, in days since 1970.
+    role, actuator : where the file gives them.
+    """
+
+    group: str
+    name: str
+    n_rows: int
+    read: Callable[[int, int], Samples]
+    unit: str = ""
+    rate: float | None = None
+    start: float = 0.0
+    times: Samples | None = None
+    day: int | None = None
+    role: str = ""
+    actuator: str = ""
+
+
+def tables_of_channels(
+    path: Path, channels: Sequence[FileChannel], notes: Iterable[str] = (), left_out: Sequence[str] = ()
+) -> list[SignalTable]:
+    """Return the tables of a file: channels of one group, length and rate are one.
+
+    Parameters
+    ----------
+    path : of the file.
+    channels : with two samples or more each.
+    notes : on the file.
+    left_out : what cannot be a signal.
+
+    Raises
+    ------
+    RecordingError : there are no channels.
+    """
+    more = len(left_out) - _LISTED
+    listed = ", ".join(left_out[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+    if not channels:
+        raise RecordingError(
+            f"{path}: no channel of numbers with two samples or more" + (f"; it holds {listed}" * bool(listed))
+        )
+    said = (*notes, *((f"left out, no signals: {listed}",) if listed else ()))
+    groups: dict[tuple[str, int, float | None, int], list[tuple[int, FileChannel]]] = {}
+    for position, channel in enumerate(channels):
+        key = channel.group, channel.n_rows, channel.rate, id(channel.times)
+        groups.setdefault(key, []).append((position, channel))
+    names = [name_and_unit(channel.name)[0] for channel in channels]
+    of_group = [group for group, *_ in groups]
+    tables = []
+    for (group, n_rows, rate, _), members in groups.items():
+        columns = tuple(_column(position, channel, names) for position, channel in members)
+        first = members[0][1]
+        tables.append(
+            SignalTable(
+                path,
+                columns,
+                n_rows,
+                _reader(dict(members)),
+                name=group if of_group.count(group) == 1 else f"{group} ({n_rows} rows)",
+                notes=said,
+                days={position: channel.day for position, channel in members if channel.day is not None},
+                times=first.times,
+                rate=rate,
+                start=first.start,
+                pairs=pairs_given(columns, {position: (c.role, c.actuator) for position, c in members}),
+            )
+        )
+    return tables
+
+
+def _column(position: int, channel: FileChannel, names: Sequence[str]) -> TableColumn:
+    own, unit = name_and_unit(channel.name)
+    own = own or f"channel_{position + 1}"
+    # a whole name is that of one channel; in a group it may repeat too
+    whole = own if names.count(own) == 1 else f"{channel.group}/{own}"[:110]
+    if names.count(own) > 1 and own in names[:position]:
+        whole = f"{whole}_{position + 1}"
+    return TableColumn(position, whole, channel.unit or unit, f"{channel.group}/{channel.name}", own)
+
+
+def _reader(members: dict[int, FileChannel]) -> Callable[[int, int, Sequence[TableColumn]], Samples]:
+    def read(begin: int, end: int, columns: Sequence[TableColumn]) -> Samples:
+        return np.column_stack([members[column.position].read(begin, end) for column in columns])
+
+    return read

@@ -1,0 +1,155 @@
+"""MCAP logs, as of Foxglove: topics of JSON messages, whose numbers are columns, with the log times as times."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
+from replay.formats.channels import FileChannel, tables_of_channels
+from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.reading import damage_reported, optional, unit_symbol
+from replay.formats.signal_table import SignalTable
+
+_MAGIC = b"\x89MCAP0\r\n"
+_WHAT = "an MCAP file"
+_MOST_ITEMS = 256  # of an array in a message
+
+
+def is_mcap(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
+    """Whether the file begins as MCAP does."""
+    return head.startswith(_MAGIC)
+
+
+@dataclass
+class _Topic:
+    """The messages of one topic so far: log times, ns, the numbers by their names, and what is said of these."""
+
+    times: list[int] = field(default_factory=list)
+    columns: dict[str, list[float]] = field(default_factory=dict)
+    about: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def add(self, time: int, message: Any) -> None:
+        """Add a message; what one has and another has not is missing there."""
+        row = len(self.times)
+        self.times.append(time)
+        for name, value in _numbers("", message):
+            column = self.columns.setdefault(name, [])
+            column.extend([float("nan")] * (row - len(column)))
+            column.append(value)
+
+    def array(self, name: str) -> np.ndarray:
+        """Return a column, (n_messages,)."""
+        column = self.columns[name]
+        return np.array(column + [float("nan")] * (len(self.times) - len(column)))
+
+
+def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
+    """Give the numbers in a message by their paths; null is a missing one."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _numbers(f"{name}.{key}" if name else key, item)
+    elif isinstance(value, list):
+        for number, item in enumerate(value[:_MOST_ITEMS], 1):
+            yield from _numbers(f"{name}_{number}", item)
+    elif isinstance(value, int | float):
+        yield name or "value", float(value)
+
+
+def _tables(path: Path) -> list[SignalTable]:
+    reading = optional("mcap.reader", _WHAT, path)
+    topics: dict[str, _Topic] = {}
+    others: dict[str, str] = {}
+    count = 0
+    with damage_reported(path, _WHAT), path.open("rb") as file:
+        reader = reading.make_reader(file, validate_crcs=True)
+        summary = reader.get_summary()
+        for schema, channel, message in reader.iter_messages():
+            count += 1
+            if channel.message_encoding != "json":
+                others[channel.topic] = channel.message_encoding or "no encoding"
+                continue
+            topic = topics.get(channel.topic)
+            if topic is None:
+                topic = topics[channel.topic] = _Topic(about=_about(schema, channel.metadata))
+            topic.add(message.log_time, json.loads(message.data))
+    expected = None if summary is None or summary.statistics is None else summary.statistics.message_count
+    if expected is not None and expected != count:
+        raise RecordingError(f"{path}: damaged: {count} messages are there, {expected} were written")
+    left_out = [f"{topic} (messages in {encoding!r}, only JSON is read)" for topic, encoding in others.items()]
+    left_out += [
+        f"{name} (no numbers)" for name, topic in topics.items() if not topic.columns or len(topic.times) < 2
+    ]
+    kept = {name: topic for name, topic in topics.items() if topic.columns and len(topic.times) > 1}
+    origin = min((topic.times[0] for topic in kept.values()), default=0)
+    channels = []
+    for name, topic in kept.items():
+        times = (np.array(topic.times, dtype=np.int64) - origin) / 1e9
+        for column in topic.columns:
+            values, about = topic.array(column), topic.about.get(column, {})
+            channels.append(
+                FileChannel(
+                    name,
+                    str(about.get("name") or column),
+                    len(times),
+                    lambda a, b, v=values: v[a:b],  # type: ignore[misc]
+                    unit_symbol(about.get("unit") or "", path),
+                    times=times,
+                    role=str(about.get("role", "")),
+                    actuator=str(about.get("actuator", "")),
+                )
+            )
+    notes = (f"the times count from the first message, at {origin / 1e9:.9g} s of the log's clock",)
+    return tables_of_channels(path, channels, notes, left_out)
+
+
+def _about(schema: Any, metadata: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return what is said of columns, by their paths in a message.
+
+    Synchroscope's own export has a JSON object for each in the metadata of the channel, with ``name``, ``unit``,
+    ``role`` and ``actuator``; others give units in the JSON schema, as ``unit`` of a property.
+    """
+    found = {name: about for name, text in metadata.items() if isinstance(about := _object(text), dict)}
+    if schema is not None and schema.encoding == "jsonschema":
+        properties = (_object(schema.data) or {}).get("properties", {})
+        for name, about in properties.items() if isinstance(properties, dict) else ():
+            if isinstance(about, dict) and isinstance(about.get("unit"), str):
+                found.setdefault(name, {"unit": about["unit"]})
+    return found
+
+
+def _object(text: str | bytes) -> dict[str, Any] | None:
+    """Return the object in a text of JSON, None where there is another text."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def open_mcap(path: Path, selection: Selection) -> Recording:
+    """Read an MCAP file.
+
+    Raises
+    ------
+    RecordingError : it is damaged, or what is meant is not clear; one line.
+    """
+    return open_tables(_tables(path), selection)
+
+
+def inspect_mcap(path: Path, selection: Selection) -> Inspection:
+    """Return the numbers in the messages of an MCAP file as columns, and their roles as far as they are clear.
+
+    Raises
+    ------
+    RecordingError : it is damaged, or holds no signals; one line.
+    """
+    return inspect_tables(_tables(path), selection)
+
+
+FORMAT = Format("MCAP", ("*.mcap",), is_mcap, open_mcap, inspect_mcap)

@@ -1,0 +1,148 @@
+"""LabVIEW's TDMS files, by npTDMS: groups of channels with the increment of their waveforms."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from monitor.messages.blocks import Samples
+from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
+from replay.formats.channels import FileChannel, tables_of_channels
+from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.reading import as_numbers, damage_reported, optional, unit_symbol
+from replay.formats.signal_table import SignalTable
+
+_MAGIC, _INDEX = b"TDSm", b"TDSh"
+_LEAD = struct.Struct("<4s4sIQQ")
+_BIG_ENDIAN = 1 << 6
+_UNKNOWN = (1 << 64) - 1
+_WHAT = "a TDMS file"
+_UNITS = ("unit_string", "NI_UnitDescription", "Unit", "unit")
+
+
+def is_tdms(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
+    """Whether the file begins with a segment of TDMS, or with one of an index."""
+    return head.startswith((_MAGIC, _INDEX))
+
+
+def _cut(path: Path) -> bool:
+    """Return whether the last segment is not whole, as LabVIEW leaves it when it is stopped.
+
+    Raises
+    ------
+    RecordingError : the chain of segments is broken.
+    """
+    size, at = path.stat().st_size, 0
+    with path.open("rb") as file:
+        while at < size:
+            file.seek(at)
+            lead = file.read(_LEAD.size)
+            if not _MAGIC.startswith(lead[:4]):
+                raise RecordingError(f"{path}: damaged: no segment begins at byte {at}")
+            if len(lead) < _LEAD.size:
+                return True
+            big = bool(int.from_bytes(lead[4:8], "little") & _BIG_ENDIAN)
+            (length,) = struct.unpack(">Q" if big else "<Q", lead[12:20])
+            if length == _UNKNOWN or at + _LEAD.size + length > size:
+                return True
+            at += _LEAD.size + length
+    return False
+
+
+def _tables(path: Path) -> list[SignalTable]:
+    nptdms = optional("nptdms", _WHAT, path)
+    with path.open("rb") as raw:
+        if raw.read(4) == _INDEX:
+            raise RecordingError(f"{path}: is only the index of a TDMS file: open {path.stem}.tdms")
+    cut = _cut(path)
+    channels, left_out, starts = [], [], set()
+    # not by its name: an index beside it may be of another file
+    with damage_reported(path, _WHAT, logger="nptdms"), path.open("rb") as raw, nptdms.TdmsFile.open(raw) as file:
+        for group in file.groups():
+            found = [channel for channel in group.channels() if _is_numbers(channel)]
+            left_out += [f"{c.name} ({_kind(c)})" for c in group.channels() if not _is_numbers(c)]
+            shortest = min((len(channel) for channel in found), default=0)
+            for channel in found:
+                # a cut segment may have given the first channels more samples than the last
+                n_rows = shortest if cut and len(channel) - shortest <= _last_segment(channel) else len(channel)
+                channels.append(_channel(path, group.name, channel, n_rows))
+                starts.add(str(channel.properties.get("wf_start_time", "")))
+    notes = ["the file is cut short: its last segment is not complete"] if cut else []
+    if len(starts) > 1:
+        notes.append(
+            "the channels' waveforms start at different times, which are not used: taken as sampled together"
+        )
+    return tables_of_channels(path, channels, notes, left_out)
+
+
+def _is_numbers(channel: Any) -> bool:
+    return len(channel) > 1 and np.dtype(channel.dtype).kind in "fiubM"
+
+
+def _kind(channel: Any) -> str:
+    return f"{len(channel)} samples" if len(channel) < 2 else "no numbers"
+
+
+def _last_segment(channel: Any) -> int:
+    """Return how many samples a segment may have had; the waveform's number of samples where it is given."""
+    return int(channel.properties.get("wf_samples", 0)) or len(channel)
+
+
+def _channel(path: Path, group: str, channel: Any, n_rows: int) -> FileChannel:
+    said = channel.properties
+    unit = next((unit_symbol(said[key], path) for key in _UNITS if str(said.get(key, "")).strip()), "")
+    step = float(said.get("wf_increment", 0.0))
+    day = None
+    if np.dtype(channel.dtype).kind == "M":
+        day = as_numbers(np.asarray(channel.read_data(0, n_rows)))[1]
+    return FileChannel(
+        group,
+        channel.name,
+        n_rows,
+        _rows(path, group, channel.name, day),
+        unit,
+        # rounded as the increment is
+        rate=float(f"{1.0 / step:.12g}") if 0.0 < step < float("inf") else None,
+        start=float(said.get("wf_start_offset", 0.0)),
+        day=day,
+    )
+
+
+def _rows(path: Path, group: str, name: str, day: int | None) -> Callable[[int, int], Samples]:
+    def read(begin: int, end: int) -> Samples:
+        nptdms = optional("nptdms", _WHAT, path)
+        with damage_reported(path, _WHAT, logger="nptdms"), path.open("rb") as raw, nptdms.TdmsFile.open(raw) as file:
+            values = np.asarray(file[group][name].read_data(begin, end - begin))
+            if day is not None:
+                since = values.astype("datetime64[ns]") - np.datetime64(day, "D")
+                return np.asarray(since.astype(np.int64) / 1e9)
+            return as_numbers(values)[0]
+
+    return read
+
+
+def open_tdms(path: Path, selection: Selection) -> Recording:
+    """Read a TDMS file.
+
+    Raises
+    ------
+    RecordingError : it is damaged, or what is meant is not clear; one line.
+    """
+    return open_tables(_tables(path), selection)
+
+
+def inspect_tdms(path: Path, selection: Selection) -> Inspection:
+    """Return the channels of a TDMS file, and their roles as far as they are clear.
+
+    Raises
+    ------
+    RecordingError : it is damaged, or holds no signals; one line.
+    """
+    return inspect_tables(_tables(path), selection)
+
+
+FORMAT = Format("LabVIEW TDMS", ("*.tdms",), is_tdms, open_tdms, inspect_tdms)

@@ -1,0 +1,142 @@
+"""LSL's XDF files, as of LabRecorder, by pyxdf: streams, each with the times of its samples on one clock."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
+from replay.formats.channels import FileChannel, tables_of_channels
+from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.reading import damage_reported, optional, unit_symbol
+from replay.formats.signal_table import SignalTable
+
+_MAGIC, _GZIP = b"XDF:", b"\x1f\x8b"
+_WHAT = "an XDF file"
+_LENGTHS = (1, 4, 8)
+
+
+def is_xdf(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
+    """Whether the file begins as XDF does, or is compressed and called so."""
+    packed = path.suffix.lower() == ".xdfz" or path.name.lower().endswith(".xdf.gz")
+    return head.startswith(_MAGIC) or (packed and head.startswith(_GZIP))
+
+
+def _open(path: Path) -> IO[bytes]:
+    with path.open("rb") as file:
+        packed = file.read(2) == _GZIP
+    return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
+
+
+def _check_chunks(path: Path) -> None:
+    """Check that every chunk is whole; pyxdf reads what is missing of the last one as zeros or old values.
+
+    Raises
+    ------
+    RecordingError : a chunk has no length, or ends beyond the file.
+    """
+    with _open(path) as file:
+        at = len(file.read(len(_MAGIC)))
+        while width := file.read(1):
+            length = int.from_bytes(file.read(width[0]), "little") if width[0] in _LENGTHS else 0
+            if length < 2:
+                raise RecordingError(f"{path}: damaged or cut short: no chunk begins at byte {at}")
+            at += 1 + width[0] + length
+            if file.seek(length - 1, 1) >= at or not file.read(1):
+                raise RecordingError(f"{path}: damaged or cut short: its last chunk ends beyond the file")
+
+
+def _tables(path: Path) -> list[SignalTable]:
+    pyxdf = optional("pyxdf", _WHAT, path)
+    channels, left_out = [], []
+    with damage_reported(path, _WHAT, logger="pyxdf"):
+        _check_chunks(path)
+        with _open(path) as file:
+            streams, _ = pyxdf.load_xdf(file)
+        notes = []
+        for stream in streams:
+            about = stream["info"]
+            name, values, times = _text(about, "name") or "stream", stream["time_series"], stream["time_stamps"]
+            if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu" or len(times) < 2:
+                left_out.append(f"{name} ({len(times)} samples of {_text(about, 'channel_format')})")
+                continue
+            _check_count(path, name, stream)
+            if "footer" not in stream:
+                notes.append(f"stream {name} was not closed: it may be cut short")
+            notes.append(f"{name}: {_rates(about)}, times of the clock of LSL without jitter")
+            described = _described(about)
+            for number in range(values.shape[1]):
+                label, unit = described.get(number, (f"{name}_{number + 1}", ""))
+                column = values[:, number].astype(np.float64)
+                channels.append(
+                    FileChannel(
+                        name,
+                        label,
+                        len(column),
+                        lambda a, b, v=column: v[a:b],  # type: ignore[misc]
+                        unit_symbol(unit, path),
+                        times=times,
+                    )
+                )
+    return tables_of_channels(path, channels, notes, left_out)
+
+
+def _check_count(path: Path, name: str, stream: Mapping[str, Any]) -> None:
+    """Compare the samples that are there with the number in the footer."""
+    footer = stream.get("footer")
+    count = _text(footer["info"], "sample_count") if footer and isinstance(footer.get("info"), dict) else ""
+    if count.isdecimal() and int(count) != len(stream["time_stamps"]):
+        there = len(stream["time_stamps"])
+        raise RecordingError(f"{path}: damaged: {there} samples of {name} are there, {count} were written")
+
+
+def _rates(about: Mapping[str, Any]) -> str:
+    nominal = float(_text(about, "nominal_srate") or 0.0)
+    return f"nominally {nominal:g} Hz" if nominal else "no nominal rate"
+
+
+def _text(about: Mapping[str, Any], key: str) -> str:
+    """Return a text of the header, whose elements are lists."""
+    value = about.get(key)
+    first = value[0] if isinstance(value, list) and value else value
+    return first.strip() if isinstance(first, str) else ""
+
+
+def _described(about: Mapping[str, Any]) -> dict[int, tuple[str, str]]:
+    """Return label and unit of the channels that the header describes."""
+    found = {}
+    try:
+        described = about["desc"][0]["channels"][0]["channel"]
+    except (KeyError, IndexError, TypeError):
+        return {}
+    for number, channel in enumerate(described):
+        if isinstance(channel, Mapping) and _text(channel, "label"):
+            found[number] = _text(channel, "label"), _text(channel, "unit")
+    return found
+
+
+def open_xdf(path: Path, selection: Selection) -> Recording:
+    """Read an XDF file.
+
+    Raises
+    ------
+    RecordingError : it is damaged, or what is meant is not clear; one line.
+    """
+    return open_tables(_tables(path), selection)
+
+
+def inspect_xdf(path: Path, selection: Selection) -> Inspection:
+    """Return the channels of an XDF file, and their roles as far as they are clear.
+
+    Raises
+    ------
+    RecordingError : it is damaged, or holds no signals; one line.
+    """
+    return inspect_tables(_tables(path), selection)
+
+
+FORMAT = Format("LSL XDF", ("*.xdf", "*.xdfz", "*.xdf.gz"), is_xdf, open_xdf, inspect_xdf)

@@ -1,0 +1,234 @@
+"""Files of loggers: LabVIEW's TDMS, MCAP, and XDF of the lab streaming layer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nptdms
+import numpy as np
+import pytest
+from mcap.writer import Writer
+from nptdms import ChannelObject, GroupObject, TdmsWriter
+
+import replay.formats.recordings
+import replay.formats.signal_table
+from monitor.messages.blocks import Role
+from replay.formats import Recording, RecordingError, Selection, inspect_recording, open_recording
+from tests.replay.written_formats import (
+    RATE,
+    TIMES,
+    N,
+    run_samples,
+    written,
+    xdf_chunk,
+    xdf_footer,
+    xdf_samples,
+    xdf_stream,
+)
+
+LABVIEWS_OWN = Path(nptdms.__file__).parent / "test" / "data"
+needs_labviews_own = pytest.mark.skipif(not LABVIEWS_OWN.is_dir(), reason="npTDMS is installed without its tests")
+XDF = b"XDF:" + xdf_chunk(1, b"<?xml version='1.0'?><info><version>1.0</version></info>")
+
+
+def samples(recording: Recording) -> np.ndarray:
+    return np.concatenate([block.samples for block in recording.blocks(100)])
+
+
+@needs_labviews_own
+def test_a_file_that_labview_wrote_big_endian() -> None:
+    """LabVIEW's example of time domain data: two sines of 3500 samples, 1 ms apart."""
+    path = LABVIEWS_OWN / "big_endian.tdms"
+    known, found = inspect_recording(path)
+    assert known.name == "LabVIEW TDMS"
+    assert [c.name for c in found.columns] == ["Amplitude sweep", "Phase sweep"]
+    recording = open_recording(path, Selection(("Amplitude sweep",), ("Phase sweep",)))
+    assert (recording.stream.sample_rate, recording.n_samples) == (1000.0, 3500)
+    theirs = nptdms.TdmsFile.read(path)["Measured Data"]
+    np.testing.assert_array_equal(samples(recording)[:, 1], theirs["Phase sweep"][:])
+
+
+@needs_labviews_own
+def test_scaled_channels_of_daqmx_have_their_units() -> None:
+    recording = open_recording(LABVIEWS_OWN / "raw1.tdms", Selection(("First  Channel",), ("Second Chan",)))
+    assert recording.stream.sample_rate == 50_000.0
+    assert {c.unit for c in recording.stream.channels} == {"V"}
+    theirs = nptdms.TdmsFile.read(LABVIEWS_OWN / "raw1.tdms")["Layer Data"]["Second Chan"]
+    np.testing.assert_array_equal(samples(recording)[:, 1], theirs[:])
+
+
+@needs_labviews_own
+def test_groups_of_other_rates_are_datasets() -> None:
+    path = LABVIEWS_OWN / "Digital_Input.tdms"
+    with pytest.raises(
+        RecordingError, match="name one with --dataset NAME; there are 07/09/2012 06:58:23 PM - Digital"
+    ):
+        open_recording(path)
+    group = "07/09/2012 06:58:23 PM - Digital Input - Decimated Data_Level1"
+    recording = open_recording(path, Selection(dataset=group, auxiliary=True))
+    assert (recording.stream.sample_rate, recording.n_samples) == (40.0, 400)
+
+
+def test_channels_of_tdms_may_repeat_names_and_have_slashes(tmp_path: Path) -> None:
+    values = np.arange(40.0)
+    with TdmsWriter(tmp_path / "g.tdms") as writer:
+        channels = []
+        for number, group in enumerate(("before", "after"), 1):
+            about = {"wf_increment": 0.02 / number, "wf_start_offset": 2.0}
+            channels.append(GroupObject(group))
+            channels += [ChannelObject(group, "Dev1/cmd", number * values, about)]
+            channels += [ChannelObject(group, "Dev1/meas", -number * values, about)]
+        channels.append(ChannelObject("before", "remark", ["warm", "cold"]))
+        writer.write_segment(channels)
+    path = tmp_path / "g.tdms"
+    with pytest.raises(RecordingError, match=r"2 datasets have a command and a measured signal.*before, after"):
+        open_recording(path)
+    recording = open_recording(path, Selection(dataset="after"))
+    assert (recording.stream.sample_rate, next(recording.blocks(1)).time) == (100.0, 2.0)
+    np.testing.assert_array_equal(samples(recording), np.column_stack([2 * values, -2 * values]))
+    assert "left out, no signals: remark (no numbers)" in recording.notes
+
+
+def test_a_logger_that_was_stopped_is_read_as_far_as_it_came_and_reported(tmp_path: Path) -> None:
+    whole = written(tmp_path, "tdms").read_bytes()
+    (tmp_path / "cut.tdms").write_bytes(whole[: len(whole) - 8 * 1000])
+    recording = open_recording(tmp_path / "cut.tdms")
+    assert "the file is cut short: its last segment is not complete" in recording.notes
+    found = samples(recording)
+    # the last of four segments holds one channel after the other, and loses the last of them
+    assert len(found) == N * 3 // 4
+    np.testing.assert_array_equal(found, run_samples()[: len(found)])
+
+
+def test_the_index_of_a_tdms_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "run.tdms_index").write_bytes(b"TDSh" + bytes(60))
+    with pytest.raises(RecordingError, match=r"is only the index of a TDMS file: open run.tdms"):
+        open_recording(tmp_path / "run.tdms_index")
+
+
+def test_a_wrong_index_beside_a_tdms_file_is_not_used(tmp_path: Path) -> None:
+    whole = samples(open_recording(written(tmp_path, "tdms")))
+    (tmp_path / "run.tdms_index").write_bytes(b"TDSh" + bytes(60))
+    np.testing.assert_array_equal(samples(open_recording(tmp_path / "run.tdms")), whole)
+
+
+def test_a_large_tdms_file_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = samples(open_recording(written(tmp_path, "tdms")))
+    monkeypatch.setattr(replay.formats.signal_table, "_IN_MEMORY", 1000)
+    monkeypatch.setattr(replay.formats.recordings, "_PIECE", 777)
+    np.testing.assert_array_equal(samples(open_recording(tmp_path / "run.tdms")), whole)
+
+
+def mcap(path: Path, topics: dict[str, list[tuple[int, object]]], encoding: str = "json") -> Path:
+    """Write messages by topic, each with its log time in ns; the topic /signals as Synchroscope exports it."""
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start()
+        for topic, messages in topics.items():
+            about = {
+                f"a.{key}": json.dumps({"name": name, "unit": "mm", "role": role, "actuator": "a"})
+                for key, name, role in (("c", "sent", "command"), ("m", "came", "measured"))
+                if topic == "/signals"
+            }
+            channel = writer.register_channel(topic, encoding, 0, about)
+            for time, message in messages:
+                writer.add_message(channel, time, json.dumps(message).encode(), time)
+        writer.finish()
+    return path
+
+
+def test_roles_names_and_units_that_an_mcap_file_gives(tmp_path: Path) -> None:
+    messages = [(10**18 + k * 5_000_000, {"a": {"c": k, "m": -k} if k != 3 else {"c": k}}) for k in range(50)]
+    events = [(10**18 + 7, {"message": "start"}), (10**18 + 9, {"message": "stop"})]
+    recording = open_recording(mcap(tmp_path / "s.mcap", {"/signals": messages, "/events": events}))
+    assert [(c.name, c.role, c.unit, c.actuator) for c in recording.stream.channels] == [
+        ("sent", Role.COMMAND, "mm", "a"),
+        ("came", Role.MEASURED, "mm", "a"),
+    ]
+    assert recording.stream.sample_rate == 200.0
+    found = samples(recording)
+    np.testing.assert_array_equal(found[:, 0], np.arange(50))
+    assert np.flatnonzero(np.isnan(found[:, 1])).tolist() == [3]
+    assert "left out, no signals: /events (no numbers)" in recording.notes
+
+
+def test_uneven_log_times_give_way_to_a_column_of_times(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    logged = 10**18 + np.arange(80) * 10_000_000 + rng.integers(0, 4_000_000, 80)
+    messages = [(int(at), {"t": k / 100.0, "cmd": k, "meas": -k}) for k, at in enumerate(logged)]
+    recording = open_recording(mcap(tmp_path / "j.mcap", {"/rig": messages}))
+    assert recording.stream.sample_rate == 100.0
+    assert "the times are those in t, the file's own are uneven" in recording.notes
+    bare = [(at, {"cmd": k, "meas": -k}) for k, (at, _) in enumerate(messages)]
+    path = mcap(tmp_path / "b.mcap", {"/rig": bare})
+    with pytest.raises(RecordingError, match=r"steps are not even.*give --resample HZ to interpolate"):
+        open_recording(path)
+    assert open_recording(path, Selection(resample=100.0)).stream.sample_rate == 100.0
+
+
+def test_messages_in_another_encoding_are_left_out(tmp_path: Path) -> None:
+    path = mcap(tmp_path / "r.mcap", {"/joint_states": [(k, {"x": k}) for k in range(9)]}, encoding="cdr")
+    with pytest.raises(RecordingError, match=r"it holds /joint_states \(messages in 'cdr', only JSON is read\)"):
+        open_recording(path)
+
+
+def test_an_mcap_file_that_was_not_closed_is_refused(tmp_path: Path) -> None:
+    whole = written(tmp_path, "mcap").read_bytes()
+    for end in (len(whole) - 8, len(whole) // 2):
+        (tmp_path / "cut.mcap").write_bytes(whole[:end])
+        with pytest.raises(RecordingError, match="damaged or cut short, not readable as an MCAP file"):
+            open_recording(tmp_path / "cut.mcap")
+
+
+def streams_of_two(path: Path, *, footer: bool = True) -> Path:
+    """Write command and measured signal as two streams of other rates and starts, and one of markers."""
+    command, measured = np.arange(0.0, 6.0, 0.01), np.arange(0.503, 5.5, 0.004)
+    parts = [
+        XDF,
+        xdf_stream(1, "controller", 100, [("command", "mm")]),
+        xdf_stream(2, "daq", 250, [("measured", "mm")]),
+    ]
+    marker = "<info><name>marks</name><channel_count>1</channel_count><nominal_srate>0</nominal_srate>"
+    parts.append(xdf_chunk(2, b"\3\0\0\0" + (marker + "<channel_format>string</channel_format></info>").encode()))
+    for number, times in ((1, command), (2, measured)):
+        line = 3.0 * times[:, None]
+        parts += [xdf_samples(number, 700.0 + times[k : k + 60], line[k : k + 60]) for k in range(0, len(times), 60)]
+        parts += [xdf_footer(number, len(times))] if footer else []
+    path.write_bytes(b"".join(parts))
+    return path
+
+
+def test_streams_of_other_rates_are_put_together_only_when_asked(tmp_path: Path) -> None:
+    path = streams_of_two(tmp_path / "two.xdf")
+    chosen = Selection(("command",), ("measured",))
+    asked = r"not sampled together: command \(600 rows of controller\), measured .*one dataset, or give --resample HZ"
+    with pytest.raises(RecordingError, match=asked):
+        open_recording(path, chosen)
+    recording = open_recording(path, Selection(("command",), ("measured",), resample=200.0))
+    assert recording.stream.sample_rate == 200.0
+    assert any(
+        note.startswith("controller and daq are put together from 700.503 to 705.499 s") for note in recording.notes
+    )
+    assert "left out, no signals: marks (0 samples of string)" in recording.notes
+    (block,) = recording.blocks(10_000)
+    at = block.time + np.arange(len(block)) / 200.0
+    assert block.time == pytest.approx(700.503)
+    # a straight line is its own interpolation
+    np.testing.assert_allclose(block.samples, np.column_stack([3.0 * (at - 700.0)] * 2), atol=1e-7)
+    alone = open_recording(path, Selection(dataset="daq", auxiliary=True))
+    assert (alone.stream.sample_rate, alone.stream.channels[0].unit) == (250.0, "mm")
+
+
+def test_a_stream_that_was_not_closed_is_reported(tmp_path: Path) -> None:
+    path = streams_of_two(tmp_path / "open.xdf", footer=False)
+    notes = open_recording(path, Selection(dataset="daq", auxiliary=True)).notes
+    assert "stream daq was not closed: it may be cut short" in notes
+
+
+def test_fewer_samples_than_the_footer_counts_are_damage(tmp_path: Path) -> None:
+    parts = [XDF, xdf_stream(1, "rig", RATE, [("cmd", "mm"), ("meas", "mm")])]
+    parts += [xdf_samples(1, TIMES[:500], run_samples()[:500, :2]), xdf_footer(1, 600)]
+    (tmp_path / "f.xdf").write_bytes(b"".join(parts))
+    with pytest.raises(RecordingError, match="damaged: 500 samples of rig are there, 600 were written"):
+        open_recording(tmp_path / "f.xdf")
