@@ -160,6 +160,13 @@ class ForceProblem:
         """Number of unknown forces."""
         return int(self.physics.unknown.shape[1])
 
+    def between(self, first: int, last: int) -> ForceProblem:
+        """Return the problem of the instants from first to before last, of whose first state nothing is known."""
+        part = slice(first, last)
+        samples = self.observed[part] + self._direct[part]
+        load = np.asarray(self.load)[part]
+        return ForceProblem(self.structure, self.forces, self.time[part], load, self.sensors, samples)
+
     def log_likelihood(self, priors: Sequence[ForcePrior], sigma: Samples) -> float:
         """Return the log likelihood of the samples; -inf where it is not finite.
 

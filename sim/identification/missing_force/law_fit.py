@@ -1,0 +1,271 @@
+"""Laws of a recovered force: a given one, or the best of a dictionary, refined on the raw samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import log
+
+import numpy as np
+
+from sim.arrays import Samples
+from sim.identification.fit import Fit, fit
+from sim.identification.missing_force.law_response import LawResponse
+from sim.identification.missing_force.law_terms import DICTIONARY, SIGN_WIDTH, Term, terms
+from sim.identification.missing_force.recovery import RecoveredForce
+from sim.identification.missing_force.smoother import ForceProblem
+from sim.identification.regression import unbounded
+
+# Gauss-Hermite of three points: exact to the fifth power
+_NODES, _WEIGHTS = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)]), np.array([1.0, 4.0, 1.0]) / 6.0
+_REWEIGHTED = 4
+# terms with the largest gain in the curve fit that are tried on the raw samples
+_TRIED = 3
+
+Laws = tuple[tuple[Term, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurveFit:
+    """Coefficients of a law as a regression of the recovered force on the recovered motion.
+
+    Parameters
+    ----------
+    coefficients, standard_errors : (k,), terms of all forces in their order. The errors count in that of the motion,
+        and that neighbouring instants are not independent.
+    explained : (f,) of the mean square of each force.
+    """
+
+    coefficients: Samples
+    standard_errors: Samples
+    explained: Samples
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LawFit:
+    """A law for each force, fitted to the raw samples by integrating the model with it.
+
+    Parameters
+    ----------
+    laws : for each force its terms; none: no force.
+    names, coefficients, standard_errors : (k,) of the terms of all forces.
+    curve : of the same terms, without integration: where the search began.
+    fit : with the first state, residuals over the sensors' noise; None where the model with this law diverges.
+    criterion : Bayesian information criterion, less is better.
+    explained : (f,) of the mean square of each recovered force, at the coefficients.
+    """
+
+    laws: Laws
+    names: tuple[str, ...]
+    coefficients: Samples
+    standard_errors: Samples
+    curve: CurveFit
+    fit: Fit | None
+    criterion: float
+    explained: Samples
+
+    def of(self, name: str) -> float:
+        """Return one coefficient."""
+        return float(self.coefficients[self.names.index(name)])
+
+
+def curve_fit(problem: ForceProblem, recovered: RecoveredForce, laws: Sequence[Sequence[str | Term]]) -> CurveFit:
+    """Return the regression of each recovered force on the terms of its law.
+
+    A term's value is its mean given the samples, as the true motion is scattered about the recovered one; instants
+    count by the variance of force less law.
+
+    Parameters
+    ----------
+    laws : for each force its terms, or their names.
+    """
+    motion = _Motion(problem, recovered)
+    found = [_regressed(motion, e, terms(law)) for e, law in enumerate(laws)]
+    explained = np.array([one[2] for one in found])
+    return CurveFit(np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found]), explained)
+
+
+def fit_law(problem: ForceProblem, recovered: RecoveredForce, laws: Sequence[Sequence[str | Term]]) -> LawFit:
+    """Return the fit of given laws to the raw samples, from the curve fit on.
+
+    Where a load is not known the longest stretch in which it is counts.
+
+    Raises
+    ------
+    ValueError : there is not one law for each force, a term is none, or there are too few samples.
+    """
+    if len(laws) != problem.n_forces:
+        raise ValueError(f"missing force: {len(laws)} laws of {problem.n_forces} forces: give one each")
+    return _fitted(_Motion(problem, recovered), tuple(terms(law) for law in laws))
+
+
+def find_laws(
+    problem: ForceProblem,
+    recovered: RecoveredForce,
+    dictionary: Sequence[str | Term] = DICTIONARY,
+    *,
+    most_terms: int = 3,
+) -> tuple[LawFit, ...]:
+    """Return laws of terms of a dictionary that were tried on the raw samples, the best first.
+
+    Terms are added one by one: those of the largest gain in the curve fit are tried, and the best one stays if the
+    information criterion falls; then each is left out again, if it falls by that.
+    """
+    motion, candidates = _Motion(problem, recovered), terms(dictionary)
+    best = _fitted(motion, tuple(() for _ in range(problem.n_forces)))
+    tried = {best.laws: best}
+    for _ in range(most_terms):
+        gains = []
+        for e, extra in product(range(problem.n_forces), candidates):
+            if extra not in best.laws[e]:
+                law = (*best.laws[e], extra)
+                gains.append((_regressed(motion, e, law)[2], e, extra.name, law))
+        gains.sort(key=lambda gain: -gain[0])
+        before = best
+        for _, e, _, law in gains[: _TRIED * problem.n_forces]:
+            best = min(best, _once(motion, tried, _replaced(before.laws, e, law)), key=lambda each: each.criterion)
+        for e, law in enumerate(best.laws):
+            for left_out in law if sum(map(len, best.laws)) > 1 else ():
+                rest = tuple(each for each in law if each != left_out)
+                best = min(best, _once(motion, tried, _replaced(best.laws, e, rest)), key=lambda each: each.criterion)
+        if best is before:
+            break
+    return tuple(sorted(tried.values(), key=lambda each: each.criterion))
+
+
+def _replaced(laws: Laws, e: int, law: tuple[Term, ...]) -> Laws:
+    return (*laws[:e], law, *laws[e + 1 :])
+
+
+def _once(motion: _Motion, tried: dict[Laws, LawFit], laws: Laws) -> LawFit:
+    # the order of terms does not matter
+    laws = tuple(tuple(sorted(law, key=lambda each: each.name)) for law in laws)
+    if laws not in tried:
+        tried[laws] = _fitted(motion, laws)
+    return tried[laws]
+
+
+class _Motion:
+    """Stretches and rates at the forces, with their covariance, over the longest stretch of known loads."""
+
+    def __init__(self, problem: ForceProblem, recovered: RecoveredForce) -> None:
+        known = np.isfinite(np.asarray(problem.load)).all(axis=1)
+        sampled = np.flatnonzero(np.isfinite(problem.observed).any(axis=1) & known)
+        if not len(sampled):
+            raise ValueError("missing force: no sample where the load is known: no law can be fitted")
+        edges = np.flatnonzero(np.diff(known.astype(np.int64), prepend=0, append=0)).reshape(-1, 2)
+        inside = [sampled[(sampled >= a) & (sampled < b)] for a, b in edges.tolist()]
+        longest = max(inside, key=len)
+        self.part = slice(int(longest[0]), int(longest[-1]) + 1)
+        self.problem, self.recovered = problem.between(self.part.start, self.part.stop), recovered
+        places, n = np.asarray(problem.forces), problem.structure.dofs
+        smoothed = recovered.smoothed
+        self.stretch = (smoothed.displacement @ places)[self.part]
+        self.rate = (smoothed.velocity @ places)[self.part]
+        self.force = smoothed.force[self.part]
+        f = problem.n_forces
+        rows = np.zeros((f, 3, 2 * n + f))
+        for e in range(f):
+            rows[e, 0, :n], rows[e, 1, n : 2 * n], rows[e, 2, 2 * n + e] = places[:, e], places[:, e], 1.0
+        self.joint = np.einsum("eai,tij,ebj->teab", rows, smoothed.covariances[self.part], rows)
+        rms = np.sqrt(np.mean(self.rate**2, axis=0))
+        self.width = SIGN_WIDTH * np.where(rms > 0.0, rms, 1.0)
+
+    def means(self, e: int, law: Sequence[Term]) -> Samples:
+        """Return (t, k): each term's mean given the samples."""
+        x, v, joint = self.stretch[:, e], self.rate[:, e], self.joint[:, e]
+        sd = np.sqrt(np.maximum(joint[:, 0, 0], 0.0))
+        along = np.divide(joint[:, 0, 1], sd, out=np.zeros_like(sd), where=sd > 0.0)
+        across = np.sqrt(np.maximum(joint[:, 1, 1] - along**2, 0.0))
+        result = np.zeros((len(x), len(law)))
+        for (a, wa), (b, wb) in product(zip(_NODES, _WEIGHTS, strict=True), repeat=2):
+            xs, vs = x + a * sd, v + a * along + b * across
+            for j, each in enumerate(law):
+                result[:, j] += wa * wb * each.of(xs, vs, self.width[e])
+        return result
+
+    def variance(self, e: int, law: Sequence[Term], coefficients: Samples) -> Samples:
+        """Return (t,): of force less law."""
+        gradient = np.zeros((len(self.stretch), 3))
+        gradient[:, 2] = -1.0
+        for value, each in zip(coefficients.tolist(), law, strict=True):
+            by_x, by_v = each.slopes(self.stretch[:, e], self.rate[:, e], float(self.width[e]))
+            gradient[:, 0] += value * by_x
+            gradient[:, 1] += value * by_v
+        total = np.einsum("ta,tab,tb->t", gradient, self.joint[:, e], gradient)
+        return np.asarray(np.maximum(total, 1e-12 * max(float(total.max(initial=0.0)), 1e-300)))
+
+
+@dataclass(frozen=True, eq=False)
+class _LinearLaw:
+    """Values of terms, (t, k), times coefficients."""
+
+    values: Samples
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(map(str, range(self.values.shape[1])))
+
+    @property
+    def lower(self) -> Samples:
+        return -unbounded(self.values.shape[1])
+
+    @property
+    def upper(self) -> Samples:
+        return unbounded(self.values.shape[1])
+
+    def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
+        response = np.asarray(parameters @ self.values.T, dtype=np.float64)
+        return response, np.broadcast_to(self.values, (len(parameters), *self.values.shape))
+
+
+def _regressed(motion: _Motion, e: int, law: Sequence[Term]) -> tuple[Samples, Samples, float]:
+    """Return coefficients, their standard errors, and the explained fraction of one force."""
+    force, k = motion.force[:, e], len(law)
+    whole = float(force @ force)
+    if not k or whole == 0.0:
+        return np.zeros(k), np.full(k, np.inf), 0.0
+    values, coefficients, sd = motion.means(e, law), np.zeros(k), np.ones(len(force))
+    size = np.maximum(np.sqrt(np.mean(values**2, axis=0)), 1e-300)
+    for _ in range(_REWEIGHTED):
+        sd = np.sqrt(motion.variance(e, law, coefficients))
+        coefficients = np.linalg.lstsq(values / size / sd[:, None], force / sd, rcond=1e-10)[0] / size
+    left = force - values @ coefficients
+    errors = np.full(k, np.nan)
+    if len(force) > k:
+        found = fit(_LinearLaw(values / size / sd[:, None]), force / sd, coefficients * size)
+        correlated = found.correlated_standard_errors
+        errors = np.where(np.isfinite(correlated), correlated, found.standard_errors) / size
+    return coefficients, errors, 1.0 - float(left @ left) / whole
+
+
+def _fitted(motion: _Motion, laws: Laws) -> LawFit:
+    problem, recovered = motion.problem, motion.recovered
+    by_force = [_regressed(motion, e, law) for e, law in enumerate(laws)]
+    start = np.concatenate([one[0] for one in by_force])
+    curve = CurveFit(start, np.concatenate([one[1] for one in by_force]), np.array([one[2] for one in by_force]))
+    response = LawResponse(problem, laws, recovered.sigma, motion.width)
+    k, first = len(start), recovered.smoothed.means[motion.part.start, : 2 * problem.structure.dofs]
+    names = response.names[:k]
+    known = 1.0 if recovered.sigma_known else None
+    found = None
+    for begin in (start, np.zeros(k)):
+        try:
+            found = fit(response, response.observed, np.concatenate([begin, first]), sigma=known)
+            break
+        except ValueError:
+            # the motion diverges from there
+            if len(response.observed) <= len(response.names):
+                raise
+    if found is None:
+        return LawFit(laws, names, start, curve.standard_errors, curve, None, np.inf, curve.explained)
+    n, squares = len(response.observed), found.sum_of_squares
+    criterion = (squares if recovered.sigma_known else n * log(max(squares, 1e-300) / n)) + k * log(n)
+    coefficients, explained, place = found.parameters[:k], [], 0
+    for e, law in enumerate(laws):
+        force, own = motion.force[:, e], coefficients[place : place + len(law)]
+        left, place = force - motion.means(e, law) @ own, place + len(law)
+        explained.append(1.0 - float(left @ left) / max(float(force @ force), 1e-300))
+    errors = found.standard_errors[:k]
+    return LawFit(laws, names, coefficients, errors, curve, found, float(criterion), np.array(explained))

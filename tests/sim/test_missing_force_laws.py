@@ -1,0 +1,168 @@
+"""Laws of a recovered force: terms, exact sensitivities, and what is found where the truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from sim.identification.fit import fit_many
+from sim.identification.missing_force.law_fit import curve_fit, find_laws, fit_law
+from sim.identification.missing_force.law_response import LawResponse
+from sim.identification.missing_force.law_terms import DICTIONARY, term
+from sim.identification.missing_force.recovery import recover_force
+from sim.identification.missing_force.smoother import ForceProblem
+from sim.identification.missing_force.state_space import Sensor
+from sim.laboratory.structure import Structure
+
+TIME = np.linspace(0.0, 30.0, 601)
+LAWS = {
+    "x^3": lambda x, v: 0.05 * x**3,
+    "sign v": lambda x, v: 0.4 * np.tanh(v / 0.02),
+    "v|v|": lambda x, v: 0.1 * v * np.abs(v),
+}
+
+
+def _problem(law, count: int, seed: int, noise: float = 0.05) -> tuple[ForceProblem, np.ndarray]:
+    """Return samples of x'' + 0.1 x' + x + law = cos t, and the noise."""
+    state = solve_ivp(
+        lambda t, z: [z[1], np.cos(t) - 0.1 * z[1] - z[0] - law(z[0], z[1])],
+        (0.0, 30.0), [1.0, 0.0], t_eval=TIME, rtol=1e-9, atol=1e-11, max_step=0.02,
+    ).y.T  # fmt: skip
+    sigma = noise * np.sqrt(np.mean(state**2, axis=0))
+    observed, at = np.full(state.shape, np.nan), slice(None, None, 600 // (count - 1))
+    observed[at] = state[at] + sigma * np.random.default_rng(seed).standard_normal(state[at].shape)
+    structure, sensors = Structure(1.0, 0.1, 1.0), (Sensor(1), Sensor(1, "velocity"))
+    return ForceProblem(structure, np.ones((1, 1)), TIME, np.cos(TIME)[:, None], sensors, observed), sigma
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("constant", lambda x, v: 1.0),
+        ("x", lambda x, v: x),
+        ("|x|x", lambda x, v: abs(x) * x),
+        ("x^2", lambda x, v: x**2),
+        ("x^3", lambda x, v: x**3),
+        ("v|v|", lambda x, v: v * abs(v)),
+        ("|v|^3", lambda x, v: abs(v) ** 3),
+        ("sign v", lambda x, v: np.sign(v)),
+        ("x^2 v", lambda x, v: x**2 * v),
+        ("x^2 sign v", lambda x, v: x**2 * np.sign(v)),
+    ],
+)
+def test_terms_are_what_their_names_say(name, value):
+    for x in (-1.7, 0.3):
+        for v in (-0.6, 2.1):
+            assert term(name).of(np.array(x), np.array(v), 1e-3) == pytest.approx(value(x, v), abs=1e-12)
+            by_x, by_v = term(name).slopes(np.array(x), np.array(v), 1e-3)
+            h = 1e-6
+            assert by_x == pytest.approx((value(x + h, v) - value(x - h, v)) / (2.0 * h), abs=1e-6)
+            assert by_v == pytest.approx((value(x, v + h) - value(x, v - h)) / (2.0 * h), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["", "y", "x^", "|x", "x^3 +", "sign"])
+def test_other_names_are_refused(name):
+    with pytest.raises(ValueError, match="law term"):
+        term(name)
+
+
+def _two_dofs() -> LawResponse:
+    time = np.sort(np.random.default_rng(1).uniform(0.0, 6.0, 120))
+    structure = Structure(
+        np.array([1.0, 0.5]), np.array([[0.3, -0.1], [-0.1, 0.2]]), np.array([[9.0, -4.0], [-4.0, 5.0]])
+    )
+    forces = np.array([[1.0, 0.0], [-1.0, 1.0]])
+    sensors = Sensor(1), Sensor(2, "velocity"), Sensor(1, "acceleration")
+    load = np.column_stack([np.sin(2.0 * time), 0.3 * time])
+    observed = np.where(np.random.default_rng(2).uniform(size=(120, 3)) < 0.3, np.nan, 0.0)
+    problem = ForceProblem(structure, forces, time, load, sensors, observed)
+    laws = (term("x^3"), term("sign v")), (term("v|v|"), term("x^2 v"))
+    return LawResponse(problem, laws, np.array([0.1, 0.2, 0.3]), np.array([0.3, 0.4]))
+
+
+def test_response_is_that_of_the_structure_with_its_laws():
+    response = _two_dofs()
+    problem, at = response.problem, np.array([2.0, 0.4, 0.5, -0.3, 0.2, -0.1, 0.5, 1.0])
+    mass, damping, stiffness = problem.structure.matrices
+    places = np.asarray(problem.forces)
+
+    def forces(z):
+        (x1, x2), (v1, v2) = z[:2] @ places, z[2:] @ places
+        return np.array([2.0 * x1**3 + 0.4 * np.tanh(v1 / 0.3), 0.5 * v2 * abs(v2) - 0.3 * x2**2 * v2])
+
+    def acceleration(t, z):
+        load = [np.interp(t, problem.time, column) for column in np.asarray(problem.load).T]
+        return np.linalg.solve(mass, load - damping @ z[2:] - stiffness @ z[:2] - places @ forces(z))
+
+    state = solve_ivp(
+        lambda t, z: np.concatenate([z[2:], acceleration(t, z)]),
+        (problem.time[0], problem.time[-1]), at[4:], t_eval=problem.time, rtol=1e-9, atol=1e-11, max_step=0.01,
+    ).y.T  # fmt: skip
+    true = np.array([acceleration(t, z)[0] for t, z in zip(problem.time, state, strict=True)])
+    direct = np.asarray(problem.load) @ np.linalg.inv(mass)[0]
+    columns = np.column_stack([state[:, 0] / 0.1, state[:, 3] / 0.2, (true - direct) / 0.3])
+    found, sensitivities = response.evaluate(at[None])
+    np.testing.assert_allclose(found[0], columns[np.isfinite(problem.observed)], atol=1e-4)
+    for i in range(len(at)):
+        step = 1e-6 * np.eye(len(at))[i]
+        difference = (response.evaluate((at + step)[None])[0] - response.evaluate((at - step)[None])[0]) / 2e-6
+        np.testing.assert_allclose(sensitivities[..., i], difference, atol=1e-5 * np.abs(difference).max() + 1e-6)
+
+
+@pytest.mark.parametrize(("name", "value"), [("x^3", 0.05), ("sign v", 0.4), ("v|v|", 0.1)])
+@pytest.mark.parametrize("known", [True, False])
+def test_finds_the_law_among_the_dictionary(name, value, known):
+    problem, sigma = _problem(LAWS[name], 151, 7)
+    found = find_laws(problem, recover_force(problem, sigma=sigma if known else None))
+    assert found[0].names == (name,)
+    assert abs(found[0].coefficients[0] - value) < 3.5 * found[0].standard_errors[0]
+    assert found[0].standard_errors[0] < 0.03 * value
+    assert found[0].explained[0] > 0.8
+    assert any(not each.names for each in found)
+
+
+def test_no_law_where_nothing_is_missing():
+    problem, sigma = _problem(lambda x, v: 0.0 * x, 151, 4)
+    assert find_laws(problem, recover_force(problem, sigma=sigma))[0].names == ()
+
+
+def test_a_given_law_is_fitted_from_its_curve_fit():
+    problem, sigma = _problem(LAWS["x^3"], 31, 3)
+    recovered = recover_force(problem, sigma=sigma)
+    curve = curve_fit(problem, recovered, [["x^3"]])
+    found = fit_law(problem, recovered, [["x^3"]])
+    assert curve.coefficients[0] == found.curve.coefficients[0] == pytest.approx(0.05, rel=0.15)
+    assert found.of("x^3") == pytest.approx(0.05, abs=0.002)
+    with pytest.raises(ValueError, match="2 laws of 1 forces"):
+        fit_law(problem, recovered, [["x"], ["x"]])
+    with pytest.raises(ValueError, match="give each once"):
+        fit_law(problem, recovered, [["x|x|", "|x|x"]])
+
+
+@pytest.mark.parametrize(("count", "bound", "largest_sd"), [(11, 0.003, 0.003), (151, 0.001, 0.001)])
+def test_alpha_is_unbiased_over_100_seeds(count, bound, largest_sd):
+    true = _problem(LAWS["x^3"], count, 0, noise=0.0)[0].observed
+    sigma = 0.05 * np.sqrt(np.mean(_problem(LAWS["x^3"], 601, 0, noise=0.0)[0].observed ** 2, axis=0))
+    rng = np.random.default_rng(11)
+    at = np.isfinite(true)
+    observed = (true + sigma * rng.standard_normal((100, *true.shape)))[:, at]
+    problem = ForceProblem(
+        Structure(1.0, 0.1, 1.0),
+        np.ones((1, 1)),
+        TIME,
+        np.cos(TIME)[:, None],
+        (Sensor(1), Sensor(1, "velocity")),
+        true,
+    )
+    response = LawResponse(problem, [[term("x^3")]], sigma, np.ones(1))
+    found = fit_many(response, observed / np.broadcast_to(sigma, true.shape)[at], np.array([0.045, 1.0, 0.0]))
+    alpha = found.of("x^3")
+    assert alpha.mean() == pytest.approx(0.05, abs=bound)
+    assert alpha.std() < largest_sd
+    # the standard errors are the scatter
+    assert np.mean(found.standard_errors[:, 0]) == pytest.approx(alpha.std(), rel=0.3)
+
+
+def test_dictionary_has_no_term_twice():
+    assert len({(t.x_power, t.x_odd, t.v_power, t.v_odd) for t in DICTIONARY}) == len(DICTIONARY)
