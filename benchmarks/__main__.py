@@ -25,6 +25,7 @@ NAMES = (
     "throughput",
     "latency",
     "overload",
+    "client",
     "broker",
     "recording",
     "realizations",

@@ -28,10 +28,12 @@ from monitor.system.default_endpoints import RESULTS
 from monitor.transport.zeromq.key_files import keys_of
 from monitor.transport.zeromq.request_client import ANSWER_TIMEOUT, send_request
 from monitor.transport.zeromq.results import MessageKind, Published, ResultSubscriber
+from monitor.wire import native as wire
 
 _POLL_INTERVAL = 0.1  # s; between polls the timeout and a close by another thread are checked
 _ASYNC_POLL_INTERVAL = 0.005  # s
 _MAX_EVENTS = 1000
+_RESULTS = wire.topic("results")
 
 
 class ServiceLostError(ConnectionError):
@@ -154,8 +156,9 @@ class Connection:
 
     def newest(self) -> Row | None:
         """Return the newest row without waiting, and discard those before it; None before the first."""
-        while self._receive(0.0):
-            pass
+        with self._lock:
+            items = [] if self._closed else self._subscriber.receive_newest(_RESULTS)
+        self._queue(items)
         blocks = [item for item in self._waiting if isinstance(item, ResultBlock) and len(item)]
         # other messages are in `health`, `alarms` and `events` already
         self._waiting.clear()
@@ -242,12 +245,15 @@ class Connection:
         """Queue received items; wait up to `timeout` s for the first. Return whether there was any."""
         with self._lock:
             items = [] if self._closed else self._subscriber.receive(timeout)
+        self._queue(items)
+        return bool(items)
+
+    def _queue(self, items: Sequence[Published]) -> None:
         for item in items:
             if isinstance(item, ResultBlock | SignalBlock | TransferBlock) and self._rig not in ("", item.stream.rig):
                 continue
             self._update_state(item)
             self._waiting.append(item)
-        return bool(items)
 
     def _update_state(self, item: Published) -> None:
         match item:

@@ -176,6 +176,40 @@ def test_a_loop_of_its_own_asks_for_the_newest(sink: ResultPublisher) -> None:
         assert connection.newest() is newest[-1]
 
 
+def test_of_many_rows_only_the_newest_is_decoded_and_nothing_else_is_lost(sink: ResultPublisher, monkeypatch) -> None:
+    with listening(sink) as connection:
+        decoded: list[int] = []
+        decode = connection._subscriber._decode
+
+        def counted(frames, origin):
+            items = decode(frames, origin)
+            decoded.extend(item.index for item in items if isinstance(item, ResultBlock))
+            return items
+
+        monkeypatch.setattr(connection._subscriber, "_decode", counted)
+        for number in range(300):
+            sink.results(block(number, 1))
+        sink.event(Event(EventKind.NOTE, 0.0, 0, 0, "valve opened"))
+        sink.alarms(AlarmReport(alarms=(TRIP,)))
+        # the subscriber's thread has queued all of them
+        until(lambda: connection._subscriber.waiting >= 302)
+        row = connection.newest()
+        assert row is not None and row.index == 2990
+        assert decoded == [2990]
+        assert connection.events[-1].detail == "valve opened"
+        assert connection.alarms == (TRIP,)
+
+
+def test_the_newest_of_one_rig_is_not_hidden_by_that_of_another(sink: ResultPublisher) -> None:
+    other = replace(STREAM, rig="lab-2")
+    with listening(sink, rig="lab") as connection:
+        sink.results(block(7, 1))
+        sink.results(block(0, stream=other))
+        rows: list[Row] = []
+        until(lambda: rows, lambda: rows.extend(filter(None, [connection.newest()])))
+        assert (rows[0].stream.rig, rows[0].index) == ("lab", 70)
+
+
 def test_other_rigs_are_not_let_through(sink: ResultPublisher) -> None:
     other = replace(STREAM, rig="lab-2")
     with listening(sink, Health(), rig="lab") as connection:

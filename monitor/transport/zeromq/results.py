@@ -134,6 +134,7 @@ _JSON: dict[str, Callable[[bytes], AlarmReport | Health | Event]] = {
     "health": health_format.decode,
     "event": msgspec.json.Decoder(Event).decode,
 }
+_TOPICS = {kind: wire.topic(kind) for kind in _JSON}
 
 _MAX_DETAIL, _MAX_EVENT = 4096, 1 << 16
 _QUEUE_SECONDS, _QUEUE_BYTES = 5.0, 128 << 20  # of a client; messages beyond are dropped
@@ -162,7 +163,7 @@ class ResultDecoder:
         # a subscription is a prefix: north also brings north-2
         if self._rig and not subject.endswith(f"/{self._rig}".encode()):
             return ()
-        kind = next((kind for kind in _JSON if subject.startswith(wire.topic(kind))), None)
+        kind = next((kind for kind, prefix in _TOPICS.items() if subject.startswith(prefix)), None)
         if kind is None:
             return (self._decoder.decode(frames),)
         if len(frames) != 2:

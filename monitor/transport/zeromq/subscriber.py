@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 import zmq
 
 from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq.endpoint import MESSAGES_PER_SECOND
-from monitor.transport.zeromq.subscriber_socket import ConnectionEvent, SubscriberSettings, SubscriberSocket
+from monitor.transport.zeromq.subscriber_socket import ConnectionEvent, Message, SubscriberSettings, SubscriberSocket
 from monitor.wire.native import Frames
 
 _READ_BATCH, _MAX_BATCHES = 256, 40  # messages per socket, and batches of one read
@@ -25,17 +25,8 @@ _REPORT_INTERVAL = 0.25  # s between events that count rejected messages
 _OVERLOAD_LIMIT = 3.0  # s in which the socket was never read empty
 _OVERLOADED = "messages come faster than they can be read: all senders here were disconnected, and may reconnect"
 _OVERRUN = "messages came faster than they were processed: those beyond a queue of {} MB were dropped"
-_MESSAGE_OVERHEAD = 200  # bytes in addition to the frames
 
 Item = TypeVar("Item")
-
-
-class _Message(NamedTuple):
-    """Frames, the socket that received them, and the time of arrival within 10 ms, s on the monotonic clock."""
-
-    frames: Frames
-    socket: SubscriberSocket
-    time: float
 
 
 class Subscriber(Generic[Item]):
@@ -81,7 +72,7 @@ class Subscriber(Generic[Item]):
         self._hold_at = max(1, int(settings.queue_seconds * MESSAGES_PER_SECOND))
         self._max_bytes = settings.queue_bytes
 
-        self._queue: SimpleQueue[_Message | ConnectionEvent | BaseException] = SimpleQueue()
+        self._queue: SimpleQueue[Message | ConnectionEvent | BaseException] = SimpleQueue()
         self._bytes_in = self._bytes_out = 0
         self.dropped = 0
         """Messages dropped because the queue was full."""
@@ -149,29 +140,45 @@ class Subscriber(Generic[Item]):
         while self._sockets:
             self._collect(max(0.0, min(deadline - now, _REPORT_INTERVAL)), found)
             now = monotonic()
-            if now - self._last_report >= _REPORT_INTERVAL:
-                self._report(now, found)
+            self._report(now, found)
             if found or now >= deadline:
                 break
         self.waited = [now - arrived for _, arrived in found]
         return [item for item, _ in found]
 
-    def _collect(self, timeout: float, found: list[tuple[Item | Event, float]]) -> None:
-        size = 0
-        for number in range(_DECODE_BATCH):
-            # the sockets are read once: messages that come meanwhile are for the next call
-            item = self._next_item(timeout) if not number or self._queue.qsize() else None
+    def receive_newest(self, topic: bytes) -> list[Item | Event]:
+        """Return what has arrived, without waiting; of the messages of each topic with this prefix only the newest.
+
+        The others are not decoded. Raises as `receive`.
+        """
+        found: list[tuple[Item | Event, float]] = []
+        if self._sockets:
+            self._collect(0.0, found, topic)
+            self._report(monotonic(), found)
+        return [item for item, _ in found]
+
+    def _collect(self, timeout: float, found: list[tuple[Item | Event, float]], topic: bytes | None = None) -> None:
+        number = size = 0
+        newest: dict[bytes, Message] = {}
+        # without a topic the sockets are read once: messages that come meanwhile are for the next call
+        while topic is not None or not number or self._queue.qsize():
+            item = self._next_item(timeout)
             if item is None:
-                return
-            if isinstance(item, _Message):
+                break
+            number += 1
+            if not isinstance(item, Message):
+                found.append((self._event(item[0], 0, item[1]), monotonic()))
+            elif topic is not None and item.frames[0].startswith(topic):
+                newest[item.frames[0]] = item
+            else:
                 self._accept(item, found)
                 size += sum(map(len, item.frames))
-                if size >= _DECODE_BYTES:
-                    return
-            else:
-                found.append((self._event(item[0], 0, item[1]), monotonic()))
+            if topic is None and (number == _DECODE_BATCH or size >= _DECODE_BYTES):
+                break
+        for item in newest.values():
+            self._accept(item, found)
 
-    def _accept(self, arrival: _Message, found: list[tuple[Item | Event, float]]) -> None:
+    def _accept(self, arrival: Message, found: list[tuple[Item | Event, float]]) -> None:
         try:
             items = self._decode(arrival.frames, arrival.socket.url)
         except ValueError as problem:
@@ -185,6 +192,8 @@ class Subscriber(Generic[Item]):
             found.append((item, arrival.time))
 
     def _report(self, now: float, found: list[tuple[Item | Event, float]]) -> None:
+        if now - self._last_report < _REPORT_INTERVAL:
+            return
         if self._rejected:
             found.append((self._event(EventKind.REJECTED, self._rejected, self._reason), now))
             self._rejected, self._reason, self._last_report = 0, "", now
@@ -200,7 +209,7 @@ class Subscriber(Generic[Item]):
     def _started(self) -> bool:
         return self._thread.ident is not None
 
-    def _next_item(self, timeout: float) -> _Message | ConnectionEvent | None:
+    def _next_item(self, timeout: float) -> Message | ConnectionEvent | None:
         """Return the next item of the queue; wait up to `timeout` s for it; None if nothing came."""
         if not self._queue.qsize() and self._started:
             with self._reading:
@@ -214,8 +223,8 @@ class Subscriber(Generic[Item]):
             # for the next call too
             self._queue.put(item)
             raise item
-        if isinstance(item, _Message):
-            self._bytes_out += _size(item.frames)
+        if isinstance(item, Message):
+            self._bytes_out += item.size
         return item
 
     def _run(self) -> None:
@@ -278,14 +287,14 @@ class Subscriber(Generic[Item]):
         return more
 
     def _put(self, frames: Frames, socket: SubscriberSocket, arrived: float) -> None:
-        size = _size(frames)
-        if self._bytes_in + size - self._bytes_out > self._max_bytes:
+        message = Message(frames, socket, arrived)
+        if self._bytes_in + message.size - self._bytes_out > self._max_bytes:
             self.dropped += 1
             self.dropped_at_end += 1
             return
         self.dropped_at_end = 0
-        self._bytes_in += size
-        self._queue.put(_Message(frames, socket, arrived))
+        self._bytes_in += message.size
+        self._queue.put(message)
 
     def _update_hold(self) -> None:
         # hysteresis: it ends at half of the limits
@@ -309,7 +318,3 @@ class Subscriber(Generic[Item]):
         self._sockets.clear()
         if self._own_context:
             self._context.destroy(linger=0)
-
-
-def _size(frames: Frames) -> int:
-    return _MESSAGE_OVERHEAD + sum(map(len, frames))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from time import monotonic, sleep
+from typing import NamedTuple
 
 import zmq
 
@@ -22,6 +23,7 @@ from monitor.wire import native as wire
 from monitor.wire.native import Frames
 
 _FIRST_BACKOFF = 0.1
+_MESSAGE_OVERHEAD = 200  # bytes in addition to the frames
 _EVENTS = (
     zmq.Event.CONNECTED
     | zmq.Event.CONNECT_DELAYED
@@ -237,3 +239,16 @@ class SubscriberSocket:
         """Close the sockets; a second call does nothing."""
         if not self._socket.closed:
             self._close_socket()
+
+
+class Message(NamedTuple):
+    """Frames, the socket that received them, and the time of arrival within 10 ms, s on the monotonic clock."""
+
+    frames: Frames
+    socket: SubscriberSocket
+    time: float
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return _MESSAGE_OVERHEAD + sum(map(len, self.frames))
