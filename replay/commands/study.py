@@ -21,6 +21,7 @@ _STUDIES = {
     "thermal": ("thermal", ("realizations", "resampled")),
     "delays": ("delays", ("sigma", "runs", "priors")),
     "loop": ("loop", ("draws", "motion", "motion_unit", "motion_column")),
+    "four-dof": ("nonlinear", ("runs",)),
 }
 
 
@@ -32,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="tracking: the tracking indicators; beam, sandia: the reliability of a model; thermal: a model from its "
         "material to a requirement; delays: parameter estimation where the model leaves something out; loop: a loop "
-        "that a delay makes unstable, and compensators on the benchmark building",
+        "that a delay makes unstable, and compensators on the benchmark building; four-dof: a damaged spring and an "
+        "unknown force in a chain of four masses",
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random numbers (default 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -63,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="standard deviations of the noise, each from 1e-9 to 1 (default 0.027 0.1 0.3 0.5477)",
     )
     delays.add_argument(
-        "--runs", type=int, metavar="N", help="of each example (default 500): a multiple of five, 10 to 20000"
+        "--runs", type=int, metavar="N", help="of each example (default 500): a multiple of five, 10 to 20000; four-dof: records (default 20)"
     )
     delays.add_argument(
         "--priors", action="store_true", default=None, help="also sample posteriors (needs emcee: the extra bayes)"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import minimize
@@ -13,33 +13,38 @@ from monitor.messages.blocks import Samples
 from replay.studies.nonlinear.four_dof_record import SPRINGS, FourMassRecord, without_cubic
 from sim.identification.identifiability import ConfoundedGroup, confounded_groups
 from sim.identification.missing_force.force_prior import Matern
-from sim.identification.missing_force.smoother import ForceProblem, SmoothedForce, characteristic_rate
+from sim.identification.missing_force.smoother import ForceProblem, characteristic_rate
 from sim.identification.missing_force.state_space import Sensor
 from sim.laboratory.structure import Structure
 from sim.models.chain import Chain
 
-# mass 1, on the internal side
-_PLACE = np.eye(4)[:, :1]
-# amplitude of the force's prior over the largest inertia force, and its length in periods of the motion over 2 pi:
-# so wide that stiffnesses are not drawn to where the missing force is least, which a fitted amplitude would do
-_WIDE, _LENGTH = 50.0, 3.0
-_ORDER = 2
-# of a parameter: steps of the second differences; stiffnesses relative to nominal, and the logarithm of the noise
-_STEPS = np.array([1e-3, 1e-3, 1e-3, 1e-3, 1e-2])
+# on mass 1, on the internal side
+PLACE = np.eye(4)[:, :1]
+# amplitude of the force's prior over the inertia force, and its length times the rate of the motion: so wide that
+# stiffnesses are not drawn to where the missing force is least, as the amplitude that fits best would do
+_WIDE, _LENGTH, _ORDER = 50.0, 3.0, 2
+# for second differences: of stiffnesses relative to nominal, and of the logarithm of the noise
+_STIFFNESS_STEP, _NOISE_STEP = 1e-3, 1e-2
 _FIRST_NOISE = 0.05  # over the rms of a sensor
+# frequencies of which the sensors' sensitivities are made, and how far they are beside the axis, where there is no
+# resonance: over the highest natural frequency
+_FREQUENCIES, _BESIDE = 16, 0.1
+# of the effect of a spring on the sensors: less is rounding
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointEstimate:
-    """Stiffnesses found while the force on mass 1 is unknown, and that force.
+    """Stiffnesses found while the force on mass 1 is unknown.
 
     Parameters
     ----------
     percent, standard_errors : (4,), of nominal; NaN for what cannot be told from a force on mass 1.
-    confounded : in words, which cannot, and why.
+    confounded : in words, which cannot.
     noise : found, over the rms of each sensor.
-    held : value at which what is not identifiable was held, percent.
-    force : on mass 1, with the displacements, at the estimate; its prior is the one that makes the record most likely.
+    chain : linear, with the stiffnesses found; those that cannot be identified are as they were held.
+    problem : of the force that this chain is missing.
+    sigma : (sensors,) noise in m/s^2.
     evaluations : of the likelihood.
     seconds : of the search and the standard errors.
     """
@@ -48,8 +53,9 @@ class JointEstimate:
     standard_errors: Samples
     confounded: tuple[str, ...]
     noise: float
-    held: float
-    force: SmoothedForce
+    chain: Chain
+    problem: ForceProblem = field(repr=False)
+    sigma: Samples
     evaluations: int
     seconds: float
 
@@ -58,114 +64,112 @@ def identify_jointly(record: FourMassRecord, held: float = 100.0) -> JointEstima
     """Find stiffnesses by the marginal likelihood of the record, with an unknown force on mass 1.
 
     The force is a Gaussian process of so wide a prior that only its smoothness is assumed, and it is integrated out
-    (Kalman filter); BFGS of scipy searches, and standard errors are those of the inverse of the second derivatives.
+    (Kalman filter); scipy's BFGS searches, and standard errors are of the inverse of the second derivatives.
 
     Parameters
     ----------
-    record : of which cubic spring and force on mass 1 are not used.
-    held : percent of nominal, for stiffnesses that cannot be identified.
+    record : of which the cubic spring is not used.
+    held : percent of nominal, where stiffnesses that cannot be identified are held.
+
+    Raises
+    ------
+    ValueError : no stiffness can be told from the force by these sensors.
     """
     start = time.perf_counter()
-    likelihood = _Likelihood(record)
-    blind = confounded_with_force(likelihood.chain, _PLACE)
-    free = [i for i, name in enumerate(SPRINGS) if name not in {each for group in blind for each in group.names}]
-    first = np.concatenate([np.ones(len(free)), [np.log(_FIRST_NOISE)]])
+    chain, size = without_cubic(record.nominal), record.rms
+    blind = confounded_with_force(chain, PLACE, record.load, record.sensors)
+    # where a sum of parameters is determined one of them stays free
+    confounded = {name for group in blind for name in group.names}
+    leading = {each.weights[0][0] for group in blind for each in group.determined}
+    free = [i for i, name in enumerate(SPRINGS) if name not in confounded or name in leading]
+    if not free:
+        raise ValueError(
+            f"four-dof: sensors {', '.join(map(str, record.sensors))} tell no stiffness from an unknown force on "
+            "mass 1: add a sensor"
+        )
+    inertia = float(np.max(np.asarray(chain.masses))) * float(size.max())
+    prior = Matern(_WIDE * inertia, _LENGTH / characteristic_rate(record.time, record.observed), _ORDER)
+    evaluations = 0
+
+    def chain_at(parameters: Samples) -> Chain:
+        share = np.full(len(SPRINGS), held / 100.0)
+        share[free] = parameters[:-1]
+        return replace(chain, springs=chain.springs * share)
 
     def cost(parameters: Samples) -> float:
-        return -likelihood.of(_whole(parameters[:-1], free, held), float(parameters[-1]))
+        nonlocal evaluations
+        evaluations += 1
+        problem = force_problem(chain_at(parameters), record)
+        return -problem.log_likelihood([prior], np.exp(parameters[-1]) * size)
 
+    first = np.append(np.ones(len(free)), np.log(_FIRST_NOISE))
     found = minimize(cost, first, method="BFGS", options={"gtol": 0.1})
-    curvature = _second_differences(cost, found.x, _STEPS[[*free, 4]])
+    steps = np.append(np.full(len(free), _STIFFNESS_STEP), _NOISE_STEP)
+    variance = np.diag(np.linalg.inv(second_differences(cost, found.x, steps)))
     percent, errors = np.full(4, np.nan), np.full(4, np.nan)
-    percent[free] = 100.0 * found.x[:-1]
-    errors[free] = 100.0 * np.sqrt(np.diag(np.linalg.inv(curvature)))[:-1]
+    for i, value, spread in zip(free, found.x[:-1], variance[:-1], strict=True):
+        if SPRINGS[i] not in confounded:
+            percent[i], errors[i] = 100.0 * value, 100.0 * np.sqrt(spread)
+    noise, found_chain = float(np.exp(found.x[-1])), chain_at(found.x)
     seconds = time.perf_counter() - start
-    force = likelihood.recover(_whole(found.x[:-1], free, held), float(found.x[-1]))
-    words = tuple(f"{group}: a force on mass 1 does the same" for group in blind)
-    return JointEstimate(
-        percent, errors, words, float(np.exp(found.x[-1])), held, force, likelihood.evaluations, seconds
+    words = tuple(
+        f"{group}: a force on mass 1 does what a change of {'it' if len(group.names) == 1 else 'them'} does"
+        for group in blind
+    )
+    problem = force_problem(found_chain, record)
+    return JointEstimate(percent, errors, words, noise, found_chain, problem, noise * size, evaluations, seconds)
+
+
+def force_problem(chain: Chain, record: FourMassRecord) -> ForceProblem:
+    """Return the problem of the force on mass 1 that a linear chain is missing; all masses are at rest at first."""
+    sensors = [Sensor(each, "acceleration") for each in record.sensors]
+    at_rest = np.zeros(2 * chain.dofs)
+    structure = Structure(*chain.matrices)
+    return ForceProblem(
+        structure, PLACE, record.time, record.load, sensors, record.observed, initial_sd=at_rest
     )
 
 
-def confounded_with_force(chain: Chain, places: Samples) -> tuple[ConfoundedGroup, ...]:
-    """Return which springs of a chain cannot be told from unknown forces, whatever is measured.
+def confounded_with_force(
+    chain: Chain, places: Samples, load: Samples, sensors: Sequence[int]
+) -> tuple[ConfoundedGroup, ...]:
+    """Return which springs of a chain cannot be told from unknown forces by accelerations at sensors.
 
-    A change dk of a spring is a force -dk B x, with B its part of the stiffness matrix. Where the columns of B are
-    among the places of the forces, the force makes up for it exactly.
+    A change dk of a spring does to the motion x what the force -dk B x does, with B its part of the stiffness matrix.
+    What the sensors see of it at one frequency, less what unknown forces can do there, is its sensitivity.
 
     Parameters
     ----------
     places : (n, f): what one newton of each force does at each mass.
+    load : (n_times, n) N; only how much of it acts on which mass matters.
+    sensors : numbers of masses, from 1.
     """
-    rows = chain.incidence()
+    mass, damping, stiffness = chain.matrices
+    highest = np.sqrt(np.linalg.eigvals(np.linalg.solve(mass, stiffness)).real.max())
+    rows, columns = chain.incidence(), np.array(sensors) - 1
     parts = rows[:, :, None] * rows[:, None, :]
-    beyond = np.eye(len(places)) - places @ np.linalg.pinv(places)
-    seen = (beyond @ parts).reshape(len(rows), -1)
+    at = highest * (_BESIDE + 1j * np.linspace(0.1, 1.2, _FREQUENCIES))
+    flexibility = np.linalg.inv(at[:, None, None] ** 2 * mass + at[:, None, None] * damping + stiffness)
+    motion = flexibility @ np.sqrt(np.mean(np.square(load), axis=0))
+    seen = flexibility[:, columns]
+    by_force = seen @ places
+    beyond = np.eye(len(columns)) - by_force @ np.linalg.pinv(by_force)
+    effect = np.einsum("fsn,knm,fm->kfs", seen, parts, motion)
+    left = np.einsum("fst,kft->kfs", beyond, effect).reshape(len(rows), -1)
+    rounding = _ROUNDING * np.linalg.norm(effect.reshape(len(rows), -1), axis=1)
+    left[np.linalg.norm(left, axis=1) <= rounding] = 0.0
     names = [f"k{i + 1}" for i in range(len(rows))]
-    ranges = np.full(len(rows), np.inf)
-    return confounded_groups(names, np.asarray(chain.springs, dtype=np.float64), seen @ seen.T, 1.0, ranges)
+    normal = np.real(left @ left.conj().T)
+    return confounded_groups(names, np.asarray(chain.springs), normal, 1.0, np.full(len(rows), np.inf))
 
 
-class _Likelihood:
-    """Of a record, as a function of stiffnesses and the noise."""
-
-    def __init__(self, record: FourMassRecord) -> None:
-        self.record, self.chain = record, without_cubic(record.nominal)
-        self.evaluations = 0
-        inertia = float(np.max(np.asarray(record.nominal.masses))) * float(record.rms.max())
-        rate = characteristic_rate(record.time, record.observed)
-        self._wide = Matern(_WIDE * inertia, _LENGTH / rate, _ORDER)
-
-    def of(self, stiffness: Samples, log_noise: float) -> float:
-        """Return the log likelihood.
-
-        Parameters
-        ----------
-        stiffness : (4,) of nominal.
-        log_noise : logarithm of the noise over the rms of each sensor.
-        """
-        self.evaluations += 1
-        return self._problem(stiffness).log_likelihood([self._wide], np.exp(log_noise) * self.record.rms)
-
-    def recover(self, stiffness: Samples, log_noise: float) -> SmoothedForce:
-        """Return the force with amplitude and length that make the record most likely."""
-        problem, noise = self._problem(stiffness), np.exp(log_noise) * self.record.rms
-
-        def cost(logs: Samples) -> float:
-            return -problem.log_likelihood([Matern(*np.exp(logs).tolist(), _ORDER)], noise)
-
-        first = np.log([self._wide.amplitude / _WIDE, self._wide.length / _LENGTH])
-        best = minimize(cost, first, method="Nelder-Mead", options={"xatol": 0.02, "fatol": 0.02})
-        return problem.smooth([Matern(*np.exp(best.x).tolist(), _ORDER)], noise)
-
-    def _problem(self, stiffness: Samples) -> ForceProblem:
-        mass, damping, matrix = replace(self.chain, springs=self.chain.springs * stiffness).matrices
-        sensors = [Sensor(each, "acceleration") for each in self.record.sensors]
-        # it is at rest at first
-        return ForceProblem(
-            Structure(mass, damping, matrix),
-            _PLACE,
-            self.record.time,
-            self.record.load,
-            sensors,
-            self.record.observed,
-            initial_sd=np.zeros(8),
-        )
-
-
-def _whole(free_values: Samples, free: Sequence[int], held: float) -> Samples:
-    whole = np.full(len(SPRINGS), held / 100.0)
-    whole[list(free)] = free_values
-    return whole
-
-
-def _second_differences(cost, at: Samples, steps: Samples) -> Samples:
-    """Return (p, p), the second derivatives, by central differences."""
+def second_differences(cost: Callable[[Samples], float], at: Samples, steps: Samples) -> Samples:
+    """Return (p, p), the second derivatives, by central differences with steps, (p,)."""
     p, moves = len(at), np.diag(steps)
     found = np.empty((p, p))
     for i in range(p):
         for j in range(i + 1):
-            corners = [(a, b, a * b) for a in (1, -1) for b in (1, -1)]
-            whole = sum(sign * cost(at + a * moves[i] + b * moves[j]) for a, b, sign in corners)
+            corners = [(a, b) for a in (1, -1) for b in (1, -1)]
+            whole = sum(a * b * cost(at + a * moves[i] + b * moves[j]) for a, b in corners)
             found[i, j] = found[j, i] = whole / (4.0 * steps[i] * steps[j])
     return found

@@ -1,0 +1,166 @@
+"""Stiffnesses of the four masses by time histories, with the cubic law known: whole and reduced models, and variants."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from monitor.messages.blocks import Samples
+from replay.studies.nonlinear.four_dof_record import SPRINGS, FourMassRecord, without_cubic
+from sim.identification.chain_response import ChainResponse
+from sim.identification.correlation.metric import Correlated, Metric
+from sim.identification.correlation.principal_components import PrincipalComponents
+from sim.identification.correlation.time_histories import TimeHistories
+from sim.identification.fit import Fit, fit
+from sim.identification.differentiation import Differentiated
+from sim.identification.reduction import Reduction, guyan, improved, serep
+from sim.identification.regression import Regression
+from sim.laboratory.structure import Structure
+
+# of nominal: bounds of a stiffness
+_LOWER, _UPPER = 0.5, 1.5
+# of the record: what is fitted one after the other
+_SHARES = (0.15, 0.4, 1.0)
+# steps of Runge and Kutta's method between two samples of a reduced model
+_SUBSTEPS = 2
+# of the integration: far under the noise
+_TOLERANCE = 1e-7
+
+MetricMaker = Callable[[Samples], Metric]
+
+REDUCTIONS: dict[str, Callable[[Structure, tuple[int, ...]], Reduction]] = {
+    "guyan": guyan,
+    "irs": improved,
+    "serep": lambda structure, sensors: serep(structure, sensors, len(sensors)),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StiffnessFit:
+    """A fit of the four stiffnesses.
+
+    Parameters
+    ----------
+    percent, standard_errors : (4,), of nominal.
+    fitted : in units of the nominal stiffness.
+    seconds : of the fit.
+    """
+
+    percent: Samples
+    standard_errors: Samples
+    fitted: Fit
+    seconds: float
+
+
+def fit_stiffness(
+    record: FourMassRecord,
+    metric: MetricMaker | None = None,
+    *,
+    cubic_known: bool = True,
+    free: tuple[str, ...] = SPRINGS,
+) -> StiffnessFit:
+    """Fit stiffnesses of the whole chain to the time histories, or to another metric, of a record.
+
+    Parameters
+    ----------
+    metric : makes one of a record; None: time histories, each sensor by its rms (equations 9 and 10).
+    cubic_known : whether the model has the cubic spring; without, its force is ignored.
+    free : what is fitted: `k1` to `k4`, `alpha1`.
+    """
+    chain = record.nominal if cubic_known else without_cubic(record.nominal)
+
+    def model(n: int) -> ChainResponse:
+        own = ChainResponse(chain, record.load[:n], record.dt, free, record.sensors, tolerance=_TOLERANCE)
+        return replace(own, lower=_LOWER * own.nominal, upper=_UPPER * own.nominal)
+
+    return _fitted(model, record, metric or time_histories, model(len(record.load)).nominal)
+
+
+def fit_reduced(record: FourMassRecord, reduction: str) -> StiffnessFit:
+    """Fit a model that is reduced to the sensors, anew for each set of stiffnesses; the cubic spring is at sensor 1.
+
+    Parameters
+    ----------
+    reduction : a name of `REDUCTIONS`.
+    """
+    chain, reduce = record.nominal, REDUCTIONS[reduction]
+    size = np.asarray(chain.springs, dtype=np.float64)
+    alpha = float(np.asarray(chain.cubic)[0])
+
+    def model(n: int) -> Regression:
+        def response(parameters: Samples) -> Samples:
+            whole = (Structure(*replace(chain, springs=each).matrices) for each in parameters)
+            found = [reduce(each, record.sensors) for each in whole]
+            matrices = (np.stack(each) for each in zip(*(one.reduced().matrices for one in found), strict=True))
+            load = np.stack([record.load[:n] @ one.transformation for one in found])
+            return _integrated(Structure(*matrices), alpha, load, record.dt).reshape(len(parameters), -1)
+
+        return Differentiated(response, SPRINGS, _LOWER * size, _UPPER * size, step=1e-5 * size, vectorized=True)
+
+    return _fitted(model, record, time_histories, size)
+
+
+def time_histories(observed: Samples) -> TimeHistories:
+    """Return the metric of equations 9 and 10, each sensor by its rms."""
+    return TimeHistories(observed, np.sqrt(np.mean(observed**2, axis=0)))
+
+
+def principal_components(observed: Samples) -> PrincipalComponents:
+    """Return the metric of singular values and vectors (equations 11 to 14), all of them."""
+    return PrincipalComponents(observed, count=observed.shape[1])
+
+
+def _fitted(
+    model: Callable[[int], Regression], record: FourMassRecord, metric: MetricMaker, start: Samples
+) -> StiffnessFit:
+    """Fit the first samples, then more and more: phases of the whole record are too far off at first."""
+    began = time.perf_counter()
+    at = start
+    for share in _SHARES:
+        n = int(share * len(record.load))
+        features = metric(record.observed[:n])
+        found = fit(Correlated(model(n), features), features.observed, at)
+        at = found.parameters
+    seconds = time.perf_counter() - began
+    return StiffnessFit(100.0 * at / start, 100.0 * found.standard_errors / start, found, seconds)
+
+
+def _integrated(structure: Structure, alpha: float, load: Samples, dt: float) -> Samples:
+    """Return accelerations, (m, n, s), from rest, with a cubic spring between the ground and the first sensor.
+
+    Parameters
+    ----------
+    structure : of m draws.
+    alpha : N/m^3.
+    load : (m, n, s) N.
+    """
+    mass, damping, stiffness = structure.matrices
+    inverse = np.linalg.inv(mass)
+    m, n, s = load.shape
+    step = dt / _SUBSTEPS
+    ends = load @ np.swapaxes(inverse, 1, 2)
+    k, c, law = inverse @ stiffness, inverse @ damping, alpha * inverse[:, :, 0]
+
+    def acceleration(x: Samples, v: Samples, push: Samples) -> Samples:
+        restoring = (k @ x[..., None] + c @ v[..., None])[..., 0]
+        return np.asarray(push - restoring - law * x[:, :1] ** 3)
+
+    x, v, found = np.zeros((m, s)), np.zeros((m, s)), np.empty((m, n, s))
+    for i in range(n):
+        found[:, i] = acceleration(x, v, ends[:, i])
+        if i + 1 == n:
+            break
+        for j in range(_SUBSTEPS):
+            first, middle, last = (
+                ends[:, i] + (j + part) / _SUBSTEPS * (ends[:, i + 1] - ends[:, i]) for part in (0.0, 0.5, 1.0)
+            )
+            a1 = acceleration(x, v, first)
+            a2 = acceleration(x + 0.5 * step * v, v + 0.5 * step * a1, middle)
+            a3 = acceleration(x + 0.5 * step * v + 0.25 * step**2 * a1, v + 0.5 * step * a2, middle)
+            a4 = acceleration(x + step * v + 0.5 * step**2 * a2, v + step * a3, last)
+            x = x + step * v + step**2 / 6.0 * (a1 + a2 + a3)
+            v = v + step / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
+    return found
