@@ -65,7 +65,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="standard deviations of the noise, each from 1e-9 to 1 (default 0.027 0.1 0.3 0.5477)",
     )
     delays.add_argument(
-        "--runs", type=int, metavar="N", help="of each example (default 500): a multiple of five, 10 to 20000; four-dof: records (default 20)"
+        "--runs",
+        type=int,
+        metavar="N",
+        help="of each example (default 500): a multiple of five, 10 to 20000; four-dof: records (default 20)",
     )
     delays.add_argument(
         "--priors", action="store_true", default=None, help="also sample posteriors (needs emcee: the extra bayes)"

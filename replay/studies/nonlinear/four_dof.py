@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,12 +21,15 @@ from replay.studies.nonlinear.four_dof_parametric import (
     fit_stiffness,
     principal_components,
 )
-from replay.studies.nonlinear.four_dof_record import SPRINGS, FourMassRecord, simulate_record
+from replay.studies.nonlinear.four_dof_record import SENSORS, SPRINGS, FourMassRecord, simulate_record
+from sim.models.chain import Chain
 
 RUNS = 20
 _MOST_RUNS = 1000
 # records of each variant: they show differences that are far larger than their scatter
 _VARIANT_RUNS = 5
+# Hz: between the first and the second natural frequency
+_BAND = 1.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,14 +38,16 @@ class Variant:
 
     Parameters
     ----------
-    features, sensors, noise, force : in words: what was changed and what not.
+    features, sensors : what was compared, and where it was measured.
+    noise : standard deviation over the rms of each sensor.
+    law : whether the model's cubic law is known, ignored, or a force that is found, too.
     percent : (runs, 4) of nominal; NaN for what cannot be identified.
     """
 
     features: str
     sensors: str
     noise: float
-    force: str
+    law: str
     percent: Samples
 
 
@@ -64,6 +71,13 @@ class FourMassStudy:
     joint: tuple[JointEstimate, ...]
     confirmed: StiffnessFit
     variants: tuple[Variant, ...]
+
+    @property
+    def fitted_chain(self) -> Chain:
+        """The chain with the stiffnesses found in the first record, the cubic spring known."""
+        nominal = self.record.nominal
+        springs = np.asarray(nominal.springs) * self.parametric[0].percent / 100.0
+        return replace(nominal, springs=springs)
 
 
 def run_study(runs: int | None, seed: int, progress: Progress) -> StudyResult:
@@ -113,49 +127,57 @@ def identify_four_masses(runs: int, seed: int, progress: Progress) -> FourMassSt
         joint.append(identify_jointly(record))
         progress("records", run + 1, runs)
     number = min(runs, _VARIANT_RUNS)
-    variants, made = [], _variants(records[:number], seed)
-    for done, (variant, find) in enumerate(made):
-        variants.append(Variant(*variant, np.array([find(run) for run in range(number)])))
-        progress("variants", done + 1, len(made))
+    variants = []
+    for done, way in enumerate(_WAYS):
+        percent = np.array([way.percent(seed, run) for run in range(number)])
+        sensors = ", ".join(map(str, way.sensors))
+        variants.append(Variant(way.features, sensors, way.noise, way.law, percent))
+        progress("variants", done + 1, len(_WAYS))
     return FourMassStudy(
-        seed, records[0], tuple(parametric), tuple(joint), fit_stiffness(records[0], free=(*SPRINGS, "alpha1")), tuple(variants)
+        seed,
+        records[0],
+        tuple(parametric),
+        tuple(joint),
+        fit_stiffness(records[0], free=(*SPRINGS, "alpha1")),
+        tuple(variants),
     )
 
 
-_Made = tuple[tuple[str, str, float, str], Callable[[int], Samples]]
+class _Way(NamedTuple):
+    """How stiffnesses are found, and of which records; in words and as functions."""
+
+    features: str
+    law: str
+    identify: Callable[[FourMassRecord], StiffnessFit | JointEstimate]
+    noise: float = 0.01
+    sensors: tuple[int, ...] = SENSORS
+    band: float | None = None
+
+    def percent(self, seed: int, run: int) -> Samples:
+        """Return the stiffnesses of a record, (4,)."""
+        return self.identify(
+            simulate_record(seed, run, noise=self.noise, sensors=self.sensors, band=self.band)
+        ).percent
 
 
-def _variants(records: list[FourMassRecord], seed: int) -> list[_Made]:
-    """Return what is varied, and a function of the run that returns the stiffnesses in percent."""
-    level, known, unknown = 0.01, "law known", "unknown, found too"
+_KNOWN, _UNKNOWN = "known", "unknown"
 
-    def histories(noise: float, sensors: tuple[int, ...] = (1, 3, 4)) -> Callable[[int], Samples]:
-        return lambda run: fit_stiffness(simulate_record(seed, run, noise=noise, sensors=sensors)).percent
 
-    def joint(noise: float, sensors: tuple[int, ...] = (1, 3, 4)) -> Callable[[int], Samples]:
-        return lambda run: identify_jointly(simulate_record(seed, run, noise=noise, sensors=sensors)).percent
+def _components(record: FourMassRecord) -> StiffnessFit:
+    return fit_stiffness(record, principal_components)
 
-    def components(noise: float) -> Callable[[int], Samples]:
-        return lambda run: fit_stiffness(simulate_record(seed, run, noise=noise), principal_components).percent
 
-    def reduced(name: str) -> Callable[[int], Samples]:
-        return lambda run: fit_reduced(records[run], name).percent
+def _ignoring(record: FourMassRecord) -> StiffnessFit:
+    return fit_stiffness(record, cubic_known=False)
 
-    usual = "1, 3, 4"
-    return [
-        (("time histories", usual, level, known), histories(level)),
-        (("time histories", usual, 0.05, known), histories(0.05)),
-        (("time histories", usual, 0.2, known), histories(0.2)),
-        (("time histories", "1, 4", level, known), histories(level, (1, 4))),
-        (("time histories", "4", level, known), histories(level, (4,))),
-        (("principal components", usual, level, known), components(level)),
-        (("principal components", usual, 0.2, known), components(0.2)),
-        (
-            ("time histories", usual, level, "ignored"),
-            lambda run: fit_stiffness(records[run], cubic_known=False).percent,
-        ),
-        (("likelihood", usual, 0.05, unknown), joint(0.05)),
-        (("likelihood", usual, 0.2, unknown), joint(0.2)),
-        (("likelihood", "3, 4", level, unknown), joint(level, (3, 4))),
-        *(((f"time histories, {name}", usual, level, known), reduced(name)) for name in REDUCTIONS),
-    ]
+
+_WAYS = (
+    *(_Way("histories", _KNOWN, fit_stiffness, noise) for noise in (0.01, 0.05, 0.2)),
+    *(_Way("histories", _KNOWN, fit_stiffness, sensors=sensors) for sensors in ((1, 4), (4,))),
+    *(_Way("components", _KNOWN, _components, noise) for noise in (0.01, 0.2)),
+    _Way("histories", "ignored", _ignoring),
+    *(_Way("likelihood", _UNKNOWN, identify_jointly, noise) for noise in (0.05, 0.2)),
+    _Way("likelihood", _UNKNOWN, identify_jointly, sensors=(3, 4)),
+    *(_Way(name, _KNOWN, partial(fit_reduced, reduction=name)) for name in REDUCTIONS),
+    _Way(f"SEREP below {_BAND:g} Hz", _KNOWN, partial(fit_reduced, reduction="SEREP"), band=_BAND),
+)

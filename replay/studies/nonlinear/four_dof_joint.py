@@ -125,9 +125,7 @@ def force_problem(chain: Chain, record: FourMassRecord) -> ForceProblem:
     sensors = [Sensor(each, "acceleration") for each in record.sensors]
     at_rest = np.zeros(2 * chain.dofs)
     structure = Structure(*chain.matrices)
-    return ForceProblem(
-        structure, PLACE, record.time, record.load, sensors, record.observed, initial_sd=at_rest
-    )
+    return ForceProblem(structure, PLACE, record.time, record.load, sensors, record.observed, initial_sd=at_rest)
 
 
 def confounded_with_force(

@@ -1,10 +1,11 @@
-"""Stiffnesses of the four masses by time histories, with the cubic law known: whole and reduced models, and variants."""
+"""Stiffnesses of the four masses with the cubic law known: by time histories and others, whole and reduced models."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from sim.identification.chain_response import ChainResponse
 from sim.identification.correlation.metric import Correlated, Metric
 from sim.identification.correlation.principal_components import PrincipalComponents
 from sim.identification.correlation.time_histories import TimeHistories
-from sim.identification.fit import Fit, fit
 from sim.identification.differentiation import Differentiated
+from sim.identification.fit import Fit, fit
 from sim.identification.reduction import Reduction, guyan, improved, serep
 from sim.identification.regression import Regression
 from sim.laboratory.structure import Structure
@@ -32,9 +33,9 @@ _TOLERANCE = 1e-7
 MetricMaker = Callable[[Samples], Metric]
 
 REDUCTIONS: dict[str, Callable[[Structure, tuple[int, ...]], Reduction]] = {
-    "guyan": guyan,
-    "irs": improved,
-    "serep": lambda structure, sensors: serep(structure, sensors, len(sensors)),
+    "Guyan": guyan,
+    "IRS": improved,
+    "SEREP": lambda structure, sensors: serep(structure, sensors, len(sensors)),
 }
 
 
@@ -72,11 +73,13 @@ def fit_stiffness(
     """
     chain = record.nominal if cubic_known else without_cubic(record.nominal)
 
-    def model(n: int) -> ChainResponse:
-        own = ChainResponse(chain, record.load[:n], record.dt, free, record.sensors, tolerance=_TOLERANCE)
-        return replace(own, lower=_LOWER * own.nominal, upper=_UPPER * own.nominal)
+    whole = ChainResponse(chain, record.load, record.dt, free, record.sensors, tolerance=_TOLERANCE)
+    whole = replace(whole, lower=_LOWER * whole.nominal, upper=_UPPER * whole.nominal)
 
-    return _fitted(model, record, metric or time_histories, model(len(record.load)).nominal)
+    def model(n: int) -> Regression:
+        return cast("Regression", replace(whole, load=record.load[:n]))
+
+    return _fitted(model, record, metric or time_histories, whole.nominal)
 
 
 def fit_reduced(record: FourMassRecord, reduction: str) -> StiffnessFit:
@@ -94,11 +97,14 @@ def fit_reduced(record: FourMassRecord, reduction: str) -> StiffnessFit:
         def response(parameters: Samples) -> Samples:
             whole = (Structure(*replace(chain, springs=each).matrices) for each in parameters)
             found = [reduce(each, record.sensors) for each in whole]
-            matrices = (np.stack(each) for each in zip(*(one.reduced().matrices for one in found), strict=True))
+            mass, damping, stiffness = map(np.stack, zip(*(one.reduced().matrices for one in found), strict=True))
             load = np.stack([record.load[:n] @ one.transformation for one in found])
-            return _integrated(Structure(*matrices), alpha, load, record.dt).reshape(len(parameters), -1)
+            return _integrated(Structure(mass, damping, stiffness), alpha, load, record.dt).reshape(
+                len(parameters), -1
+            )
 
-        return Differentiated(response, SPRINGS, _LOWER * size, _UPPER * size, step=1e-5 * size, vectorized=True)
+        bounds = _LOWER * size, _UPPER * size
+        return cast("Regression", Differentiated(response, SPRINGS, *bounds, step=1e-5 * size, vectorized=True))
 
     return _fitted(model, record, time_histories, size)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from sim.models.chain import Chain, ChainMotion
+from sim.models.chain import Chain, ChainMotion, chain_response
 from sim.models.nonlinear_chains import FourMasses
 
 SENSORS = (1, 3, 4)
@@ -42,7 +42,7 @@ class FourMassRecord:
     @property
     def time(self) -> Samples:
         """(n,) s."""
-        return self.dt * np.arange(len(self.load))
+        return np.asarray(self.dt * np.arange(len(self.load)))
 
     @property
     def rms(self) -> Samples:
@@ -52,11 +52,16 @@ class FourMassRecord:
     @property
     def actual_percent(self) -> Samples:
         """(4,): the stiffnesses of the damaged chain in percent of the nominal ones."""
-        return 100.0 * np.asarray(self.actual.springs) / np.asarray(self.nominal.springs)
+        return np.asarray(100.0 * np.asarray(self.actual.springs) / np.asarray(self.nominal.springs))
 
 
 def simulate_record(
-    seed: int, run: int = 0, *, noise: float | None = None, sensors: tuple[int, ...] = SENSORS
+    seed: int,
+    run: int = 0,
+    *,
+    noise: float | None = None,
+    sensors: tuple[int, ...] = SENSORS,
+    band: float | None = None,
 ) -> FourMassRecord:
     """Return a record with a force and noise of its own.
 
@@ -65,6 +70,7 @@ def simulate_record(
     seed, run : each pair has its own random numbers.
     noise : standard deviation over the rms of each sensor; None: that of the test bed.
     sensors : numbers of masses.
+    band : Hz, above which the force has nothing, and as much less rms; None: up to half the rate of samples.
 
     Raises
     ------
@@ -75,15 +81,22 @@ def simulate_record(
     if not sensors or not set(sensors) <= set(range(1, 5)):
         raise ValueError(f"sensors {', '.join(map(str, sensors)) or 'none'}: give some of the masses 1 to 4")
     actual = bed.damaged
-    motion = bed.motion(actual)
     load = np.zeros((len(bed.time), 4))
-    load[:, bed.driven - 1] = bed.force()
+    load[:, bed.driven - 1] = bed.force() if band is None else _below(band, bed.force(), bed.dt)
+    motion = chain_response(actual, load, bed.dt)
     columns = np.array(sensors) - 1
     # all four have noise, so that that of a sensor does not depend on which others there are
     drawn = np.random.default_rng(noise_seed).standard_normal(motion.acceleration.shape)[:, columns]
     exact = motion.acceleration[:, columns]
     level = (bed.noise if noise is None else noise) * np.sqrt(np.mean(exact**2, axis=0))
     return FourMassRecord(bed.chain, actual, bed.dt, load, sensors, exact + level * drawn, level, motion)
+
+
+def _below(band: float, force: Samples, dt: float) -> Samples:
+    """Return a force, (n,), without its frequencies above a band, Hz."""
+    spectrum = np.fft.rfft(force)
+    spectrum[np.fft.rfftfreq(len(force), dt) > band] = 0.0
+    return np.asarray(np.fft.irfft(spectrum, len(force)))
 
 
 def without_cubic(chain: Chain) -> Chain:
