@@ -73,6 +73,8 @@ def stiffness(study: FourMassStudy) -> Figure:
             range(len(SPRINGS)), [f"{name}\n{value:g} %" for name, value in zip(SPRINGS, truth, strict=True)]
         )
         axis.grid(alpha=0.3, axis="y")
+    for axis in (known, unknown):
+        axis.set_xlim(-0.5, len(SPRINGS) - 0.5)
     known.set_ylabel("found - true [% of nominal]")
     return figure
 

@@ -1,0 +1,261 @@
+"""The study of four masses: estimates of scipy's records beside the truth, what cannot be identified, messages."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.signal import StateSpace, lsim
+
+from monitor.__main__ import main
+from replay.studies.nonlinear import four_dof
+from replay.studies.nonlinear.four_dof_joint import (
+    confounded_with_force,
+    identify_jointly,
+    second_differences,
+)
+from replay.studies.nonlinear.four_dof_parametric import (
+    REDUCTIONS,
+    _integrated,
+    fit_reduced,
+    fit_stiffness,
+    principal_components,
+)
+from replay.studies.nonlinear.four_dof_record import FourMassRecord, simulate_record, without_cubic
+from sim.laboratory.structure import Structure
+from sim.models.chain import Chain, ChainMotion
+from sim.models.nonlinear_chains import FourMasses
+
+DT, TRUTH = 0.02, np.array([100.0, 100.0, 85.0, 100.0])
+CHAIN = FourMasses().chain
+
+
+def stiffness_matrix(k: np.ndarray) -> np.ndarray:
+    """Return K of four masses, each spring to its left, written out."""
+    k1, k2, k3, k4 = k
+    return np.array([[k1 + k2, -k2, 0, 0], [-k2, k2 + k3, -k3, 0], [0, -k3, k3 + k4, -k4], [0, 0, -k4, k4]])
+
+
+def scipy_record(law, seed: int = 1, noise: float = 0.01, n: int = 501) -> FourMassRecord:
+    """Return a record by scipy of unit masses whose force on mass 1 is any law of x1, piece by piece of the load."""
+    rng = np.random.default_rng(seed)
+    pushes, matrix = 20.0 * rng.standard_normal(n), stiffness_matrix(TRUTH)
+    time = DT * np.arange(n)
+
+    def acceleration(t, x):
+        push = np.array([0.0, 0.0, 0.0, np.interp(t, time, pushes)])
+        return push - matrix @ x - np.array([law(x[0]), 0.0, 0.0, 0.0])
+
+    state, states = np.zeros(8), [np.zeros(8)]
+    for start in time[:-1]:
+        # the load has a kink at each sample
+        piece = solve_ivp(
+            lambda t, y: np.concatenate([y[4:], acceleration(t, y[:4])]),
+            (start, start + DT),
+            state,
+            "DOP853",
+            rtol=1e-9,
+            atol=1e-11,
+        )
+        state = piece.y[:, -1]
+        states.append(state)
+    motion = np.array(states)
+    accelerations = np.array([acceleration(t, x) for t, x in zip(time, motion[:, :4], strict=True)])
+    exact = accelerations[:, [0, 2, 3]]
+    level = noise * np.sqrt(np.mean(exact**2, axis=0))
+    load = np.zeros((n, 4))
+    load[:, 3] = pushes
+    observed = exact + level * rng.standard_normal(exact.shape)
+    actual = replace(CHAIN, springs=TRUTH)
+    whole = ChainMotion(motion[:, :4], motion[:, 4:], accelerations)
+    return FourMassRecord(CHAIN, actual, DT, load, (1, 3, 4), observed, level, whole)
+
+
+@pytest.fixture(scope="module")
+def record() -> FourMassRecord:
+    return scipy_record(lambda x: 200.0 * x**3)
+
+
+def test_a_record_of_scipy_has_its_damaged_spring_found(record) -> None:
+    found = fit_stiffness(record)
+    assert found.percent[2] == pytest.approx(85.0, abs=0.1)
+    away = (found.percent - TRUTH) / found.standard_errors
+    assert np.all(np.abs(away) < 4.0)
+    # the model is right: what is left is the noise, of which the metric has the size of a sensor as its unit
+    assert found.fitted.sigma == pytest.approx(np.mean(record.noise / record.rms), rel=0.05)
+    assert fit_stiffness(record, principal_components).percent[2] == pytest.approx(85.0, abs=0.1)
+    free = fit_stiffness(record, free=("k1", "k2", "k3", "k4", "alpha1"))
+    assert np.all(np.abs(free.percent - [*TRUTH, 100.0]) < 4.0 * free.standard_errors)
+
+
+def test_stiffnesses_are_found_beside_any_force_on_mass_1() -> None:
+    # neither law is that of the test bed, and the joint estimate knows of none
+    for law in (lambda x: 30.0 * np.tanh(20.0 * x), lambda x: 200.0 * x**3 - 40.0 * x):
+        found = identify_jointly(scipy_record(law))
+        assert np.isnan(found.percent[0]) and np.isnan(found.standard_errors[0])
+        assert np.all(np.abs(found.percent[1:] - TRUTH[1:]) < 4.0 * found.standard_errors[1:])
+        assert np.all(found.standard_errors[1:] < 0.3)
+        assert found.noise == pytest.approx(0.01, rel=0.1)
+
+
+def test_where_k1_is_held_does_not_matter(record) -> None:
+    low, high = identify_jointly(record, held=60.0), identify_jointly(record, held=140.0)
+    assert np.all(np.abs(low.percent - high.percent)[1:] < 0.05 * low.standard_errors[1:])
+    assert any("k1" in line and "force on mass 1" in line for line in low.confounded)
+
+
+def test_a_force_on_mass_1_does_what_its_spring_does() -> None:
+    # by scipy: the softer chain with -dk x1 on mass 1 moves as the other one does
+    time = np.linspace(0.0, 5.0, 5001)
+    push = np.random.default_rng(2).standard_normal(5001)
+
+    def response(k, forces):
+        a = np.block([[np.zeros((4, 4)), np.eye(4)], [-stiffness_matrix(k), np.zeros((4, 4))]])
+        system = StateSpace(a, np.vstack([np.zeros((4, 4)), np.eye(4)]), np.eye(4, 8), np.zeros((4, 4)))
+        return lsim(system, forces, time)[1]
+
+    load = np.zeros((5001, 4))
+    load[:, 3] = push
+    one = response(TRUTH, load)
+    beside = load.copy()
+    beside[:, 0] -= 30.0 * one[:, 0]
+    np.testing.assert_allclose(response(TRUTH - [30.0, 0, 0, 0], beside), one, atol=1e-5 * np.abs(one).max())
+
+
+@pytest.mark.parametrize(
+    ("place", "sensors", "blind"),
+    [
+        ([1, 0, 0, 0], (1, 3, 4), {"k1"}),
+        ([1, 0, 0, 0], (1, 2, 3, 4), {"k1"}),
+        # mass 2 is not seen, so that k3 (x3 - x2) may be anything; only the last spring is between two sensors
+        ([1, 0, 0, 0], (3, 4), {"k1", "k2", "k3"}),
+        # beyond mass 2 nothing is unknown
+        ([1, 0, 0, 0], (2, 3), {"k1", "k2"}),
+        # one sensor is explained by one force, whatever the springs
+        ([1, 0, 0, 0], (4,), {"k1", "k2", "k3", "k4"}),
+        # between masses 2 and 3 as the third spring; on mass 2 alone no spring acts
+        ([0, 1, -1, 0], (1, 2, 3, 4), {"k3"}),
+        ([0, 1, 0, 0], (1, 2, 3, 4), set()),
+    ],
+)
+def test_what_cannot_be_told_from_a_force(place, sensors, blind) -> None:
+    load = np.zeros((9, 4))
+    load[:, 3] = 1.0
+    for damping in (0.0, 0.4):
+        chain = replace(without_cubic(CHAIN), dampers=np.full(4, damping))
+        found = confounded_with_force(chain, np.array(place, dtype=float)[:, None], load, sensors)
+        assert {name for group in found for name in group.names} == blind
+        assert not any(group.determined for group in found)
+
+
+def test_reduced_models_are_integrated_as_scipy_does() -> None:
+    rng = np.random.default_rng(4)
+    root = rng.standard_normal((2, 3, 3))
+    mass = np.eye(3) + 0.05 * root @ np.swapaxes(root, 1, 2)
+    stiffness = 100.0 * stiffness_matrix(np.ones(4))[:3, :3] * np.ones((2, 1, 1))
+    damping, load = 0.3 * np.eye(3) * np.ones((2, 1, 1)), rng.standard_normal((2, 101, 3)).cumsum(axis=1)
+    found = _integrated(Structure(mass, damping, stiffness), 300.0, load, DT)
+    time = DT * np.arange(101)
+    for draw in range(2):
+        inverse = np.linalg.inv(mass[draw])
+
+        def acceleration(t, y, draw=draw, inverse=inverse):
+            push = np.array([np.interp(t, time, column) for column in load[draw].T])
+            push[0] -= 300.0 * y[0] ** 3
+            return inverse @ (push - stiffness[draw] @ y[:3] - damping[draw] @ y[3:])
+
+        solution = solve_ivp(
+            lambda t, y: np.concatenate([y[3:], acceleration(t, y)]),
+            (0.0, 2.0),
+            np.zeros(6),
+            "DOP853",
+            time,
+            rtol=1e-10,
+            atol=1e-12,
+            max_step=DT,
+        )
+        exact = np.array([acceleration(t, y) for t, y in zip(time, solution.y.T, strict=True)])
+        np.testing.assert_allclose(found[draw], exact, atol=1e-3 * np.abs(exact).max())
+
+
+def test_a_reduction_to_all_masses_is_the_whole_model(record) -> None:
+    everywhere = replace(record, sensors=(1, 2, 3, 4), observed=record.motion.acceleration)
+    # without noise; a window of a second, for speed
+    short = replace(everywhere, load=record.load[:60], observed=everywhere.observed[:60])
+    for name in REDUCTIONS:
+        np.testing.assert_allclose(fit_reduced(short, name).percent, TRUTH, atol=0.02)
+
+
+def test_second_differences_of_a_known_function() -> None:
+    found = second_differences(
+        lambda p: float(np.exp(p[0]) + p[0] ** 2 * p[1] + 3.0 * p[1] ** 2), np.array([0.5, -1.0]), np.full(2, 1e-3)
+    )
+    np.testing.assert_allclose(found, [[np.exp(0.5) - 2.0, 1.0], [1.0, 6.0]], rtol=1e-5)
+
+
+@pytest.mark.slow
+def test_intervals_have_the_truth_as_often_as_they_say() -> None:
+    records = [simulate_record(5, run) for run in range(60)]
+    known, joint = (
+        np.mean([np.abs(each.percent - TRUTH)[1:] <= 1.96 * each.standard_errors[1:] for each in map(find, records)])
+        for find in (fit_stiffness, identify_jointly)
+    )
+    # 180 intervals each: a standard deviation of 0.016, and of three springs that are not independent of up to 0.028
+    assert 0.87 < known <= 1.0 and 0.87 < joint <= 1.0
+
+
+def test_the_json_is_that_of_the_seed_and_has_the_names_that_scripts_read(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(four_dof, "_WAYS", four_dof._WAYS[:1])
+    found = []
+    for _ in range(2):
+        assert main(["study", "four-dof", "--runs", "2", "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    one = found[0]
+    assert set(one["stiffness_percent"]) == {"k1", "k2", "k3", "k4"}
+    assert one["stiffness_percent"]["k3"] == pytest.approx(85.0, abs=0.5)
+    joint = one["joint"]
+    assert joint["stiffness_percent"]["k1"] is None and joint["standard_error_percent"]["k1"] is None
+    assert joint["stiffness_percent"]["k3"] == pytest.approx(85.0, abs=0.5)
+    assert one["seconds"] > 0.0 and joint["seconds"] > 0.0
+    for each in found:
+        del each["seconds"], each["joint"]["seconds"]
+    assert found[0] == found[1]
+
+
+def test_the_tables_and_pictures(monkeypatch, capsys, tmp_path) -> None:
+    monkeypatch.setattr(four_dof, "_WAYS", four_dof._WAYS[:1])
+    assert main(["study", "four-dof", "--runs", "1", "--pictures", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "70 h" in out and "k1 is not determined by the data: a force on mass 1" in out
+    assert all(len(line) <= 118 for line in out.splitlines())
+    assert {path.name for path in tmp_path.iterdir()} == {"four-dof-fit.png", "four-dof-stiffness.png"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--runs", "0"], "--runs 0: give 1 to 1000"),
+        (["--draws", "2"], "--draws: is not an option of the study four-dof"),
+    ],
+)
+def test_wrong_options_are_one_line(words, message, capsys) -> None:
+    assert main(["study", "four-dof", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_what_cannot_be_fitted_is_one_line(record) -> None:
+    with pytest.raises(ValueError, match="sensors none: give some of the masses 1 to 4"):
+        simulate_record(1, sensors=())
+    with pytest.raises(ValueError, match="sensors 1, 5: give some of the masses 1 to 4"):
+        simulate_record(1, sensors=(1, 5))
+    with pytest.raises(ValueError, match="sensors 4 tell no stiffness from an unknown force on mass 1: add a sensor"):
+        identify_jointly(simulate_record(1, sensors=(4,)))
+    with pytest.raises(ValueError, match="instants"):
+        fit_stiffness(replace(record, observed=record.observed[:-7]))
+    # a softening spring so strong that the masses fly away
+    flying = replace(record, nominal=Chain(np.ones(4), np.full(4, 100.0), cubic=[-1e6, 0.0, 0.0, 0.0]))
+    with pytest.raises(ValueError, match="the response at the start is not finite"):
+        fit_stiffness(flying)
