@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--layout", metavar="NAME", help="layout of the panels: Operator, Tracking, ...")
     parser.add_argument("--theme", choices=("system", "light", "dark"), help="colours (default: the last used)")
     parser.add_argument("--operator", action="store_true", help="full screen, read-only")
-    add_column_options(parser)
+    add_column_options(parser, remember=False)
 
 
 def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:

@@ -89,7 +89,7 @@ class Description(msgspec.Struct, frozen=True):
     start_time : of the first sample, on the clock of the recording, s.
     channels : as sent.
     columns : of a file whose columns the user may assign, in file order; otherwise empty.
-    guess : assumed assignment; None with a problem, or without columns.
+    guess : assumed assignment; with a problem what the columns' values propose, or None; None without columns.
     problem : one line on what must be chosen; empty if nothing.
     notes : assumptions of the reader.
     doubts : those of the notes that report damage.

@@ -27,4 +27,5 @@ def column_selection(arguments: argparse.Namespace, *, auxiliary: bool = False) 
         auxiliary=auxiliary,
         dataset=arguments.dataset,
         resample=arguments.resample,
+        remember=arguments.remember,
     )

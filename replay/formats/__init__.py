@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from monitor.system.files import check_regular
@@ -21,7 +22,8 @@ from replay.formats import (
     xdf,
 )
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
-from replay.formats.recordings import ArrayRecording
+from replay.formats.recordings import ArrayRecording, with_notes
+from replay.formats.sidecar import SUFFIX, remember, with_remembered
 
 __all__ = [
     "ArrayRecording",
@@ -59,11 +61,10 @@ def open_recording(path: str | Path, selection: Selection = _EVERYTHING) -> Reco
     ------
     RecordingError : the file cannot be read, or is nothing that this program understands; one line.
     """
-    path = Path(path)
-    try:
-        return _format_of(path, selection).open(path, selection)
-    except OSError as problem:
-        raise _unreadable(path, problem) from problem
+    found = inspect_recording(path, selection)[1]
+    if found.recording is None:
+        raise RecordingError(f"{path}: {found.problem}")
+    return found.recording
 
 
 def inspect_recording(path: str | Path, selection: Selection = _EVERYTHING) -> tuple[Format, Inspection]:
@@ -75,17 +76,29 @@ def inspect_recording(path: str | Path, selection: Selection = _EVERYTHING) -> t
     """
     path = Path(path)
     try:
-        known = _format_of(path, selection)
-        if known.inspect is not None:
-            return known, known.inspect(path, selection)
-        recording = known.open(path, selection)
+        merged, note = with_remembered(path, selection)
+        known = _format_of(path, merged)
+        if known.inspect is None:
+            # it knows its columns
+            recording = known.open(path, selection)
+            return known, Inspection((), recording.n_samples, None, recording)
+        found = known.inspect(path, merged)
+        notes = [note] if note else []
+        if selection.remember and found.recording is not None:
+            if found.selection is None:
+                raise RecordingError(f"{path}: --remember: the file's columns are not chosen")
+            notes.append(remember(path, found.selection))
+        return known, replace(found, recording=with_notes(found.recording, notes))
     except OSError as problem:
         raise _unreadable(path, problem) from problem
-    return known, Inspection((), recording.n_samples, None, recording)
 
 
 def _format_of(path: Path, selection: Selection) -> Format:
     check_regular(path)
+    if path.name.endswith(SUFFIX):
+        raise RecordingError(
+            f"{path}: columns that are remembered for a recording: open {path.name.removesuffix(SUFFIX)}"
+        )
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if not head:
@@ -98,7 +111,7 @@ def _format_of(path: Path, selection: Selection) -> Format:
     for known in _FORMATS:
         if known.accepts(path, head, selection):
             return known
-    kinds = ", ".join(f"{known.name} ({', '.join(known.patterns)})" for known in _LISTED)
+    kinds = ", ".join(known.name for known in _LISTED)
     raise RecordingError(f"{path}: not a recording; this program reads {kinds}: export other files as CSV")
 
 

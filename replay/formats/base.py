@@ -31,6 +31,7 @@ class Selection:
     auxiliary : there are no actuators; every column is a signal of its own.
     dataset : the part of a file of several: a dataset, group, variable, topic or stream.
     resample : Hz to interpolate samples to that are not even.
+    remember : write the choice beside the file.
     """
 
     command: tuple[str, ...] = ()
@@ -41,6 +42,7 @@ class Selection:
     auxiliary: bool = False
     dataset: str | None = None
     resample: float | None = None
+    remember: bool = False
 
     def __post_init__(self) -> None:
         if len(self.command) != len(self.measured):
@@ -114,7 +116,8 @@ class Inspection:
     ----------
     columns : all of them in file order; empty where the file itself knows its channels, so that none is chosen.
     n_rows : rows of numbers.
-    selection : what the columns were taken for, by their references; None with a problem, or without columns.
+    selection : what the columns were taken for, by their references; with a problem what their values propose, if
+        anything; None without columns.
     recording : the file as it is then read; None when that cannot be done.
     problem : what must be chosen, one line; empty if nothing must.
     """

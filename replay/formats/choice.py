@@ -10,6 +10,7 @@ from replay.formats.base import Inspection, Recording, RecordingError, Selection
 from replay.formats.columns import TableColumn, find_column, references
 from replay.formats.roles import PairColumns, as_channels, choose_actuators
 from replay.formats.signal_table import SignalTable, choose_time, make_recording, merged
+from replay.formats.similarity import MOST_ROWS, Proposal, propose
 
 _MOST_LISTED = 8
 
@@ -54,7 +55,11 @@ def inspect_tables(tables: Sequence[SignalTable], selection: Selection) -> Inspe
         recording = _read(choice, selection)
     except RecordingError as problem:
         text = str(problem).removeprefix(f"{tables[0].path}: ")
-        return Inspection(columns, max(table.n_rows for table in tables), None, None, text)
+        guess = None
+        if isinstance(problem, _UnclearColumnsError):
+            pair = found[problem.proposal.command], found[problem.proposal.measured]
+            guess = replace(selection, command=pair[:1], measured=pair[1:])
+        return Inspection(columns, max(table.n_rows for table in tables), guess, None, text)
     chosen = _as_selection(choice, found, selection)
     return Inspection(columns, choice.table.n_rows, chosen, recording)
 
@@ -145,7 +150,25 @@ def _columns(table: SignalTable, selection: Selection) -> _Choice:
         names = tuple(a.command.name for a in table.pairs), tuple(a.measured.name for a in table.pairs)
         named, _ = choose_actuators(signals, replace(selection, command=names[0], measured=names[1]))
         return _Choice(table, time, signals, named, notes, selection.resample)
-    return _Choice(table, time, signals, *choose_actuators(signals, selection), selection.resample)
+    try:
+        return _Choice(table, time, signals, *choose_actuators(signals, selection), selection.resample)
+    except RecordingError as problem:
+        proposal = None if selection.names_columns else _proposal(table, signals)
+        if proposal is None:
+            raise
+        raise _UnclearColumnsError(f"{problem}; {proposal.advice}", proposal) from None
+
+
+class _UnclearColumnsError(RecordingError):
+    """The user must choose the columns; their values propose some."""
+
+    def __init__(self, text: str, proposal: Proposal) -> None:
+        super().__init__(text)
+        self.proposal = proposal
+
+
+def _proposal(table: SignalTable, signals: Sequence[TableColumn]) -> Proposal | None:
+    return propose(signals, table.read(0, min(table.n_rows, MOST_ROWS), signals)) if signals else None
 
 
 def _read(choice: _Choice, selection: Selection) -> Recording:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from monitor.messages.blocks import Samples, SignalBlock, Stream
-from replay.formats.base import sample_number
+from replay.formats.base import Recording, sample_number
 
 _PIECE = 1 << 16  # rows read at a time
 
@@ -152,3 +152,10 @@ class PiecewiseRecording(EvenRecording):
             piece = np.ascontiguousarray(self.read(first, min(first + length, end)))
             for row in range(0, len(piece), step):
                 yield first + row, piece[row : row + step]
+
+
+def with_notes(recording: Recording | None, notes: Sequence[str]) -> Recording | None:
+    """Return a recording of this module with notes before its own; any other one as it is."""
+    if notes and isinstance(recording, ArrayRecording | PiecewiseRecording):
+        return replace(recording, notes=(*notes, *recording.notes))
+    return recording

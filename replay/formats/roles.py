@@ -90,6 +90,15 @@ def as_channels(columns: Sequence[TableColumn], actuators: Sequence[PairColumns]
     )
 
 
+def role_by_name(column: TableColumn) -> Role | None:
+    """Return the role that a name gives, such as that of a command for ``cmd_x``; None where it gives none."""
+    role, rest = _read_name(column)
+    if role is not None:
+        return role
+    forces = (word.lower() in _FORCE for word in _WORD.findall(rest))
+    return Role.FORCE if any(forces) else None
+
+
 def _read_name(column: TableColumn) -> tuple[Role | None, str]:
     """Return what the words of a name say, and the rest of the name."""
     compact = _COMPACT.match(column.stem.lower())

@@ -264,7 +264,7 @@ def test_the_command_takes_the_columns_options(capsys: pytest.CaptureFixture[str
     [
         (b"", "the file is empty"),
         (b"\x89HDF\r\n\x1a\n" + b"\0" * 600, ""),
-        (bytes(range(256)), "not a recording; this program reads run file (*.h5"),
+        (bytes(range(256)), "not a recording; this program reads run file, MATLAB 7.3, HDF5"),
         (b"only words\nand no numbers\n", "no rows of numbers"),
     ],
 )
