@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 from sim.arrays import Integers, Samples
 from sim.identification.correlation.modal_comparison import pair_distances
+from sim.identification.correlation.shape_expansion import combined_modes, held_shapes
 from sim.identification.modes import RIGID, Modes, eigenmodes, sensor_indices
 from sim.identification.parameterized_structure import ParameterizedStructure, mode_derivatives
 
@@ -216,58 +217,16 @@ class ForceResidue(_Residue):
         matrix = stiffness - square * mass
         # (k, p, n, n)
         d_matrix = d_stiffness - square[..., None] * d_mass
-        shapes, d_shapes = self._expanded(parameters, stiffness if self.expansion == "static" else matrix)
+        shapes, d_shapes = self._expanded(parameters)
         force = np.einsum("mkij,mkj->mki", matrix, shapes)
         slopes = np.einsum("kpij,mkj->mkip", d_matrix, shapes) + np.einsum("mkij,mkjp->mkip", matrix, d_shapes)
         return force, slopes
 
-    def _expanded(self, parameters: Samples, matrix: Samples) -> tuple[Samples, Samples]:
-        """Return (m, k, n) shapes and (m, k, n, p) derivatives."""
-        n, places, measured = self.structure.structure.dofs, self._places, self._measured
-        m, p = parameters.shape
-        shapes, slopes = np.zeros((m, len(measured), n)), np.zeros((m, len(measured), n, p))
-        if self.expansion == "serep" and len(places) < n:
-            return self._combined(parameters)
-        shapes[..., places] = measured
-        others = np.setdiff1d(np.arange(n), places)
-        if not len(others):
-            return shapes, slopes
-        matrix = np.broadcast_to(matrix, (m, len(measured), n, n))
-        inner = matrix[..., others[:, None], others]
-        across = np.einsum("mkos,ks->mko", matrix[..., others[:, None], places], measured)
-        d_mass, d_stiffness = self.structure.derivatives
-        square = 0.0 if self.expansion == "static" else self._squares[:, None, None, None]
-        d_matrix = np.broadcast_to(d_stiffness - square * d_mass, (len(measured), p, n, n))
-        try:
-            shapes[..., others] = -np.linalg.solve(inner, across[..., None])[..., 0]
-            turned = np.einsum("kpoj,mkj->mkop", d_matrix[:, :, others], shapes)
-            slopes[..., others, :] = -np.linalg.solve(inner, turned)
-        except np.linalg.LinAlgError:
-            raise ValueError(
-                f"modal residue: the {self.expansion} expansion is singular: what has no sensor moves freely while "
-                "the sensors are held; add a sensor, or expand by serep"
-            ) from None
-        return shapes, slopes
-
-    def _combined(self, parameters: Samples) -> tuple[Samples, Samples]:
-        squares, shapes, _, d_shapes = mode_derivatives(self.structure, parameters)
-        places, measured = self._places, self._measured
-        found, slopes = [], []
-        for square, shape, d_shape in zip(squares, shapes, d_shapes, strict=True):
-            elastic = np.flatnonzero(square > RIGID * square[-1])[: self._kept]
-            full, d_full = shape[elastic], d_shape[elastic]
-            # modes in rows: measured = c @ seen in the least squares
-            seen, d_seen = full[:, places], d_full[:, places]
-            inverse = np.linalg.pinv(seen)
-            share = measured @ inverse
-            left = measured - share @ seen
-            gram = inverse.T @ inverse
-            d_share = np.einsum("ks,qsp,qr->krp", left, d_seen, gram) - np.einsum(
-                "kq,qsp,sr->krp", share, d_seen, inverse
-            )
-            found.append(share @ full)
-            slopes.append(np.einsum("kqp,qn->knp", d_share, full) + np.einsum("kq,qnp->knp", share, d_full))
-        return np.array(found), np.array(slopes)
+    def _expanded(self, parameters: Samples) -> tuple[Samples, Samples]:
+        if self.expansion == "serep":
+            return combined_modes(self.structure, parameters, self._measured, self._places, self._kept)
+        squares = self._squares if self.expansion == "dynamic" else np.zeros(len(self.modes))
+        return held_shapes(self.structure, parameters, self._measured, self._places, squares)
 
 
 @dataclass(frozen=True, eq=False)
