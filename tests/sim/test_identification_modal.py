@@ -189,6 +189,17 @@ def test_a_mode_whose_nodes_are_the_sensors_is_one_line() -> None:
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize("orders", [16, 40, 80])
+def test_a_record_without_noise_of_a_random_force_has_its_modes(orders: int) -> None:
+    """Its covariances have singular values down to rounding, on which divide and conquer may not converge."""
+    mass, stiffness = _free_chain()
+    record = _response(mass, stiffness, 0.02, np.random.default_rng(0).normal(size=8192), 0)
+    found = identify_modes(record, _RATE, blocks=10, rules=Stabilization(max_order=orders))
+    omega, _ = _elastic(mass, stiffness)
+    for truth in omega[:4] / (2.0 * np.pi):
+        assert np.abs(found.frequencies - truth).min() < 0.01 * truth
+
+
 @pytest.mark.parametrize(
     ("record", "rate", "settings", "message"),
     [
@@ -197,6 +208,7 @@ def test_a_mode_whose_nodes_are_the_sensors_is_one_line() -> None:
         (np.ones((400, 2)), 0.0, {}, "rate 0.0 Hz"),
         (np.ones((400, 2)), 100.0, {"rows": 10}, "order 40 at 2 sensors needs 20"),
         ([[1.0, np.inf]], 100.0, {}, "not finite"),
+        (np.ones((400, 2)), 100.0, {"count": 0}, "0 modes wanted"),
     ],
 )
 def test_records_that_give_no_modes_are_one_line(

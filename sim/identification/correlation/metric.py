@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import svd
 
 from sim.arrays import Samples
 from sim.identification.regression import Regression, evaluated
@@ -113,3 +114,13 @@ def sensor_response(response: ArrayLike, shape: tuple[int, int], what: str) -> S
             f"{np.shape(response)}: give both the same instants and sensors"
         )
     return samples
+
+
+def thin_svd(matrix: Samples) -> tuple[Samples, Samples, Samples]:
+    """Return left vectors, (n, k), singular values, (k,), and right vectors, (k, s), of a finite matrix, (n, s)."""
+    try:
+        left, values, right = np.linalg.svd(matrix, full_matrices=False)
+    except np.linalg.LinAlgError:
+        # divide and conquer may fail where most values are rounding; the slower QR iteration does not
+        left, values, right = svd(matrix, full_matrices=False, lapack_driver="gesvd")
+    return left, values, right

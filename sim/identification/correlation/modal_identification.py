@@ -78,6 +78,7 @@ def identify_modes(
     ValueError : the record is too short, zero, or shows fewer modes than wanted.
     """
     samples = sensor_record(record, "modal identification: record")
+    _check_count(count)
     samples = samples - samples.mean(axis=0)
     n, s = samples.shape
     i = _rows(rows, s, rules)
@@ -127,6 +128,7 @@ def identify_impulse_modes(
     ValueError : there are too few samples, they are zero, or show fewer modes than wanted.
     """
     given = np.asarray(impulses, dtype=np.float64)
+    _check_count(count)
     inputs = given.shape[2] if given.ndim == 3 else 1
     samples = sensor_record(given.reshape(len(given), -1), "modal identification: impulse responses")
     n, s = samples.shape[0], samples.shape[1] // inputs
@@ -186,6 +188,11 @@ def _rows(rows: int | None, sensors: int, rules: Stabilization) -> int:
             f"modal identification: {rows} rows: order {rules.max_order} at {sensors} sensors needs {least}"
         )
     return rows
+
+
+def _check_count(count: int | None) -> None:
+    if count is not None and count < 1:
+        raise ValueError(f"modal identification: {count} modes wanted: give 1 or more")
 
 
 def _check(samples: Samples, rate: float) -> None:

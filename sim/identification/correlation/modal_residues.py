@@ -96,7 +96,7 @@ class OutputResidue(_Residue):
         frequency = np.broadcast_to(np.asarray(self.frequency_errors, dtype=np.float64), (k,))
         shape = np.broadcast_to(np.asarray(self.shape_errors, dtype=np.float64), (k, s))
         if not np.all(frequency > 0.0) or not np.all(shape > 0.0):
-            raise ValueError("output residue: standard deviations must be positive")
+            raise ValueError("output residue: a standard deviation is not positive or not known: give one for each")
         return 1.0 / frequency, 1.0 / shape
 
     @property

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
 from sim.arrays import Integers, Samples
-from sim.identification.correlation.metric import sensor_record, sensor_response
+from sim.identification.correlation.metric import sensor_record, sensor_response, thin_svd
 
 # of the largest singular value: below, a triple is rounding
 _RANK = 1e-12
@@ -90,7 +90,7 @@ class PrincipalComponents:
             raise ValueError(f"principal components weights {self.weights}: give three, none negative, not all zero")
         if self.noise is not None and not 0.0 < self.noise < np.inf:
             raise ValueError(f"principal components noise {self.noise}: a standard deviation must be positive")
-        instants, values, sensors = np.linalg.svd(samples, full_matrices=False)
+        instants, values, sensors = thin_svd(samples)
         k = self._number(values)
         values = values[:k]
         triples = Triples(sensors[:k], values, instants[:, :k].T)
@@ -214,7 +214,7 @@ class _Decomposition:
     @classmethod
     def of(cls, response: Samples, sensitivities: Samples, wanted: Samples) -> _Decomposition:
         """Decompose a response, (n, s), for the left vectors of a record, (k, s)."""
-        instants, values, sensors = np.linalg.svd(response, full_matrices=False)
+        instants, values, sensors = thin_svd(response)
         instants = instants.T
         _, chosen = linear_sum_assignment(-np.abs(wanted @ sensors.T))
         own = np.where(values[chosen] > _RANK * values[0], values[chosen], np.nan)

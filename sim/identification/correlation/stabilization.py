@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from sim.arrays import Response, Samples
+from sim.identification.correlation.metric import thin_svd
 from sim.identification.correlation.modal_comparison import modal_assurance
 
 # of the largest singular value: below, the data are those of a system of that order, without noise
 _EXACT = 1e-12
+_STEP = 0.01
 _FEWEST = 3
 # MAC above which two poles within a bandwidth are one mode
 _ALIKE = 0.9
@@ -88,13 +90,14 @@ def stable_poles(first: Samples, shifted: Samples, sensors: int, rate: float, ru
     rate : Hz.
     rules : of the stabilization.
     """
-    left, values, right = np.linalg.svd(first, full_matrices=False)
+    left, values, right = thin_svd(first)
     rank = int(np.sum(values > _EXACT * values[0]))
     order = min(rules.max_order, rank)
     root = np.sqrt(values[:order])
     transition = (left[:, :order].T @ shifted @ right[:order].T) / np.outer(root, root)
     output = left[:sensors, :order] * root
-    if rank < min(rules.max_order, len(values)):
+    # values of noise, or of a force that is not white, fall smoothly; those of a finite order end in a step
+    if rank < min(rules.max_order, len(values)) and values[rank] < _STEP * values[rank - 1]:
         exact = _poles(transition, output, rate, rules)
         one = [
             Poles(exact.frequencies[i : i + 1], exact.damping[i : i + 1], exact.shapes[i : i + 1])
