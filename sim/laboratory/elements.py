@@ -1,4 +1,4 @@
-"""Springs and dampers of a structure or in the rig: linear, elastoplastic, Bouc-Wen, and combinations."""
+"""Springs and dampers of a structure or in the rig: linear, cubic, gap, elastoplastic, Bouc-Wen, and combinations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from sim.arrays import Samples
 from sim.laboratory.parts import Element, RunningElement, Shape
-from sim.ranges import check_not_negative, check_positive, require
+from sim.ranges import check_finite, check_not_negative, check_positive, require
 
 Parameter = float | Samples
 
@@ -56,6 +56,68 @@ class Dashpot:
     def force(self, position: Samples, velocity: Samples) -> Samples:  # noqa: ARG002
         """Return the restoring force, N."""
         return np.asarray(self.damping * velocity)
+
+
+@dataclass(frozen=True, eq=False)
+class CubicSpring:
+    """A spring whose force is `cubic` times its stretch cubed; hardening where positive.
+
+    Parameters
+    ----------
+    cubic : N/m^3.
+    reach : m, the largest stretch that is expected: it decides the largest stiffness, which integrators go by.
+    """
+
+    cubic: Parameter
+    reach: Parameter = 0.0
+
+    def __post_init__(self) -> None:
+        check_finite("cubic spring", cubic=self.cubic)
+        check_not_negative("cubic spring", reach=self.reach)
+
+    @property
+    def stiffness(self) -> Samples:
+        """The largest tangent stiffness within reach, N/m; a softening spring has none."""
+        return np.asarray(3.0 * np.maximum(self.cubic, 0.0) * np.square(self.reach))
+
+    def begin(self, dt: float, shape: Shape) -> CubicSpring:  # noqa: ARG002 - it has no state
+        """Return the spring itself."""
+        return self
+
+    def force(self, position: Samples, velocity: Samples) -> Samples:  # noqa: ARG002
+        """Return the restoring force, N."""
+        return np.asarray(self.cubic * position**3)
+
+
+@dataclass(frozen=True, eq=False)
+class GapSpring:
+    """A one-sided stop: a spring and a damper beside it that begin at a stretch of `gap`, and never pull.
+
+    Its force is stiffness (x - gap) + damping v, where both that and x - gap are positive.
+
+    Parameters
+    ----------
+    stiffness : N/m.
+    gap : m.
+    damping : N s/m.
+    """
+
+    stiffness: Parameter
+    gap: Parameter
+    damping: Parameter = 0.0
+
+    def __post_init__(self) -> None:
+        check_not_negative("gap spring", stiffness=self.stiffness, damping=self.damping)
+        check_finite("gap spring", gap=self.gap)
+
+    def begin(self, dt: float, shape: Shape) -> GapSpring:  # noqa: ARG002 - it has no state
+        """Return the stop itself."""
+        return self
+
+    def force(self, position: Samples, velocity: Samples) -> Samples:
+        """Return the restoring force, N."""
+        overlap = position - self.gap
+        return np.where(overlap > 0.0, np.maximum(self.stiffness * overlap + self.damping * velocity, 0.0), 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,15 @@ import numpy as np
 
 from sim.arrays import Samples
 from sim.excitation import Excitation
-from sim.laboratory.elements import BoucWenSpring, Dashpot, ElastoplasticSpring, LinearSpring, ParallelElements
+from sim.laboratory.elements import (
+    BoucWenSpring,
+    CubicSpring,
+    Dashpot,
+    ElastoplasticSpring,
+    GapSpring,
+    LinearSpring,
+    ParallelElements,
+)
 from sim.laboratory.loop import HybridLoop
 from sim.laboratory.parts import Element
 
@@ -19,9 +27,9 @@ _Law = Callable[[Samples, Samples, Samples], tuple[Samples, list[Samples]]]
 def reference_motion(loop: HybridLoop, time: Samples, tolerance: float = 1e-9) -> tuple[Samples, Samples]:
     """Return displacement and velocity, each (n, dofs), of one test at the times, (n,) in s, increasing from 0.
 
-    scipy's DOP853 on M x'' + C x' + K x + f = p with a perfect transfer system, for springs, dashpots, elastoplastic
-    and Bouc-Wen elements and parallel combinations of these. Raises ValueError for another element, for many tests
-    at once and for sampled forces.
+    scipy's DOP853 on M x'' + C x' + K x + f = p with a perfect transfer system, for springs, linear, cubic or with a
+    gap, dashpots, elastoplastic and Bouc-Wen elements and parallel combinations of these. Raises ValueError for
+    another element, for many tests at once and for sampled forces.
     """
     from scipy.integrate import solve_ivp  # not in the base installation
 
@@ -74,6 +82,8 @@ def _law(element: Element) -> tuple[_Law, int]:
     if isinstance(element, Dashpot):
         c = element.damping
         return lambda _x, v, _z: (c * v, []), 0
+    if isinstance(element, CubicSpring | GapSpring):
+        return lambda x, v, _z: (element.force(x, v), []), 0
     if isinstance(element, ElastoplasticSpring):
         if np.all(np.isinf(element.yield_displacement)):
             return _law(LinearSpring(element.stiffness))
