@@ -157,8 +157,8 @@ class Chain:
         """Return the chain as the numerical substructure of a virtual hybrid test.
 
         Cubic springs and the contact are its springs, with the largest stretch `reach` [m] of the cubic ones.
-        Friction is no element there: an `ElastoplasticSpring` of a large stiffness k and a yield displacement of friction / k,
-        from a mass to the ground, comes near to it.
+        Friction is no element there: an `ElastoplasticSpring` of a large stiffness k and a yield displacement of
+        friction / k, from a mass to the ground, comes near to it.
 
         Raises
         ------

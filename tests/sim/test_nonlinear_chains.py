@@ -37,6 +37,21 @@ def test_eight_masses_have_the_frequencies_of_the_paper():
     assert len(EightMasses().time) == 8192
 
 
+def test_damping_goes_up_with_impacts_and_down_with_force():
+    """Figure 8 of the paper, by the power of the force over twice the mean kinetic energy: 2 zeta omega of a mode."""
+
+    def loss(**others):
+        bed = EightMasses(horizon=4.0, **others)
+        v = bed.motion(tolerance=1e-6).velocity
+        return np.mean(bed.force() * v[:, 0]) / np.mean(np.sum(np.array(bed.masses) * v**2, axis=1))
+
+    weak, strong = loss(), loss(rms=80.0)
+    alone, strong_alone = (loss(rms=rms, contact_stiffness=0.0) for rms in (20.0, 80.0))
+    assert weak > 1.5 * strong and alone > 1.5 * strong_alone
+    assert weak > alone and strong > 1.2 * strong_alone
+    assert strong_alone > 1.3 * loss(rms=80.0, contact_stiffness=0.0, friction=0.0)
+
+
 def test_the_cubic_spring_of_four_masses_is_no_trifle():
     bed = FourMasses()
     x = bed.motion().displacement[:, 0]
