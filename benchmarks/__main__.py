@@ -32,6 +32,7 @@ NAMES = (
     "reliability",
     "delay_fits",
     "conduction",
+    "updating",
     "frames",
     "window_latency",
     "endurance",
