@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 from sim.arrays import Flags, Samples
 from sim.identification.covariance import correlated_covariance, information
 from sim.identification.identifiability import ConfoundedGroup, confounded_groups
-from sim.identification.least_squares import Minimum, minimize
+from sim.identification.least_squares import PRECISION, Minimum, minimize
 from sim.identification.regression import Regression, original_parameters
 from sim.identification.reparameterization import transformed_normal, transformed_ranges
 from sim.identification.residual_checks import ResidualChecks, check_residuals
@@ -134,6 +134,8 @@ def fit(
     *,
     sigma: float | None = None,
     solver: Solver | str = Solver.LEVENBERG_MARQUARDT,
+    precision: float = PRECISION,
+    most_iterations: int = 200,
 ) -> Fit:
     """Fit a model to one experiment, or to repeated observations of it together, from one start or several.
 
@@ -144,6 +146,7 @@ def fit(
     starts : (p,), or (k, p); the least of the minima is taken.
     sigma : of the errors, where it is known: the checks then compare.
     solver : of the search; all find the same minima, see `Solver`.
+    precision, most_iterations : of our solver, see `minimize`; those of scipy have their own criteria.
 
     Raises
     ------
@@ -155,7 +158,9 @@ def fit(
         raise ValueError(f"fit: observed {observed.shape} and starts {starts.shape}: must be rows")
     # the sum over repeated observations is least where that of their mean is
     mean, repeated = observed.mean(axis=0), len(observed)
-    found = find_minimum(regression, np.broadcast_to(mean, (len(starts), len(mean))), starts, solver)
+    found = find_minimum(
+        regression, np.broadcast_to(mean, (len(starts), len(mean))), starts, solver, precision, most_iterations
+    )
     best = int(np.argmin(found.sum_of_squares))
     check_fittable(observed.size, starts.shape[1], float(found.sum_of_squares[best]))
     if not found.normal[best].any():

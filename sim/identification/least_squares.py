@@ -14,8 +14,7 @@ from sim.identification.regression import Regression, evaluated
 _RIDGE = 1e-13
 # step to each side when a kink is suspected, in standard errors
 _KINK_OFFSET = 0.01
-# converged when the next step is shorter, in standard errors: the relative offset of Bates and Watts (1981)
-_OFFSET = 1e-5
+PRECISION = 1e-5
 # or when it decreases the sum by less than the rounding of the observations or of the sum of squares
 _ROUNDING = 1e-30
 _UNSEEN = 0.1 * float(np.finfo(float).eps)
@@ -51,6 +50,7 @@ def minimize(
     *,
     lower: Samples | None = None,
     upper: Samples | None = None,
+    precision: float = PRECISION,
     most_iterations: int = 200,
 ) -> Minimum:
     """Minimise the sum of squared differences between responses and observations, separately for each problem.
@@ -64,6 +64,8 @@ def minimize(
     observed : (m, n).
     start : (m, p); where it is out of bounds, the nearest point within is used.
     lower, upper : (p,) or (m, p), instead of the regression's own; equal ones hold a parameter.
+    precision : standard errors; a search whose next step is shorter has converged: the relative offset of Bates and
+        Watts (1981). Coarser for a response that jumps, whose least sum cannot be found exactly.
     most_iterations : maximum number of trial steps, accepted or rejected.
 
     Raises
@@ -82,7 +84,7 @@ def minimize(
     blocked, converged = np.zeros((m, p), dtype=bool), np.zeros(m, dtype=bool)
     live, iteration = np.flatnonzero(~astray), 0
     n, scale = observed.shape[1], np.einsum("mn,mn->m", observed, observed)
-    share = max(_OFFSET**2 / max(n - p, 1), _SUMMED * sqrt(n))
+    share = max(precision**2 / max(n - p, 1), _SUMMED * sqrt(n))
     while len(live):
         here, g, h = at[live], gradient[live], normal[live]
         held = held_at_bound(here, g, low[live], high[live])

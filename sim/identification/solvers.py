@@ -12,6 +12,7 @@ import numpy as np
 
 from sim.arrays import Flags, Samples
 from sim.identification.least_squares import (
+    PRECISION,
     Minimum,
     check_problem,
     evaluate_products,
@@ -47,7 +48,12 @@ class Solver(StrEnum):
 
 
 def find_minimum(
-    regression: Regression, observed: Samples, start: Samples, solver: Solver | str = Solver.LEVENBERG_MARQUARDT
+    regression: Regression,
+    observed: Samples,
+    start: Samples,
+    solver: Solver | str = Solver.LEVENBERG_MARQUARDT,
+    precision: float = PRECISION,
+    most_iterations: int = 200,
 ) -> Minimum:
     """Minimise the sum of squared differences between responses and observations, from each start.
 
@@ -56,6 +62,7 @@ def find_minimum(
     observed : (m, n).
     start : (m, p); where it is out of bounds, the nearest point within is used.
     solver : or its name.
+    precision, most_iterations : of ours, see `minimize`.
 
     Raises
     ------
@@ -66,7 +73,7 @@ def find_minimum(
     except ValueError:
         raise ValueError(f"fit solver {solver!r}: choose among {', '.join(Solver)}") from None
     if solver is Solver.LEVENBERG_MARQUARDT:
-        return minimize(regression, observed, start)
+        return minimize(regression, observed, start, precision=precision, most_iterations=most_iterations)
     check_problem(regression, observed, start)
     found = [_Search(regression, each, begin).run(solver) for each, begin in zip(observed, start, strict=True)]
     return Minimum(
