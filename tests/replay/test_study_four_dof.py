@@ -15,6 +15,7 @@ from replay.studies.nonlinear import four_dof
 from replay.studies.nonlinear.four_dof_joint import (
     confounded_with_force,
     identify_jointly,
+    recover_law,
     second_differences,
 )
 from replay.studies.nonlinear.four_dof_parametric import (
@@ -105,6 +106,16 @@ def test_where_k1_is_held_does_not_matter(record) -> None:
     low, high = identify_jointly(record, held=60.0), identify_jointly(record, held=140.0)
     assert np.all(np.abs(low.percent - high.percent)[1:] < 0.05 * low.standard_errors[1:])
     assert any("k1" in line and "force on mass 1" in line for line in low.confounded)
+
+
+@pytest.mark.parametrize("held", [100.0, 80.0])
+def test_the_law_of_the_recovered_force_has_what_k1_is_wrong_by(record, held) -> None:
+    found = recover_law(record, held)
+    np.testing.assert_allclose(found.fitted.coefficients, [100.0 - held, 200.0], atol=3.0)
+    assert np.all(np.abs(found.fitted.coefficients - [100.0 - held, 200.0]) < 5.0 * found.fitted.standard_errors)
+    force = (100.0 - held) * record.motion.displacement[:, 0] + 200.0 * record.motion.displacement[:, 0] ** 3
+    away = np.abs(found.recovered.force[:, 0] - force)
+    assert np.mean(away <= 1.96 * found.recovered.force_sd[:, 0]) > 0.9
 
 
 def test_a_force_on_mass_1_does_what_its_spring_does() -> None:
@@ -222,6 +233,8 @@ def test_the_json_is_that_of_the_seed_and_has_the_names_that_scripts_read(monkey
     assert one["seconds"] > 0.0 and joint["seconds"] > 0.0
     for each in found:
         del each["seconds"], each["joint"]["seconds"]
+        for law in each["force_law"]:
+            del law["seconds"]
     assert found[0] == found[1]
 
 
@@ -231,7 +244,9 @@ def test_the_tables_and_pictures(monkeypatch, capsys, tmp_path) -> None:
     out = capsys.readouterr().out
     assert "70 h" in out and "k1 is not determined by the data: a force on mass 1" in out
     assert all(len(line) <= 118 for line in out.splitlines())
-    assert {path.name for path in tmp_path.iterdir()} == {"four-dof-fit.png", "four-dof-stiffness.png"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"four-dof-{name}.png" for name in ("fit", "stiffness", "force")
+    }
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from replay import Progress
 from replay.studies import StudyResult
-from replay.studies.nonlinear.four_dof_joint import JointEstimate, identify_jointly
+from replay.studies.nonlinear.four_dof_joint import ForceLaw, JointEstimate, identify_jointly, recover_law
 from replay.studies.nonlinear.four_dof_parametric import (
     REDUCTIONS,
     StiffnessFit,
@@ -28,6 +28,8 @@ RUNS = 20
 _MOST_RUNS = 1000
 # records of each variant: they show differences that are far larger than their scatter
 _VARIANT_RUNS = 5
+# percent of nominal: k1 is 100
+_HELD = (100.0, 80.0)
 # Hz: between the first and the second natural frequency
 _BAND = 1.2
 
@@ -61,6 +63,7 @@ class FourMassStudy:
     record : the first.
     parametric : of each record, the cubic spring known.
     joint : of each record, stiffnesses and the force on mass 1 unknown together.
+    laws : of the force recovered from the first record, with k1 held where it is and where it is not.
     confirmed : the first record with the law that the recovered force suggests: `k1` to `k4` and `alpha1` fitted.
     variants : features, sensors, noise, knowledge of the force, and reduced models.
     """
@@ -69,6 +72,7 @@ class FourMassStudy:
     record: FourMassRecord
     parametric: tuple[StiffnessFit, ...]
     joint: tuple[JointEstimate, ...]
+    laws: tuple[ForceLaw, ...]
     confirmed: StiffnessFit
     variants: tuple[Variant, ...]
 
@@ -138,6 +142,7 @@ def identify_four_masses(runs: int, seed: int, progress: Progress) -> FourMassSt
         records[0],
         tuple(parametric),
         tuple(joint),
+        tuple(recover_law(records[0], held) for held in _HELD),
         fit_stiffness(records[0], free=(*SPRINGS, "alpha1")),
         tuple(variants),
     )

@@ -13,6 +13,8 @@ from monitor.messages.blocks import Samples
 from replay.studies.nonlinear.four_dof_record import SPRINGS, FourMassRecord, without_cubic
 from sim.identification.identifiability import ConfoundedGroup, confounded_groups
 from sim.identification.missing_force.force_prior import Matern
+from sim.identification.missing_force.law_fit import CurveFit, LawFit, fit_law
+from sim.identification.missing_force.recovery import RecoveredForce, recover_force
 from sim.identification.missing_force.smoother import ForceProblem, characteristic_rate
 from sim.identification.missing_force.state_space import Sensor
 from sim.laboratory.structure import Structure
@@ -42,8 +44,7 @@ class JointEstimate:
     percent, standard_errors : (4,), of nominal; NaN for what cannot be told from a force on mass 1.
     confounded : in words, which cannot.
     noise : found, over the rms of each sensor.
-    chain : linear, with the stiffnesses found; those that cannot be identified are as they were held.
-    problem : of the force that this chain is missing.
+    problem : of the force that the chain with these stiffnesses is missing.
     sigma : (sensors,) noise in m/s^2.
     evaluations : of the likelihood.
     seconds : of the search and the standard errors.
@@ -53,7 +54,6 @@ class JointEstimate:
     standard_errors: Samples
     confounded: tuple[str, ...]
     noise: float
-    chain: Chain
     problem: ForceProblem = field(repr=False)
     sigma: Samples
     evaluations: int
@@ -110,14 +110,48 @@ def identify_jointly(record: FourMassRecord, held: float = 100.0) -> JointEstima
     for i, value, spread in zip(free, found.x[:-1], variance[:-1], strict=True):
         if SPRINGS[i] not in confounded:
             percent[i], errors[i] = 100.0 * value, 100.0 * np.sqrt(spread)
-    noise, found_chain = float(np.exp(found.x[-1])), chain_at(found.x)
+    noise = float(np.exp(found.x[-1]))
     seconds = time.perf_counter() - start
     words = tuple(
         f"{group}: a force on mass 1 does what a change of {'it' if len(group.names) == 1 else 'them'} does"
         for group in blind
     )
-    problem = force_problem(found_chain, record)
-    return JointEstimate(percent, errors, words, noise, found_chain, problem, noise * size, evaluations, seconds)
+    problem = force_problem(chain_at(found.x), record)
+    return JointEstimate(percent, errors, words, noise, problem, noise * size, evaluations, seconds)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ForceLaw:
+    """The recovered force on mass 1, and the law a x + b x^3 of it.
+
+    Parameters
+    ----------
+    held : percent of nominal at which k1 was held.
+    recovered : the force, with its band.
+    curve : the law as a regression of the recovered force on the recovered displacement.
+    fitted : refined on the samples; the standard errors hold the stiffnesses found for known.
+    seconds : of all of it.
+    """
+
+    held: float
+    recovered: RecoveredForce
+    curve: CurveFit
+    fitted: LawFit
+    seconds: float
+
+
+def recover_law(record: FourMassRecord, held: float = 100.0) -> ForceLaw:
+    """Return the force on mass 1 that the jointly identified chain is missing, and its law.
+
+    Parameters
+    ----------
+    held : percent of nominal, of k1; what it is wrong by is in the linear term.
+    """
+    start = time.perf_counter()
+    found = identify_jointly(record, held)
+    recovered = recover_force(found.problem, sigma=found.sigma)
+    law = fit_law(found.problem, recovered, [("x", "x^3")])
+    return ForceLaw(held, recovered, law.curve, law, time.perf_counter() - start)
 
 
 def force_problem(chain: Chain, record: FourMassRecord) -> ForceProblem:

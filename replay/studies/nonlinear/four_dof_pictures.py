@@ -22,6 +22,7 @@ def draw(study: FourMassStudy, folder: Path) -> tuple[Path, ...]:
     figures = {
         "four-dof-fit.png": histories(study),
         "four-dof-stiffness.png": stiffness(study),
+        "four-dof-force.png": force(study),
     }
     for name, figure in figures.items():
         figure.savefig(folder / name, dpi=110)
@@ -76,6 +77,48 @@ def stiffness(study: FourMassStudy) -> Figure:
     for axis in (known, unknown):
         axis.set_xlim(-0.5, len(SPRINGS) - 0.5)
     known.set_ylabel("found - true [% of nominal]")
+    return figure
+
+
+def force(study: FourMassStudy) -> Figure:
+    """Return the recovered force over time and over the displacement of mass 1, with its law."""
+    figure = Figure(figsize=(11.0, 8.0), layout="constrained")
+    figure.suptitle("The force on mass 1 that the linear model is missing, found together with k2, k3 and k4")
+    grid = figure.add_gridspec(2, len(study.laws))
+    record, displacement = study.record, study.record.motion.displacement[:, 0]
+    cubic = float(np.asarray(record.actual.cubic)[0])
+    one, axis = study.laws[0], figure.add_subplot(grid[0, :])
+    recovered, deviation = one.recovered.force[:, 0], one.recovered.force_sd[:, 0]
+    axis.fill_between(
+        record.time,
+        recovered - _REACH * deviation,
+        recovered + _REACH * deviation,
+        color="tab:blue",
+        alpha=0.25,
+        linewidth=0.0,
+        label="band of 95 %",
+    )
+    axis.plot(record.time, recovered, color="tab:blue", label=f"recovered, k1 held at {one.held:g} %")
+    axis.plot(record.time, cubic * displacement**3, "--", color="black", linewidth=1.0, label="true")
+    axis.set(xlabel="time [s]", ylabel="force [N]")
+    axis.legend(fontsize="small", loc="upper left", ncols=3)
+    axis.grid(alpha=0.3)
+    reach = 1.05 * np.abs(displacement).max()
+    x = np.linspace(-reach, reach, 201)
+    for column, each in enumerate(study.laws):
+        axis = figure.add_subplot(grid[1, column])
+        a, b = each.fitted.coefficients
+        soft = float(np.asarray(record.actual.springs)[0]) - each.held
+        moved = each.recovered.smoothed.displacement[:, 0]
+        axis.plot(moved, each.recovered.force[:, 0], ".", color="tab:blue", markersize=3.0, label="recovered")
+        axis.plot(x, a * x + b * x**3, color="tab:orange", label=f"law: {a:.2f} x + {b:.1f} x³")
+        axis.plot(
+            x, soft * x + cubic * x**3, "--", color="black", linewidth=1.0, label=f"true: {soft:g} x + {cubic:g} x³"
+        )
+        axis.set_title(f"k1 held at {each.held:g} % of nominal", fontsize="medium")
+        axis.set(xlabel="displacement of mass 1 [m]", ylabel="force [N]")
+        axis.legend(fontsize="small", loc="upper left")
+        axis.grid(alpha=0.3)
     return figure
 
 

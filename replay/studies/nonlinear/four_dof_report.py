@@ -46,6 +46,21 @@ def as_json(study: FourMassStudy) -> dict[str, Any]:
             "noise_percent": 100.0 * float(np.mean([each.noise for each in study.joint])),
             "evaluations": int(np.median([each.evaluations for each in study.joint])),
         },
+        "force_law": [
+            {
+                "k1_held_percent": each.held,
+                "linear_n_per_m": each.fitted.coefficients[0],
+                "linear_standard_error": each.fitted.standard_errors[0],
+                "linear_true": _linear(study, each.held),
+                "cubic_n_per_m3": each.fitted.coefficients[1],
+                "cubic_standard_error": each.fitted.standard_errors[1],
+                "cubic_true": _cubic(study),
+                "curve_fit": each.curve.coefficients,
+                "curve_fit_standard_errors": each.curve.standard_errors,
+                "seconds": each.seconds,
+            }
+            for each in study.laws
+        ],
         "law_confirmed": {
             "stiffness_percent": _named(confirmed.percent[:4]),
             "standard_error_percent": _named(confirmed.standard_errors[:4]),
@@ -66,6 +81,18 @@ def as_json(study: FourMassStudy) -> dict[str, Any]:
         ],
         "paper": {"hours": _PAPER_HOURS, "k3_percent": 85.0, "sensors": list(study.record.sensors)},
     }
+
+
+def _cubic(study: FourMassStudy) -> float:
+    """Return the true coefficient, N/m^3."""
+    return float(np.asarray(study.record.actual.cubic)[0])
+
+
+def _linear(study: FourMassStudy, held: float) -> float:
+    """Return by how much k1 as it is held is too soft, N/m."""
+    return float(
+        np.asarray(study.record.actual.springs)[0] - held / 100.0 * np.asarray(study.record.nominal.springs)[0]
+    )
 
 
 def _estimates(study: FourMassStudy, found: Sequence[StiffnessFit] | Sequence[JointEstimate]) -> dict[str, Any]:
@@ -129,6 +156,8 @@ def print_study(study: FourMassStudy) -> None:
     for line in study.joint[0].confounded:
         console.print(Text(f"{line}.", "yellow"))
     console.print()
+    _print_laws(study)
+    console.print()
     _print_variants(study)
 
 
@@ -154,6 +183,24 @@ def _confirmed(study: FourMassStudy) -> list[list[str] | None]:
         [f"fitted: {law}", "record 1", *_cells(found.percent[:4], ".2f"), f"{found.seconds:.2g} s"],
         ["", "standard error", *_cells(found.standard_errors[:4], ".3f"), ""],
     ]
+
+
+def _print_laws(study: FourMassStudy) -> None:
+    rows: list[list[str] | None] = []
+    for each in study.laws:
+        curve = zip(each.curve.coefficients, each.curve.standard_errors, strict=True)
+        fitted = zip(each.fitted.coefficients, each.fitted.standard_errors, strict=True)
+        truth = f"{_linear(study, each.held):g}", f"{_cubic(study):g}"
+        cells = [
+            f"{value:.{digits}f} ± {error:.{digits}f}" for (value, error), digits in zip(curve, (1, 0), strict=True)
+        ]
+        cells += [
+            f"{value:.{digits}f} ± {error:.{digits}f}" for (value, error), digits in zip(fitted, (2, 1), strict=True)
+        ]
+        rows.append([f"{each.held:g} %", truth[0], cells[0], cells[2], truth[1], cells[1], cells[3]])
+    headings = ["k1 held at", "a true", "a over x", "a on samples", "b true", "b over x", "b on samples"]
+    title = "Law a x + b x^3 of the force recovered from record 1 [N/m, N/m^3], as a curve and on the samples"
+    print_table(report_console(118), title, headings, rows)
 
 
 def _print_variants(study: FourMassStudy) -> None:
