@@ -83,7 +83,10 @@ def stiffness(study: FourMassStudy) -> Figure:
 def force(study: FourMassStudy) -> Figure:
     """Return the recovered force over time and over the displacement of mass 1, with its law."""
     figure = Figure(figsize=(11.0, 8.0), layout="constrained")
-    figure.suptitle("The force on mass 1 that the linear model is missing, found together with k2, k3 and k4")
+    figure.suptitle(
+        "The force on mass 1 that the linear model is missing, found together with k2, k3 and k4\n"
+        "Accelerations do not show a slow displacement with the force that holds it: dots are off along such lines"
+    )
     grid = figure.add_gridspec(2, len(study.laws))
     record, displacement = study.record, study.record.motion.displacement[:, 0]
     cubic = float(np.asarray(record.actual.cubic)[0])
