@@ -9,6 +9,7 @@ import pytest
 from scipy.linalg import eigh
 
 from sim.arrays import Samples
+from sim.identification.correlation.modal_identification import IdentifiedModes
 from sim.identification.correlation.modal_residues import ForceResidue, HybridResidue, OutputResidue
 from sim.identification.fit import fit
 from sim.identification.modes import Modes, natural_modes
@@ -185,6 +186,26 @@ def test_a_reduced_structure_is_fitted_at_its_sensors() -> None:
     exact = natural_modes(structure.at(at), (1, 3, 4)).frequencies[:3]
     assert natural_modes(small.at(at)).frequencies == pytest.approx(exact, rel=1e-6)
     assert small.names == ("k1", "k4")
+
+
+def _identified(errors: float) -> IdentifiedModes:
+    modes = _measured(_free_chain(), _DAMAGED, (1, 4, 7), 2)
+    one, shape = np.full(2, np.nan), np.array([[1e-5, 0.02, 0.03], [0.01, np.nan, 0.05]])
+    errors_hz = np.array([errors, np.nan])
+    return IdentifiedModes(
+        modes.frequencies, one, modes.shapes, errors_hz, one, shape, one, one, np.ones(2, dtype=np.int64), one
+    )
+
+
+def test_identified_modes_are_weighted_by_their_standard_errors() -> None:
+    modes = _identified(0.2)
+    residue = OutputResidue.weighted(_free_chain(), modes, (1, 4, 7), least=0.005)
+    frequency = np.array([0.2, 0.2]) / modes.frequencies[0]
+    shape = np.array([[0.005, 0.02, 0.03], [0.01, 0.05, 0.05]])
+    plain = OutputResidue(_free_chain(), modes, (1, 4, 7), frequency, shape)
+    assert residue.observed == pytest.approx(plain.observed)
+    with pytest.raises(ValueError, match="no standard errors"):
+        OutputResidue.weighted(_free_chain(), _identified(np.nan), (1, 4, 7))
 
 
 _ONE = Modes(np.array([22.0]), 0.0, np.array([[1.0, 0.3, -0.8]]))

@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 from sim.arrays import Integers, Samples
 from sim.identification.correlation.modal_comparison import pair_distances
+from sim.identification.correlation.modal_identification import IdentifiedModes
 from sim.identification.correlation.shape_expansion import combined_modes, held_shapes
 from sim.identification.modes import RIGID, Modes, eigenmodes, sensor_indices
 from sim.identification.parameterized_structure import ParameterizedStructure, mode_derivatives
@@ -89,6 +90,36 @@ class OutputResidue(_Residue):
 
     frequency_errors: ArrayLike = 1.0
     shape_errors: ArrayLike = 1.0
+
+    @classmethod
+    def weighted(
+        cls,
+        structure: ParameterizedStructure,
+        modes: IdentifiedModes,
+        sensors: Sequence[int] | None = None,
+        least: float = 1e-3,
+    ) -> OutputResidue:
+        """Return the residue weighted by the standard errors of identified modes.
+
+        Parameters
+        ----------
+        structure, sensors : see the class.
+        modes : with standard errors; where one is not known, the largest of the others is taken.
+        least : relative standard deviation of a frequency, and of a component of a shape of unit length, at least.
+
+        Raises
+        ------
+        ValueError : no standard error is known.
+        """
+        frequency, shape = modes.frequency_errors / modes.frequencies, modes.shape_errors
+        if not np.isfinite(frequency).any() or not np.isfinite(shape).any():
+            raise ValueError(
+                "output residue: the modes have no standard errors, give frequency_errors and shape_errors"
+            )
+        weights = [
+            np.maximum(np.where(np.isfinite(each), each, np.nanmax(each)), least) for each in (frequency, shape)
+        ]
+        return cls(structure, modes, sensors, weights[0], weights[1])
 
     @property
     def _weights(self) -> tuple[Samples, Samples]:
