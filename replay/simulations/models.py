@@ -24,6 +24,7 @@ _HOMES = {
     "duffing": ("sim.models.nonlinear_chains", "DuffingOscillator"),
     "eight-dof": ("sim.models.nonlinear_chains", "EightMasses"),
     "four-dof": ("sim.models.nonlinear_chains", "FourMasses"),
+    "impact": ("sim.models.impact_test", "ImpactTest"),
     "sandia": ("sim.models.sandia", "SandiaStructure"),
     "thermal": ("sim.models.thermal_experiment", "ThermalExperiment"),
 }
@@ -127,9 +128,17 @@ _EXPERIMENTS = {
     "duffing": (30.0, 600.0, "oscillator with a cubic spring under a harmonic force"),
     "four-dof": (10.0, 60.0, "four masses with a cubic spring under a random force"),
     "eight-dof": (8191.0 / 1024.0, 60.0, "eight masses on a rod with friction and impacts under a random force"),
+    "impact": (
+        4.0,
+        60.0,
+        "cylinder on a foam pad at the impact of its carriage, a thousand times slower than it was",
+    ),
 }
-# those whose bad experiment is of a specimen with a damaged spring
-_DAMAGED = {"duffing", "four-dof", "eight-dof"}
+# those whose bad experiment is of a damaged specimen, and what is damaged
+_DAMAGED = {
+    **dict.fromkeys(("duffing", "four-dof", "eight-dof"), "one spring damaged"),
+    "impact": "half of the pad torn",
+}
 # of a response that crosses zero nothing is within a fraction of itself: the tolerance refers to the rms as well
 _LIMITS = "accumulated=0.7:0.85", "first_passage=0.05:0.3"
 _MODELS = {
@@ -138,6 +147,7 @@ _MODELS = {
     "thermal": ExperimentModel("thermal", "temperature", "15%", "literal", _LIMITS, 10_000),
     "duffing": ExperimentModel("duffing", "displacement_1", "30%", "floored", _LIMITS, 10_000),
     "four-dof": ExperimentModel("four-dof", "acceleration_3", "60%", "floored", _LIMITS, 10_000),
+    "impact": ExperimentModel("impact", "acceleration", "50%", "peak", _LIMITS, 10_000),
     "eight-dof": ExperimentModel("eight-dof", "acceleration_8", "50%", "floored", _LIMITS, 500),
 }
 
@@ -171,7 +181,7 @@ def _thermal_paper(duration: float, seed: int) -> Recording:  # noqa: ARG001 - w
 def _both(model: str) -> tuple[Simulation, Simulation]:
     """Return an experiment that the model describes well, and one that it describes badly."""
     lasts, _, specimen = _EXPERIMENTS[model]
-    suffix, how = ("damaged", ", one spring damaged") if model in _DAMAGED else ("bad", "")
+    suffix, how = ("damaged", f", {_DAMAGED[model]}") if model in _DAMAGED else ("bad", "")
     good, bad = (
         Simulation(
             f"{model}-{suffix}" if bad else model,

@@ -122,12 +122,12 @@ def test_a_mistake_leaves_no_file(tmp_path, m, seed, name, complaint):
 
 
 def test_models_by_name():
-    assert model_names() == ("beam", "duffing", "eight-dof", "four-dof", "sandia", "thermal")
+    assert model_names() == ("beam", "duffing", "eight-dof", "four-dof", "impact", "sandia", "thermal")
     assert ensemble_model("beam").time[-1] == pytest.approx(5.0)
     assert ensemble_model("sandia", 0.02).time[-1] == pytest.approx(0.02)
     with pytest.raises(
         ValueError,
-        match=r"^there is no model 'bridge': choose beam, duffing, eight-dof, four-dof, sandia or thermal$",
+        match=r"^there is no model 'bridge': choose beam, duffing, eight-dof, four-dof, impact, sandia or thermal$",
     ):
         ensemble_model("bridge")
 

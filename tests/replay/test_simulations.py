@@ -61,7 +61,7 @@ def test_the_seed_decides():
 
 def test_an_unknown_name_is_answered_with_those_there_are():
     experiments = "beam", "beam-bad", "sandia", "sandia-bad", "thermal", "thermal-bad"
-    chains = [f"{chain}{how}" for chain in ("duffing", "four-dof", "eight-dof") for how in ("", "-damaged")]
+    chains = [f"{chain}{how}" for chain in ("duffing", "four-dof", "eight-dof", "impact") for how in ("", "-damaged")]
     assert names() == ("hybrid", "plant", *experiments, *chains, "thermal-paper", *(f"case-{case}" for case in CASES))
     with pytest.raises(
         RecordingError, match=r"^there is no simulation 'hydrib': choose beam or .* or thermal-paper$"
@@ -227,6 +227,8 @@ def ensemble_of(name):
         ("four-dof-damaged", ModelVerdict.REJECT),
         ("eight-dof", ModelVerdict.ACCEPT),
         ("eight-dof-damaged", ModelVerdict.REJECT),
+        ("impact", ModelVerdict.ACCEPT),
+        ("impact-damaged", ModelVerdict.REJECT),
     ],
 )
 def test_a_model_that_is_judged_as_offered_is_judged_rightly(name, decision):
