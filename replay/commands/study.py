@@ -22,6 +22,7 @@ _STUDIES = {
     "delays": ("delays", ("sigma", "runs", "priors")),
     "loop": ("loop", ("draws", "motion", "motion_unit", "motion_column")),
     "four-dof": ("nonlinear", ("runs",)),
+    "duffing": ("nonlinear", ("runs",)),
 }
 
 
@@ -34,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="tracking: the tracking indicators; beam, sandia: the reliability of a model; thermal: a model from its "
         "material to a requirement; delays: parameter estimation where the model leaves something out; loop: a loop "
         "that a delay makes unstable, and compensators on the benchmark building; four-dof: a damaged spring and an "
-        "unknown force in a chain of four masses",
+        "unknown force in a chain of four masses; duffing: the "
+        "force that a model of Duffing's oscillator is missing",
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random numbers (default 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -68,7 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs",
         type=int,
         metavar="N",
-        help="of each example (default 500): a multiple of five, 10 to 20000; four-dof: records (default 20)",
+        help="of each example (default 500): a multiple of five, 10 to 20000; four-dof: records (default 20, "
+        "duffing: runs (default 100)",
     )
     delays.add_argument(
         "--priors", action="store_true", default=None, help="also sample posteriors (needs emcee: the extra bayes)"

@@ -161,3 +161,18 @@ def test_refuses_what_does_not_fit(changed, message):
     }
     with pytest.raises(ValueError, match=message):
         ForceProblem(**(whole | changed))
+
+
+def test_likelihood_of_few_samples_on_a_fine_grid_is_that_of_the_smoother():
+    rng = np.random.default_rng(6)
+    time = np.linspace(0.0, 4.0, 161)
+    observed = np.full((161, 2), np.nan)
+    at = np.array([7, 20, 60, 61, 110, 150])
+    observed[at] = rng.standard_normal((len(at), 2))
+    load = np.column_stack([np.sin(3.0 * time), time])
+    sensors, places = (Sensor(1), Sensor(2, "acceleration")), np.array([[1.0], [0.0]])
+    problem = ForceProblem(Structure(M, C, K), places, time, load, sensors, observed)
+    prior, sigma = [Matern(2.0, 0.5, 1)], np.array([0.1, 0.4])
+    assert problem.log_likelihood(prior, sigma) == pytest.approx(
+        problem.smooth(prior, sigma).log_likelihood, rel=1e-8
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import factorial, sqrt
+from functools import cache
+from math import comb, factorial, sqrt
 from typing import Protocol
 
 import numpy as np
@@ -54,32 +55,40 @@ class Matern:
             )
 
     @property
+    def _rate(self) -> float:
+        return sqrt(2.0 * self.order + 1.0) / self.length
+
+    @property
     def matrix(self) -> Samples:
         """Companion matrix of (d/dt + lambda)^(q + 1)."""
-        size, rate = self.order + 1, sqrt(2.0 * self.order + 1.0) / self.length
-        matrix = np.eye(size, k=1)
-        binomials = [factorial(size) // factorial(i) // factorial(size - i) for i in range(size)]
-        matrix[-1] = [-each * rate ** (size - i) for i, each in enumerate(binomials)]
+        matrix = _unit(self.order)[0].copy()
+        matrix[-1] *= self._rate ** np.arange(self.order + 1, 0, -1)
         return matrix
 
     @property
     def intensity(self) -> float:
         """For which the variance of the force is amplitude^2."""
-        q, rate = self.order, sqrt(2.0 * self.order + 1.0) / self.length
-        return self.amplitude**2 * (2.0 * rate) ** (2 * q + 1) * factorial(q) ** 2 / factorial(2 * q)
+        return self.amplitude**2 * _unit(self.order)[1] * self._rate ** (2 * self.order + 1)
 
     @property
     def covariance(self) -> Samples:
         """The stationary one: P of matrix P + P matrix^T + noise = 0."""
-        size = self.order + 1
-        # derivatives by lambda t, so that numbers are of one size
-        unit, rate = Matern(1.0, sqrt(2.0 * self.order + 1.0), self.order), sqrt(2.0 * self.order + 1.0) / self.length
-        eye, noise = np.eye(size), np.zeros((size, size))
-        noise[-1, -1] = unit.intensity
-        both = np.kron(unit.matrix, eye) + np.kron(eye, unit.matrix)
-        stationary = np.linalg.solve(both, -noise.ravel()).reshape(size, size)
-        scale = self.amplitude * rate ** np.arange(size)
-        return np.asarray(0.5 * (stationary + stationary.T) * np.outer(scale, scale))
+        scale = self.amplitude * self._rate ** np.arange(self.order + 1)
+        return np.asarray(_unit(self.order)[2] * (scale[:, None] * scale))
+
+
+@cache
+def _unit(order: int) -> tuple[Samples, float, Samples]:
+    """Return matrix, intensity and covariance of an order, for amplitude and lambda of one."""
+    size = order + 1
+    matrix = np.eye(size, k=1)
+    matrix[-1] = [-comb(size, i) for i in range(size)]
+    intensity = 2.0 ** (2 * order + 1) * factorial(order) ** 2 / factorial(2 * order)
+    eye, noise = np.eye(size), np.zeros((size, size))
+    noise[-1, -1] = intensity
+    both = np.kron(matrix, eye) + np.kron(eye, matrix)
+    stationary = np.linalg.solve(both, -noise.ravel()).reshape(size, size)
+    return matrix, intensity, 0.5 * (stationary + stationary.T)
 
 
 @dataclass(frozen=True, slots=True)

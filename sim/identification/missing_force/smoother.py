@@ -112,6 +112,8 @@ class ForceProblem:
     _grid: tuple[Samples, Integers] = field(init=False)
     _shift: Samples = field(init=False)
     _direct: Samples = field(init=False)
+    # of the sampled instants alone, where these are few: their intervals, shifts and samples
+    _sampled: tuple[tuple[Samples, Integers], Samples, Samples] = field(init=False)
 
     def __post_init__(self) -> None:
         n = self.structure.dofs
@@ -152,6 +154,7 @@ class ForceProblem:
         for name, value in (
             ("time", time), ("load", load), ("observed", observed), ("initial_mean", mean), ("initial_sd", spread),
             ("physics", model), ("_grid", (dt, which)), ("_shift", shift), ("_direct", direct.T),
+            ("_sampled", _sampled(model, time, (dt, which), shift, observed)),
         ):  # fmt: skip
             object.__setattr__(self, name, value)
 
@@ -196,11 +199,12 @@ class ForceProblem:
         system = augmented(self.physics, priors)
         if not np.all(np.asarray(sigma) > 0.0):
             raise ValueError(f"missing force: noise {sigma}: standard deviations must be positive")
-        d, states, (dt, which) = len(system.system), len(self.physics.system), self._grid
+        (dt, which), known_shift, observed = (self._grid, self._shift, self.observed) if keep else self._sampled
+        d, states = len(system.system), len(self.physics.system)
         variance = np.square(np.broadcast_to(np.asarray(sigma, dtype=np.float64), len(self.sensors)))
         transition, noise = noisy_steps(system.system, system.intensity, dt)
         shift = np.zeros((len(which), d))
-        shift[:, :states] = self._shift
+        shift[:, :states] = known_shift
         mean, covariance = np.zeros(d), np.zeros((d, d))
         mean[:states] = self.initial_mean
         covariance[range(states), range(states)] = np.square(np.asarray(self.initial_sd))
@@ -215,9 +219,9 @@ class ForceProblem:
                 np.concatenate([noise, covariance[None]]),
             )
         rows = _rows(self.sensors, self.physics, system)
-        means, places = np.empty((len(self.time), d)), np.empty(len(self.time), dtype=np.int64)
+        means, places = np.empty((len(observed), d)), np.empty(len(observed), dtype=np.int64)
         # memory of rows that are not filled is not used
-        covariances = np.empty((len(self.time) if keep else 2, d, d))
+        covariances = np.empty((len(observed) if keep else 2, d, d))
         total = filter_forward(
             transition,
             noise,
@@ -225,7 +229,7 @@ class ForceProblem:
             shift,
             rows,
             variance,
-            self.observed,
+            observed,
             mean,
             covariance,
             means,
@@ -234,6 +238,26 @@ class ForceProblem:
         )
         total = total if np.isfinite(total) else -np.inf
         return total, means, covariances, places, system, Steps(transition, noise, which, shift), rows, variance
+
+
+def _sampled(
+    model: Physics, time: Samples, grid: tuple[Samples, Integers], shift: Samples, observed: Samples
+) -> tuple[tuple[Samples, Integers], Samples, Samples]:
+    """Return intervals, shifts and samples of the instants that a likelihood needs: the first and those sampled."""
+    needed = np.asarray(np.isfinite(observed).any(axis=1))
+    needed[0] = True
+    at = np.flatnonzero(needed)
+    # after a load that is not known the grid is that of the smoother
+    if 2 * len(at) > len(time) or len(at) < 2 or not np.all(np.isfinite(shift)):
+        return grid, shift, observed
+    transition = loaded_steps(model.system, model.input, grid[0])[0]
+    shifts, total = [], np.zeros(len(model.system))
+    for k, step in enumerate(grid[1][: at[-1]].tolist()):
+        total = transition[step] @ total + shift[k]
+        if needed[k + 1]:
+            shifts.append(total)
+            total = np.zeros(len(model.system))
+    return intervals(time[at]), np.array(shifts), observed[at]
 
 
 def _rows(sensors: Sequence[Sensor], model: Physics, system: Augmented) -> Samples:

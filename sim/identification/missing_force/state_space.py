@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import block_diag, expm, matrix_balance
+from scipy.linalg import expm, matrix_balance
 
 from sim.arrays import Integers, Samples
 from sim.identification.missing_force.force_prior import ForcePrior
@@ -187,10 +187,14 @@ def augmented(model: Physics, priors: Sequence[ForcePrior]) -> Augmented:
         raise ValueError(f"missing force: {model.unknown.shape[1]} forces with {len(priors)} priors: give one each")
     states = len(model.system)
     inner = [prior.matrix for prior in priors]
-    rows = states + np.cumsum([0, *(len(each) for each in inner[:-1])])
-    last = rows + np.array([len(each) - 1 for each in inner])
-    system = block_diag(model.system, *inner)
-    system[:states, rows] = model.unknown
-    intensity = np.zeros_like(system)
-    intensity[last, last] = [prior.intensity for prior in priors]
-    return Augmented(system, intensity, rows, block_diag(*(prior.covariance for prior in priors)))
+    rows = states + np.cumsum([0, *(len(each) for each in inner)])
+    system = np.zeros((rows[-1], rows[-1]))
+    system[:states, :states] = model.system
+    intensity, covariance = np.zeros_like(system), np.zeros_like(system)
+    for j, (prior, matrix) in enumerate(zip(priors, inner, strict=True)):
+        first, last = rows[j], rows[j + 1]
+        system[first:last, first:last] = matrix
+        system[:states, first] = model.unknown[:, j]
+        intensity[last - 1, last - 1] = prior.intensity
+        covariance[first:last, first:last] = prior.covariance
+    return Augmented(system, intensity, rows[:-1], covariance[states:, states:])
