@@ -192,7 +192,7 @@ class EightMasses(ChainExperiment):
             self.damping,
             grounded=False,
             friction=self.friction,
-            contact=contact,
+            contact=contact if self.contact_stiffness else None,
         )
 
     def force(self) -> Samples:

@@ -87,6 +87,23 @@ def test_the_good_model_is_accepted_and_the_bad_one_rejected(start, tmp_path, na
     assert f"deflection: {'accept' if verdict > 0 else 'reject'}: " in decisions[-1].detail
 
 
+@pytest.mark.parametrize(("name", "verdict"), [("duffing", 1.0), ("duffing-damaged", -1.0)])
+def test_a_sound_oscillator_is_as_its_model_and_a_damaged_one_is_not(start, tmp_path, name, verdict) -> None:
+    ensemble, kept = tmp_path / "duffing.h5", tmp_path / "run.h5"
+    start("simulate", "duffing", "--realizations", 500, "--out", ensemble).wait()
+    rig = start("replay", name, "--speed", "max", "--bind", ANY_PORT)
+    service = ("--connect", rig.publishing, "--publish", ANY_PORT, "--record", kept, "--once", "--ensemble", ensemble)
+    asked = ("--response", "displacement_1", "--tolerance", "30%", "--policy", "floored", *LIMITS)
+    start("monitor", *service, *asked).wait()
+    rig.wait()
+    with RunReader(kept) as run:
+        names = [column.name for column in run.result_stream.columns]
+        assert run.results()[3][-1, names.index("reliability_decision")] == verdict
+        # what an analyst needs for the force that a model misses
+        channels = [channel.name for channel in next(run.signal_blocks(9)).stream.channels]
+    assert {"force", "displacement_1", "velocity_1", "acceleration_1"} <= set(channels)
+
+
 def test_gaps_and_restarts_over_sockets_are_as_offline(start, beam, tmp_path) -> None:
     faults = "gap=1:0.3,restart=3,duplicate=0.3,reorder=0.2"
     kept = judged(start, tmp_path, "beam", beam, "--block", 5, "--faults", faults)

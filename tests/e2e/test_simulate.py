@@ -127,7 +127,10 @@ def test_a_disk_that_fills_in_the_middle_loses_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["bridge", "--out", "e.h5"], "there is no model 'bridge': choose beam, sandia or thermal"),
+        (
+            ["bridge", "--out", "e.h5"],
+            "there is no model 'bridge': choose beam, duffing, eight-dof, four-dof, sandia or thermal",
+        ),
         (["beam", "--realizations", "0", "--out", "e.h5"], "0 realizations: must be one or more"),
         (["beam", "--seed", "-1", "--out", "e.h5"], "seed -1: must be zero or more"),
         (["beam", "--out", "."], "is a directory: give the name of a file"),

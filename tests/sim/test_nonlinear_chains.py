@@ -48,7 +48,7 @@ def test_damping_goes_up_with_impacts_and_down_with_force():
     weak, strong = loss(), loss(rms=80.0)
     alone, strong_alone = (loss(rms=rms, contact_stiffness=0.0) for rms in (20.0, 80.0))
     assert weak > 1.5 * strong and alone > 1.5 * strong_alone
-    assert weak > alone and strong > 1.2 * strong_alone
+    assert weak > 1.05 * alone and strong > 1.3 * strong_alone
     assert strong_alone > 1.3 * loss(rms=80.0, contact_stiffness=0.0, friction=0.0)
 
 
