@@ -35,7 +35,7 @@ _PICTURES = {".png", ".svg", ".pdf", ".jpg", ".jpeg"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="run files or text files")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="recordings, of any format that is read")
     parser.add_argument("--series", type=Path, metavar="FILE", help="write the values over time to this CSV file")
     parser.add_argument("--overwrite", action="store_true", help="let --series replace an existing file")
     parser.add_argument("--start", type=float, metavar="S", help="assess the record from S seconds after its start")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="run files or text files")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="recordings, of any format that is read")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     group = parser.add_argument_group("fit")
     group.add_argument(

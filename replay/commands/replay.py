@@ -29,7 +29,7 @@ _QUEUE, _SHORT_QUEUE = 5.0, 0.1  # s
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("source", metavar="FILE|MODEL", help="a run file, a text file, or a simulation's name")
+    parser.add_argument("source", metavar="FILE|MODEL", help="a recording, or a simulation's name")
     parser.add_argument("--bind", default=None, metavar="URL", help=f"publish here (default: {SIGNALS})")
     parser.add_argument("--connect", default=None, metavar="URL", help="publish to a monitor that binds this")
     parser.add_argument("--speed", type=_speed, default=1.0, metavar="X|max", help="times real time (default 1)")

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from monitor.messages.blocks import Samples
 from monitor.messages.recordings import FileColumn
 from replay.formats.base import Inspection, Recording, RecordingError, Selection
 from replay.formats.columns import TableColumn, find_column, references
+from replay.formats.reading import unit_factor
 from replay.formats.roles import PairColumns, as_channels, choose_actuators
 from replay.formats.signal_table import SignalTable, choose_time, make_recording, merged
 from replay.formats.similarity import MOST_ROWS, Proposal, propose
@@ -171,7 +175,40 @@ def _proposal(table: SignalTable, signals: Sequence[TableColumn]) -> Proposal | 
     return propose(signals, table.read(0, min(table.n_rows, MOST_ROWS), signals)) if signals else None
 
 
+def _in_one_unit(choice: _Choice) -> _Choice:
+    """Convert measured signals to the unit of their command, where both units are of one kind, such as in and mm."""
+    factors: dict[int, float] = {}
+    units: dict[int, str] = {}
+    notes = []
+    for command, measured in ((actuator.command, actuator.measured) for actuator in choice.actuators):
+        if not (command.unit and measured.unit) or command.unit == measured.unit:
+            continue
+        factor = unit_factor(measured.unit, command.unit)
+        if factor is not None:
+            factors[measured.position], units[measured.position] = factor, command.unit
+            notes.append(f"{measured.name} is converted from {measured.unit} to {command.unit}, as its command is")
+    if not factors:
+        return choice
+    table = choice.table
+
+    def read(begin: int, end: int, columns: Sequence[TableColumn]) -> Samples:
+        scale = np.array([factors.get(column.position, 1.0) for column in columns])
+        return np.asarray(table.read(begin, end, columns) * scale)
+
+    def converted(column: TableColumn) -> TableColumn:
+        return replace(column, unit=units.get(column.position, column.unit))
+
+    return replace(
+        choice,
+        table=replace(table, read=read),
+        signals=tuple(map(converted, choice.signals)),
+        actuators=tuple(replace(actuator, measured=converted(actuator.measured)) for actuator in choice.actuators),
+        notes=(*choice.notes, *notes),
+    )
+
+
 def _read(choice: _Choice, selection: Selection) -> Recording:
+    choice = _in_one_unit(choice)
     channels = as_channels(choice.signals, choice.actuators)
     wanted = replace(selection, resample=choice.resample)
     return make_recording(choice.table, choice.signals, channels, choice.time, wanted, choice.notes)

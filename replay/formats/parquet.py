@@ -13,7 +13,7 @@ from replay.formats.base import Format, Inspection, Recording, RecordingError, S
 from replay.formats.choice import inspect_tables, open_tables
 from replay.formats.columns import TableColumn, name_and_unit
 from replay.formats.reading import as_numbers, damage_reported, optional, unit_symbol
-from replay.formats.signal_table import SignalTable
+from replay.formats.signal_table import SignalTable, pairs_given
 
 _MAGIC = b"PAR1"
 _WHAT = "a Parquet file"
@@ -34,6 +34,7 @@ def _tables(path: Path) -> list[SignalTable]:
     with damage_reported(path, _WHAT), parquet.ParquetFile(path, page_checksum_verification=True) as file:
         schema, n_rows = file.schema_arrow, int(file.metadata.num_rows)
         columns: list[TableColumn] = []
+        roles: dict[int, tuple[str, str]] = {}
         days: dict[int, int] = {}
         names: dict[int, str] = {}
         left_out = []
@@ -48,11 +49,15 @@ def _tables(path: Path) -> list[SignalTable]:
                 days[position] = _first_day(file, field.name)
             names[position] = field.name
             columns.append(_column(position, field, path))
+            about = field.metadata or {}
+            role, actuator = (about.get(key, b"").decode("utf-8", "replace") for key in (b"role", b"actuator"))
+            roles[position] = role, actuator
         if not columns or n_rows < 2:
             raise RecordingError(f"{path}: no columns of numbers with two rows or more")
         notes = (f"left out, not numbers: {', '.join(left_out)}",) if left_out else ()
         rate = None if any(c.is_time for c in columns) or days else _rate(schema.metadata or {})
-    return [SignalTable(path, tuple(columns), n_rows, _Reader(path, names, days), "", notes, days=days, rate=rate)]
+    reader, pairs = _Reader(path, names, days), pairs_given(columns, roles)
+    return [SignalTable(path, tuple(columns), n_rows, reader, notes=notes, days=days, rate=rate, pairs=pairs)]
 
 
 def _column(position: int, field: Any, path: Path) -> TableColumn:

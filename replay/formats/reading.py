@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -125,6 +126,26 @@ def unit_symbol(text: object, path: Path) -> str:
             continue
         return f"{found:~C}".replace("**", "^") or unit
     return unit[:120]
+
+
+def unit_factor(given: str, wanted: str) -> float | None:
+    """Return what a value in one unit is multiplied by to be in another; None where they are not of one kind.
+
+    None too without pint: then the values stay in their units, and `assess` warns of it.
+    """
+    try:
+        registry = _registry(import_module("pint"))
+    except ModuleNotFoundError:
+        return None
+    try:
+        # s2 means s^2 in headings
+        one, other = (re.sub(r"(?<=[a-zA-Z])(\d)", r"^\1", unit) for unit in (given, wanted))
+        found = [float(registry.convert(value, one, other)) for value in (0.0, 1.0, 2.0)]
+    # what is no unit raises anything, of pint, of tokenize or of Python's arithmetic
+    except Exception:  # noqa: BLE001
+        return None
+    # temperatures have an offset
+    return found[1] if found[0] == 0.0 and np.isclose(found[2], 2.0 * found[1]) else None
 
 
 _registries: dict[str, Any] = {}

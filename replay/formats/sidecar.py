@@ -50,7 +50,14 @@ def with_remembered(path: Path, selection: Selection) -> tuple[Selection, str]:
         check_regular(sidecar, _MOST_BYTES)
         found = msgspec.convert(tomllib.loads(sidecar.read_text("utf-8")), _Sidecar).columns
         known = Selection(**msgspec.structs.asdict(found))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError, RecordingError) as problem:
+    except (
+        OSError,
+        UnicodeDecodeError,
+        tomllib.TOMLDecodeError,
+        msgspec.ValidationError,
+        RecordingError,
+        RecursionError,
+    ) as problem:
         why = " ".join(str(problem).split())
         raise RecordingError(f"{sidecar}: {why}; mend it, or delete it and choose the columns again") from None
     merged = _merged(selection, known)

@@ -100,7 +100,7 @@ def indicators(path: Path, selection: Selection = EVERYTHING) -> dict[str, tuple
     return {name: (spread.median, spread.mean) for name, spread in pair.spreads.items()}
 
 
-@pytest.mark.parametrize("kind", ["csv", "mat", "hdf5-1.8"])
+@pytest.mark.parametrize("kind", EXPORT_FORMATS)
 @pytest.mark.parametrize("start", [0.0, 1_763_000_000.125])
 def test_what_is_exported_has_the_same_indicators(tmp_path, warm_kernels, kind, start):
     run = moved(tmp_path / "run.h5", start)

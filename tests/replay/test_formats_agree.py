@@ -11,8 +11,10 @@ import pytest
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import assess
+from replay.export import export
 from replay.formats import ArrayRecording, Recording, RecordingError, inspect_recording, open_recording
 from tests.campaign.run_file_mutations import damaged_bytes
+from tests.replay.exported_run import record
 from tests.replay.written_formats import CHECKSUMMED, NAMES, RATE, ROUNDED, UNITS, WRITERS, N, run_samples, written
 
 _SETTINGS = IndicatorSettings(window=0.8, every=50)
@@ -97,3 +99,15 @@ def _read(path: Path, data: bytes) -> tuple[np.ndarray, tuple[str, ...]] | None:
     there = [names.index(name) if name in names else None for name in NAMES]
     empty = np.full(len(values), np.nan)
     return np.column_stack([empty if at is None else values[:, at] for at in there]), recording.notes
+
+
+@pytest.mark.parametrize("kind", ["parquet", "mat", "mcap"])
+def test_what_is_exported_with_results_is_read_again(kind: str, tmp_path: Path) -> None:
+    run = record(tmp_path / "run.h5", 5.25)
+    recording = open_recording(export(run, kind).paths[0])
+    theirs = open_recording(run)
+    assert recording.stream.sample_rate == theirs.stream.sample_rate
+    assert [(b.index, len(b)) for b in recording.blocks(1000)] == [(0, 200), (210, 100)]
+    (pair,), (known,) = recording.stream.pairs, theirs.stream.pairs
+    for mine, other in ((pair.command, known.command), (pair.measured, known.measured)):
+        np.testing.assert_array_equal(samples(recording)[:, mine], samples(theirs)[:, other])

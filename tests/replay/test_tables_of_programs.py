@@ -213,3 +213,36 @@ def test_uneven_times_are_resampled_only_when_asked(tmp_path: Path) -> None:
     np.testing.assert_array_equal(samples(open_recording(text, Selection(resample=50.0))), samples(recording))
     with pytest.raises(RecordingError, match=r"--resample 1e\+12: must be between"):
         Selection(resample=1e12)
+
+
+@pytest.mark.parametrize(
+    ("command", "measured", "factor"),
+    [
+        ("in", "mm", 1 / 25.4),
+        ("mm", "in", 25.4),
+        ("mm", "m", 1000.0),
+        ("m/s2", "mm/s^2", 1e-3),
+        # a pound-force is 4.4482216152605 N by definition
+        ("kN", "kip", 4.4482216152605),
+    ],
+)
+def test_a_measured_signal_is_converted_to_the_unit_of_its_command(
+    command: str, measured: str, factor: float, tmp_path: Path
+) -> None:
+    values = np.random.default_rng(8).standard_normal((30, 2))
+    columns = [{"name": "cmd", "unit": command}, {"name": "meas", "unit": measured}]
+    recording = open_recording(as_json(tmp_path / "u.json", {"fs": 10, "columns": columns, "data": values.tolist()}))
+    assert {c.unit for c in recording.stream.channels} == {command}
+    assert f"meas is converted from {measured} to {command}, as its command is" in recording.notes
+    np.testing.assert_allclose(samples(recording), values * [1.0, factor], rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("command", "measured"), [("V", "mm"), ("degC", "K"), ("mm", "flurb"), ("mm", "kN"), ("", "mm")]
+)
+def test_units_of_other_kinds_are_left_as_they_are(command: str, measured: str, tmp_path: Path) -> None:
+    columns = [{"name": "cmd", "unit": command}, {"name": "meas", "unit": measured}]
+    content = {"fs": 10, "columns": columns, "data": [[k, -k] for k in range(30)]}
+    recording = open_recording(as_json(tmp_path / "u.json", content))
+    np.testing.assert_array_equal(samples(recording)[:, 1], -np.arange(30.0))
+    assert not any("converted" in note for note in recording.notes)
