@@ -10,7 +10,7 @@ import numpy as np
 
 from sim.actuator import ActuatorState, Schedule, ScheduledActuators, tracking_truth
 from sim.arrays import Samples
-from sim.excitation import Harmonic
+from sim.excitation import Harmonic, SeparateExcitations
 from sim.hybrid import HybridRecord
 from sim.laboratory.elements import ElastoplasticSpring
 from sim.laboratory.loop import HybridLoop
@@ -69,16 +69,16 @@ class Demonstration:
         turn, r = 2.0 * pi * _NATURAL, DRIVEN / _NATURAL
         stiffness = _MASS * turn**2
         accelerations = _DISPLACEMENT * turn**2 * np.hypot(1.0 - r**2, 2.0 * _DAMPING_RATIO * r)
-        time, ramp = self.time(), min(2.0, self.duration / 6.0)
-        shaking = [
-            Harmonic(amplitude=amplitude, frequency=frequency, ramp=ramp).sample(time)
+        ramp = min(2.0, self.duration / 6.0)
+        shaking = (
+            Harmonic(amplitude=amplitude, frequency=frequency, ramp=ramp)
             for amplitude, frequency in zip(accelerations.tolist(), DRIVEN.tolist(), strict=True)
-        ]
+        )
         dt = 1.0 / self.sample_rate
         return HybridLoop(
             structure=Structure(np.full(3, _MASS), 2.0 * _DAMPING_RATIO * _MASS * turn, (1.0 - _SHARE) * stiffness),
             specimen=ElastoplasticSpring(_SHARE * stiffness, _YIELD, hardening=0.2),
-            excitation=-_MASS * np.column_stack(shaking),
+            excitation=SeparateExcitations(tuple(shaking)),
             dt=dt,
             duration=self.n_samples * dt,
             transfer=ScheduledActuators(self.schedules()),
@@ -91,9 +91,9 @@ class Demonstration:
         for piece in self.loop().chunks():
             yield np.stack([piece.command, piece.measured, piece.force], axis=-1)
 
-    def truth(self) -> Samples:
-        """Return (n_samples, 3, 3): ratio, phase and delay of each actuator at its driven frequency."""
-        time, dt = self.time(), 1.0 / self.sample_rate
+    def truth(self, time: Samples) -> Samples:
+        """Return (n, 3, 3) at the times, (n,) in s: ratio, phase and delay of each actuator as it is driven."""
+        dt = 1.0 / self.sample_rate
         pairs = zip(self.schedules(), DRIVEN.tolist(), strict=True)
         return np.stack([np.stack(tracking_truth(schedule, time, f, dt), axis=-1) for schedule, f in pairs], axis=1)
 
@@ -102,7 +102,7 @@ class Demonstration:
         time, signals = self.time(), np.concatenate(list(self.signals()))
         records = {}
         for name, frequency, own, truth in zip(
-            ACTUATORS, DRIVEN.tolist(), signals.swapaxes(0, 1), self.truth().swapaxes(0, 1), strict=True
+            ACTUATORS, DRIVEN.tolist(), signals.swapaxes(0, 1), self.truth(time).swapaxes(0, 1), strict=True
         ):
             (command, measured, force), (ratio, phase, delay) = own.T.copy(), truth.T.copy()
             records[name] = HybridRecord(time, command, measured, force, frequency, ratio, phase, delay)

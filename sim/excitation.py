@@ -237,6 +237,35 @@ class Recorded(Excitation):
         return total
 
 
+@dataclass(frozen=True)
+class SeparateExcitations:
+    """One excitation for each degree of freedom: all ground accelerations, or all forces.
+
+    Raises
+    ------
+    ValueError : there is none, one is no excitation, or they act in different ways.
+    """
+
+    excitations: tuple[Excitation, ...]
+
+    def __post_init__(self) -> None:
+        if not self.excitations or not all(isinstance(each, Excitation) for each in self.excitations):
+            raise ValueError(
+                "separate excitations: give an excitation such as Harmonic(...) for each degree of freedom"
+            )
+        if len({each.loading for each in self.excitations}) > 1:
+            raise ValueError("separate excitations of ground and force: give an array of forces")
+
+    @property
+    def loading(self) -> Loading:
+        """Where they act."""
+        return self.excitations[0].loading
+
+    def sample(self, time: Samples) -> Samples:
+        """Return (n, dofs) at the times, (n,) in s."""
+        return np.stack([each.sample(time) for each in self.excitations], axis=-1)
+
+
 def _draw(low: float, high: float, seed: int) -> tuple[Samples, Samples]:
     """Return one frequency in each of equal slices of the band, and its phase."""
     rng = np.random.default_rng(seed)

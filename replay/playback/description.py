@@ -16,6 +16,7 @@ from replay.formats.run_file import RunRecording
 
 _BLOCK = 1 << 14
 _STILL = 1e-9  # change from sample to sample of a delay [s] or a ratio that is none
+_INSTANTS = 1 << 17  # at which the injected truth is looked at
 _RESTS = 0.5  # s that an injected delay and ratio must be constant, to be described
 
 
@@ -94,14 +95,16 @@ def injections(recording: Recording) -> tuple[RecordedEvent, ...]:
     They are read from ``<actuator>.true_delay`` and ``.true_ratio`` where these stay the same for a while; an
     error that changes continuously, as in a sweep, is not described.
     """
+    rate = recording.stream.sample_rate
     if isinstance(recording, ComputedRecording):
-        samples = recording.known
+        # of a long one not every sample, but at least four in the time that a state must last
+        step = max(1, min(recording.n_samples // _INSTANTS, int(_RESTS * rate / 4.0)))
+        samples, rate = recording.known_at(np.arange(0, recording.n_samples, step)), rate / step
     elif isinstance(recording, ArrayRecording) and recording.index is None:
         samples = recording.samples
     else:
         return ()
     names = {channel.name: column for column, channel in enumerate(recording.stream.channels)}
-    rate = recording.stream.sample_rate
     found: list[RecordedEvent] = []
     for pair in recording.stream.pairs:
         true_names = [f"{pair.actuator}.true_{name}" for name in ("delay", "ratio")]

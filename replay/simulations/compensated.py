@@ -40,7 +40,7 @@ def compensated_demonstration(duration: float, seed: int, compensation: str) -> 
     from sim.demonstration import ACTUATORS, DRIVEN, Demonstration
 
     demonstration = Demonstration(duration, seed=seed)
-    truth = demonstration.truth()
+    truth = demonstration.truth(np.zeros(1))
     nominal = FixedInverse.of_delay(truth[0, :, 2], truth[0, :, 0])
     settings = by_name(compensation, nominal, slowest=float(DRIVEN.min()))
     described = [
@@ -55,11 +55,16 @@ def compensated_demonstration(duration: float, seed: int, compensation: str) -> 
         for actuator in ACTUATORS
     ]
     width = len(described[0])
-    known = np.full((demonstration.n_samples, len(ACTUATORS), width), np.nan)
-    known[..., -1] = truth[..., 2]
     stream = Stream("hybrid", 0, demonstration.sample_rate, tuple(channel for each in described for channel in each))
     computed = [i for i in range(len(stream.channels)) if i % width < width - 1]
-    return ComputedRecording(stream, known.reshape(len(known), -1), computed, _pieces(demonstration, settings))
+
+    def pieces() -> Iterator[Samples]:
+        return _pieces(demonstration, settings)
+
+    def delays(time: Samples) -> Samples:
+        return demonstration.truth(time)[..., 2]
+
+    return ComputedRecording(stream, demonstration.n_samples, computed, pieces, delays)
 
 
 def _pieces(demonstration: Demonstration, settings: Compensation) -> Iterator[Samples]:

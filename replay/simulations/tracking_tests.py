@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +23,7 @@ _SIGNALS, _TRUTHS = 3, 3  # channels of an actuator
 _PLANT_RATE = 4096.0  # Hz
 _PLANT_SWEEP = 1.0, 8.0  # Hz
 _PLANT_STROKE = 0.002  # m
+_PLANT_PIECE = 1 << 10  # samples computed at a time
 
 
 def _hybrid(duration: float, seed: int) -> Recording:
@@ -30,12 +31,16 @@ def _hybrid(duration: float, seed: int) -> Recording:
 
     demonstration = Demonstration(duration, seed=seed)
     channels = _channels(ACTUATORS)
-    known = np.full((demonstration.n_samples, len(ACTUATORS), _SIGNALS + _TRUTHS), np.nan)
-    known[..., _SIGNALS:] = demonstration.truth()
     columns = [i for i in range(len(channels)) if i % (_SIGNALS + _TRUTHS) < _SIGNALS]
-    pieces = (piece.reshape(len(piece), -1) for piece in demonstration.signals())
     stream = Stream("hybrid", 0, demonstration.sample_rate, channels)
-    return ComputedRecording(stream, known.reshape(len(known), -1), columns, pieces)
+
+    def pieces() -> Iterator[Samples]:
+        return (piece.reshape(len(piece), -1) for piece in demonstration.signals())
+
+    def truth(time: Samples) -> Samples:
+        return demonstration.truth(time).reshape(len(time), -1)
+
+    return ComputedRecording(stream, demonstration.n_samples, columns, pieces, truth)
 
 
 def _compensated_hybrid(duration: float, seed: int, compensation: str) -> Recording:
@@ -51,22 +56,41 @@ def _plant(duration: float, seed: int) -> Recording:  # noqa: ARG001 - a sweep h
 
     plant, dt = BenchmarkPlant(), 1.0 / _PLANT_RATE
     start, stop = _PLANT_SWEEP
-    time: Samples = np.arange(round(duration * _PLANT_RATE), dtype=np.float64) * dt
+    n_samples = round(duration * _PLANT_RATE)
     sweep = Sweep(amplitude=_PLANT_STROKE, start=start, stop=stop, duration=duration)
-    command = sweep.sample(time)
-    measured = plant.respond(command, dt)
-    damping = 2.0 * plant.damping_ratio * sqrt(plant.stiffness * plant.mass)
-    velocity = np.gradient(measured, dt)
-    force: Samples = np.asarray(plant.stiffness * measured + damping * velocity, dtype=np.float64)
-    frequency: Samples = start + (stop - start) / duration * time
     # smooth in the frequency: some hundred exact points suffice
     points = np.linspace(start, stop, 257)
     responses = plant.response(points, dt)
-    response = np.interp(frequency, points, responses)
-    phase = phase_error(response)
-    delay = -phase / (2.0 * np.pi * frequency)
-    columns = command, measured, force, amplitude_ratio(response), phase, delay
-    return ArrayRecording(Stream("plant", 0, _PLANT_RATE, _channels(("plant",))), np.column_stack(columns))
+
+    def truth(time: Samples) -> Samples:
+        frequency: Samples = start + (stop - start) / duration * time
+        response = np.interp(frequency, points, responses)
+        phase = phase_error(response)
+        return np.column_stack((amplitude_ratio(response), phase, -phase / (2.0 * np.pi * frequency)))
+
+    def commands() -> Iterator[Samples]:
+        for first in range(0, n_samples, _PLANT_PIECE):
+            yield sweep.sample(np.arange(first, min(first + _PLANT_PIECE, n_samples), dtype=np.float64) * dt)
+
+    def signals() -> Iterator[Samples]:
+        both = (np.column_stack(pair) for pair in plant.responses(commands(), dt))
+        for rows, velocity in _differentiated(both, dt):
+            force = plant.stiffness * rows[:, 1] + plant.damping * velocity
+            yield np.column_stack((rows, force))
+
+    stream = Stream("plant", 0, _PLANT_RATE, _channels(("plant",)))
+    return ComputedRecording(stream, n_samples, [0, 1, 2], signals, truth)
+
+
+def _differentiated(pieces: Iterator[Samples], dt: float) -> Iterator[tuple[Samples, Samples]]:
+    """Give the rows of pieces, and the derivative of their last column: central, one-sided at both ends."""
+    before, waiting = np.empty((0, 2)), next(pieces)
+    while len(waiting):
+        after = next(pieces, np.empty((0, 2)))
+        column = np.concatenate([before, waiting, after[:1]])[:, -1]
+        slope = np.gradient(column, dt) if len(column) > 1 else np.zeros(1)
+        yield waiting, slope[len(before) : len(before) + len(waiting)]
+        before, waiting = waiting[-1:], after
 
 
 def _channels(actuators: tuple[str, ...]) -> tuple[Channel, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import pi
 
@@ -83,10 +84,18 @@ class BenchmarkPlant:
 
     def respond(self, command: Samples, dt: float) -> Samples:
         """Return the (n,) position for a whole record of commands, from rest; parameters are single numbers."""
+        ((_, position),) = self.responses((command,), dt)
+        return position
+
+    def responses(self, commands: Iterable[Samples], dt: float) -> Iterator[tuple[Samples, Samples]]:
+        """Give pieces of a record of commands, (n,) each and not empty, each with the position, as `respond` does."""
         a, b, c, d = self.steps(dt)
         system = a, b[:, np.newaxis], c[np.newaxis], d.reshape(1, 1), dt
-        _, position, _ = scipy.signal.dlsim(system, command)
-        return np.ascontiguousarray(position[:, 0])
+        state: Samples | None = None
+        for command in commands:
+            _, position, states = scipy.signal.dlsim(system, command, x0=state)
+            state = a @ states[-1] + b * command[-1]
+            yield command, np.ascontiguousarray(position[:, 0])
 
 
 def drawn_plants(n_draws: int, seed: int) -> BenchmarkPlant:

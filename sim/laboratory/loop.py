@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sim.arrays import Samples
-from sim.excitation import Excitation, Loading
+from sim.excitation import Excitation, Loading, SeparateExcitations
 from sim.laboratory.integrators import ExplicitNewmark, Integrator
 from sim.laboratory.parts import Compensation, Element, Shape, TransferSystem
 from sim.laboratory.record import LoopRecord
@@ -29,8 +29,8 @@ class HybridLoop:
     ----------
     structure : the numerical substructure, n degrees of freedom.
     specimen : the experimental substructure, elementwise over the actuators (`SeparateElements`: one for each).
-    excitation : one for all tests, a tuple of one for each draw of the last axis of `draws`, or the forces
-        (steps, ..., n) [N] at every time step.
+    excitation : one for all tests, a tuple of one for each draw of the last axis of `draws`, `SeparateExcitations` of
+        the degrees of freedom, or the forces (steps, ..., n) [N] at every time step.
     dt : time step of the integrator, s.
     duration : s.
     transfer : transfer system; None for a perfect one.
@@ -53,7 +53,7 @@ class HybridLoop:
 
     structure: Structure
     specimen: Element
-    excitation: Excitation | tuple[Excitation, ...] | Samples
+    excitation: Excitation | tuple[Excitation, ...] | SeparateExcitations | Samples
     dt: float
     duration: float
     transfer: TransferSystem | None = None
@@ -127,6 +127,9 @@ class HybridLoop:
         shape = (len(numbers), *self.draws, self.structure.dofs)
         if isinstance(self.excitation, np.ndarray):
             forces = _interpolated(self.excitation, numbers)
+        elif isinstance(self.excitation, SeparateExcitations):
+            values, pattern = self.excitation.sample(numbers * self.dt), self.load_pattern(self.excitation)
+            forces = values.reshape(len(numbers), *(1,) * (pattern.ndim - 1), -1) * pattern
         else:
             several = self.excitation if isinstance(self.excitation, tuple) else (self.excitation,)
             values = np.stack([excitation.sample(numbers * self.dt) for excitation in several], axis=-1)
@@ -142,7 +145,7 @@ class HybridLoop:
             raise ValueError(f"load at {time:.6g} s is not a finite number: correct the excitation")
         return np.broadcast_to(forces, shape)
 
-    def load_pattern(self, excitation: Excitation) -> Samples:
+    def load_pattern(self, excitation: Excitation | SeparateExcitations) -> Samples:
         """Return (..., n): the load per value of an excitation."""
         influence = np.asarray(self.structure.influence)
         if excitation.loading is Loading.FORCE:
@@ -179,6 +182,12 @@ class HybridLoop:
 
     def _check_excitation(self) -> None:
         n = self.structure.dofs
+        if isinstance(self.excitation, SeparateExcitations):
+            if len(self.excitation.excitations) != n:
+                raise ValueError(
+                    f"{len(self.excitation.excitations)} separate excitations for {n} degrees of freedom"
+                )
+            return
         for each in self.excitation if isinstance(self.excitation, tuple) else (self.excitation,):
             if isinstance(each, Excitation) or (each is self.excitation and isinstance(each, np.ndarray)):
                 continue

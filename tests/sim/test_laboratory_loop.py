@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from replay.formats.ground_motion import GroundMotion
-from sim.excitation import Earthquake, Harmonic, Loading
+from sim.excitation import Earthquake, Harmonic, Loading, SeparateExcitations
 from sim.laboratory.elements import Dashpot, ElastoplasticSpring, LinearSpring, ParallelElements, SeparateElements
 from sim.laboratory.integrators import ChenRicles, ExplicitNewmark, KolayRicles, RosenbrockW
 from sim.laboratory.loop import HybridLoop
@@ -116,6 +116,20 @@ def test_sampled_forces_are_the_excitation_they_were_sampled_from():
         np.testing.assert_allclose(
             sampled.command, wanted.command, atol=1e-3 * scale if integrator.stages > 1 else 0.0
         )
+
+
+def test_separate_excitations_are_the_forces_of_each_degree_of_freedom():
+    masses, dt, n = np.array([1000.0, 400.0]), 1.0 / 256.0, 512
+    structure = Structure(np.diag(masses), np.diag([600.0, 200.0]), np.diag([8e4, 3e4]))
+    other = Harmonic(amplitude=-0.3, frequency=2.3, ramp=0.0)
+    time = np.arange(n) * dt
+    forces = -masses * np.column_stack([SHAKEN.sample(time), other.sample(time)])
+    settings = {"structure": structure, "specimen": LinearSpring(1e4), "dt": dt, "duration": n * dt}
+    separate, sampled = (
+        HybridLoop(excitation=each, **settings).run() for each in (SeparateExcitations((SHAKEN, other)), forces)
+    )
+    np.testing.assert_allclose(separate.load, forces, rtol=1e-14)
+    np.testing.assert_allclose(separate.displacement, sampled.displacement, rtol=1e-10, atol=1e-14)
 
 
 def test_ground_motion_of_a_building_loads_every_floor_with_its_mass():
@@ -393,6 +407,15 @@ def test_a_seed_gives_the_same_noise_and_losses_again():
         (
             lambda: loop(coupling=[[1.0, 0.0]]),
             r"loop coupling of shape \(1, 2\): give \(actuators, 1\) finite numbers",
+        ),
+        (
+            lambda: loop(excitation=SeparateExcitations((SHAKEN, SHAKEN))),
+            "2 separate excitations for 1 degrees of freedom",
+        ),
+        (lambda: SeparateExcitations((SHAKEN, 1.0)), "separate excitations: give an excitation such as"),
+        (
+            lambda: SeparateExcitations((SHAKEN, replace(SHAKEN, loading=Loading.FORCE))),
+            "separate excitations of ground and force",
         ),
         (lambda: loop(excitation=(SHAKEN, SHAKEN)), "2 excitations for 1 draws: give one for each"),
         (lambda: loop(excitation=np.zeros((5, 1))), r"excitation of shape \(5, 1\): give forces of \(768, 1\)"),
