@@ -23,6 +23,7 @@ _STUDIES = {
     "loop": ("loop", ("draws", "motion", "motion_unit", "motion_column")),
     "four-dof": ("nonlinear", ("runs",)),
     "duffing": ("nonlinear", ("runs",)),
+    "eight-dof": ("nonlinear", ("runs",)),
 }
 
 
@@ -36,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "material to a requirement; delays: parameter estimation where the model leaves something out; loop: a loop "
         "that a delay makes unstable, and compensators on the benchmark building; four-dof: a damaged spring and an "
         "unknown force in a chain of four masses; duffing: the "
-        "force that a model of Duffing's oscillator is missing",
+        "force that a model of Duffing's oscillator is missing; eight-dof: which metric finds a damaged spring where "
+        "friction and impact act",
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random numbers (default 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -70,8 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs",
         type=int,
         metavar="N",
-        help="of each example (default 500): a multiple of five, 10 to 20000; four-dof: records (default 20, "
-        "duffing: runs (default 100)",
+        help="of each example (default 500): a multiple of five, 10 to 20000; four-dof and eight-dof: tests "
+        "(default 20); duffing: runs (default 100)",
     )
     delays.add_argument(
         "--priors", action="store_true", default=None, help="also sample posteriors (needs emcee: the extra bayes)"

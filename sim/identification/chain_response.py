@@ -57,8 +57,9 @@ class ChainResponse:
     free: Sequence[str]
     sensors: Sequence[int]
     quantity: str = "acceleration"
-    lower: ArrayLike | None = None
-    upper: ArrayLike | None = None
+    # as arrays, once made
+    lower: Any = None
+    upper: Any = None
     displacement0: ArrayLike = 0.0
     velocity0: ArrayLike = 0.0
     tolerance: float = _TOLERANCE

@@ -60,8 +60,9 @@ class Differentiated:
 
     response: Callable[[Samples], Any]
     names: Sequence[str]
-    lower: ArrayLike | None = None
-    upper: ArrayLike | None = None
+    # as arrays, once made
+    lower: Any = None
+    upper: Any = None
     how: Derivatives | str | Callable[[Samples], Any] = Derivatives.CENTRAL
     step: ArrayLike | None = None
     vectorized: bool = False

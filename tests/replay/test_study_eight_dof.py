@@ -1,0 +1,113 @@
+"""The study of the eight masses: frequencies of the paper, what finds a damaged spring, and what is fooled."""
+
+import json
+
+import numpy as np
+import pytest
+
+from monitor.__main__ import main
+from replay.studies.nonlinear.eight_dof import DAMAGED, RUNS, compute, run_study
+from replay.studies.nonlinear.eight_dof_force import fit_with_unknown_forces
+from replay.studies.nonlinear.eight_dof_metrics import MODAL, RANGE, WINDOW, DamageMetric, update
+from replay.studies.nonlinear.eight_dof_pictures import draw_study
+from replay.studies.nonlinear.eight_dof_report import PRINTED_1, as_json, print_study, remarks
+from replay.studies.nonlinear.eight_dof_tests import Case, virtual_test
+
+
+@pytest.fixture(scope="module")
+def study():
+    return compute(1, 1)
+
+
+def test_frequencies_are_those_of_the_masses_and_of_the_paper(study):
+    # masses and springs of the laboratory: eigenvalues of plain matrices
+    masses, k = np.array([0.5593] + [0.4194] * 7), 56.7e3
+    stretch = np.eye(7, 8, k=1) - np.eye(7, 8)
+    squares = np.sort(np.linalg.eigvals(k * stretch.T @ stretch / masses[:, None]).real)
+    np.testing.assert_allclose(study.frequencies, np.sqrt(squares[1:6]) / (2.0 * np.pi), rtol=1e-9)
+    np.testing.assert_allclose(study.frequencies, [row[2] for row in PRINTED_1], rtol=0.01)
+
+
+def test_a_test_is_a_damaged_chain_with_noise():
+    test = virtual_test(Case.NEITHER, 3)
+    assert test.acceleration.shape == (8192, 8) and test.bed.dt == pytest.approx(8.0 / 8192)
+    clean = test.bed.motion(test.bed.damaged).acceleration
+    difference = (test.acceleration - clean).std(axis=0) / clean.std(axis=0)
+    np.testing.assert_allclose(difference, 0.01, rtol=0.05)
+    assert np.asarray(test.bed.damaged.springs)[DAMAGED - 1] == pytest.approx(0.86 * 56.7e3)
+    assert not np.any(test.bed.chain.friction) and test.bed.chain.smooth
+
+
+def test_all_find_it_where_the_model_is_right():
+    test = virtual_test(Case.NEITHER, 1)
+    for metric in (*MODAL, DamageMetric.PCD, DamageMetric.RMS):
+        assert update(metric, test).spring == DAMAGED, metric
+    np.testing.assert_allclose(update(DamageMetric.RMS, test).loss, [0, 0, 0, 0, 14.0, 0, 0], atol=1.0)
+
+
+def test_friction_alone_is_taken_up_by_unknown_forces():
+    test = virtual_test(Case.FRICTION, 1)
+    found = update(DamageMetric.UNKNOWN, test)
+    assert found.spring == DAMAGED and abs(found.loss[DAMAGED - 1] - 14.0) < 5.0
+    fitted = fit_with_unknown_forces(test, WINDOW, RANGE)
+    assert fitted.converged and 0.1 < fitted.force < 5.0
+
+
+def test_with_friction_and_impact_only_the_model_that_has_both_finds_it(study):
+    found = study.damage[Case.BOTH]
+    for metric in MODAL:
+        assert found[metric].placed == 0 and found[metric].loss_of(DAMAGED)[0] < 0.0, metric
+    rough = found[DamageMetric.ROUGH]
+    assert rough.found == 1 and rough.spring == DAMAGED
+    np.testing.assert_allclose(rough.losses[0], [0, 0, 0, 0, 14.0, 0, 0], atol=1.0)
+    # and predicts another test
+    assert study.ranked[0].name == "rms_friction_impact" and study.ranked[0].values["accumulated"] > 0.95
+    assert all(model.values["accumulated"] < 0.5 for model in study.ranked[1:])
+
+
+def test_friction_dissipates_less_as_the_force_grows_and_impact_more(study):
+    damping, frequencies = study.levels.damping, study.levels.frequencies
+    assert (np.diff(damping[Case.FRICTION], axis=0) < 0.0).all()
+    assert (damping[Case.BOTH][1:] > damping[Case.FRICTION][1:]).all()
+    # the frequencies hardly move
+    np.testing.assert_allclose(frequencies[Case.FRICTION], np.tile(study.frequencies, (4, 1)), rtol=0.02)
+    np.testing.assert_allclose(frequencies[Case.BOTH], np.tile(study.frequencies, (4, 1)), rtol=0.06)
+
+
+def test_json_tables_and_pictures(study, capsys, tmp_path):
+    found = as_json(study)
+    assert found["damage"]["rms_friction_impact"]["spring"] == 5
+    assert found["damage"]["rms_friction_impact"]["percent"] == pytest.approx(14.0, abs=3.0)
+    assert found["damage"]["rms_friction_impact"]["success_rate"] == 1.0
+    assert {"output_residue", "force_residue", "hybrid_residue"} <= set(found["damage"])
+    assert len(list(remarks(study))) == 4
+    print_study(study)
+    shown = capsys.readouterr().out
+    assert "Table 1" in shown and "Figure 8" in shown and "with friction, impact" in shown
+    files = draw_study(study, tmp_path)
+    assert len(files) == 3 and all(path.stat().st_size > 10_000 for path in files)
+
+
+def test_the_same_seed_gives_the_same(study):
+    again = as_json(compute(1, 1))
+    first = as_json(study)
+    del again["seconds"], first["seconds"]
+    np.testing.assert_equal(again, first)
+
+
+def test_mistakes(capsys):
+    with pytest.raises(ValueError, match="--runs 0: the study eight-dof needs 1 to 500"):
+        run_study(0, 1)
+    assert main(["study", "eight-dof", "--draws", "3"]) == 2
+    assert "--draws: is not an option of the study eight-dof" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_twenty_seeds(capsys):
+    assert main(["study", "eight-dof", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    damage = found["damage"]
+    assert found["runs"] == RUNS == 20
+    assert damage["rms_friction_impact"]["success_rate"] >= 0.9
+    assert all(damage[name]["success_rate"] <= 0.1 for name in ("output_residue", "force_residue", "hybrid_residue"))
+    assert found["cases"]["friction"]["unknown_forces"]["place_rate"] >= 0.8
