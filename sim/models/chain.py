@@ -11,10 +11,8 @@ from numpy.typing import ArrayLike
 from sim.arrays import Flags, Samples
 from sim.laboratory.elements import CubicSpring, GapSpring
 from sim.laboratory.structure import Springs, Structure
+from sim.models.chain_linear import linear_motion
 from sim.ranges import check_positive, require
-
-# terms of a Taylor series at a norm of 1/2: the next is 1e-19
-_TERMS = 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +248,8 @@ def chain_response(
         ) from None
     initial = np.stack([np.broadcast_to(value, (*sets, n)) for value in start], axis=-2)
     if chain.linear and substeps is None:
-        return _linear_response(chain, force, dt, initial)
+        _, damping, stiffness = chain.matrices
+        return ChainMotion(*linear_motion(np.asarray(chain.masses), damping, stiffness, force, dt, initial))
     return _integrated(chain, force, dt, initial, substeps or 0, tolerance)
 
 
@@ -259,6 +258,9 @@ def _integrated(
 ) -> ChainMotion:
     from sim.models.chain_kernel import MOST_STEPS, TOO_MANY_STEPS, advance_chain  # numba is slow to import
 
+    values = [chain.masses, chain.springs, chain.dampers, chain.cubic, chain.friction, force, initial]
+    if any(map(np.iscomplexobj, values)):
+        raise ValueError("chain response of complex numbers: only a linear chain has it, without fixed substeps")
     sets, n, n_times = initial.shape[:-2], chain.dofs, force.shape[-2]
     m = int(np.prod(sets, dtype=np.int64))
 
@@ -295,57 +297,6 @@ def _integrated(
             "interval: give a smaller dt, or softer springs and contact"
         )
     return ChainMotion(*(each.reshape(*sets, n_times, n) for each in motion))
-
-
-def _linear_response(chain: Chain, force: Samples, dt: float, initial: Samples) -> ChainMotion:
-    n, n_times = chain.dofs, force.shape[-2]
-    mass, damping, stiffness = chain.matrices
-    inverse = 1.0 / np.asarray(chain.masses)[..., None]
-    draws = np.broadcast_shapes(mass.shape[:-2], damping.shape[:-2], stiffness.shape[:-2])
-    # displacement, velocity times dt, load, and its change: all of the same size
-    rate = np.zeros((*draws, 4 * n, 4 * n), dtype=np.result_type(inverse, damping, stiffness))
-    rate[..., :n, n : 2 * n] = rate[..., 2 * n : 3 * n, 3 * n :] = np.eye(n)
-    rate[..., n : 2 * n, :n] = -dt * dt * inverse * stiffness
-    rate[..., n : 2 * n, n : 2 * n] = -dt * inverse * damping
-    rate[..., n : 2 * n, 2 * n : 3 * n] = dt * dt * inverse * np.eye(n)
-    step = _exponential(rate)[..., : 2 * n, :]
-    free, pushed, changed = step[..., : 2 * n], step[..., 2 * n : 3 * n], step[..., 3 * n :]
-    change = np.diff(force, axis=-2)
-    # time first: one contiguous row a step
-    inputs = np.moveaxis(_product(pushed, force[..., :-1, :]) + _product(changed, change), -2, 0)[..., None]
-    sets = initial.shape[:-2]
-    states = np.empty((n_times, *sets, 2 * n, 1), dtype=np.result_type(step, force, initial))
-    states[0, ..., :n, 0], states[0, ..., n:, 0] = initial[..., 0, :], dt * initial[..., 1, :]
-    with np.errstate(over="ignore", invalid="ignore"):
-        for now in range(n_times - 1):
-            states[now + 1] = free @ states[now] + inputs[now]
-        moved = np.moveaxis(states[..., 0], 0, -2)
-        displacement, velocity = moved[..., :n], moved[..., n:] / dt
-        resultant = force - _product(stiffness, displacement) - _product(damping, velocity)
-        acceleration = resultant / np.asarray(chain.masses)[..., None, :]
-    motion = displacement, velocity, acceleration
-    if not np.isfinite(acceleration).all():
-        lost = np.logical_or.accumulate(~np.isfinite(acceleration).all(axis=-1, keepdims=True), axis=-2)
-        motion = tuple(np.where(lost, np.nan, each) for each in motion)  # type: ignore[assignment]
-    return ChainMotion(*motion)
-
-
-def _product(matrix: Samples, rows: Samples) -> Samples:
-    """Return (..., n_times, m): each (..., m, n) matrix times the rows of (..., n_times, n)."""
-    return np.asarray(rows @ np.swapaxes(matrix, -1, -2))
-
-
-def _exponential(matrix: Samples) -> Samples:
-    """Return (..., n, n): exp of matrices, by Taylor's series after halving and squaring."""
-    norm = float(np.max(np.sum(np.abs(matrix), axis=-2)))
-    halvings = max(0, int(np.ceil(np.log2(max(norm, 0.5)))) + 1)
-    scaled, unit = matrix / 2.0**halvings, np.eye(matrix.shape[-1])
-    power = unit + scaled / _TERMS
-    for term in range(_TERMS - 1, 0, -1):
-        power = unit + scaled @ power / term
-    for _ in range(halvings):
-        power = power @ power
-    return np.asarray(power)
 
 
 def _numbers(owner: str, name: str, value: ArrayLike) -> Samples:

@@ -99,6 +99,33 @@ def test_a_cubic_chain_is_that_of_scipy(grounded):
         assert np.abs(got - expected).max() < 1e-7 * np.abs(expected).max()
 
 
+@pytest.mark.parametrize("stiffness", [1e-6, 1.0, 1e4, 1e10])
+def test_an_oscillator_of_any_stiffness_is_its_closed_form(stiffness):
+    # many cycles in a sample interval, or a small part of one
+    mass, dt, time = 1e-3, 0.1, 0.1 * np.arange(30.0)
+    w = np.sqrt(stiffness / mass)
+    motion = chain_response(Chain(mass, stiffness), np.zeros((30, 1)), dt, 0.3, 0.2 * w)
+    # the phase is known to rounding of the largest
+    within = 1e-13 * (1.0 + w * 3.0)
+    np.testing.assert_allclose(
+        motion.displacement[:, 0], 0.3 * np.cos(w * time) + 0.2 * np.sin(w * time), atol=within
+    )
+    static = chain_response(Chain(mass, stiffness), np.full((30, 1), stiffness), dt, 1.0)
+    np.testing.assert_allclose(static.displacement, 1.0, atol=within)
+
+
+def test_a_linear_chain_takes_complex_parameters():
+    load, h = loads(9, 60), 1e-30
+    springs, step = np.full(N, 100.0), np.zeros(N)
+    step[2] = 1.0
+    many = chain_response(Chain(np.ones(N), springs + 1j * h * step, 0.1), load, DT).displacement.imag / h
+    up, down = (chain_response(Chain(np.ones(N), springs + s * 1e-3 * step, 0.1), load, DT) for s in (1.0, -1.0))
+    differences = (up.displacement - down.displacement) / 2e-3
+    np.testing.assert_allclose(many, differences, atol=1e-6 * np.abs(differences).max())
+    with pytest.raises(ValueError, match=r"^chain response of complex numbers: only a linear chain has it[^\n]*$"):
+        chain_response(Chain(np.ones(N), springs + 1j * h * step, 0.1, cubic=1.0), load, DT)
+
+
 def test_the_order_is_five_at_fixed_steps():
     chain = chain_of(5, cubic=300.0)
     load, rest = loads(6, 40), np.zeros(N)

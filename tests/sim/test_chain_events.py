@@ -144,6 +144,42 @@ def test_simultaneous_events_are_those_of_one_mass_alone():
     assert np.count_nonzero(one.velocity == 0.0) > 5
 
 
+@pytest.mark.parametrize("height", [1e-9, 1e-5, 1e-3])
+def test_a_touch_that_ends_within_a_sample_interval_is_not_missed(height):
+    # thrown at a stop against gravity, so fast that it would get beyond it by `height`
+    gap, stiffness, dt = 1.0, 1e3, 0.5
+    v0 = np.sqrt(2.0 * G * (gap + height))
+    ball = alone(contact=Contact(0, None, gap, stiffness))
+    motion = chain_response(ball, np.full((5, 1), -G), dt, 0.0, v0)
+    speed, w = np.sqrt(2.0 * G * height), np.sqrt(stiffness)
+    touches = (v0 - speed) / G
+    sag = -G / stiffness
+    # from the stop's zero and back: as the bouncing ball, with gravity away from the stop
+    phase = np.arctan2(speed / w, -sag)
+    leaves = touches + 2.0 * phase / w
+    t = np.maximum(dt * np.arange(5.0) - leaves, 0.0)
+    after = gap - speed * t - 0.5 * G * t**2
+    at = dt * np.arange(5.0)
+    x = np.where(at < touches, v0 * at - 0.5 * G * at**2, after)
+    np.testing.assert_allclose(motion.displacement[:, 0], x, atol=1e-8)
+
+
+def test_a_slip_that_ends_within_a_sample_interval_is_not_missed():
+    # a load that is over friction for a hundredth of an interval, on lines that meet in a peak
+    rate, over, friction = 100.0, 0.5, 10.0
+    peak = friction + over
+    load = np.array([0.0, peak, 0.0, 0.0])[:, None]
+    motion = chain_response(alone(2.0, friction=friction), load, peak / rate)
+    # the pulse is a triangle: it speeds up for over / rate, and on and on until what it has gained is lost
+    up = over / rate
+    gained = rate * up**2 / 2.0  # N s
+    # from the peak the net force falls by rate: over t - rate t^2 / 2 + gained = 0
+    stops = (over + np.sqrt(over**2 + 2.0 * rate * gained)) / rate
+    moved = rate * up**3 / 6.0 + gained * stops + over * stops**2 / 2.0 - rate * stops**3 / 6.0
+    np.testing.assert_allclose(motion.displacement[2:, 0], moved / 2.0, rtol=1e-8)
+    assert np.all(motion.velocity[2:] == 0.0)
+
+
 def test_many_events_in_a_sample_interval_and_too_many():
     # 400 bounces in each interval: the same motion as with short ones
     ball, height = alone(contact=Contact(0, None, 0.0, 1e6)), 1e-7
