@@ -69,6 +69,16 @@ def laboratory() -> None:
     instability(run_stability(1)).savefig(IMAGES / "laboratory" / "instability.png", dpi=90)
 
 
+def updating() -> None:
+    """Draw the force that a chain of four masses is missing."""
+    from replay import silent
+    from replay.studies.nonlinear.four_dof import identify_four_masses
+    from replay.studies.nonlinear.four_dof_pictures import force
+
+    (IMAGES / "updating").mkdir(exist_ok=True, parents=True)
+    force(identify_four_masses(1, 1, silent)).savefig(IMAGES / "updating" / "four-dof-force.png", dpi=80)
+
+
 def window() -> None:
     """Photograph the window."""
     from docs.picturing.window import photograph
@@ -82,6 +92,7 @@ PARTS: Mapping[str, Callable[[], None]] = {
     "identification": identification,
     "thermal": thermal,
     "laboratory": laboratory,
+    "updating": updating,
     "terminal": terminal,
     "window": window,
 }
