@@ -17,10 +17,13 @@ from replay.formats.reading import as_numbers
 from replay.formats.signal_table import SignalTable
 
 LABELS = frozenset(("columns", "column_names", "names", "labels", "channels", "channel_names", "headers", "signals"))
+INDEX_IS_TIME = "the index of the table is the time in s"
+"""Note on tables of pandas."""
 UNITS = frozenset(("unit", "units"))
 _RATES = frozenset(("fs", "rate", "samplerate", "samplingrate", "samplingfrequency", "samplefrequency", "fsample"))
 _PERIODS = frozenset(("dt", "ts", "deltat", "sampletime", "sampleperiod", "timestep", "tsample", "samplingperiod"))
 _LEFT_OUT = 6
+_PIECE = 1 << 18  # rows read at a time
 _MOST_COLUMNS = 4096
 
 
@@ -95,8 +98,17 @@ class _Columns:
     width: int
     across: bool
 
-    def read(self, begin: int, end: int) -> Samples:
-        """Return rows, (n, width)."""
+    def read(self, begin: int, end: int, places: Sequence[int]) -> Samples:
+        """Return rows of some of its columns, (n, n_places); of a wide array never all columns of many rows."""
+        if len(places) == self.width or self.across:
+            return self._whole(begin, end)[:, places]
+        found = np.empty((end - begin, len(places)))
+        for row in range(begin, end, _PIECE):
+            last = min(row + _PIECE, end)
+            found[row - begin : last - begin] = self._whole(row, last)[:, places]
+        return found
+
+    def _whole(self, begin: int, end: int) -> Samples:
         entry = self.entry
         if self.across:
             whole = entry.read(0, entry.shape[0])
@@ -259,14 +271,16 @@ def _reader(
     places: Mapping[int, tuple[_Columns, int]],
 ) -> Callable[[int, int, Sequence[TableColumn]], Samples]:
     def read(begin: int, end: int, columns: Sequence[TableColumn]) -> Samples:
-        arrays: dict[int, Samples] = {}
-        values = []
-        for column in columns:
+        wanted: dict[int, tuple[_Columns, list[int], list[int]]] = {}
+        for at, column in enumerate(columns):
             each, place = places[column.position]
-            if id(each) not in arrays:
-                arrays[id(each)] = each.read(begin, end)
-            values.append(arrays[id(each)][:, place])
-        return np.column_stack(values)
+            _, inside, outside = wanted.setdefault(id(each), (each, [], []))
+            inside.append(place)
+            outside.append(at)
+        values = np.empty((end - begin, len(columns)))
+        for each, inside, outside in wanted.values():
+            values[:, outside] = each.read(begin, end, inside)
+        return values
 
     return read
 

@@ -19,6 +19,10 @@ class RecordingError(ValueError):
     """A file cannot be read as a recording; the message gives what, where and what to do, in one line."""
 
 
+class DamagedFileError(RecordingError):
+    """A file cannot be read whatever is chosen of it."""
+
+
 @dataclass(frozen=True)
 class Selection:
     """Which columns of a file mean what; what is left empty is guessed.

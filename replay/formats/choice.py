@@ -9,7 +9,7 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from monitor.messages.recordings import FileColumn
-from replay.formats.base import Inspection, Recording, RecordingError, Selection
+from replay.formats.base import DamagedFileError, Inspection, Recording, RecordingError, Selection
 from replay.formats.columns import TableColumn, find_column, references
 from replay.formats.reading import unit_factor
 from replay.formats.roles import PairColumns, as_channels, choose_actuators
@@ -57,6 +57,8 @@ def inspect_tables(tables: Sequence[SignalTable], selection: Selection) -> Inspe
     try:
         choice = _choose(tables, selection)
         recording = _read(choice, selection)
+    except DamagedFileError:
+        raise
     except RecordingError as problem:
         text = str(problem).removeprefix(f"{tables[0].path}: ")
         guess = None
@@ -88,6 +90,8 @@ def _choose(tables: Sequence[SignalTable], selection: Selection) -> _Choice:
     for table in tables:
         try:
             choice = _columns(table, selection)
+        except DamagedFileError:
+            raise
         except RecordingError:
             continue
         if choice.actuators:

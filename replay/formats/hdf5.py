@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from monitor.system.files import HDF5_SIGNATURE
-from replay.formats.arrays import LABELS, UNITS, Contents, Entry, tables_of
+from replay.formats.arrays import INDEX_IS_TIME, LABELS, UNITS, Contents, Entry, tables_of
 from replay.formats.base import Format, Inspection, Recording, Selection
 from replay.formats.choice import inspect_tables, open_tables
 from replay.formats.reading import damage_reported, unit_symbol
@@ -144,6 +145,9 @@ def _tables(path: Path) -> list[SignalTable]:
         _attributes(contents, path, file)
 
         def visit(_: str, node: Any) -> bool | None:
+            # the indices of PyTables
+            if "/_i_" in node.name:
+                return None
             if isinstance(node, h5py.Dataset):
                 add_dataset(contents, path, node, node.name.strip("/"))
             else:
@@ -151,7 +155,25 @@ def _tables(path: Path) -> list[SignalTable]:
             return True if len(contents.entries) > _MOST_DATASETS else None
 
         file.visititems(visit)
+        _label_blocks(contents)
         return tables_of(path, contents)
+
+
+def _label_blocks(contents: Contents) -> None:
+    """Give the blocks of a table that pandas wrote in its fixed format the names that are beside them."""
+    kept = []
+    for entry in contents.entries:
+        group, _, own = entry.path.rpartition("/")
+        items = contents.texts.get(f"{entry.path.removesuffix('_values')}_items", ())
+        if own.startswith("block") and items:
+            kept.append(replace(entry, labels=items))
+        elif own != "axis1" or f"{group}/block0_items" not in contents.texts:
+            kept.append(entry)
+        elif not np.array_equal(index := entry.read(0, entry.shape[0]), np.arange(len(index))):
+            # an index that does more than count the rows
+            kept.append(replace(entry, labels=("time",)))
+            contents.notes.append(INDEX_IS_TIME)
+    contents.entries[:] = kept
 
 
 def open_hdf5(path: Path, selection: Selection) -> Recording:

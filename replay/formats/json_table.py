@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from replay.formats.arrays import LABELS, UNITS, Contents, tables_of
+from replay.formats.arrays import INDEX_IS_TIME, LABELS, UNITS, Contents, tables_of
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables, open_tables
 from replay.formats.clock import parse_instant
@@ -154,7 +154,7 @@ def _index_as_time(contents: Contents) -> None:
             del contents.entries[at]
         else:
             contents.entries[at] = replace(entry, labels=("time",))
-            contents.notes.append("the index of the table is the time in s")
+            contents.notes.append(INDEX_IS_TIME)
         return
 
 

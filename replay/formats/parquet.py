@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from monitor.messages.blocks import Samples
+from replay.formats.arrays import INDEX_IS_TIME
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables, open_tables
 from replay.formats.columns import TableColumn, name_and_unit
@@ -54,17 +55,19 @@ def _tables(path: Path) -> list[SignalTable]:
             roles[position] = role, actuator
         if not columns or n_rows < 2:
             raise RecordingError(f"{path}: no columns of numbers with two rows or more")
-        notes = (f"left out, not numbers: {', '.join(left_out)}",) if left_out else ()
+        notes = [f"left out, not numbers: {', '.join(left_out)}"] if left_out else []
+        if not days and any(column.header.startswith(_PANDAS_INDEX) for column in columns):
+            notes.append(INDEX_IS_TIME)
         rate = None if any(c.is_time for c in columns) or days else _rate(schema.metadata or {})
     reader, pairs = _Reader(path, names, days), pairs_given(columns, roles)
-    return [SignalTable(path, tuple(columns), n_rows, reader, notes=notes, days=days, rate=rate, pairs=pairs)]
+    return [SignalTable(path, tuple(columns), n_rows, reader, notes=tuple(notes), days=days, rate=rate, pairs=pairs)]
 
 
 def _column(position: int, field: Any, path: Path) -> TableColumn:
     name, unit = name_and_unit(field.name)
     if name.startswith(_PANDAS_INDEX):
-        # the index of pandas, without a name
-        name = "index"
+        # the index of pandas, without a name; one that only counts the rows is not stored
+        name = "time"
     given = next((field.metadata[key] for key in _UNIT_KEYS if key in (field.metadata or {})), None)
     if given is not None:
         unit = unit_symbol(given.decode("utf-8", "replace"), path)

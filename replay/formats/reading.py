@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.formats.base import RecordingError
+from replay.formats.base import DamagedFileError, RecordingError
 from replay.formats.columns import SECONDS, is_unit
 
 _EXCERPT = 160
@@ -50,7 +50,7 @@ def damage_reported(path: Path, what: str, logger: str = "") -> Iterator[None]:
 
     Raises
     ------
-    RecordingError : the file is damaged.
+    DamagedFileError : the file is damaged.
     OSError : it cannot be read.
     """
     records = _Errors()
@@ -64,15 +64,13 @@ def damage_reported(path: Path, what: str, logger: str = "") -> Iterator[None]:
     except Exception as problem:
         if isinstance(problem, OSError) and problem.strerror and problem.errno:
             raise
-        raise RecordingError(
-            f"{path}: damaged or cut short, not readable as {what}: {_first_line(problem)}"
-        ) from None
+        raise _damaged(path, what, _first_line(problem)) from None
     if records.messages:
         raise _damaged(path, what, records.messages[0])
 
 
-def _damaged(path: Path, what: str, why: str) -> RecordingError:
-    return RecordingError(f"{path}: damaged or cut short, not readable as {what}: {why}")
+def _damaged(path: Path, what: str, why: str) -> DamagedFileError:
+    return DamagedFileError(f"{path}: damaged or cut short, not readable as {what}: {why}")
 
 
 @contextmanager

@@ -135,3 +135,20 @@ def test_openfresco_on_an_xpc_target_in_version_7_3(ats: bool, tmp_path: Path) -
     assert recording.stream.sample_rate == RATE
     columns = [pair.measured for pair in recording.stream.pairs]
     np.testing.assert_array_equal(samples(recording)[:, columns], values[:, places["measured"]])
+
+
+def test_the_fixed_format_of_pandas(tmp_path: Path) -> None:
+    """The layout that `DataFrame.to_hdf` of pandas 3 writes, with an index of times, and of row numbers."""
+    values = np.random.default_rng(2).standard_normal((50, 2))
+    for name, index, rate in (("times", np.arange(50) / 40.0, 40.0), ("rows", np.arange(50), 8.0)):
+        with h5py.File(tmp_path / f"{name}.h5", "w") as file:
+            group = file.create_group("run")
+            group["axis0"], group["block0_items"] = np.array([b"cmd", b"meas"]), np.array([b"cmd", b"meas"])
+            group["axis1"], group["block0_values"] = index, values
+            # PyTables keeps its indices beside the data
+            file["_i_run/index/sortedLR"] = np.arange(50)
+        recording = open_recording(tmp_path / f"{name}.h5", Selection(rate=None if name == "times" else rate))
+        assert ("the index of the table is the time in s" in recording.notes) == (name == "times")
+        assert [c.name for c in recording.stream.channels] == ["cmd", "meas"]
+        assert recording.stream.sample_rate == rate
+        np.testing.assert_array_equal(samples(recording), values)

@@ -98,6 +98,19 @@ def test_missing_values_of_parquet_are_nan_and_other_types_are_left_out(tmp_path
     assert "operator (string)" in left and "nested (list" in left
 
 
+def test_an_index_of_pandas_is_the_time(tmp_path: Path) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"cmd": np.arange(30.0), "meas": -np.arange(30.0)}, index=np.arange(30) / 20.0)
+    frame.to_parquet(tmp_path / "p.parquet")
+    recording = open_recording(tmp_path / "p.parquet")
+    assert recording.stream.sample_rate == 20.0
+    assert "the index of the table is the time in s" in recording.notes
+    frame.reset_index(drop=True).to_parquet(tmp_path / "r.parquet")
+    with pytest.raises(RecordingError, match="no column of times"):
+        open_recording(tmp_path / "r.parquet")
+
+
 def test_a_large_parquet_file_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = samples(open_recording(written(tmp_path, "parquet")))
     monkeypatch.setattr(replay.formats.signal_table, "_IN_MEMORY", 1000)
