@@ -24,6 +24,7 @@ _STUDIES = {
     "four-dof": ("nonlinear", ("runs",)),
     "duffing": ("nonlinear", ("runs",)),
     "eight-dof": ("nonlinear", ("runs",)),
+    "impact": ("nonlinear", ("runs",)),
 }
 
 
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "that a delay makes unstable, and compensators on the benchmark building; four-dof: a damaged spring and an "
         "unknown force in a chain of four masses; duffing: the "
         "force that a model of Duffing's oscillator is missing; eight-dof: which metric finds a damaged spring where "
-        "friction and impact act",
+        "friction and impact act; impact: a pad updated by the distribution of repeated impact tests",
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random numbers (default 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")

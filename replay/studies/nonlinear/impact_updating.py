@@ -7,12 +7,15 @@ quadratic response surfaces of these features, each around the last estimate and
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass, fields
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import digamma, ndtri, polygamma, stdtrit
+from scipy.special import ndtri, stdtrit
 
 from monitor.messages.blocks import Samples
 from replay import Progress, silent
@@ -29,8 +32,10 @@ from sim.identification.least_squares import spread_starts
 
 NODES = 48
 NAMES = tuple(each.name for each in fields(PadParameters))
+# tests that stand for the population, and sets of repeats drawn from it, for the standard errors
+_POPULATION, _RESAMPLED = 256, 2000
 # of a spectrum's logarithm: what neither model nor sensor is better than
-FLOOR = 0.01
+FLOOR = 0.003
 _DIRECTIONS = 2
 # of the logarithms of the parameters: three surfaces, one in the other
 _REACHES = 0.4, 0.25, 0.2
@@ -44,6 +49,21 @@ def nodes(number: int) -> tuple[Samples, Samples]:
     count = np.arange(1.0, number + 1.0)
     one, other = (0.5 + count / plastic) % 1.0, (0.5 + count / plastic**2) % 1.0
     return np.asarray(ndtri(one)), np.asarray(ndtri(0.5 + 0.5 * other))
+
+
+class FeatureScale(NamedTuple):
+    """What makes the moments of repeated tests features that are independent and scatter by one.
+
+    Parameters
+    ----------
+    whitening : (k + 2, k + 2), of k means and the logarithms of two deviations.
+    directions : (k, 2), in which the repeats scatter most.
+    bias : (k + 2,), mean of the moments of few repeats less those of the nodes.
+    """
+
+    whitening: Samples
+    directions: Samples
+    bias: Samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,48 +83,50 @@ class RepeatedImpacts:
     reference: PadParameters = NOMINAL
     n_nodes: int = NODES
 
-    def logarithms(self, parameters: PadParameters, configuration: Configuration) -> Samples:
+    def logarithms(self, parameters: PadParameters, configuration: Configuration, n_nodes: int) -> Samples:
         """Return (n_nodes, k), logarithms of the spectra of tests that stand for the distribution."""
-        test, (tight, tilted) = parameters.test(configuration), nodes(self.n_nodes)
+        test, (tight, tilted) = parameters.test(configuration), nodes(n_nodes)
         motion = test.simulate(test.preload.at(tight), test.tilt_deviation * tilted)
         return np.asarray(np.log(spectra(motion.impactor)))
 
     @cached_property
-    def scales(self) -> dict[Configuration, tuple[Samples, Samples, Samples]]:
-        """What makes means independent, (k, k), directions of scatter, (k, 2), errors of its logarithm, (2,)."""
+    def scales(self) -> dict[Configuration, FeatureScale]:
+        """Of each configuration, from sets of repeats that are drawn from its population at the reference."""
         found = {}
         for each in self.configurations:
-            logarithms, n = self.logarithms(self.reference, each), each.repeats
-            covariance = np.cov(logarithms.T)
-            root = np.linalg.cholesky((covariance + FLOOR**2 * np.eye(len(covariance))) / n)
-            directions = np.linalg.eigh(covariance)[1][:, : -_DIRECTIONS - 1 : -1]
-            along = (logarithms - logarithms.mean(axis=0)) @ directions
-            kurtosis = np.mean(along**4, axis=0) / np.mean(along**2, axis=0) ** 2
-            # of a normal variable, 3, the variance of the logarithm of a standard deviation is trigamma / 4
-            errors = np.sqrt(0.25 * polygamma(1, 0.5 * (n - 1)) * (kurtosis - 1.0) / 2.0)
-            found[each] = np.linalg.inv(root), directions, errors
+            population = self.logarithms(self.reference, each, _POPULATION)
+            directions = np.linalg.eigh(np.cov(population.T))[1][:, : -_DIRECTIONS - 1 : -1]
+            drawn = np.random.default_rng(0).integers(_POPULATION, size=(_RESAMPLED, each.repeats))
+            features = _moments(population[drawn], directions, 1)
+            few = _moments(self.logarithms(self.reference, each, self.n_nodes), directions, 0)
+            covariance = np.cov(features.T) + FLOOR**2 * np.eye(features.shape[1])
+            whitening = np.linalg.inv(np.linalg.cholesky(covariance))
+            found[each] = FeatureScale(whitening, directions, features.mean(axis=0) - few)
         return found
-
-    def features(self, logarithms: Samples, configuration: Configuration, *, of_tests: bool) -> Samples:
-        """Return (k + 2,) features of the logarithms of spectra, (number, k)."""
-        independent, directions, errors = self.scales[configuration]
-        along = logarithms @ directions
-        scatter = np.log(np.maximum(along.std(axis=0, ddof=int(of_tests)), 1e-12))
-        if of_tests:
-            half = 0.5 * (configuration.repeats - 1)
-            # the logarithm of the deviation of few tests is too small on average
-            scatter -= 0.5 * (digamma(half) - np.log(half))
-        return np.concatenate([independent @ logarithms.mean(axis=0), scatter / errors])
 
     def observed(self, records: Mapping[Configuration, ImpactRecords]) -> Samples:
         """Return (n,) features of the tests."""
-        each = (self.features(np.log(records[c].spectra), c, of_tests=True) for c in self.configurations)
-        return np.concatenate(list(each))
+        found = []
+        for each in self.configurations:
+            scale = self.scales[each]
+            found.append(scale.whitening @ _moments(np.log(records[each].spectra), scale.directions, 1))
+        return np.concatenate(found)
 
     def expected(self, parameters: PadParameters) -> Samples:
         """Return (n,) features of tests with these parameters."""
-        each = (self.features(self.logarithms(parameters, c), c, of_tests=False) for c in self.configurations)
-        return np.concatenate(list(each))
+        found = []
+        for each in self.configurations:
+            scale = self.scales[each]
+            moments = _moments(self.logarithms(parameters, each, self.n_nodes), scale.directions, 0)
+            found.append(scale.whitening @ (moments + scale.bias))
+        return np.concatenate(found)
+
+
+def _moments(logarithms: Samples, directions: Samples, lost: int) -> Samples:
+    """Return (..., k + 2): means of (..., number, k), and logarithms of the deviations along directions."""
+    along = logarithms @ directions
+    deviation = np.maximum(along.std(axis=-2, ddof=lost), 1e-12)
+    return np.concatenate([logarithms.mean(axis=-2), np.log(deviation)], axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +169,10 @@ def response_surface(model: RepeatedImpacts, reach: float, seed: int = 1) -> Res
     n_points = 2 * _powers(np.zeros((1, len(NAMES))))[0].shape[1] + len(NAMES)
     ends = np.full(len(NAMES), reach)
     points = spread_starts(-ends, ends, n_points, seed)
-    values = np.array([model.expected(_at(model.reference, row)) for row in points])
+    # before threads do it
+    model.scales  # noqa: B018
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        values = np.array(list(pool.map(lambda row: model.expected(_at(model.reference, row)), points)))
     powers = _powers(points)[0]
     coefficients = np.linalg.lstsq(powers, values, rcond=None)[0]
     left = values - powers @ coefficients
@@ -182,7 +207,7 @@ class UpdatedPad:
     ----------
     fit : of the logarithms of the parameters over those of the last surface's centre.
     parameters : the estimates.
-    intervals : (p, 2), 95 %, Student's for the logarithms.
+    intervals : (p, 2), 95 %, Student's for the logarithms; never less than by the errors of features and surface.
     surface_error : of the last surface, in standard errors of the features.
     evaluations : sets of parameters for which the tests were simulated.
     """
@@ -215,6 +240,8 @@ def update(
             # the estimate is at the end of the surface: another one around it
             reaches.append(reach)
     progress("updating the pad", len(reaches), len(reaches))
-    error = float(stdtrit(found.degrees_of_freedom, 0.975)) * found.standard_errors
+    # the errors of features are known: residuals that are smaller by chance promise nothing
+    known = max(found.sigma, 1.0) / found.sigma * float(np.hypot(1.0, surface.error))
+    error = float(stdtrit(found.degrees_of_freedom, 0.975)) * known * found.standard_errors
     ends = [astuple(_at(last, found.parameters + sign * error)) for sign in (-1.0, 1.0)]
     return UpdatedPad(found, center, np.sort(np.transpose(ends), axis=1), surface.error, evaluations)
