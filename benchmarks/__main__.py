@@ -32,6 +32,7 @@ NAMES = (
     "reliability",
     "delay_fits",
     "conduction",
+    "chains",
     "updating",
     "frames",
     "window_latency",

@@ -159,6 +159,8 @@ def _experiment(model: str, bad: bool, duration: float, seed: int) -> Recording:
     if duration > longest:
         raise ValueError(f"simulation duration {duration:g} s: the {model} experiment can last {longest:g} s")
     experiment = ensemble_model(model, horizon=duration)
+    if len(experiment.time) < 2:
+        raise ValueError(f"simulation duration {duration:g} s: the {model} experiment has no second sample by then")
     dt = float(experiment.time[1] - experiment.time[0])
     channels = tuple(Channel(name, Role.AUXILIARY, unit) for name, unit in experiment.channels)
     return ArrayRecording(Stream(model, 0, round(1.0 / dt, 6), channels), measurement(experiment, seed, bad=bad))

@@ -35,6 +35,7 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
             "endurance": 2,
             "delay_fits": 2,
             "conduction": 1,
+            "chains": 1,
             "updating": 2,
         },
         pytest.param({"broker": 6}, marks=pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")),

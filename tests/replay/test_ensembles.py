@@ -155,3 +155,8 @@ def test_an_experiment_that_would_not_fit_is_refused(name, longest):
         simulation(name, duration=1e6)
     with pytest.raises(ValueError, match="ensemble seed -1"):
         simulation(name, seed=-1, duration=0.1)
+
+
+def test_an_experiment_of_one_sample_is_refused():
+    with pytest.raises(ValueError, match=r"^simulation duration 0\.1 s: the duffing experiment has no second sample"):
+        simulation("duffing", duration=0.1)
