@@ -1,4 +1,4 @@
-"""`synchroscope identify`: fit gain, delay and lag of the actuators to recorded runs."""
+"""`synchroscope identify`: gain, delay and lag of the actuators of recorded runs, or the force a model is missing."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from replay.formats import Recording, Selection
     from replay.identification.actuators import ActuatorFit, Identified
 
+_MAX_DELAY, _DRIFT = 0.1, 1
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -36,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--max-delay",
         type=positive,
-        default=0.1,
         metavar="S",
         help="largest delay that is searched (default 0.1, 1 at most)",
     )
@@ -48,10 +49,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--drift",
         type=int,
-        default=1,
         metavar="N",
         help="terms of an additional polynomial in time, 0 to 6 (default 1: an offset; 2: a drift, too)",
     )
+    force = parser.add_argument_group("missing force")
+    force.add_argument(
+        "--missing-force", action="store_true", help="recover the force that a model is missing, in place of a fit"
+    )
+    force.add_argument("--model", type=Path, metavar="FILE", help="TOML: mass, damping, stiffness, sensors, loads")
+    force.add_argument("--out", type=Path, metavar="CSV", help="write the force, its band and the motion")
+    force.add_argument("--pictures", type=Path, metavar="DIR", help="write a picture of the force into this folder")
     add_column_options(parser)
 
 
@@ -59,6 +66,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Fit every actuator of every file and print the results; return 2 if one of them could not be fitted."""
     from replay.identification.actuators import check_settings
 
+    if arguments.missing_force:
+        from replay.commands.identify_force import run as run_missing_force
+
+        return run_missing_force(arguments)
+    for option in ("model", "out", "pictures"):
+        if getattr(arguments, option) is not None:
+            raise ValueError(f"--{option}: is of --missing-force: give that, too")
+    arguments.max_delay = _MAX_DELAY if arguments.max_delay is None else arguments.max_delay
+    arguments.drift = _DRIFT if arguments.drift is None else arguments.drift
     selection = column_selection(arguments)
     check_settings(arguments.max_delay, arguments.drift)
     records, problems = [], []

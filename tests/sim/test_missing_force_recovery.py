@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from sim.identification.missing_force.force_prior import Matern
-from sim.identification.missing_force.recovery import RecoveredForce, recover_force
+from sim.identification.missing_force.recovery import RecoveredForce, evidence_for, recover_force
 from sim.identification.missing_force.smoother import ForceProblem
 from sim.identification.missing_force.state_space import Sensor
 from sim.laboratory.structure import Structure
@@ -158,3 +158,16 @@ def test_nothing_missing_has_zero_in_the_band():
     found = _recovered(observed, sigma)
     assert np.all(np.abs(found.force) <= 1.96 * found.force_sd)
     assert found.force_sd.max() < 0.1
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_evidence_for_a_force_is_positive_only_where_one_is_missing(known):
+    for shape, least, largest in (("cubic", 20.0, np.inf), ("nothing", -np.inf, 0.0)):
+        states, _ = _oscillator(shape)
+        observed, sigma = _sampled(states, 151, 5)
+        sensors = Sensor(1), Sensor(1, "velocity")
+        problem = ForceProblem(
+            Structure(1.0, 0.1, 1.0), np.ones((1, 1)), TIME, np.cos(TIME)[:, None], sensors, observed
+        )
+        found = recover_force(problem, sigma=sigma if known else None)
+        assert least < evidence_for(problem, found, 0) < largest

@@ -16,6 +16,8 @@ from sim.identification.missing_force.smoother import ForceProblem, characterist
 _WIDE = {"amplitude": 2.5, "length": 1.5, "sigma": 2.0}
 # amplitude relative to the elastic and inertial force of the motion, noise relative to the rms of a sensor
 _AMPLITUDE, _NOISE = 0.2, 0.05
+# of an amplitude that is taken for zero
+_ZERO = 1e-8
 # the search ends at so many standard deviations of the above
 _FARTHEST = 4.0
 # of the logarithms, for second differences that rounding does not reach
@@ -27,10 +29,16 @@ _LARGEST_RATIO = 20.0
 
 
 class Search:
-    """Logarithms of hyperparameters of one order and their posterior density."""
+    """Logarithms of hyperparameters of one order and their posterior density.
 
-    def __init__(self, problem: ForceProblem, order: int, sigma: Samples | None) -> None:
-        self._problem, self._order, self._sigma = problem, order, sigma
+    Parameters
+    ----------
+    sigma : (s,) of the sensors' noise; None: a part of them.
+    without : a force that is taken for zero; its hyperparameters keep their prior, which adds nothing to an evidence.
+    """
+
+    def __init__(self, problem: ForceProblem, order: int, sigma: Samples | None, without: int | None = None) -> None:
+        self._problem, self._order, self._sigma, self._without = problem, order, sigma, without
         self.forces = f = problem.n_forces
         observed = problem.observed
         rate = characteristic_rate(problem.time, observed)
@@ -51,8 +59,11 @@ class Search:
     def hyperparameters(self, at: Samples) -> tuple[tuple[Matern, ...], Samples]:
         """Return priors of the forces, and (s,) noise."""
         f, value = self._problem.n_forces, np.exp(at)
-        priors = tuple(Matern(float(value[j]), float(value[f + j]), self._order) for j in range(f))
-        return priors, value[2 * f :] if self._sigma is None else self._sigma
+        priors = [Matern(float(value[j]), float(value[f + j]), self._order) for j in range(f)]
+        if self._without is not None:
+            amplitude, length = np.exp(self.centre[[self._without, f + self._without]]).tolist()
+            priors[self._without] = Matern(_ZERO * amplitude, length, self._order)
+        return tuple(priors), value[2 * f :] if self._sigma is None else self._sigma
 
     def cost(self, at: Samples) -> float:
         """Return minus the log posterior density."""

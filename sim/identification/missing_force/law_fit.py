@@ -22,6 +22,8 @@ _NODES, _WEIGHTS = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)]), np.array([1.0, 
 _REWEIGHTED = 4
 # terms with the largest gain in the curve fit that are tried on the raw samples
 _TRIED = 3
+# by how much the information criterion must fall for one more term: strong evidence (Kass and Raftery, 1995)
+_STRONG = 6.0
 
 Laws = tuple[tuple[Term, ...], ...]
 
@@ -64,6 +66,11 @@ class LawFit:
     fit: Fit | None
     criterion: float
     explained: Samples
+
+    @property
+    def score(self) -> float:
+        """By which laws are ranked: the criterion, and what each term must gain beyond it."""
+        return self.criterion + _STRONG * len(self.names)
 
     def of(self, name: str) -> float:
         """Return one coefficient."""
@@ -110,7 +117,7 @@ def find_laws(
     """Return laws of terms of a dictionary that were tried on the raw samples, the best first.
 
     Terms are added one by one: those of the largest gain in the curve fit are tried, and the best one stays if the
-    information criterion falls; then each is left out again, if it falls by that.
+    information criterion falls by 6, strong evidence; then each is left out again where that makes too little worse.
     """
     motion, candidates = _Motion(problem, recovered), terms(dictionary)
     best = _fitted(motion, tuple(() for _ in range(problem.n_forces)))
@@ -124,14 +131,14 @@ def find_laws(
         gains.sort(key=lambda gain: -gain[0])
         before = best
         for _, e, _, law in gains[: _TRIED * problem.n_forces]:
-            best = min(best, _once(motion, tried, _replaced(before.laws, e, law)), key=lambda each: each.criterion)
+            best = min(best, _once(motion, tried, _replaced(before.laws, e, law)), key=lambda each: each.score)
         for e, law in enumerate(best.laws):
             for left_out in law if sum(map(len, best.laws)) > 1 else ():
                 rest = tuple(each for each in law if each != left_out)
-                best = min(best, _once(motion, tried, _replaced(best.laws, e, rest)), key=lambda each: each.criterion)
+                best = min(best, _once(motion, tried, _replaced(best.laws, e, rest)), key=lambda each: each.score)
         if best is before:
             break
-    return tuple(sorted(tried.values(), key=lambda each: each.criterion))
+    return tuple(sorted(tried.values(), key=lambda each: each.score))
 
 
 def _replaced(laws: Laws, e: int, law: tuple[Term, ...]) -> Laws:

@@ -111,18 +111,31 @@ def recover_force(
     )
 
 
+def evidence_for(problem: ForceProblem, recovered: RecoveredForce, force: int) -> float:
+    """Return by how much the log evidence is larger with a force, numbered from 0, than without it.
+
+    Bayes factors of 20, 3 here, are strong evidence (Kass and Raftery, 1995); less than zero: the samples are as well
+    explained without.
+    """
+    order = max(recovered.orders, key=lambda each: recovered.orders[each])
+    sigma = recovered.sigma if recovered.sigma_known else None
+    return recovered.log_evidence - laplace(Search(problem, order, sigma, force)).log_evidence
+
+
 def _smoothed(problem: ForceProblem, search: Search, posterior: Laplace) -> SmoothedForce:
     parts = (problem.smooth(*search.hyperparameters(at)) for _, at in posterior.points)
     return _mixture([weight for weight, _ in posterior.points], parts)
 
 
 def _seen(problem: ForceProblem, smoothed: SmoothedForce, search: Search, posterior: Laplace) -> Samples:
-    """Return (f,): one less the variance that is left over that before the samples, from the first to the last."""
+    """Return (f,): one less the variance that is left over that before the samples, where the load is known."""
     before = np.zeros(problem.n_forces)
     for weight, at in posterior.points:
         before += weight * np.square([each.amplitude for each in search.hyperparameters(at)[0]])
     sampled = np.flatnonzero(np.isfinite(problem.observed).any(axis=1))
-    left = np.mean(np.square(smoothed.force_sd[sampled[0] : sampled[-1] + 1]), axis=0)
+    inside = np.isfinite(np.asarray(problem.load)).all(axis=1)
+    inside[: sampled[0]] = inside[sampled[-1] + 1 :] = False
+    left = np.mean(np.square(smoothed.force_sd[inside]), axis=0)
     return np.asarray(np.clip(1.0 - left / before, 0.0, 1.0))
 
 

@@ -1,0 +1,227 @@
+"""`synchroscope identify RUN --missing-force --model FILE`: what force is my model missing?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from monitor.commands.output import print_json, progress_bars, to_json_types
+from monitor.system.files import check_regular
+from monitor.system.safe_text import printable
+from replay.commands import column_selection
+from replay.tables import report_console
+
+if TYPE_CHECKING:
+    from replay.identification.force_model import ForceModel
+    from replay.identification.missing_force import FoundForce
+    from sim.identification.missing_force.law_fit import LawFit
+
+# of a time history in JSON; --out has all
+_MOST_POINTS = 2000
+_LAWS_SHOWN = 3
+_BAND = 1.96
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Recover the force, print it, and write what was asked for."""
+    _check(arguments)
+    from replay.formats import Selection, hdf5, mat73, open_recording, run_file
+    from replay.identification.force_model import read_force_model
+    from replay.identification.missing_force import find_missing_force
+
+    path: Path = arguments.files[0]
+    model = read_force_model(arguments.model)
+    if arguments.pictures:
+        # raises before the work if it is not installed, or the folder cannot be written
+        import matplotlib  # noqa: F401
+
+        arguments.pictures.mkdir(parents=True, exist_ok=True)
+    try:
+        # a run file knows its channels; in a table every column is one
+        check_regular(path)
+        with path.open("rb") as file:
+            head = file.read(4096)
+        formats = (mat73.FORMAT, hdf5.FORMAT, run_file.FORMAT)
+        is_run = next((each for each in formats if each.accepts(path, head, Selection())), None) is run_file.FORMAT
+        recording = open_recording(path, column_selection(arguments, auxiliary=not is_run))
+        with progress_bars() as progress:
+            found = find_missing_force(recording, model, progress)
+    except ValueError as problem:
+        raise ValueError(str(problem) if str(path) in str(problem) else f"{path}: {problem}") from None
+    if arguments.json:
+        print_json(as_json(path, arguments.model, model, found))
+    else:
+        print_force(path, model, found)
+    if arguments.out:
+        write_csv(arguments.out, found)
+    if arguments.pictures:
+        from replay.identification.force_picture import draw
+
+        print(draw(found, [place.name for place in model.missing], arguments.pictures), file=sys.stderr)
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.model is None:
+        raise ValueError("--missing-force: give the model with --model FILE")
+    if len(arguments.files) != 1:
+        raise ValueError(f"--missing-force: {len(arguments.files)} files: give one run")
+    others = {"--max-delay": arguments.max_delay, "--drift": arguments.drift, "--lag": arguments.lag or None}
+    others |= {"--command": arguments.command or None, "--measured": arguments.measured or None}
+    others |= {"--force": arguments.force or None}
+    for option, value in others.items():
+        if value is not None:
+            raise ValueError(f"{option}: is of a fit of actuators: leave it out with --missing-force")
+
+
+def as_json(path: Path, model_path: Path, model: ForceModel, found: FoundForce) -> dict[str, Any]:
+    """Return what was found; SI units, the time history thinned to 2000 instants."""
+    recovered, time = found.recovered, found.recovered.time
+    every = -(-len(time) // _MOST_POINTS)
+    result: dict[str, Any] = to_json_types({
+        "file": str(path),
+        "model": str(model_path),
+        "instants": len(time),
+        "forces": [_force(model, found, e) for e in range(len(model.missing))],
+        "nothing_missing": all(found.nothing),
+        "laws": [_law(law) for law in found.laws],
+        "noise": {
+            "known": recovered.sigma_known,
+            "sensors": [
+                {"channel": each.channel, "dof": each.dof, "quantity": each.quantity, "sd": float(sd)}
+                for each, sd in zip(model.sensor, recovered.sigma, strict=True)
+            ],
+        },
+        "orders": {str(order): chance for order, chance in recovered.orders.items()},
+        "band_order": recovered.band_order,
+        "history": {
+            "time": time[::every],
+            "force": recovered.force[::every].T,
+            "force_sd": recovered.force_sd[::every].T,
+            "displacement": recovered.smoothed.displacement[::every].T,
+            "velocity": recovered.smoothed.velocity[::every].T,
+        },
+        "warnings": list(found.warnings),
+        "notes": list(found.notes),
+    })  # fmt: skip
+    return result
+
+
+def _force(model: ForceModel, found: FoundForce, e: int) -> dict[str, Any]:
+    # where the load is not known the band is as wide as without a record
+    known = np.isfinite(np.asarray(found.problem.load)).all(axis=1)
+    force, sd, time = (
+        each[known] for each in (found.recovered.force[:, e], found.recovered.force_sd[:, e], found.recovered.time)
+    )
+    at, place = int(np.argmax(np.abs(force))), model.missing[e]
+    return {
+        "place": place.name,
+        "dof": place.dof,
+        "between": place.between,
+        "rms": float(np.sqrt(np.mean(force**2))),
+        "rms_sd": float(np.sqrt(np.mean(sd**2))),
+        "largest": float(force[at]),
+        "largest_sd": float(sd[at]),
+        "largest_at": float(time[at]),
+        "share": float(found.share[e]),
+        "seen": float(found.recovered.seen[e]),
+        "nothing_missing": found.nothing[e],
+    }
+
+
+def _law(law: LawFit) -> dict[str, Any]:
+    fit = law.fit
+    return {
+        "terms": list(law.names),
+        "coefficients": dict(zip(law.names, law.coefficients.tolist(), strict=True)),
+        "standard_errors": dict(zip(law.names, law.standard_errors.tolist(), strict=True)),
+        "units": dict(zip(law.names, _units(law), strict=True)),
+        "curve_fit": dict(zip(law.names, law.curve.coefficients.tolist(), strict=True)),
+        "explained": law.explained.tolist(),
+        "criterion": law.criterion,
+        "residual_over_noise": None if fit is None else fit.sigma,
+        "diverges": fit is None,
+    }
+
+
+def _units(law: LawFit) -> list[str]:
+    return [term.unit for terms in law.laws for term in terms]
+
+
+def print_force(path: Path, model: ForceModel, found: FoundForce) -> None:
+    """Print each force with its band, the laws, and reasons for doubt."""
+    console = report_console(110)
+    console.print(Text(printable(str(path)), "bold"))
+    table = Table(title="missing force", title_justify="left")
+    table.add_column("place", no_wrap=True)
+    for heading in ("rms [N]", "± band", "largest [N]", "± band", "at [s]", "of the restoring force"):
+        table.add_column(heading, justify="right")
+    for e in range(len(model.missing)):
+        one = _force(model, found, e)
+        table.add_row(
+            one["place"], f"{one['rms']:.4g}", f"{_BAND * one['rms_sd']:.3g}", f"{one['largest']:.4g}",
+            f"{_BAND * one['largest_sd']:.3g}", f"{one['largest_at']:.4g}", f"{100.0 * one['share']:.3g} %",
+        )  # fmt: skip
+    console.print(table)
+    for e, nothing in enumerate(found.nothing):
+        if nothing and e in found.recovered.unseen():
+            console.print(f"{model.missing[e].name}: zero is within the band, but the sensors hardly see this force.")
+        elif nothing:
+            console.print(f"{model.missing[e].name}: nothing is missing, zero is within the band all along.")
+    shown = [law for law in found.laws if np.isfinite(law.criterion)][:_LAWS_SHOWN]
+    if shown and any(any(law.laws) for law in shown):
+        console.print(_laws(shown))
+    sensors = ", ".join(
+        f"{each.channel} {sd:.3g}" for each, sd in zip(model.sensor, found.recovered.sigma, strict=True)
+    )
+    known = "given" if found.recovered.sigma_known else "estimated"
+    console.print(f"noise, {known}, SI: {sensors}; {len(found.recovered.time)} instants")
+    for warning in found.warnings:
+        console.print(Text(f"warning: {warning}"), style="bold red")
+    for note in found.notes:
+        console.print(Text(f"note: {note}"), style="yellow")
+
+
+def _laws(laws: list[LawFit]) -> Table:
+    table = Table(title="laws of stretch x [m] and rate v [m/s], the best first", title_justify="left")
+    table.add_column("law", no_wrap=True)
+    table.add_column("unit", no_wrap=True)
+    for heading in ("coefficient", "±", "explained", "residual / noise", "BIC"):
+        table.add_column(heading, justify="right")
+    best = laws[0].criterion
+    for law in laws:
+        explained = ", ".join(f"{100.0 * each:.3g} %" for each in law.explained)
+        sigma = "—" if law.fit is None else f"{law.fit.sigma:.3g}"
+        ends = explained, sigma, f"{law.criterion - best:+.3g}"
+        if not law.names:
+            table.add_row("no force", "", "", "", *ends, end_section=True)
+        for i, (name, unit) in enumerate(zip(law.names, _units(law), strict=True)):
+            value, error = law.coefficients[i], law.standard_errors[i]
+            last = i + 1 == len(law.names)
+            cells = ends if i == 0 else ("", "", "")
+            table.add_row(name, Text(unit), f"{value:.5g}", f"{error:.2g}", *cells, end_section=last)
+    return table
+
+
+def write_csv(path: Path, found: FoundForce) -> None:
+    """Write time, forces with their standard deviations, displacements and velocities, SI."""
+    recovered = found.recovered
+    smoothed, f, n = recovered.smoothed, found.problem.n_forces, found.problem.structure.dofs
+    header = ["time [s]"]
+    columns = [recovered.time]
+    for e in range(f):
+        header += [f"force_{e + 1} [N]", f"force_{e + 1}_sd [N]"]
+        columns += [recovered.force[:, e], recovered.force_sd[:, e]]
+    for i in range(n):
+        header += [f"displacement_{i + 1} [m]", f"velocity_{i + 1} [m/s]"]
+        columns += [smoothed.displacement[:, i], smoothed.velocity[:, i]]
+    try:
+        np.savetxt(path, np.column_stack(columns), delimiter=",", header=",".join(header), comments="", fmt="%.10g")
+    except OSError as problem:
+        raise ValueError(f"--out {path}: {problem.strerror or problem}") from problem

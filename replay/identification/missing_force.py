@@ -1,0 +1,251 @@
+"""The force that a model is missing in a recorded run: recovered, with its band, its laws, and reasons for doubt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
+from monitor.messages.blocks import Samples, Stream
+from replay import Progress, silent
+from replay.formats import Recording
+from replay.identification.force_model import ForceModel, si_factor
+from sim.identification.missing_force.law_fit import LawFit, find_laws, fit_law
+from sim.identification.missing_force.recovery import RecoveredForce, evidence_for, recover_force
+from sim.identification.missing_force.smoother import ForceProblem
+from sim.identification.missing_force.state_space import Sensor
+
+_BLOCK = 1 << 16
+# more instants cost memory and tell no more: means of several are taken
+_MOST_INSTANTS = 120_000
+_PER_PERIOD = 20.0
+_FEWEST = 8
+# of the logarithms of evidences: a force is there
+_STRONG = 3.0
+# residuals of the best law over the noise: above, the law does not explain the record
+_LARGEST_RESIDUAL = 1.3
+# e-folds of an unstable model within the record
+_UNSTABLE = 20.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundForce:
+    """What is missing in a record.
+
+    Parameters
+    ----------
+    problem, recovered : in SI units.
+    laws : that were tried, the best first; () where nothing is missing or none could be fitted.
+    share : (f,) rms of each force over that of the elastic and missing force together at its place, 0 to 1.
+    nothing : (f,) whether zero is within the band of the whole record (simultaneous, 95 %), and the samples are no
+        evidence of a force.
+    warnings, notes : a line each.
+    """
+
+    problem: ForceProblem
+    recovered: RecoveredForce
+    laws: tuple[LawFit, ...]
+    share: Samples
+    nothing: tuple[bool, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def find_missing_force(recording: Recording, model: ForceModel, progress: Progress = silent) -> FoundForce:
+    """Return the force that a model is missing in a recording.
+
+    Raises
+    ------
+    ValueError : a channel is not there or has another unit, samples are too few, or the model diverges.
+    """
+    progress("reading", 0, 1)
+    problem, sigma, notes, warnings = force_problem(recording, model)
+    progress("reading", 1, 1)
+    progress("force", 0, 2)
+    recovered = recover_force(problem, sigma=sigma)
+    progress("force", 1, 2)
+    nothing = _nothing(problem, recovered)
+    laws: tuple[LawFit, ...] = ()
+    given = [place.law for place in model.missing]
+    try:
+        if any(law is not None for law in given):
+            laws = (fit_law(problem, recovered, [law or () for law in given]),)
+        elif not all(nothing):
+            laws = find_laws(problem, recovered)
+    except ValueError as reason:
+        warnings += (f"no law was fitted: {reason}",)
+    progress("force", 2, 2)
+    doubts = (*warnings, *_doubts(model, problem, recovered, laws, nothing))
+    return FoundForce(problem, recovered, laws, _share(problem, recovered), nothing, doubts, notes)
+
+
+def force_problem(
+    recording: Recording, model: ForceModel
+) -> tuple[ForceProblem, Samples | None, tuple[str, ...], tuple[str, ...]]:
+    """Return the problem in SI units, noise where all of it is given, notes and warnings."""
+    stream = recording.stream
+    # that there are no actuators is no news here
+    notes = [note for note in recording.notes if not note.startswith("no command and no measured")]
+    structure = model.structure()
+    sensors = [_column(stream, each.channel, f"sensor {i}") for i, each in enumerate(model.sensor, 1)]
+    loads = [_column(stream, each.channel, f"load {i}") for i, each in enumerate(model.load, 1)]
+    ground = [] if model.ground is None else [_column(stream, model.ground.channel, "ground")]
+    used = [*sensors, *loads, *ground]
+    unitless = sorted({
+        stream.channels[at].name
+        for at, each in zip(used, (*model.sensor, *model.load, model.ground), strict=False)
+        if each is not None and not each.unit and not stream.channels[at].unit
+    })  # fmt: skip
+    if unitless:
+        notes.append(f"no unit is given for {', '.join(unitless)}: SI is assumed")
+    values = _whole(recording, used)
+    rate = stream.sample_rate
+    frequency = (
+        float(np.sqrt(np.max(np.abs(np.linalg.eigvals(np.linalg.solve(*structure.matrices[::2])))))) / 2 / np.pi
+    )
+    together = -(-len(values) // _MOST_INSTANTS)
+    if together > 1:
+        if rate / together < _PER_PERIOD * frequency:
+            raise ValueError(
+                f"{len(values)} samples are too many for a highest mode of {frequency:.4g} Hz: give a part of them"
+            )
+        kept = len(values) // together * together
+        values = values[:kept].reshape(-1, together, values.shape[1]).mean(axis=1)
+        notes.append(f"means of {together} samples each are used: {len(values)} instants")
+    time = np.asarray((together * np.arange(len(values)) + 0.5 * (together - 1)) / rate, dtype=np.float64)
+    observed = np.empty((len(time), len(sensors)))
+    load = np.zeros((len(time), structure.dofs))
+    for i, (at, one) in enumerate(zip(sensors, model.sensor, strict=True)):
+        observed[:, i] = values[:, i] * si_factor(
+            one.unit or stream.channels[at].unit, one.quantity, f"sensor {i + 1}"
+        )
+    for i, (at, each) in enumerate(zip(loads, model.load, strict=True)):
+        unit = each.unit or stream.channels[at].unit
+        load[:, each.dof - 1] += values[:, len(sensors) + i] * each.factor * si_factor(unit, "force", f"load {i + 1}")
+    if model.ground is not None:
+        acceleration = values[:, -1] * si_factor(
+            model.ground.unit or stream.channels[ground[0]].unit, "acceleration", "ground"
+        )
+        load += structure.ground_load(acceleration)
+        if model.ground.absolute:
+            moved = np.asarray(structure.influence)
+            for i, one in enumerate(model.sensor):
+                if one.quantity == "acceleration":
+                    observed[:, i] -= moved[one.dof - 1] * acceleration
+    _check_samples(observed, [stream.channels[at].name for at in sensors])
+    growth = float(np.linalg.eigvals(_system(structure.matrices)).real.max()) * (time[-1] - time[0])
+    warnings = []
+    if growth > _UNSTABLE:
+        warnings.append(f"the model diverges: its motion grows by a factor of e^{growth:.3g} within the record")
+    unknown = int(np.sum(~np.isfinite(load).all(axis=1)))
+    if unknown:
+        warnings.append(
+            f"the load is not known at {unknown} of {len(time)} instants: the motion begins anew after them"
+        )
+    missing = int(np.sum(~np.isfinite(observed).all(axis=1))) - unknown
+    if missing > 0:
+        notes.append(f"{missing} of {len(time)} instants have a sample that is missing")
+    noise = [one.noise for one in model.sensor]
+    sigma = np.array(noise, dtype=np.float64) if all(each is not None for each in noise) else None
+    if sigma is None and any(each is not None for each in noise):
+        notes.append("noise is given for some sensors only: it is estimated for all")
+    kinds = tuple(Sensor(one.dof, one.quantity) for one in model.sensor)
+    return ForceProblem(structure, model.places(), time, load, kinds, observed), sigma, tuple(notes), tuple(warnings)
+
+
+def _system(matrices: tuple[Samples, Samples, Samples]) -> Samples:
+    mass, damping, stiffness = matrices
+    n, inverse = len(mass), np.linalg.inv(mass)
+    return np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ stiffness, -inverse @ damping]])
+
+
+def _column(stream: Stream, channel: str | int, where: str) -> int:
+    names = [each.name for each in stream.channels]
+    if isinstance(channel, int):
+        if 1 <= channel <= len(names):
+            return channel - 1
+    elif channel in names:
+        return names.index(channel)
+    raise ValueError(f"{where}: channel {channel!r}: the record has {', '.join(names)}")
+
+
+def _whole(recording: Recording, columns: list[int]) -> Samples:
+    """Return (N, k) of the columns from the first sample to the last, NaN in gaps and where a sample is no number."""
+    pieces, expected = [], None
+    for block in recording.blocks(_BLOCK):
+        if expected is not None and block.index > expected:
+            if block.index - expected > 50_000_000:
+                raise ValueError(f"a gap of {block.index - expected} samples: give a part of the record")
+            pieces.append(np.full((block.index - expected, len(columns)), np.nan))
+        elif expected is not None and block.index < expected:
+            # a restart: how long it took is not in the numbers of the samples
+            pieces.append(np.full((1, len(columns)), np.nan))
+        pieces.append(block.samples[:, columns])
+        expected = block.index + len(block)
+    values = np.concatenate(pieces) if pieces else np.empty((0, len(columns)))
+    return np.where(np.abs(values) < LARGEST_SAMPLE, values, np.nan)
+
+
+def _check_samples(observed: Samples, names: list[str]) -> None:
+    for name, column in zip(names, observed.T, strict=True):
+        known = column[np.isfinite(column)]
+        if len(known) < _FEWEST:
+            raise ValueError(f"{name}: {len(known)} samples: at least {_FEWEST} are needed")
+        if np.ptp(known) == 0.0:
+            raise ValueError(f"{name} is constant, {known[0]:.4g}: a dead channel, or a wrong one")
+
+
+def _independent(recovered: RecoveredForce) -> float:
+    """Return about how many independent values the force has over the record."""
+    length = min(prior.length for prior in recovered.priors)
+    return 1.0 + 2.0 * float(recovered.time[-1] - recovered.time[0]) / length
+
+
+def _nothing(problem: ForceProblem, recovered: RecoveredForce) -> tuple[bool, ...]:
+    reach = float(norm.isf(0.025 / min(_independent(recovered), float(len(recovered.time)))))
+    inside = np.all(np.abs(recovered.force) <= reach * recovered.force_sd, axis=0).tolist()
+    # a wide band may contain zero where the samples all together do not
+    return tuple(each and evidence_for(problem, recovered, e) < _STRONG for e, each in enumerate(inside))
+
+
+def _share(problem: ForceProblem, recovered: RecoveredForce) -> Samples:
+    places = np.asarray(problem.forces)
+    elastic = recovered.smoothed.displacement @ problem.structure.matrices[2].T @ places / np.sum(places**2, axis=0)
+    whole = np.sqrt(np.mean((elastic + recovered.force) ** 2, axis=0))
+    missing = np.sqrt(np.mean(recovered.force**2, axis=0))
+    return np.asarray(missing / np.maximum(whole, np.maximum(missing, 1e-300)))
+
+
+def _doubts(
+    model: ForceModel,
+    problem: ForceProblem,
+    recovered: RecoveredForce,
+    laws: tuple[LawFit, ...],
+    nothing: tuple[bool, ...],
+) -> tuple[str, ...]:
+    found = [
+        f"the force {model.missing[e].name} is not seen by these sensors: they take away "
+        f"{100.0 * recovered.seen[e]:.2g} % of its variance"
+        for e in recovered.unseen()
+        if not nothing[e]
+    ]
+    if all(sensor.quantity != "displacement" for sensor in problem.sensors):
+        found.append(
+            "no displacement is measured: a force that is constant or slow is hardly seen, and the band takes its "
+            "mean for zero"
+        )
+    best = next((law for law in laws if law.fit is not None), None)
+    if laws and best is None:
+        found.append("the model diverges with every law that was tried")
+    if best is not None and best.fit is not None:
+        if best.fit.sigma > _LARGEST_RESIDUAL and any(best.laws):
+            found.append(
+                f"the best law leaves {best.fit.sigma:.3g} times the noise: the force depends on something else, too"
+            )
+        if not any(best.laws) and not all(nothing):
+            found.append("no law of the dictionary explains the force")
+        if not best.fit.converged:
+            found.append("the fit of the law did not converge")
+    return tuple(found)
