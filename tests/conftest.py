@@ -50,6 +50,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True)
+def signals_restored() -> Generator[None]:
+    """Put handlers back: a command that is run in this process leaves its own, as it usually ends the process."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        if signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
+
+
 @pytest.fixture(scope="session", params=["own", "real"] if real_records() else ["own"])
 def records(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Records:
     """Records as laboratories write them; those of real rigs too, where they are on this machine."""
