@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
 from gui.sources.opening.columns import (
     ACTUATORS,
     FILE,
-    RATE,
     ActuatorColumns,
     ActuatorRow,
     ColumnChoice,
@@ -72,12 +71,12 @@ class ColumnChooser(QDialog):
         self._asking = False
         self.rows: list[ActuatorRow] = []
         self.setWindowTitle(f"Columns of {title}")
-        self.heading = PlainLabel(_question(description.problem))
+        self.heading = PlainLabel(_question(description))
         self.heading.setWordWrap(True)
         self.auxiliary = QCheckBox("There are no actuators: show every column as it is")
         self.auxiliary.setChecked(choice.auxiliary)
         self.add = QPushButton("&Add an actuator")
-        self.time = TimeForm(self._columns, choice.time, choice.rate, theme)
+        self.time = TimeForm(self._columns, choice, theme)
         self.problems = {field: self._problem_label() for field in (ACTUATORS, (FILE, "file"))}
         self.preview = ColumnPreview(theme)
         self.buttons = QDialogButtonBox(
@@ -98,7 +97,9 @@ class ColumnChooser(QDialog):
     def choice(self) -> ColumnChoice:
         """The current choice, valid or not."""
         columns = tuple(row.columns for row in self.rows)
-        return ColumnChoice(columns, self.time.column.column, self.time.rate_text, self.auxiliary.isChecked())
+        time = self.time
+        without = self.auxiliary.isChecked()
+        return ColumnChoice(columns, time.column.column, time.rate_text, without, time.resample_text)
 
     @property
     def can_open(self) -> bool:
@@ -179,7 +180,7 @@ class ColumnChooser(QDialog):
             row.setEnabled(not choice.auxiliary)
             row.show_problems(place, problems)
         self.add.setEnabled(not choice.auxiliary)
-        self.time.show_problem(problems.get(RATE, ""))
+        self.time.show_problems(problems)
         for field in self.problems:
             self._show(field, problems.get(field, ""))
         self._enable(problems)
@@ -228,8 +229,10 @@ class _Rows(QScrollArea):
         return super().eventFilter(watched, event)
 
 
-def _question(problem: str) -> str:
+def _question(description: Description) -> str:
     """Return what must be chosen, without the advice on command line options."""
-    asked = _OPTIONS.sub("", problem)
+    asked = _OPTIONS.sub("", description.problem)
     asked = asked[:1].upper() + asked[1:]
+    if description.problem and description.guess is not None:
+        return f"{asked} By their values perhaps these:"
     return asked or "What do the columns of this file mean?"

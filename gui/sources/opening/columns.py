@@ -16,6 +16,7 @@ Field = tuple[int, str]
 """Field: number of an actuator and role, ``(0, "command")``; -1 for the whole file."""
 FILE = -1
 RATE: Field = (FILE, "rate")
+RESAMPLE: Field = (FILE, "resample")
 ACTUATORS: Field = (FILE, "actuators")
 
 
@@ -38,12 +39,14 @@ class ColumnChoice:
     time : column of times; empty: detected by the reader.
     rate : Hz, as typed, of evenly spaced samples; empty where there is a time column.
     auxiliary : without actuators; every column is an auxiliary signal.
+    resample : Hz, as typed, to interpolate samples at uneven times to; empty otherwise.
     """
 
     actuators: tuple[ActuatorColumns, ...] = (ActuatorColumns(),)
     time: str = ""
     rate: str = ""
     auxiliary: bool = False
+    resample: str = ""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -64,12 +67,15 @@ class ColumnChoice:
             yield f"--rate={float(self.rate):.12g}"
         elif self.time:
             yield f"--time={self.time}"
+        if self.resample:
+            yield f"--resample={float(self.resample):.12g}"
 
     def problems(self) -> dict[Field, str]:
         """Return the problems by field; empty if the choice is valid."""
         found: dict[Field, str] = {}
-        if self.rate and not _is_rate(self.rate):
-            found[RATE] = "write a positive number of Hz"
+        for field, rate in ((RATE, self.rate), (RESAMPLE, self.resample)):
+            if rate and not _is_rate(rate):
+                found[field] = "write a positive number of Hz"
         if self.auxiliary:
             return found
         if not self.actuators:
@@ -215,7 +221,7 @@ class ActuatorRow(QWidget):
 
 
 class TimeForm(QWidget):
-    """Form for the time column or the sample rate.
+    """Form for the time column or the sample rate, and for a rate to interpolate to.
 
     Signals
     -------
@@ -224,32 +230,49 @@ class TimeForm(QWidget):
 
     changed = Signal()
 
-    def __init__(self, columns: Sequence[FileColumn], time: str, rate: str, theme: Theme) -> None:
+    def __init__(self, columns: Sequence[FileColumn], choice: ColumnChoice, theme: Theme) -> None:
         super().__init__()
         self.column = ColumnBox(columns, "automatic")
-        self.column.choose(time)
+        self.column.choose(choice.time)
         self.column.setAccessibleName("time column")
-        self.rate = QLineEdit(rate, placeholderText="only if there is no time column")
+        self.rate = QLineEdit(choice.rate, placeholderText="only if there is no time column")
         self.rate.setAccessibleName("sample rate in Hz")
-        self.fault = PlainLabel()
-        self.fault.setStyleSheet(f"color: {theme.bad}")
+        self.resample = QLineEdit(choice.resample, placeholderText="only if the times are uneven")
+        self.resample.setAccessibleName("rate to interpolate to in Hz")
+        self.faults = {field: PlainLabel() for field in (RATE, RESAMPLE)}
         layout = QFormLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addRow("&Time column", self.column)
-        layout.addRow("Sample &rate [Hz]", self.rate)
-        layout.addRow("", self.fault)
+        for label, field, edit in (
+            ("Sample &rate [Hz]", RATE, self.rate),
+            ("I&nterpolate to [Hz]", RESAMPLE, self.resample),
+        ):
+            self.faults[field].setStyleSheet(f"color: {theme.bad}")
+            layout.addRow(label, edit)
+            layout.addRow("", self.faults[field])
+            edit.textChanged.connect(self.changed)
         self.column.currentIndexChanged.connect(self.changed)
-        self.rate.textChanged.connect(self.changed)
-        self.show_problem("")
+        self.show_problems({})
 
     @property
     def rate_text(self) -> str:
         """The rate as typed, with a decimal point."""
-        return self.rate.text().strip().replace(",", ".")
+        return _decimal(self.rate.text())
 
-    def show_problem(self, text: str) -> None:
-        """Show a problem of the rate."""
-        self.fault.setText(text)
-        self.fault.setVisible(bool(text))
+    @property
+    def resample_text(self) -> str:
+        """The rate to interpolate to as typed, with a decimal point."""
+        return _decimal(self.resample.text())
+
+    def show_problems(self, problems: Mapping[Field, str]) -> None:
+        """Show the problems of the rates below them."""
+        for field, fault in self.faults.items():
+            text = problems.get(field, "")
+            fault.setText(text)
+            fault.setVisible(bool(text))
         # with a rate the time column is not used
         self.column.setEnabled(not self.rate_text)
+
+
+def _decimal(text: str) -> str:
+    return text.strip().replace(",", ".")

@@ -8,6 +8,7 @@ from gui.sources.opening.columns import (
     ACTUATORS,
     FILE,
     RATE,
+    RESAMPLE,
     ActuatorColumns,
     ColumnChoice,
     choice_of,
@@ -33,9 +34,8 @@ choices = st.builds(
 def selection(choice):
     """Return what the command makes of the words of a choice."""
     given = parser_for(["replay"]).parse_args(["replay", "file", *choice.words])
-    return Selection(
-        tuple(given.command), tuple(given.measured), tuple(given.force), given.time, given.rate, given.auxiliary
-    )
+    columns = tuple(given.command), tuple(given.measured), tuple(given.force)
+    return Selection(*columns, given.time, given.rate, given.auxiliary, resample=given.resample)
 
 
 @given(choices)
@@ -52,6 +52,14 @@ def test_what_has_no_problems_is_understood(choice):
         named = (*read.command, *read.measured, *read.force, *([read.time] if read.time else []))
         assert len(set(named)) == len(named)
         assert len(read.force) in (0, len(read.command))
+
+
+def test_a_rate_to_interpolate_to_is_an_option_beside_the_others():
+    choice = ColumnChoice((ActuatorColumns("a", "b"),), "t", resample="250.5")
+    assert choice.words == ("--command=a", "--measured=b", "--time=t", "--resample=250.5")
+    read = selection(choice)
+    assert (read.time, read.resample, read.rate) == ("t", 250.5, None)
+    assert list(ColumnChoice((), auxiliary=True, resample="-1").problems()) == [RESAMPLE]
 
 
 def test_problems_stand_where_they_are():

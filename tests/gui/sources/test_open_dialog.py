@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QWidget
 
+from gui.sources.opening.columns import RATE
 from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue, FileKind, SimulationEntry
 from gui.widgets.theme import LIGHT
@@ -148,10 +149,25 @@ def test_actuators_come_and_go(opener, launch, table, qtbot):
     chooser.auxiliary.click()
     assert button(chooser).isEnabled()
     chooser.time.rate.setText("fast")
-    assert not chooser.time.fault.isHidden()
+    assert not chooser.time.faults[RATE].isHidden()
     assert not button(chooser).isEnabled()
     chooser.time.rate.setText("100")
     assert chooser.choice.words == ("--auxiliary", "--rate=100")
+
+
+def test_a_proposal_by_values_fills_the_chooser_and_is_no_choice_yet(opener, launch, heard, table, qtbot):
+    opened = heard(opener.opened)
+    opener.open_path("/data/x.csv")
+    launch[0].answer.emit(table | {"guess": GUESS})
+    chooser = opener.chooser
+    assert chooser.heading.text() == (
+        "Which column is the command, which the measured signal? By their values perhaps these:"
+    )
+    assert [(row.columns.command, row.columns.measured) for row in chooser.rows] == [("p", "q")]
+    assert not opened
+    qtbot.keyClicks(chooser.time.resample, "100")
+    button(chooser).click()
+    assert launch[-1].words[2:-1] == ("--command=p", "--measured=q", "--time=t", "--resample=100")
 
 
 def test_where_the_times_are_not_known_rows_are_shown(opener, launch, table, everything):
