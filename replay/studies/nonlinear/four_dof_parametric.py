@@ -23,8 +23,8 @@ from sim.laboratory.structure import Structure
 
 # of nominal: bounds of a stiffness
 _LOWER, _UPPER = 0.5, 1.5
-# of the record: what is fitted one after the other
-_SHARES = (0.15, 0.4, 1.0)
+# of the record: what is fitted one after the other, and how closely, in standard errors
+_SHARES = ((0.15, 0.1), (0.4, 0.1), (1.0, 1e-3))
 # steps of Runge and Kutta's method between two samples of a reduced model
 _SUBSTEPS = 2
 # of the integration: far under the noise
@@ -125,10 +125,10 @@ def _fitted(
     """Fit the first samples, then more and more: phases of the whole record are too far off at first."""
     began = time.perf_counter()
     at = start
-    for share in _SHARES:
+    for share, precision in _SHARES:
         n = int(share * len(record.load))
         features = metric(record.observed[:n])
-        found = fit(Correlated(model(n), features), features.observed, at)
+        found = fit(Correlated(model(n), features), features.observed, at, precision=precision)
         at = found.parameters
     seconds = time.perf_counter() - began
     return StiffnessFit(100.0 * at / start, 100.0 * found.standard_errors / start, found, seconds)
@@ -148,10 +148,11 @@ def _integrated(structure: Structure, alpha: float, load: Samples, dt: float) ->
     m, n, s = load.shape
     step = dt / _SUBSTEPS
     ends = load @ np.swapaxes(inverse, 1, 2)
-    k, c, law = inverse @ stiffness, inverse @ damping, alpha * inverse[:, :, 0]
+    law = alpha * inverse[:, :, 0]
+    internal = np.swapaxes(inverse @ np.concatenate([stiffness, damping], axis=2), 1, 2).copy()
 
     def acceleration(x: Samples, v: Samples, push: Samples) -> Samples:
-        restoring = (k @ x[..., None] + c @ v[..., None])[..., 0]
+        restoring = (np.concatenate([x, v], axis=1)[:, None] @ internal)[:, 0]
         return np.asarray(push - restoring - law * x[:, :1] ** 3)
 
     x, v, found = np.zeros((m, s)), np.zeros((m, s)), np.empty((m, n, s))
