@@ -365,3 +365,34 @@ def test_the_python_program_prints_what_was_published() -> None:
     numbers = [round(100 * float(line.split()[0])) for line in printed]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     assert printed[-1] == f"{numbers[-1] / 100.0:.3f} s  {1e3 * (numbers[-1] + 0.125):.2f} ms late"
+
+
+def test_the_shock_spectrum_of_a_file_and_of_a_synthetic_record(tmp_path: Path) -> None:
+    time = np.arange(1101) / 100e3
+    record, other = tmp_path / "pulse.csv", np.zeros(1101)
+    rows = np.column_stack([time, np.where(time < 1e-3, np.sin(np.pi * time / 1e-3), 0.0), other])
+    np.savetxt(record, rows, delimiter=",", header="time [s],acc [g],other [g]", comments="")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, str(EXAMPLES / "shock_spectrum.py"), *words]
+        environment = {"PYTHONPATH": str(ROOT), "PATH": "", "MPLCONFIGDIR": str(tmp_path)}
+        return subprocess.run(program, capture_output=True, text=True, env=environment, cwd=tmp_path)
+
+    synthetic = run("generated.png")
+    assert synthetic.returncode == 0 and synthetic.stdout.startswith("synthetic record, not a measurement")
+    table = np.array([line.split() for line in synthetic.stdout.splitlines()[2:]], dtype=float)
+    np.testing.assert_allclose(table[:, 0], 30e3 / 2.0 ** np.arange(len(table) - 1, -1, -1), rtol=1e-2)
+    # most of it is above 5 kHz, as in the paper
+    assert table[table[:, 0] > 5e3, 1].max() > 3.0 * table[table[:, 0] < 5e3, 1].max()
+    measured = run("measured.png", record.name, "acc")
+    table = np.array([line.split() for line in measured.stdout.splitlines()[2:]], dtype=float)
+    # a half-sine: 1 where the oscillator is stiff, less than 1.77 anywhere, and an impulse where it is soft
+    assert table[-1, 1] == pytest.approx(1.0, abs=0.02) and 1.5 < table[:, 1].max() < 1.77
+    soft = table[0, 0] * 2.0 * np.pi * 2.0 * 1e-3 / np.pi
+    assert table[0, 1] == pytest.approx(soft * np.exp(-0.05 * np.pi / 2.0), rel=0.05)
+    for picture in ("generated.png", "measured.png"):
+        assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
+    refused = run("measured.png", record.name)
+    assert refused.returncode == 1 and "give one of its channels: acc, other" in refused.stderr
+    missing = run("measured.png", "none.csv")
+    assert missing.returncode == 1 and missing.stderr.count("\n") == 1
