@@ -36,7 +36,7 @@ class Exported:
     ----------
     paths : the files; the first has the signals.
     samples, results, events : how many rows of each.
-    notes : on the recording and the files, a line each.
+    notes : on the recording, a line each.
     """
 
     paths: tuple[Path, ...]
@@ -80,14 +80,5 @@ def export(
         target /= f"{path.stem}{ending}"
     with open_contents(path, selection) as contents, TargetFiles(target, path, overwrite=overwrite) as files:
         write(contents, files, progress)
-        notes = contents.notes
-        if kind == "csv" and (options := _csv_options(contents)):
-            notes = (*notes, f"to read it again: {target.name} {options}")
     n_results = 0 if contents.results is None else contents.results.n_rows
-    return Exported(files.paths, contents.signals.n_rows, n_results, len(contents.events), notes)
-
-
-def _csv_options(contents: RunContents) -> str:
-    from replay.export.csv_files import reading_options
-
-    return reading_options(contents)
+    return Exported(files.paths, contents.signals.n_rows, n_results, len(contents.events), contents.notes)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
-from typing import IO, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,15 +15,21 @@ from replay import Progress
 from replay.export.contents import RunContents, SeriesTable, event_columns
 from replay.export.target_files import TargetFiles
 from replay.formats import RecordingError, Selection
-from replay.formats.columns import TableColumn, references
+from replay.formats.columns import read_columns, references
 from replay.formats.roles import as_channels, choose_actuators
+from replay.formats.sidecar import SUFFIX, sidecar_text
 
 
 def write_csv(contents: RunContents, files: TargetFiles, progress: Progress) -> None:
     """Write the files; times increase in each, because every start of the publisher has its own."""
     marks = {epoch: f"-{number}" if number > 1 else "" for number, epoch in enumerate(contents.offsets, 1)}
-    for table in contents.tables:
-        _write_series(table, files, marks, progress)
+    written = _write_series(contents.signals, files, marks, progress)
+    if (chosen := selection_of(contents.stream.channels)) is not None:
+        for mark in written:
+            path = files.temporary(mark, after=SUFFIX)
+            path.write_bytes(sidecar_text(files.paths[-1].name.removesuffix(SUFFIX), chosen))
+    if contents.results is not None:
+        _write_series(contents.results, files, marks, progress)
     columns = event_columns(contents)
     with files.temporary("-events").open("wb") as file:
         file.write(csv_line(tuple(columns)))
@@ -31,29 +37,32 @@ def write_csv(contents: RunContents, files: TargetFiles, progress: Progress) -> 
             file.write(csv_line([_cell(value) for value in row]))
 
 
-def _write_series(table: SeriesTable, files: TargetFiles, marks: dict[int, str], progress: Progress) -> None:
+def _write_series(
+    table: SeriesTable, files: TargetFiles, marks: dict[int, str], progress: Progress
+) -> tuple[str, ...]:
+    """Write a table and return the marks of its files."""
     ending = "" if table.name == "signals" else f"-{table.name}"
     head = csv_line((TIME_LABEL, *(csv_label(column.name, column.unit) for column in table.columns)))
-    opened: dict[str, IO[bytes]] = {}
+    paths: dict[str, Path] = {}
     done = 0
-    with ExitStack() as stack:
 
-        def file_of(mark: str) -> IO[bytes]:
-            if mark not in opened:
-                opened[mark] = stack.enter_context(files.temporary(mark + ending).open("wb"))
-                opened[mark].write(head)
-            return opened[mark]
+    def path_of(mark: str) -> Path:
+        if mark not in paths:
+            paths[mark] = files.temporary(mark + ending)
+            paths[mark].write_bytes(head)
+        return paths[mark]
 
-        if not table.n_rows:
-            file_of("")
-        for rows in table.pieces():
-            starts = np.flatnonzero(np.diff(rows.epoch, prepend=rows.epoch[0] - 1)).tolist()
-            for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
-                file = file_of(marks.get(int(rows.epoch[start]), ""))
+    if not table.n_rows:
+        path_of("")
+    for rows in table.pieces():
+        starts = np.flatnonzero(np.diff(rows.epoch, prepend=rows.epoch[0] - 1)).tolist()
+        for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
+            with path_of(marks.get(int(rows.epoch[start]), "")).open("ab") as file:
                 for text in csv_rows(rows.time[start:stop], rows.data[start:stop]):
                     file.write(text)
-            done += len(rows)
-            progress(f"writing {table.name}", done, table.n_rows)
+        done += len(rows)
+        progress(f"writing {table.name}", done, table.n_rows)
+    return tuple(paths)
 
 
 def _cell(value: Any) -> Any:
@@ -62,24 +71,22 @@ def _cell(value: Any) -> Any:
     return "" if value != value else value
 
 
-def reading_options(contents: RunContents) -> str:
-    """Return the options with which the exported CSV file is read as the recording; empty without."""
-    channels = contents.stream.channels
-    columns = [TableColumn(at, c.name, c.unit, csv_label(c.name, c.unit)) for at, c in enumerate(channels)]
+def selection_of(channels: Sequence[Channel]) -> Selection | None:
+    """Return the selection with which the exported file is read as the recording; None where none is needed."""
+    labels = [TIME_LABEL, *(csv_label(channel.name, channel.unit) for channel in channels)]
+    columns = read_columns(labels, (), len(labels))
     wanted = _positions(channels)
     try:
-        guessed = as_channels(columns, choose_actuators(columns, Selection())[0])
+        guessed = as_channels(columns[1:], choose_actuators(columns[1:], Selection())[0])
     except RecordingError:
         guessed = ()
     if not wanted or _positions(guessed) == wanted:
-        return ""
+        return None
     named = references(columns)
-    return " ".join(
-        f"--{role} '{named[columns[position]]}'"
-        for actuator in wanted
-        for role, position in zip((Role.COMMAND, Role.MEASURED, Role.FORCE), actuator, strict=True)
-        if position >= 0
+    command, measured, force = (
+        tuple(named[columns[1 + actuator[role]]] for actuator in wanted if actuator[role] >= 0) for role in range(3)
     )
+    return Selection(command, measured, force if len(force) == len(command) else (), time=TIME_LABEL)
 
 
 def _positions(channels: Sequence[Channel]) -> list[tuple[int, ...]]:

@@ -31,14 +31,14 @@ class TargetFiles:
         """The files by the names that they get."""
         return tuple(self._files)
 
-    def temporary(self, mark: str = "") -> Path:
-        """Return the temporary path of the file with `mark` after the stem of its name.
+    def temporary(self, mark: str = "", after: str = "") -> Path:
+        """Return the temporary path of the file with `mark` after the stem of its name, and `after` its ending.
 
         Raises
         ------
         WriteError : the target exists, or is the recording itself.
         """
-        target = self._out.with_name(f"{self._out.stem}{mark}{self._out.suffix}")
+        target = self._out.with_name(f"{self._out.stem}{mark}{self._out.suffix}{after}")
         self._check(target)
         self._files[target] = target.with_name(f".{target.name}.{os.getpid()}.part")
         return self._files[target]

@@ -87,20 +87,22 @@ def remember(path: Path, selection: Selection) -> str:
     RecordingError : it cannot be written.
     """
     sidecar = sidecar_of(path)
-    lines = [
-        f"# how Synchroscope reads {json.dumps(path.name)[1:-1]}: options given to a command override it",
-        "[columns]",
-    ]
-    for name in _NAMES:
-        value = getattr(selection, name)
-        if value:
-            lines.append(f"{name} = {_toml(value)}")
     try:
         with atomic_write(sidecar) as file:
-            file.write("\n".join([*lines, ""]).encode())
+            file.write(sidecar_text(path.name, selection))
     except (WriteError, OSError) as problem:
         raise RecordingError(f"{sidecar}: {problem}") from None
     return f"the columns are remembered in {sidecar.name}"
+
+
+def sidecar_text(name: str, selection: Selection) -> bytes:
+    """Return the content of the sidecar of a file of this name."""
+    lines = [
+        f"# how Synchroscope reads {json.dumps(name)[1:-1]}: options given to a command override it",
+        "[columns]",
+    ]
+    lines += [f"{each} = {_toml(value)}" for each in _NAMES if (value := getattr(selection, each))]
+    return "\n".join([*lines, ""]).encode()
 
 
 def _toml(value: object) -> str:

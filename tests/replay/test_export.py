@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import tracemalloc
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -19,13 +20,17 @@ from monitor.messages.blocks import (
 )
 from monitor.recording import RunWriter
 from monitor.recording.rows import SeriesRows
+from monitor.system.csv_text import TIME_LABEL, csv_label
 from monitor.system.files import WriteError
 from replay.assessment import assess
 from replay.assessment.run import record_settings
 from replay.export import EXPORT_FORMATS, export
 from replay.export.contents import ExportColumn, RunContents, SeriesTable
+from replay.export.csv_files import selection_of
 from replay.export.target_files import TargetFiles
 from replay.formats import RecordingError, Selection, open_recording
+from replay.formats.columns import read_columns
+from replay.formats.roles import choose_actuators
 from tests.replay.exported_run import RATE, record, stored
 
 EVERYTHING = Selection()
@@ -105,7 +110,7 @@ def indicators(path: Path, selection: Selection = EVERYTHING) -> dict[str, tuple
 def test_what_is_exported_has_the_same_indicators(tmp_path, warm_kernels, kind, start):
     run = moved(tmp_path / "run.h5", start)
     done = export(run, kind, tmp_path / f"out{EXPORT_FORMATS[kind][0]}")
-    assert not [note for note in done.notes if "read it again" in note]
+    assert not [path for path in done.paths if path.suffix == ".toml"]
     expected, found = indicators(run), indicators(done.paths[0])
     assert expected["fdb_delay"][0] == pytest.approx(0.013, abs=1e-4)
     assert found.keys() == expected.keys()
@@ -114,11 +119,28 @@ def test_what_is_exported_has_the_same_indicators(tmp_path, warm_kernels, kind, 
         np.testing.assert_allclose(found[name], values, rtol=1e-6 if kind == "csv" else 0.0, atol=1e-9, err_msg=name)
 
 
-def test_roles_that_names_do_not_tell_are_given_as_options(tmp_path, warm_kernels):
+def test_roles_that_names_do_not_tell_are_remembered_beside_the_file(tmp_path, warm_kernels):
     run = moved(tmp_path / "run.h5", 0.0, names=("alpha", "beta"))
     done = export(run, "csv", tmp_path / "out.csv")
-    assert done.notes[-1] == "to read it again: out.csv --command 'alpha' --measured 'beta'"
-    assert indicators(run) == indicators(done.paths[0], Selection(command=("alpha",), measured=("beta",)))
+    assert [path.name for path in done.paths] == ["out.csv", "out.csv.synchroscope.toml", "out-events.csv"]
+    assert open_recording(done.paths[0]).stream.pairs == (
+        replace(open_recording(run).stream.pairs[0], actuator="alpha"),
+    )
+    assert indicators(run) == indicators(done.paths[0])
+
+
+@pytest.mark.parametrize("odd", ["Alpha", " alpha", "2"])
+def test_columns_of_names_that_look_alike_are_told_apart(odd):
+    channels = (
+        Channel("alpha", Role.AUXILIARY),
+        Channel(odd, Role.MEASURED, "mm", "x"),
+        Channel("beta", Role.COMMAND, "mm", "x"),
+        Channel("gamma", Role.FORCE, "N", "x"),
+    )
+    chosen = selection_of(channels)
+    columns = read_columns([TIME_LABEL, *(csv_label(c.name, c.unit) for c in channels)], (), 5)
+    actuators, _ = choose_actuators(columns[1:], chosen)
+    assert [(a.command.position, a.measured.position, a.force.position) for a in actuators] == [(3, 2, 4)]
 
 
 def test_a_run_without_samples_and_a_table_are_exported_too(tmp_path):
