@@ -136,7 +136,7 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
         others = f"; it holds {', '.join(contents.others[:_LEFT_OUT])}" if contents.others else ""
         raise RecordingError(f"{path}: no array of numbers with two rows or more{others}")
     if sum(each.width for each in found) > _MOST_COLUMNS:
-        raise RecordingError(f"{path}: more than {_MOST_COLUMNS} columns: choose with --dataset NAME")
+        raise RecordingError(f"{path}: more than {_MOST_COLUMNS} columns: this is no record of signals")
     notes = list(contents.notes)
     if contents.others:
         more = len(contents.others) - _LEFT_OUT

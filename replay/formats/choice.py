@@ -125,6 +125,8 @@ def _dataset(tables: Sequence[SignalTable], name: str | None) -> Sequence[Signal
         if inside:
             pairs = table.pairs if len(inside) == len(table.columns) else ()
             below.append(replace(table, columns=inside, pairs=pairs))
+    if not below and len(tables) == 1 and not tables[0].name:
+        raise RecordingError("the file is one table: leave --dataset out")
     if not below:
         raise RecordingError(f"no dataset {name!r}; there are {_names(tables)}")
     return below

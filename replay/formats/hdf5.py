@@ -129,7 +129,15 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _chunks_missing(dataset: Any) -> str:
-    """Return how many chunks were never written, as an interrupted program leaves them; empty if none."""
+    """Return how many chunks were never written, as an interrupted program leaves them; empty if none.
+
+    A virtual dataset is missing what its source files have, where these are not found.
+    """
+    if dataset.is_virtual:
+        folder = Path(dataset.file.filename).parent
+        names = {source.file_name for source in dataset.virtual_sources()} - {"."}
+        gone = sorted(name for name in names if not (folder / name).exists())
+        return f"the file {gone[0]} that holds a part of it is not there" if gone else ""
     if not dataset.chunks:
         return ""
     whole = math.prod(-(-size // chunk) for size, chunk in zip(dataset.shape, dataset.chunks, strict=True))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +32,8 @@ def is_mcap(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG
 class _Topic:
     """The messages of one topic so far: log times, ns, the numbers by their names, and what is said of these."""
 
-    times: list[int] = field(default_factory=list)
-    columns: dict[str, list[float]] = field(default_factory=dict)
+    times: array[int] = field(default_factory=lambda: array("q"))
+    columns: dict[str, array[float]] = field(default_factory=dict)
     about: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, time: int, message: Any) -> None:
@@ -39,14 +41,14 @@ class _Topic:
         row = len(self.times)
         self.times.append(time)
         for name, value in _numbers("", message):
-            column = self.columns.setdefault(name, [])
-            column.extend([float("nan")] * (row - len(column)))
+            column = self.columns.setdefault(name, array("d"))
+            column.extend(repeat(float("nan"), row - len(column)))
             column.append(value)
 
     def array(self, name: str) -> np.ndarray:
         """Return a column, (n_messages,)."""
-        column = self.columns[name]
-        return np.array(column + [float("nan")] * (len(self.times) - len(column)))
+        column = np.array(self.columns[name], dtype=np.float64)
+        return np.pad(column, (0, len(self.times) - len(column)), constant_values=np.nan)
 
 
 def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:

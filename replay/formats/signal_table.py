@@ -18,6 +18,7 @@ from replay.formats.resampling import resample
 from replay.formats.roles import PairColumns
 
 _IN_MEMORY = 1 << 28  # bytes; larger tables are read piece by piece
+_SLOW = 2.0  # Hz, of a test: times without a unit may then be in ms
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -141,6 +142,10 @@ def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selec
         return replace(timing, notes=(f"the times of {time.name} count from {day}, 00:00 UTC", *timing.notes))
     if not table.named and selection.time is None:
         return replace(timing, notes=(f"{time.name} is the time in s", *timing.notes))
+    if not unit and timing.sample_rate <= _SLOW:
+        rate = 1000.0 * timing.sample_rate
+        said = f"{time.name} has no unit and is taken as s, {timing.sample_rate:g} Hz; for ms give --rate {rate:g}"
+        return replace(timing, notes=(said, *timing.notes))
     return timing
 
 

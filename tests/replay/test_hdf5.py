@@ -152,3 +152,26 @@ def test_the_fixed_format_of_pandas(tmp_path: Path) -> None:
         assert [c.name for c in recording.stream.channels] == ["cmd", "meas"]
         assert recording.stream.sample_rate == rate
         np.testing.assert_array_equal(samples(recording), values)
+
+
+def test_a_part_of_a_virtual_dataset_that_is_missing_is_reported(tmp_path: Path) -> None:
+    layout = h5py.VirtualLayout((100,), float)
+    for number in range(2):
+        with h5py.File(tmp_path / f"part{number}.h5", "w") as file:
+            file["x"] = np.arange(50.0)
+        layout[50 * number : 50 * (number + 1)] = h5py.VirtualSource(f"part{number}.h5", "x", (50,))
+    with h5py.File(tmp_path / "v.h5", "w") as file:
+        file.create_virtual_dataset("command", layout)
+        file["measured"] = np.arange(100.0)
+    chosen = Selection(rate=100.0)
+    np.testing.assert_array_equal(samples(open_recording(tmp_path / "v.h5", chosen))[:, 0], np.arange(100) % 50)
+    (tmp_path / "part1.h5").unlink()
+    notes = open_recording(tmp_path / "v.h5", chosen).notes
+    assert "command: the file part1.h5 that holds a part of it is not there, and read as its fill value" in notes
+
+
+def test_an_ensemble_of_responses_is_no_record(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "e.h5", "w") as file:
+        file["time"], file["response"] = np.arange(20.0), np.zeros((20, 5000))
+    with pytest.raises(RecordingError, match="more than 4096 columns: this is no record of signals"):
+        open_recording(tmp_path / "e.h5")

@@ -232,3 +232,58 @@ def test_fewer_samples_than_the_footer_counts_are_damage(tmp_path: Path) -> None
     (tmp_path / "f.xdf").write_bytes(b"".join(parts))
     with pytest.raises(RecordingError, match="damaged: 500 samples of rig are there, 600 were written"):
         open_recording(tmp_path / "f.xdf")
+
+
+def test_jitter_of_time_stamps_is_removed_and_left_out_stamps_are_deduced(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    n, rate = 2000, 250.0
+    stamps = 800.0 + np.arange(n) / rate + rng.uniform(-1e-3, 1e-3, n)
+    values = rng.standard_normal((n, 2))
+    parts = [XDF, xdf_stream(1, "rig", rate, [("cmd", "volts"), ("meas", "Volts")])]
+    for k in range(0, n, 20):
+        rows = b""
+        for at in range(k, k + 20):
+            # as LSL: a stamp for the first of a chunk, the others follow at the nominal rate
+            rows += b"\x08" + np.float64(stamps[at]).tobytes() if at == k else b"\0"
+            rows += values[at].tobytes()
+        parts.append(xdf_chunk(3, b"\1\0\0\0" + b"\x04\x14\0\0\0" + rows))
+    (tmp_path / "j.xdf").write_bytes(b"".join([*parts, xdf_footer(1, n)]))
+    recording = open_recording(tmp_path / "j.xdf")
+    assert recording.stream.sample_rate == pytest.approx(rate, rel=1e-4)
+    assert {c.unit for c in recording.stream.channels} == {"V"}
+    assert "rig: nominally 250 Hz, times of the clock of LSL without jitter" in recording.notes
+    np.testing.assert_array_equal(samples(recording), values)
+
+
+def test_a_compressed_xdf_file(tmp_path: Path) -> None:
+    import gzip
+
+    whole = written(tmp_path, "xdf").read_bytes()
+    packed = gzip.compress(whole)
+    (tmp_path / "run.xdfz").write_bytes(packed)
+    np.testing.assert_array_equal(samples(open_recording(tmp_path / "run.xdfz")), run_samples())
+    (tmp_path / "cut.xdfz").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(RecordingError, match="damaged or cut short"):
+        open_recording(tmp_path / "cut.xdfz")
+
+
+def test_time_channels_of_tdms(tmp_path: Path) -> None:
+    signals = [ChannelObject("g", name, np.arange(60.0)) for name in ("cmd", "meas")]
+    when = np.datetime64("2026-03-02T09:31:07", "us") + np.arange(60) * np.timedelta64(25_000, "us")
+    for name, clock, note in (
+        ("seconds", ChannelObject("g", "Time (ms)", np.arange(60) * 25.0), None),
+        ("dates", ChannelObject("g", "stamp", when), "the times of stamp count from 2026-03-02, 00:00 UTC"),
+    ):
+        with TdmsWriter(tmp_path / f"{name}.tdms") as writer:
+            writer.write_segment([clock, *signals])
+        recording = open_recording(tmp_path / f"{name}.tdms")
+        assert recording.stream.sample_rate == 40.0
+        assert note is None or note in recording.notes
+
+
+def test_times_that_may_be_ms_are_reported(tmp_path: Path) -> None:
+    with TdmsWriter(tmp_path / "t.tdms") as writer:
+        columns = (("time", 2.0), ("cmd", 1.0), ("meas", 1.0))
+        writer.write_segment([ChannelObject("g", name, scale * np.arange(60)) for name, scale in columns])
+    notes = open_recording(tmp_path / "t.tdms").notes
+    assert "time has no unit and is taken as s, 0.5 Hz; for ms give --rate 500" in notes
