@@ -86,7 +86,7 @@ def panel_actions(panels: Iterable[type[Panel]]) -> tuple[ActionSpec, ...]:
 _read_only = partial(ActionSpec, modifies=False)
 
 _FILE = (
-    ActionSpec("file.open", "&Open…", "File", ("Ctrl+O",), "Open a recorded run or a text file."),
+    ActionSpec("file.open", "&Open…", "File", ("Ctrl+O",), "Open a recorded run or a file of another program."),
     ActionSpec(
         "file.compare",
         "Co&mpare with a recording…",

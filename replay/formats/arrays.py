@@ -170,6 +170,8 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
                 position += 1
         rate = None if any(c.is_time for c in columns) else _rate(name, group, contents)
         table = SignalTable(path, tuple(columns), n_rows, _reader(places), name, (*notes, *own_notes), days=days)
+        if len(group) == 1 and group[0].width > 1 and _labels(group[0], contents) == _numbered(group[0]):
+            table = replace(table, named=False)
         tables.append(replace(table, rate=rate))
     return _distinct(tables)
 
@@ -230,6 +232,10 @@ def _labels(each: _Columns, contents: Contents) -> tuple[str, ...]:
     given = each.entry.labels or _text(LABELS, each, contents)
     if len(given) == each.width and len(set(given)) == each.width:
         return tuple(given)
+    return _numbered(each)
+
+
+def _numbered(each: _Columns) -> tuple[str, ...]:
     return tuple(f"{each.entry.own}_{place}" for place in range(1, each.width + 1))
 
 

@@ -65,14 +65,16 @@ def propose(columns: Sequence[TableColumn], values: Samples) -> Proposal | None:
     moving = [at for at in range(len(columns)) if size[at] > 1e-9 * (1.0 + float(np.max(np.abs(part[:, at]))))]
     roles = [role_by_name(column) for column in columns]
     spectra = np.fft.rfft(residual / np.where(size > 0.0, size, 1.0), 2 * len(part), axis=0)
+    most = len(part) // 4
+    overlap = 1.0 - np.abs(np.arange(-most, most + 1)) / len(part)
     found = []
     for first, second in combinations(moving, 2):
         units = {columns[first].unit, columns[second].unit} - {""}
         if len(units) > 1:
             continue
         product = np.fft.irfft(np.conj(spectra[:, first]) * spectra[:, second])
-        most = len(part) // 4
-        lags = np.concatenate([product[-most:], product[: most + 1]])
+        # fewer rows overlap at a long lag
+        lags = np.concatenate([product[-most:], product[: most + 1]]) / overlap
         at = int(np.argmax(lags))
         lag = at - most
         # copies have no lag, and no order

@@ -177,3 +177,16 @@ def test_a_scope_of_simulink(tmp_path: Path) -> None:
     recording = open_recording(tmp_path / "s.mat")
     assert [(c.name, str(c.role)) for c in recording.stream.channels] == [("ref", "command"), ("meas", "measured")]
     np.testing.assert_array_equal(samples(recording), values)
+
+
+def test_a_matrix_without_names_begins_with_the_time(tmp_path: Path) -> None:
+    t = np.arange(60) / 16.0
+    values = np.column_stack([t, np.sin(t), np.cos(t)])
+    scipy.io.savemat(tmp_path / "m.mat", {"data": values})
+    recording = open_recording(tmp_path / "m.mat", Selection(("data_2",), ("data_3",)))
+    assert recording.stream.sample_rate == 16.0
+    assert "data_1 is the time in s" in recording.notes
+    np.testing.assert_array_equal(samples(recording), values[:, 1:])
+    # as a column of its own it is not asked for in a matrix of signals
+    scipy.io.savemat(tmp_path / "s.mat", {"data": values[:, 1:], "fs": 16.0})
+    assert len(open_recording(tmp_path / "s.mat", Selection(("data_1",), ("data_2",))).stream.channels) == 2

@@ -41,6 +41,12 @@ def test_the_lag_that_was_put_in_is_found(lag: int) -> None:
     assert found.correlation > 0.95
 
 
+def test_the_lag_of_a_pure_tone_is_not_drawn_to_zero() -> None:
+    t = np.arange(2000) / 200.0
+    found = propose(columns("a", "b"), np.column_stack([np.sin(3.0 * t), np.sin(3.0 * (t - 0.1))]))
+    assert found is not None and abs(found.lag - 20) <= 1
+
+
 def test_other_units_copies_and_noise_are_not_proposed() -> None:
     command, measured, _ = signals(12)
     noise = np.random.default_rng(9).standard_normal((N, 3))
