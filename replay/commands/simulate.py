@@ -26,7 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     experiments = parser.add_argument_group("experiments instead of realizations")
     experiments.add_argument("--experiments", type=int, metavar="N", help="write N measured records, CSV, into DIR")
     experiments.add_argument(
-        "--bad", action="store_true", help="experiments with a discrepancy that the model does not have"
+        "--bad",
+        action="store_true",
+        help="experiments with a discrepancy that the model does not have, or on a damaged specimen",
     )
 
 

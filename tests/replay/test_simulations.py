@@ -207,7 +207,7 @@ def test_a_menu_of_simulations_has_groups_and_what_judges_them():
 def ensemble_of(name):
     model = ensemble_model(name)
     # of a model that takes long fewer do
-    number = 2000 if model.block > 32 else 32
+    number = model.block if model.block < 1024 else 2000
     return sort_ensemble(model.time, np.hstack(list(realizations(model, number, 7))))
 
 
