@@ -10,7 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-PAGE = (Path(__file__).parents[2] / "docs" / "model-updating.md").read_text(encoding="utf-8")
+from monitor.__main__ import main
+from sim.ensemble import measurement
+from sim.models.nonlinear_chains import DuffingOscillator
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "model-updating.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -52,3 +57,20 @@ def test_the_missing_force_is_the_cubic_spring(typed) -> None:
 
 def test_the_examples_are_short() -> None:
     assert all(len(block.splitlines()) <= 35 for block in BLOCKS)
+
+
+def test_the_model_on_the_page_finds_the_law_on_the_page(tmp_path, capsys) -> None:
+    bed = DuffingOscillator()
+    samples = measurement(bed, seed=1)
+    names = [f"{name} [{unit}]" for name, unit in bed.channels]
+    record, model = tmp_path / "run.csv", ROOT / "examples" / "duffing.toml"
+    assert model.read_text(encoding="utf-8") == re.findall(r"```\n(mass = .*?)```", PAGE, re.DOTALL)[0]
+    table = np.column_stack([bed.time, samples])
+    np.savetxt(record, table, "%.9g", ",", header=",".join(["time [s]", *names]), comments="")
+    assert main(["identify", str(record), "--missing-force", "--model", str(model)]) == 0
+    row = r"│ (x(?:\^3)?) +│ N/m\S* +│ +(-?[\d.]+) │ +([\d.]+) │"
+    found, shown = (re.findall(row, text)[:2] for text in (capsys.readouterr().out, PAGE))
+    assert [each[0] for each in found] == [each[0] for each in shown] == ["x", "x^3"]
+    for one, other, truth in zip(found, shown, (0.02656, 0.05), strict=True):
+        assert float(one[1]) == pytest.approx(float(other[1]), rel=0.01)
+        assert abs(abs(float(one[1])) - truth) < 3.0 * float(one[2])
