@@ -31,6 +31,7 @@ NAMES = (
     "realizations",
     "reliability",
     "delay_fits",
+    "missing_force",
     "conduction",
     "chains",
     "updating",

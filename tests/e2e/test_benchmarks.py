@@ -34,6 +34,7 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
             "window_latency": 5,
             "endurance": 2,
             "delay_fits": 2,
+            "missing_force": 2,
             "conduction": 1,
             "chains": 1,
             "updating": 2,

@@ -95,33 +95,41 @@ def matched_force(
     transition, gramian = noisy_steps(model.system, spread @ model.unknown.T, dt)
     _, first, second = loaded_steps(model.system, model.input, dt)
     shift = np.einsum("kij,kj->ki", first[which], load[:-1]) + np.einsum("kij,kj->ki", second[which], load[1:])
-    parts: list[tuple[Samples, Samples, Samples, float]] = []
-    for begin, end in pairwise(ends.tolist()):
-        steps = which[begin:end].tolist()
-        free, whole = states[begin], np.zeros_like(model.system)
-        for k, step in zip(range(begin, end), steps, strict=True):
-            free = transition[step] @ free + shift[k]
+    # windows of equal steps are solved side by side
+    alike: dict[bytes, list[int]] = {}
+    for window, (begin, end) in enumerate(pairwise(ends.tolist())):
+        alike.setdefault(which[begin:end].tobytes(), []).append(window)
+    parts: dict[int, tuple[Samples, Samples, float]] = {}
+    for windows in alike.values():
+        begins, length = ends[windows], int(ends[windows[0] + 1] - ends[windows[0]])
+        steps = which[begins[0] : begins[0] + length].tolist()
+        free, whole = states[begins], np.zeros_like(model.system)
+        for k, step in enumerate(steps):
+            free = free @ transition[step].T + shift[begins + k]
             whole = transition[step] @ whole @ transition[step].T + gramian[step]
-        adjoint = [_solved(whole, states[end] - free, time[begin], time[end])]
-        for step in reversed(steps):
-            adjoint.append(transition[step].T @ adjoint[-1])
-        adjoint.reverse()
-        state: list[Samples] = [states[begin]]
-        for k, step, ahead in zip(range(begin, end), steps, adjoint[1:], strict=True):
-            state.append(transition[step] @ state[-1] + shift[k] + gramian[step] @ ahead)
-        parts.append(
-            (time[begin : end + 1], np.array(state), np.array(adjoint), float(adjoint[-1] @ whole @ adjoint[-1]))
-        )
-    motion, costates = np.concatenate([part[1] for part in parts]), np.concatenate([part[2] for part in parts])
+        adjoint = np.empty((length + 1, *free.shape))
+        adjoint[-1] = _solved(whole, states[begins + length] - free, time[begins[0]], time[begins[0] + length])
+        for k in range(length - 1, -1, -1):
+            adjoint[k] = adjoint[k + 1] @ transition[steps[k]]
+        state = np.empty_like(adjoint)
+        state[0] = states[begins]
+        for k, step in enumerate(steps):
+            state[k + 1] = state[k] @ transition[step].T + shift[begins + k] + adjoint[k + 1] @ gramian[step]
+        costs = np.einsum("wi,ij,wj->w", adjoint[-1], whole, adjoint[-1])
+        for i, window in enumerate(windows):
+            parts[window] = state[:, i], adjoint[:, i], float(costs[i])
+    ordered = [parts[window] for window in range(len(ends) - 1)]
+    at = [np.arange(begin, end + 1) for begin, end in pairwise(ends.tolist())]
+    motion, costates = (np.concatenate([part[i] for part in ordered]) for i in (0, 1))
     return MatchedForce(
-        np.concatenate([part[0] for part in parts]),
-        np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts]),
+        time[np.concatenate(at)],
+        np.repeat(np.arange(len(at)), [len(each) for each in at]),
         motion[:, :n],
         motion[:, n:],
         costates @ spread,
         # by the inverse of M, as the unknown force enters the velocity
         2.0 * costates[:, n:] @ model.input[n:],
-        np.array([part[3] for part in parts]),
+        np.array([part[2] for part in ordered]),
     )
 
 
@@ -144,12 +152,12 @@ def _weighted(weights: ArrayLike | None, unknown: Samples) -> Samples:
 
 
 def _solved(gramian: Samples, gap: Samples, begin: float, end: float) -> Samples:
-    """Return gramian^-1 gap, in states of one size."""
+    """Return gramian^-1 of each of (w, d) gaps, in states of one size."""
     size = np.sqrt(np.diag(gramian))
     if np.all(size > 0.0):
         values, vectors = np.linalg.eigh(gramian / np.outer(size, size))
         if values[0] > _SINGULAR * values[-1]:
-            return np.asarray(vectors @ (vectors.T @ (gap / size) / values) / size)
+            return np.asarray((gap / size) @ vectors / values @ vectors.T / size)
     raise ValueError(
         f"matched force: from {begin:g} to {end:g} s these forces cannot bring every dof to its sample: give "
         "forces at more dofs, or longer windows"
