@@ -196,7 +196,7 @@ def _laws(laws: list[LawFit]) -> Table:
         table.add_column(heading, justify="right")
     best = laws[0].criterion
     for law in laws:
-        explained = ", ".join(f"{100.0 * each:.3g} %" for each in law.explained)
+        explained = ", ".join(f"{100.0 * max(each, 0.0):.3g} %" for each in law.explained)
         sigma = "—" if law.fit is None else f"{law.fit.sigma:.3g}"
         ends = explained, sigma, f"{law.criterion - best:+.3g}"
         if not law.names:

@@ -112,6 +112,7 @@ def test_band_covers_a_force_between_two_of_four_masses():
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1500)
 def test_band_covers_a_force_between_two_of_four_masses_over_200_seeds():
     assert np.mean([_four_masses(seed)[0] for seed in range(200)]) > 0.93
 
