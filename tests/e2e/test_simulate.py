@@ -129,7 +129,7 @@ def test_a_disk_that_fills_in_the_middle_loses_nothing(tmp_path):
     [
         (
             ["bridge", "--out", "e.h5"],
-            "there is no model 'bridge': choose beam, duffing, eight-dof, four-dof, sandia or thermal",
+            "there is no model 'bridge': choose beam, duffing, eight-dof, four-dof, impact, sandia or thermal",
         ),
         (["beam", "--realizations", "0", "--out", "e.h5"], "0 realizations: must be one or more"),
         (["beam", "--seed", "-1", "--out", "e.h5"], "seed -1: must be zero or more"),

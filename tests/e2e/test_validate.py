@@ -353,7 +353,7 @@ def test_a_run_that_is_piped_prints_json_and_nothing_else(start, site):
     ("command", "words"),
     [
         ("validate", ["--measured", "--tolerance 8%|ABS|FILE", "standard_deviation", "--align", "floored"]),
-        ("simulate", ["MODEL", "beam, duffing, eight-dof, four-dof, sandia or thermal", "FILE.part"]),
+        ("simulate", ["MODEL", "beam, duffing, eight-dof, four-dof, impact, sandia or thermal", "FILE.part"]),
         ("study", ["tracking", "--replicates", "default 100000; sandia 10000"]),
     ],
 )
