@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("model", metavar="MODEL", help="beam, duffing, eight-dof, four-dof, impact, sandia or thermal")
+    models = "beam, duffing, eight-dof, four-dof, impact, sandia or thermal"
+    parser.add_argument("model", metavar="MODEL", help=models)
     parser.add_argument("--realizations", type=int, default=10_000, metavar="M", help="how many (default 10000)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random numbers (default 1)")
     parser.add_argument(
