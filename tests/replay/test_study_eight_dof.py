@@ -65,6 +65,11 @@ def test_with_friction_and_impact_only_the_model_that_has_both_finds_it(study):
     assert all(model.values["accumulated"] < 0.5 for model in study.ranked[1:])
 
 
+def test_all_solvers_are_fooled_alike(study):
+    by_metric = study.damage[Case.BOTH][DamageMetric.FORCE].losses[0]
+    np.testing.assert_allclose(study.solvers, np.tile(by_metric, (4, 1)), atol=0.1)
+
+
 def test_friction_dissipates_less_as_the_force_grows_and_impact_more(study):
     damping, frequencies = study.levels.damping, study.levels.frequencies
     assert (np.diff(damping[Case.FRICTION], axis=0) < 0.0).all()
@@ -80,7 +85,7 @@ def test_json_tables_and_pictures(study, capsys, tmp_path):
     assert found["damage"]["rms_friction_impact"]["percent"] == pytest.approx(14.0, abs=3.0)
     assert found["damage"]["rms_friction_impact"]["success_rate"] == 1.0
     assert {"output_residue", "force_residue", "hybrid_residue"} <= set(found["damage"])
-    assert len(list(remarks(study))) == 4
+    assert len(list(remarks(study))) == 5
     print_study(study)
     shown = capsys.readouterr().out
     assert "Table 1" in shown and "Figure 8" in shown and "with friction, impact" in shown
@@ -88,6 +93,15 @@ def test_json_tables_and_pictures(study, capsys, tmp_path):
     assert len(files) == 3 and all(path.stat().st_size > 10_000 for path in files)
 
 
+def test_a_test_and_an_update_of_the_same_seed_are_the_same():
+    one, other = (virtual_test(Case.NEITHER, 7) for _ in range(2))
+    np.testing.assert_array_equal(one.acceleration, other.acceleration)
+    losses = [update(DamageMetric.HYBRID, each).loss for each in (one, other)]
+    np.testing.assert_array_equal(*losses)
+    assert np.abs(virtual_test(Case.NEITHER, 8).acceleration - one.acceleration).max() > 1.0
+
+
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same(study):
     again = as_json(compute(1, 1))
     first = as_json(study)

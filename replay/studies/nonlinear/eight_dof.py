@@ -14,7 +14,15 @@ from monitor.messages.blocks import Samples
 from monitor.reliability.tolerance import TolerancePolicy
 from replay import Progress, silent
 from replay.studies import StudyResult
-from replay.studies.nonlinear.eight_dof_metrics import MODAL, WINDOW, DamageMetric, Update, springs_of, update
+from replay.studies.nonlinear.eight_dof_metrics import (
+    MODAL,
+    WINDOW,
+    DamageMetric,
+    Update,
+    fit_modes,
+    springs_of,
+    update,
+)
 from replay.studies.nonlinear.eight_dof_tests import (
     N_MODES,
     TIME_SENSORS,
@@ -28,6 +36,7 @@ from replay.validation.ranking import Candidate, RankedModel, rank_models
 from replay.validation.tolerance_choice import ToleranceChoice
 from sim.identification.correlation.modal_comparison import ModalComparison, compare_modes
 from sim.identification.modes import Modes
+from sim.identification.solvers import Solver
 
 RUNS, _MOST_RUNS = 20, 500
 # N: of the force in Figures 7 and 8, whose own are not readable
@@ -115,6 +124,7 @@ class EightDofStudy:
     adjusted : those of the damaged chain beside the model updated by the force residue, by case (Table 3).
     levels : Figures 7 and 8.
     damage : by case and metric.
+    solvers : (4, 7), % lost by each spring by the force residue of one test, by each solver; NaN: not identified.
     ranked : models of the first test, the most reliable against another test first.
     seconds : of the study.
     """
@@ -126,6 +136,7 @@ class EightDofStudy:
     adjusted: Mapping[Case, ModalComparison]
     levels: ForceLevels
     damage: Mapping[Case, Mapping[DamageMetric, DamageStatistics]]
+    solvers: Samples
     ranked: tuple[RankedModel, ...]
     seconds: float
 
@@ -160,7 +171,7 @@ def compute(runs: int, seed: int, progress: Progress = silent) -> EightDofStudy:
     levels = force_levels(seed, progress)
     updates: dict[Case, dict[DamageMetric, list[Update]]] = {case: {m: [] for m in metrics_of(case)} for case in Case}
     adjusted: dict[Case, ModalComparison] = {}
-    first: VirtualTest | None = None
+    solvers: Samples = np.full((len(Solver), 7), np.nan)
     for run in range(runs):
         for number, case in enumerate(Case):
             progress("tests", run * len(Case) + number, runs * len(Case))
@@ -171,19 +182,21 @@ def compute(runs: int, seed: int, progress: Progress = silent) -> EightDofStudy:
             for metric, found in updates[case].items():
                 found.append(_missed(metric) if metric in MODAL and modes is None else update(metric, test, modes))
             if run == 0:
-                first = test
                 by_force = updates[case][DamageMetric.FORCE][0]
                 if modes is not None and by_force.fit is not None:
                     adjusted[case] = compare_modes(modes, model_modes(springs_of(by_force, test)))
+                    if case is Case.BOTH:
+                        solvers = np.array([_losses_by(solver, modes, test) for solver in Solver])
     progress("tests", runs * len(Case), runs * len(Case))
-    assert first is not None
     damage = {
         case: {metric: DamageStatistics(tuple(found)) for metric, found in by_metric.items()}
         for case, by_metric in updates.items()
     }
     ranked = ranking([found[0] for found in updates[Case.BOTH].values()], seed, progress)
     frequencies = model_modes().frequencies
-    return EightDofStudy(runs, seed, frequencies, nominal, adjusted, levels, damage, ranked, perf_counter() - started)
+    return EightDofStudy(
+        runs, seed, frequencies, nominal, adjusted, levels, damage, solvers, ranked, perf_counter() - started
+    )
 
 
 def metrics_of(case: Case) -> tuple[DamageMetric, ...]:
@@ -224,6 +237,12 @@ def ranking(updates: Sequence[Update], seed: int, progress: Progress = silent) -
     return rank_models(
         candidates, time, record, _TOLERANCE, unit="m/s^2", realizations=_REALIZATIONS, seed=seed, progress=progress
     )
+
+
+def _losses_by(solver: Solver, modes: Modes, test: VirtualTest) -> Samples:
+    """Return (7,) % of the springs by the force residue, from the nominal ones."""
+    found = fit_modes(DamageMetric.FORCE, modes, solver, more_starts=0)
+    return np.asarray(100.0 * (1.0 - found.parameters / test.bed.stiffness))
 
 
 def _modes(test: VirtualTest) -> Modes | None:

@@ -25,8 +25,10 @@ from sim.identification.correlation.modal_residues import ForceResidue, HybridRe
 from sim.identification.correlation.principal_components import PrincipalComponents
 from sim.identification.correlation.time_histories import TimeHistories
 from sim.identification.fit import Fit, fit
+from sim.identification.least_squares import spread_starts
 from sim.identification.modes import Modes
 from sim.identification.parameterized_structure import ParameterizedStructure
+from sim.identification.solvers import Solver
 
 SPRINGS = tuple(f"k{i}" for i in range(1, 8))
 # stiffnesses may vary by 30 % (section 4.1)
@@ -35,6 +37,8 @@ RANGE = 0.3
 WINDOW = 173
 # of frequencies and of the components of unit shapes: what the identification is good for
 _FREQUENCY_ERROR, _SHAPE_ERROR = 0.01, 0.05
+# beside the nominal springs, of modal residues: the hybrid one has several minima
+_STARTS = 7
 # beside the springs: start and upper bound; the starts are not the values of the test
 _UNKNOWN = {
     "c": (5.0, 50.0),
@@ -124,26 +128,32 @@ def springs_of(found: Update, test: VirtualTest) -> Samples:
     return test.bed.stiffness * (1.0 - found.loss / 100.0)
 
 
-def _modal(
-    metric: DamageMetric, test: VirtualTest, modes: Modes | None
-) -> tuple[Fit, Callable[[Samples, Samples], Samples]]:
-    bed = test.bed
+def fit_modes(
+    metric: DamageMetric, modes: Modes, solver: Solver = Solver.LEVENBERG_MARQUARDT, more_starts: int = _STARTS
+) -> Fit:
+    """Return the springs of the linear model by a modal residue, from the nominal ones and more starts."""
+    bed = virtual_bed(Case.NEITHER)
     between = [(i, i + 1) for i in range(1, 8)]
     nominal = np.full(7, bed.stiffness)
     structure = ParameterizedStructure.of_springs(
         bed.masses, between, nominal, range(1, 8), lower=1.0 - RANGE, upper=1.0 + RANGE
     )
-    modes = identified_modes(test) if modes is None else modes
     residue: OutputResidue | ForceResidue
     if metric is DamageMetric.OUTPUT:
         residue = OutputResidue(structure, modes, MODAL_SENSORS, _FREQUENCY_ERROR, _SHAPE_ERROR)
     else:
         residue = (ForceResidue if metric is DamageMetric.FORCE else HybridResidue)(structure, modes, MODAL_SENSORS)
+    starts = [nominal, *(spread_starts(*structure.bounds, more_starts) if more_starts else ())]
+    return fit(residue, residue.observed, np.array(starts), solver=solver)
 
+
+def _modal(
+    metric: DamageMetric, test: VirtualTest, modes: Modes | None
+) -> tuple[Fit, Callable[[Samples, Samples], Samples]]:
     def response(load: Samples, parameters: Samples) -> Samples:
         return _model(load, SPRINGS).histories(parameters)
 
-    return fit(residue, residue.observed, nominal), response
+    return fit_modes(metric, identified_modes(test) if modes is None else modes), response
 
 
 def _in_time(metric: DamageMetric, test: VirtualTest) -> tuple[Fit, Callable[[Samples, Samples], Samples]]:
