@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,9 @@ from scipy.integrate import solve_ivp
 from scipy.signal import StateSpace, lsim
 
 from monitor.__main__ import main
+from monitor.commands.output import to_json_types
+from replay import silent
+from replay.studies import StudyResult
 from replay.studies.nonlinear import four_dof
 from replay.studies.nonlinear.four_dof_joint import (
     confounded_with_force,
@@ -218,35 +222,36 @@ def test_intervals_have_the_truth_as_often_as_they_say() -> None:
     assert 0.87 < known <= 1.0 and 0.87 < joint <= 1.0
 
 
-def test_the_json_is_that_of_the_seed_and_has_the_names_that_scripts_read(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(four_dof, "_WAYS", four_dof._WAYS[:1])
-    found = []
-    for _ in range(2):
-        assert main(["study", "four-dof", "--runs", "2", "--json"]) == 0
-        found.append(json.loads(capsys.readouterr().out))
-    one = found[0]
+@pytest.fixture(scope="module")
+def study() -> Iterator[StudyResult]:
+    """One record, and one of the ways besides: for as long as it is used."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(four_dof, "_WAYS", four_dof._WAYS[:1])
+        yield four_dof.run_study(1, 1, silent)
+
+
+def test_the_json_is_that_of_the_seed_and_has_the_names_that_scripts_read(study, capsys) -> None:
+    assert main(["study", "four-dof", "--runs", "1", "--json"]) == 0
+    one, other = json.loads(capsys.readouterr().out), to_json_types(study.as_json())
     assert set(one["stiffness_percent"]) == {"k1", "k2", "k3", "k4"}
     assert one["stiffness_percent"]["k3"] == pytest.approx(85.0, abs=0.5)
     joint = one["joint"]
     assert joint["stiffness_percent"]["k1"] is None and joint["standard_error_percent"]["k1"] is None
     assert joint["stiffness_percent"]["k3"] == pytest.approx(85.0, abs=0.5)
-    assert one["seconds"] > 0.0 and joint["seconds"] > 0.0
-    for each in found:
-        del each["seconds"], each["joint"]["seconds"]
-        for law in each["force_law"]:
-            del law["seconds"]
-    assert found[0] == found[1]
+    for each in (one, other):
+        assert each.pop("seconds") > 0.0 and each["joint"].pop("seconds") > 0.0
+        assert all(law.pop("seconds") > 0.0 for law in each["force_law"])
+    assert one == other
 
 
-def test_the_tables_and_pictures(monkeypatch, capsys, tmp_path) -> None:
-    monkeypatch.setattr(four_dof, "_WAYS", four_dof._WAYS[:1])
-    assert main(["study", "four-dof", "--runs", "1", "--pictures", str(tmp_path)]) == 0
+def test_the_tables_and_pictures(study, capsys, tmp_path) -> None:
+    study.show()
     out = capsys.readouterr().out
     assert "70 h" in out and "k1 is not determined by the data: a force on mass 1" in out
     assert all(len(line) <= 118 for line in out.splitlines())
-    assert {path.name for path in tmp_path.iterdir()} == {
-        f"four-dof-{name}.png" for name in ("fit", "stiffness", "force")
-    }
+    drawn = study.draw(tmp_path)
+    assert {path.name for path in drawn} == {f"four-dof-{name}.png" for name in ("fit", "stiffness", "force")}
+    assert set(drawn) == set(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
