@@ -36,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="tracking: the tracking indicators; beam, sandia: the reliability of a model; thermal: a model from its "
         "material to a requirement; delays: parameter estimation where the model leaves something out; loop: a loop "
-        "that a delay makes unstable, and compensators on the benchmark building; four-dof: a damaged spring and an "
-        "unknown force in a chain of four masses; duffing: the "
-        "force that a model of Duffing's oscillator is missing; eight-dof: which metric finds a damaged spring where "
-        "friction and impact act; impact: a pad updated by the distribution of repeated impact tests",
+        "that a delay makes unstable, and compensators on the benchmark building; duffing: the force that a model of "
+        "Duffing's oscillator is missing; four-dof: a damaged spring and an unknown force in a chain of four masses; "
+        "eight-dof: which metric finds a damaged spring where friction and impact act; impact: a pad updated by the "
+        "distribution of repeated impact tests",
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random numbers (default 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -70,14 +70,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="standard deviations of the noise, each from 1e-9 to 1 (default 0.027 0.1 0.3 0.5477)",
     )
     delays.add_argument(
+        "--priors", action="store_true", default=None, help="also sample posteriors (needs emcee: the extra bayes)"
+    )
+    tests = parser.add_argument_group("delays, duffing, four-dof, eight-dof and impact")
+    tests.add_argument(
         "--runs",
         type=int,
         metavar="N",
-        help="of each example (default 500): a multiple of five, 10 to 20000; four-dof and eight-dof: tests "
-        "(default 20); duffing: runs (default 100)",
-    )
-    delays.add_argument(
-        "--priors", action="store_true", default=None, help="also sample posteriors (needs emcee: the extra bayes)"
+        help="number of runs: delays 500, a multiple of five, 10 to 20000; duffing 100; four-dof and eight-dof 20; "
+        "impact 500",
     )
     loop = parser.add_argument_group("loop")
     loop.add_argument(

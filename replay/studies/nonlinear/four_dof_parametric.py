@@ -77,7 +77,7 @@ def fit_stiffness(
     whole = replace(whole, lower=_LOWER * whole.nominal, upper=_UPPER * whole.nominal)
 
     def model(n: int) -> Regression:
-        return cast("Regression", replace(whole, load=record.load[:n]))
+        return replace(whole, load=record.load[:n])
 
     return _fitted(model, record, metric or time_histories, whole.nominal)
 
