@@ -50,7 +50,8 @@ class Differentiated:
     names : (p,).
     lower, upper : (p,), bounds; a number is that of all, None none. The function is never called beyond them.
     how : complex-step, central or piecewise, or a function of (p,) that returns the derivatives, (n, p).
-    step : (p,), of central differences, in the unit of the parameter; by default 6e-6 of it.
+    step : (p,), of central differences, in the unit of the parameter; by default 6e-6 of it. Give a longer one where
+        the response is integrated with a tolerance: its error over the step is that of the derivative.
     vectorized : whether the response takes (m, p) and returns (m, n), and derivatives (m, n, p).
 
     Raises

@@ -202,16 +202,16 @@ def remarks(study: EightDofStudy) -> Iterator[str]:
     if np.isfinite(apart):
         yield (
             f"{len(Solver)} solvers end at the same springs by the force residue, within {apart:.1g} %: "
-            "not the search fails, but the metric"
+            "the metric is at fault, not the search"
         )
     found = [friction[metric] for metric in MODAL]
     tests = len(found[0].updates)
     placed = max(each.placed for each in found)
     if placed >= _OFTEN * tests:
         yield (
-            f"with friction alone they do, in up to {placed} of {tests} tests, against the paper: over a long record "
-            "Coulomb friction dissipates, and leaves frequencies and shapes nearly as they are; the frequencies of "
-            "the paper's records are 3 to 7 % above its model's, for which ours have no cause"
+            f"with friction alone modal metrics do, in up to {placed} of {tests} tests, against the paper: over a "
+            "long record Coulomb friction dissipates, and leaves frequencies and shapes nearly as they are; the "
+            "frequencies of the paper's records are 3 to 7 % above its model's, for which ours have no cause"
         )
     unknown, linear = friction[DamageMetric.UNKNOWN], friction[DamageMetric.PCD]
     yield (
