@@ -199,7 +199,10 @@ def _print_laws(study: FourMassStudy) -> None:
         ]
         rows.append([f"{each.held:g} %", truth[0], cells[0], cells[2], truth[1], cells[1], cells[3]])
     headings = ["k1 held at", "a true", "a over x", "a on samples", "b true", "b over x", "b on samples"]
-    title = "Law a x + b x^3 of the force recovered from record 1 [N/m, N/m^3], as a curve and on the samples"
+    title = (
+        "Law a x + b x^3 of the force recovered from record 1 [N/m, N/m^3], as a curve and on the samples; "
+        "k2 to k4 as found"
+    )
     print_table(report_console(118), title, headings, rows)
 
 
