@@ -53,7 +53,7 @@ def add_dataset(contents: Contents, path: Path, dataset: Any, name: str) -> None
     name : under which it is added.
     """
     kind = dataset.dtype.kind
-    unit, labels = _attributes(contents, path, dataset)
+    unit, labels = _attributes(contents, dataset)
     if dataset.size is not None and dataset.size <= 1 and dataset.dtype.names is None:
         if dataset.size and kind in "fiub":
             contents.numbers[name] = float(np.asarray(dataset[()]).ravel()[0])
@@ -103,7 +103,7 @@ def _rows(path: Path, name: str, field: str | None) -> Callable[[int, int], np.n
     return read
 
 
-def _attributes(contents: Contents, path: Path, node: Any) -> tuple[str, tuple[str, ...]]:
+def _attributes(contents: Contents, node: Any) -> tuple[str, tuple[str, ...]]:
     """Return the unit and the labels in the attributes of a node, and add its single numbers."""
     unit = ""
     labels: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ def _attributes(contents: Contents, path: Path, node: Any) -> tuple[str, tuple[s
     for key, value in node.attrs.items():
         texts = _texts(value)
         if key.lower() in UNITS and len(texts) == 1:
-            unit = unit_symbol(texts[0], path)
+            unit = unit_symbol(texts[0])
         elif key.lower() in (*LABELS, *UNITS) and texts:
             contents.texts[f"{name}/{key}".strip("/")] = texts
             labels = texts if key.lower() in LABELS else labels
@@ -150,7 +150,7 @@ def _tables(path: Path) -> list[SignalTable]:
 
     contents = Contents()
     with damage_reported(path, _WHAT), h5py.File(path, "r") as file:
-        _attributes(contents, path, file)
+        _attributes(contents, file)
 
         def visit(_: str, node: Any) -> bool | None:
             # the indices of PyTables
@@ -159,7 +159,7 @@ def _tables(path: Path) -> list[SignalTable]:
             if isinstance(node, h5py.Dataset):
                 add_dataset(contents, path, node, node.name.strip("/"))
             else:
-                _attributes(contents, path, node)
+                _attributes(contents, node)
             return True if len(contents.entries) > _MOST_DATASETS else None
 
         file.visititems(visit)

@@ -135,7 +135,7 @@ def _tables(path: Path) -> list[SignalTable]:
     tables = tables_of(path, contents)
     if len(contents.entries) == 1 and contents.entries[0].path == "column":
         return [replace(tables[0], named=False, name="")]
-    units = {name: unit_symbol(unit, path) for name, unit in found.units.items()}
+    units = {name: unit_symbol(unit) for name, unit in found.units.items()}
     whole = []
     for table in tables:
         columns = tuple(replace(column, unit=units.get(column.own, column.unit)) for column in table.columns)

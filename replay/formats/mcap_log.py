@@ -71,7 +71,7 @@ def _tables(path: Path) -> list[SignalTable]:
     with damage_reported(path, _WHAT), path.open("rb") as file:
         reader = reading.make_reader(file, validate_crcs=True)
         summary = reader.get_summary()
-        for schema, channel, message in reader.iter_messages():
+        for schema, channel, message in reader.iter_messages(log_time_order=False):
             count += 1
             if channel.message_encoding != "json":
                 others[channel.topic] = channel.message_encoding or "no encoding"
@@ -88,19 +88,22 @@ def _tables(path: Path) -> list[SignalTable]:
         f"{name} (no numbers)" for name, topic in topics.items() if not topic.columns or len(topic.times) < 2
     ]
     kept = {name: topic for name, topic in topics.items() if topic.columns and len(topic.times) > 1}
-    origin = min((topic.times[0] for topic in kept.values()), default=0)
+    origin = min((min(topic.times) for topic in kept.values()), default=0)
     channels = []
     for name, topic in kept.items():
-        times = (np.array(topic.times, dtype=np.int64) - origin) / 1e9
+        logged = np.array(topic.times, dtype=np.int64)
+        # writers may put messages down later than others of a later time
+        order = np.argsort(logged, kind="stable")
+        times = (logged[order] - origin) / 1e9
         for column in topic.columns:
-            values, about = topic.array(column), topic.about.get(column, {})
+            values, about = topic.array(column)[order], topic.about.get(column, {})
             channels.append(
                 FileChannel(
                     name,
                     str(about.get("name") or column),
                     len(times),
                     lambda a, b, v=values: v[a:b],  # type: ignore[misc]
-                    unit_symbol(about.get("unit") or "", path),
+                    unit_symbol(about.get("unit") or ""),
                     times=times,
                     role=str(about.get("role", "")),
                     actuator=str(about.get("actuator", "")),

@@ -49,7 +49,7 @@ def _tables(path: Path) -> list[SignalTable]:
             if dated:
                 days[position] = _first_day(file, field.name)
             names[position] = field.name
-            columns.append(_column(position, field, path))
+            columns.append(_column(position, field))
             about = field.metadata or {}
             role, actuator = (about.get(key, b"").decode("utf-8", "replace") for key in (b"role", b"actuator"))
             roles[position] = role, actuator
@@ -63,14 +63,14 @@ def _tables(path: Path) -> list[SignalTable]:
     return [SignalTable(path, tuple(columns), n_rows, reader, notes=tuple(notes), days=days, rate=rate, pairs=pairs)]
 
 
-def _column(position: int, field: Any, path: Path) -> TableColumn:
+def _column(position: int, field: Any) -> TableColumn:
     name, unit = name_and_unit(field.name)
     if name.startswith(_PANDAS_INDEX):
         # the index of pandas, without a name; one that only counts the rows is not stored
         name = "time"
     given = next((field.metadata[key] for key in _UNIT_KEYS if key in (field.metadata or {})), None)
     if given is not None:
-        unit = unit_symbol(given.decode("utf-8", "replace"), path)
+        unit = unit_symbol(given.decode("utf-8", "replace"))
     return TableColumn(position, name or f"column_{position + 1}", unit, field.name)
 
 

@@ -109,13 +109,18 @@ def _one_line(text: str) -> str:
     return line if len(line) <= _EXCERPT else f"{line[:_EXCERPT]}.."
 
 
-def unit_symbol(text: object, path: Path) -> str:
-    """Return the symbol of a unit that a file gives, ``mm`` for ``millimeters``; an unknown one as it is written."""
+def unit_symbol(text: object) -> str:
+    """Return the symbol of a unit that a file gives, ``mm`` for ``millimeters``; an unknown one as it is written.
+
+    So is every unusual one without pint, since formats of the base give units too.
+    """
     unit = _one_line(str(text)).strip("[]() ")
     if is_unit(unit) or unit.lower() in SECONDS:
         return "" if unit in ("-", "1") else unit
-    pint = optional("pint", f"the unit {unit!r}", path)
-    registry = _registry(pint)
+    try:
+        registry = _registry(import_module("pint"))
+    except ModuleNotFoundError:
+        return unit[:120]
     for text_form in (unit, unit.lower()):
         try:
             found = registry.parse_units(text_form)

@@ -94,7 +94,7 @@ def _last_segment(channel: Any) -> int:
 
 def _channel(path: Path, group: str, channel: Any, n_rows: int) -> FileChannel:
     said = channel.properties
-    unit = next((unit_symbol(said[key], path) for key in _UNITS if str(said.get(key, "")).strip()), "")
+    unit = next((unit_symbol(said[key]) for key in _UNITS if str(said.get(key, "")).strip()), "")
     step = float(said.get("wf_increment", 0.0))
     day = None
     if np.dtype(channel.dtype).kind == "M":

@@ -61,6 +61,8 @@ def _tables(path: Path) -> list[SignalTable]:
         for stream in streams:
             about = stream["info"]
             name, values, times = _text(about, "name") or "stream", stream["time_series"], stream["time_stamps"]
+            # the fit that removes the jitter leaves noise in the last digits
+            times = np.round(times, 9)
             if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu" or len(times) < 2:
                 left_out.append(f"{name} ({len(times)} samples of {_text(about, 'channel_format')})")
                 continue
@@ -78,7 +80,7 @@ def _tables(path: Path) -> list[SignalTable]:
                         label,
                         len(column),
                         lambda a, b, v=column: v[a:b],  # type: ignore[misc]
-                        unit_symbol(unit, path),
+                        unit_symbol(unit),
                         times=times,
                     )
                 )

@@ -167,6 +167,14 @@ def test_uneven_log_times_give_way_to_a_column_of_times(tmp_path: Path) -> None:
     assert open_recording(path, Selection(resample=100.0)).stream.sample_rate == 100.0
 
 
+def test_messages_out_of_order_are_put_in_order(tmp_path: Path) -> None:
+    order = np.random.default_rng(2).permutation(60)
+    messages = [(int(k) * 10_000_000, {"cmd": int(k), "meas": -int(k)}) for k in order]
+    recording = open_recording(mcap(tmp_path / "o.mcap", {"/rig": messages}))
+    assert recording.stream.sample_rate == 100.0
+    np.testing.assert_array_equal(samples(recording)[:, 0], np.arange(60))
+
+
 def test_messages_in_another_encoding_are_left_out(tmp_path: Path) -> None:
     path = mcap(tmp_path / "r.mcap", {"/joint_states": [(k, {"x": k}) for k in range(9)]}, encoding="cdr")
     with pytest.raises(RecordingError, match=r"it holds /joint_states \(messages in 'cdr', only JSON is read\)"):
