@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,80 +13,15 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from replay.formats.base import RecordingError
 from replay.formats.columns import SECONDS, TableColumn, name_and_unit
+from replay.formats.contents import LABELS, UNITS, Contents, Entry
 from replay.formats.reading import as_numbers
 from replay.formats.signal_table import SignalTable
 
-LABELS = frozenset(("columns", "column_names", "names", "labels", "channels", "channel_names", "headers", "signals"))
-INDEX_IS_TIME = "the index of the table is the time in s"
-"""Note on tables of pandas."""
-UNITS = frozenset(("unit", "units"))
 _RATES = frozenset(("fs", "rate", "samplerate", "samplingrate", "samplingfrequency", "samplefrequency", "fsample"))
 _PERIODS = frozenset(("dt", "ts", "deltat", "sampletime", "sampleperiod", "timestep", "tsample", "samplingperiod"))
 _LEFT_OUT = 6
 _PIECE = 1 << 18  # rows read at a time
 _MOST_COLUMNS = 4096
-
-
-@dataclass(frozen=True, eq=False)
-class Entry:
-    """One array of a file.
-
-    Parameters
-    ----------
-    path : its names from the root, separated by ``/``.
-    shape : of the array.
-    read : first row, end row -> that part, along the first axis.
-    unit, labels : of its columns, where the file gives them.
-    day : of an array of dates, whose values are s since the beginning of it, in days since 1970.
-    """
-
-    path: str
-    shape: tuple[int, ...]
-    read: Callable[[int, int], np.ndarray]
-    unit: str = ""
-    labels: tuple[str, ...] = ()
-    day: int | None = None
-
-    @property
-    def own(self) -> str:
-        """The last of its names."""
-        return self.path.rsplit("/", 1)[-1]
-
-    @property
-    def parent(self) -> str:
-        """The others."""
-        return self.path.rpartition("/")[0]
-
-
-@dataclass
-class Contents:
-    """All that a file holds: arrays, single numbers and texts by their paths, and what cannot be a signal."""
-
-    entries: list[Entry] = field(default_factory=list)
-    numbers: dict[str, float] = field(default_factory=dict)
-    texts: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    others: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def add(self, path: str, values: np.ndarray, unit: str = "", labels: tuple[str, ...] = ()) -> None:
-        """Add an array that is in memory; a structured one by its fields."""
-        if values.dtype.names is not None:
-            for name in values.dtype.names:
-                self.add(f"{path}/{name}" if path else name, values[name], unit)
-        elif values.dtype.kind in "US":
-            self.texts[path] = tuple(str(np.char.decode(v, "utf-8", "replace") if values.dtype.kind == "S" else v)
-                                     for v in values.ravel())  # fmt: skip
-        elif values.dtype.kind not in "fiubMm":
-            self.others.append(f"{path} ({_kind(values)})")
-        elif values.size == 1:
-            self.numbers[path] = float(as_numbers(values.ravel())[0][0])
-        else:
-            numbers, day = as_numbers(values) if values.dtype.kind in "Mm" else (values, None)
-            self.entries.append(Entry(path, values.shape, lambda a, b: numbers[a:b], unit, labels, day))
-
-
-def _kind(values: np.ndarray) -> str:
-    return {"c": "complex", "O": "objects"}.get(values.dtype.kind, str(values.dtype))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +46,8 @@ class _Columns:
     def _whole(self, begin: int, end: int) -> Samples:
         entry = self.entry
         if self.across:
-            whole = entry.read(0, entry.shape[0])
-            values = whole.reshape(self.width, self.n_rows).T[begin:end]
+            part = entry.read_across or (lambda first, last: entry.read(0, entry.shape[0])[:, first:last])
+            values = part(begin, end).reshape(self.width, end - begin).T
         else:
             values = entry.read(begin, end).reshape(-1, self.width)
         return as_numbers(values)[0]
@@ -146,33 +81,37 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
     owns = [
         name_and_unit(label)[0] for group in groups.values() for each in group for label in _labels(each, contents)
     ]
-    tables, position = [], 0
+    tables: list[SignalTable] = []
     taken: set[str] = set()
     for (name, n_rows), group in groups.items():
         columns: list[TableColumn] = []
         places: dict[int, tuple[_Columns, int]] = {}
         days: dict[int, int] = {}
-        own_notes = [f"{each.entry.path}: each of its {each.width} rows is a channel" for each in group
-                     if each.across and each.width > 1 and not columns_first]  # fmt: skip
-        for each in group:
-            for place, label in enumerate(_labels(each, contents)):
-                own, written = name_and_unit(label)
-                whole = own if owns.count(own) == 1 else f"{each.entry.parent}/{own}".strip("/")
-                unit = _unit(each, place, contents) or written
-                if whole in taken:
-                    whole = f"{whole}_{position + 1}"
-                taken.add(whole)
-                header = f"{each.entry.path}/{label}" if each.width > 1 else each.entry.path
-                columns.append(TableColumn(position, whole[:120], unit, header, own))
-                places[position] = each, place
-                if each.entry.day is not None:
-                    days[position] = each.entry.day
-                position += 1
-        rate = None if any(c.is_time for c in columns) else _rate(name, group, contents)
-        table = SignalTable(path, tuple(columns), n_rows, _reader(places), name, (*notes, *own_notes), days=days)
-        if len(group) == 1 and group[0].width > 1 and _labels(group[0], contents) == _numbered(group[0]):
-            table = replace(table, named=False)
-        tables.append(replace(table, rate=rate))
+        turned = [each for each in group if each.across and each.width > 1 and not columns_first]
+        for each, place, label in ((e, at, text) for e in group for at, text in enumerate(_labels(e, contents))):
+            own, written = name_and_unit(label)
+            position = len(taken)
+            whole = own if owns.count(own) == 1 else f"{each.entry.parent}/{own}".strip("/")
+            whole = f"{whole}_{position + 1}" if whole in taken else whole
+            taken.add(whole)
+            header = f"{each.entry.path}/{label}" if each.width > 1 else each.entry.path
+            columns.append(TableColumn(position, whole[:120], _unit(each, place, contents) or written, header, own))
+            places[position] = each, place
+            if each.entry.day is not None:
+                days[position] = each.entry.day
+        tables.append(
+            SignalTable(
+                path,
+                tuple(columns),
+                n_rows,
+                _reader(places),
+                name,
+                (*notes, *(f"{each.entry.path}: each of its {each.width} rows is a channel" for each in turned)),
+                named=not _is_bare(group, contents),
+                days=days,
+                rate=None if any(c.is_time for c in columns) else _rate(name, group, contents),
+            )
+        )
     return _distinct(tables)
 
 
@@ -233,6 +172,11 @@ def _labels(each: _Columns, contents: Contents) -> tuple[str, ...]:
     if len(given) == each.width and len(set(given)) == each.width:
         return tuple(given)
     return _numbered(each)
+
+
+def _is_bare(group: Sequence[_Columns], contents: Contents) -> bool:
+    """Whether a table is one matrix whose columns have no names."""
+    return len(group) == 1 and group[0].width > 1 and _labels(group[0], contents) == _numbered(group[0])
 
 
 def _numbered(each: _Columns) -> tuple[str, ...]:

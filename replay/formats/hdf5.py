@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from monitor.system.files import HDF5_SIGNATURE
-from replay.formats.arrays import INDEX_IS_TIME, LABELS, UNITS, Contents, Entry, tables_of
+from replay.formats.arrays import tables_of
 from replay.formats.base import Format, Inspection, Recording, Selection
 from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents, Entry
 from replay.formats.reading import damage_reported, unit_symbol
 from replay.formats.signal_table import SignalTable
 
@@ -89,16 +90,21 @@ def _add_array(
     if kind not in "fiub":
         contents.others.append(f"{name} ({'complex' if kind == 'c' else 'no numbers'})")
         return
-    contents.entries.append(Entry(name, shape, _rows(path, dataset, field), unit, labels))
+    across = _rows(path, dataset, field, across=True) if len(shape) == 2 and field is None else None
+    contents.entries.append(Entry(name, shape, _rows(path, dataset, field), unit, labels, read_across=across))
 
 
-def _rows(path: Path, name: str, field: str | None) -> Callable[[int, int], np.ndarray]:
+def _rows(path: Path, name: str, field: str | None, *, across: bool = False) -> Callable[[int, int], np.ndarray]:
+    """Return what reads a part of a dataset, along its first or its second axis; it opens the file each time."""
+
     def read(begin: int, end: int) -> np.ndarray:
         import h5py
 
         with damage_reported(path, _WHAT), h5py.File(path, "r") as file:
             dataset = file[name]
-            return np.asarray(dataset[begin:end] if field is None else dataset.fields(field)[begin:end])
+            if field is not None:
+                return np.asarray(dataset.fields(field)[begin:end])
+            return np.asarray(dataset[:, begin:end] if across else dataset[begin:end])
 
     return read
 

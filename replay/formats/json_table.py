@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from replay.formats.arrays import INDEX_IS_TIME, LABELS, UNITS, Contents, tables_of
+from replay.formats.arrays import tables_of
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables, open_tables
 from replay.formats.clock import parse_instant
+from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents
 from replay.formats.reading import damage_reported, unit_symbol
 from replay.formats.signal_table import SignalTable, pairs_given, row_place
 from replay.formats.text import is_text

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from replay.formats.arrays import Contents, tables_of
+from replay.formats.arrays import tables_of
 from replay.formats.base import Format, Inspection, Recording, Selection
 from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.contents import Contents
 from replay.formats.reading import damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.text import is_text

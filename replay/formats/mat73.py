@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from monitor.system.files import HDF5_SIGNATURE
-from replay.formats.arrays import Contents, tables_of
+from replay.formats.arrays import tables_of
 from replay.formats.base import Format, Inspection, Recording, Selection
 from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.contents import Contents
 from replay.formats.hdf5 import USER_BLOCKS, add_dataset
 from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable

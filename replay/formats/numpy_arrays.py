@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from replay.formats.arrays import Contents, Entry, tables_of
+from replay.formats.arrays import tables_of
 from replay.formats.base import Format, Inspection, Recording, Selection
 from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.contents import Contents, Entry
 from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable
 

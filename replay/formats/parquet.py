@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.formats.arrays import INDEX_IS_TIME
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables, open_tables
 from replay.formats.columns import TableColumn, name_and_unit
+from replay.formats.contents import INDEX_IS_TIME
 from replay.formats.reading import as_numbers, damage_reported, optional, unit_symbol
 from replay.formats.signal_table import SignalTable, pairs_given
 

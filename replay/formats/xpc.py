@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.formats.arrays import Contents
 from replay.formats.clock import is_increasing
 from replay.formats.columns import TableColumn
+from replay.formats.contents import Contents
 from replay.formats.reading import as_numbers
 from replay.formats.roles import PairColumns
 from replay.formats.signal_table import SignalTable, array_reader

@@ -98,11 +98,13 @@ def test_what_was_never_written_is_reported(tmp_path: Path) -> None:
     assert "measured: 6 of its 10 chunks were never written, and read as its fill value" in notes
 
 
-def test_a_large_file_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = open_recording(written(tmp_path, "hdf5"))
+@pytest.mark.parametrize("name", ["hdf5", "hdf5-checked", "mat-7.3"])
+def test_a_large_file_is_read_piece_by_piece(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, name)
+    whole = open_recording(path)
     monkeypatch.setattr(replay.formats.signal_table, "_IN_MEMORY", 1000)
     monkeypatch.setattr(replay.formats.recordings, "_PIECE", 700)
-    pieces = open_recording(tmp_path / "run.h5")
+    pieces = open_recording(path)
     assert (pieces.n_samples, pieces.duration, pieces.locate(1.0)) == (
         whole.n_samples,
         whole.duration,

@@ -1,0 +1,79 @@
+"""What a file with a tree of named arrays holds: arrays, numbers and texts by their paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from replay.formats.reading import as_numbers
+
+LABELS = frozenset(("columns", "column_names", "names", "labels", "channels", "channel_names", "headers", "signals"))
+INDEX_IS_TIME = "the index of the table is the time in s"
+"""Note on tables of pandas."""
+UNITS = frozenset(("unit", "units"))
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One array of a file.
+
+    Parameters
+    ----------
+    path : its names from the root, separated by ``/``.
+    shape : of the array.
+    read : first row, end row -> that part, along the first axis.
+    unit, labels : of its columns, where the file gives them.
+    day : of an array of dates, whose values are s since the beginning of it, in days since 1970.
+    read_across : as `read`, along the second axis; None where the array is in memory.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    read: Callable[[int, int], np.ndarray]
+    unit: str = ""
+    labels: tuple[str, ...] = ()
+    day: int | None = None
+    read_across: Callable[[int, int], np.ndarray] | None = None
+
+    @property
+    def own(self) -> str:
+        """The last of its names."""
+        return self.path.rsplit("/", 1)[-1]
+
+    @property
+    def parent(self) -> str:
+        """The others."""
+        return self.path.rpartition("/")[0]
+
+
+@dataclass
+class Contents:
+    """All that a file holds: arrays, single numbers and texts by their paths, and what cannot be a signal."""
+
+    entries: list[Entry] = field(default_factory=list)
+    numbers: dict[str, float] = field(default_factory=dict)
+    texts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    others: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, path: str, values: np.ndarray, unit: str = "", labels: tuple[str, ...] = ()) -> None:
+        """Add an array that is in memory; a structured one by its fields."""
+        if values.dtype.names is not None:
+            for name in values.dtype.names:
+                self.add(f"{path}/{name}" if path else name, values[name], unit)
+        elif values.dtype.kind in "US":
+            self.texts[path] = tuple(str(np.char.decode(v, "utf-8", "replace") if values.dtype.kind == "S" else v)
+                                     for v in values.ravel())  # fmt: skip
+        elif values.dtype.kind not in "fiubMm":
+            self.others.append(f"{path} ({_kind(values)})")
+        elif values.size == 1:
+            self.numbers[path] = float(as_numbers(values.ravel())[0][0])
+        else:
+            numbers, day = as_numbers(values) if values.dtype.kind in "Mm" else (values, None)
+            self.entries.append(Entry(path, values.shape, lambda a, b: numbers[a:b], unit, labels, day))
+
+
+def _kind(values: np.ndarray) -> str:
+    return {"c": "complex", "O": "objects"}.get(values.dtype.kind, str(values.dtype))
