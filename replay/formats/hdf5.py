@@ -12,7 +12,7 @@ import numpy as np
 
 from monitor.system.files import HDF5_SIGNATURE
 from replay.formats.arrays import tables_of
-from replay.formats.base import Format, Inspection, Recording, Selection
+from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables, open_tables
 from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents, Entry
 from replay.formats.reading import damage_reported, unit_symbol
@@ -158,15 +158,16 @@ def _tables(path: Path) -> list[SignalTable]:
     with damage_reported(path, _WHAT), h5py.File(path, "r") as file:
         _attributes(contents, file)
 
-        def visit(_: str, node: Any) -> bool | None:
+        def visit(_: str, node: Any) -> None:
             # the indices of PyTables
             if "/_i_" in node.name:
-                return None
+                return
             if isinstance(node, h5py.Dataset):
                 add_dataset(contents, path, node, node.name.strip("/"))
             else:
                 _attributes(contents, node)
-            return True if len(contents.entries) > _MOST_DATASETS else None
+            if len(contents.entries) > _MOST_DATASETS:
+                raise RecordingError(f"{path}: more than {_MOST_DATASETS} datasets: this is no record of signals")
 
         file.visititems(visit)
         _label_blocks(contents)

@@ -49,6 +49,7 @@ def _add(contents: Contents, name: str, value: Any, depth: int) -> None:
     elif type(value).__name__ == "MatlabOpaque":
         contents.others.append(f"{name} (an object, such as a table or timeseries: save its columns as arrays)")
     elif value.dtype.names is not None and value.dtype.kind == "V":
+        _note_more(contents, name, value.size)
         for number, element in enumerate(value.ravel()[:_MOST_ELEMENTS], 1):
             inside = name if value.size == 1 else f"{name}({number})"
             for part in value.dtype.names:
@@ -65,8 +66,14 @@ def _add_cell(contents: Contents, name: str, value: np.ndarray, depth: int) -> N
     if items and all(isinstance(item, np.ndarray) and item.dtype.kind == "U" for item in items):
         contents.texts[name] = tuple(str(item.ravel()[0]) if item.size else "" for item in items)
         return
+    _note_more(contents, name, value.size)
     for number, item in enumerate(items, 1):
         _add(contents, f"{name}{{{number}}}", item, depth + 1)
+
+
+def _note_more(contents: Contents, name: str, size: int) -> None:
+    if size > _MOST_ELEMENTS:
+        contents.others.append(f"{name} (elements beyond {_MOST_ELEMENTS})")
 
 
 def open_mat(path: Path, selection: Selection) -> Recording:

@@ -70,6 +70,8 @@ def _add_references(contents: Contents, path: Path, name: str, node: Any, depth:
     if cell and items and all(item.attrs.get("MATLAB_class", b"") == b"char" for item in items):
         contents.texts[name] = tuple("" if "MATLAB_empty" in item.attrs else _decode(item) for item in items)
         return
+    if node.size > _MOST_ELEMENTS:
+        contents.others.append(f"{name} (elements beyond {_MOST_ELEMENTS})")
     parent, _, own = name.rpartition("/")
     for number, item in enumerate(items, 1):
         # x(2).y is the second reference of the dataset x/y

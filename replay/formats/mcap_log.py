@@ -20,7 +20,7 @@ from replay.formats.signal_table import SignalTable
 
 _MAGIC = b"\x89MCAP0\r\n"
 _WHAT = "an MCAP file"
-_MOST_ITEMS = 256  # of an array in a message
+_MOST_COLUMNS = 4096  # of a topic
 
 
 def is_mcap(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
@@ -42,6 +42,8 @@ class _Topic:
         self.times.append(time)
         for name, value in _numbers("", message):
             column = self.columns.setdefault(name, array("d"))
+            if len(self.columns) > _MOST_COLUMNS:
+                raise ValueError(f"more than {_MOST_COLUMNS} numbers in the messages of a topic")
             column.extend(repeat(float("nan"), row - len(column)))
             column.append(value)
 
@@ -57,7 +59,7 @@ def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
         for key, item in value.items():
             yield from _numbers(f"{name}.{key}" if name else key, item)
     elif isinstance(value, list):
-        for number, item in enumerate(value[:_MOST_ITEMS], 1):
+        for number, item in enumerate(value, 1):
             yield from _numbers(f"{name}_{number}", item)
     elif isinstance(value, int | float):
         yield name or "value", float(value)

@@ -136,7 +136,12 @@ def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selec
     assert time is not None
     if not unit and not dated and is_step_index(times):
         raise RecordingError(f"column {time.name!r} counts steps and is not a time: give --rate HZ")
-    timing = read_timing(times, SECONDS.get(unit, 1.0), table.place)
+    since_1970 = "" if unit or dated else _unit_since_1970(times)
+    timing = read_timing(times, SECONDS.get(unit or since_1970, 1.0), table.place)
+    if since_1970:
+        return replace(
+            timing, notes=(f"the times of {time.name} are taken as {since_1970} since 1970", *timing.notes)
+        )
     if dated:
         day = date.fromordinal(_EPOCH + table.days[time.position])
         return replace(timing, notes=(f"the times of {time.name} count from {day}, 00:00 UTC", *timing.notes))
@@ -147,6 +152,15 @@ def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selec
         said = f"{time.name} has no unit and is taken as s, {timing.sample_rate:g} Hz; for ms give --rate {rate:g}"
         return replace(timing, notes=(said, *timing.notes))
     return timing
+
+
+def _unit_since_1970(times: Samples) -> str:
+    """Return the unit of times that are too large for any other beginning: ms, us or ns; else nothing."""
+    size = float(np.median(np.abs(times)))
+    # 2001 and later, until 2286
+    return next(
+        (unit for unit, least in (("ms", 1e12), ("us", 1e15), ("ns", 1e18)) if least <= size < 10.0 * least), ""
+    )
 
 
 def _own_timing(table: SignalTable) -> SampleTiming:
@@ -193,7 +207,8 @@ def sample_times(table: SignalTable, time: TableColumn | None, selection: Select
     if time is None and table.times is not None:
         check_times(table.times, table.place)
         return table.times
-    times, unit, _ = _written_times(table, time)
+    times, unit, dated = _written_times(table, time)
+    unit = unit or ("" if dated else _unit_since_1970(times))
     return np.asarray(times * SECONDS.get(unit, 1.0))
 
 
