@@ -141,7 +141,7 @@ def print_study(study: EightDofStudy) -> None:
     for case, by_metric in study.damage.items():
         tests = len(next(iter(by_metric.values())).updates)
         rows = [_damage_row(metric, found) for metric, found in by_metric.items()]
-        title = f"Stiffness lost [%], mean of {tests} tests, {case} acting; found: spring 5 worst, 14 ± 3 %"
+        title = f"Stiffness lost [%], tests: {tests}, {case} acting; found: spring 5 worst, 14 ± 3 %"
         headings = ("metric", "found", "place", "worst", *(f"k{i}" for i in range(1, 8)), "± k5")
         print_table(console, title, headings, rows)
     console.print(ranking_table(study.ranked, "Reliability of the models of the first test, against another test"))
@@ -215,13 +215,19 @@ def remarks(study: EightDofStudy) -> Iterator[str]:
         )
     unknown, linear = friction[DamageMetric.UNKNOWN], friction[DamageMetric.PCD]
     yield (
-        f"with friction alone the linear model with unknown forces loses {unknown.loss_of(5)[0]:.0f} ± "
-        f"{unknown.loss_of(5)[1]:.0f} % in spring 5, place right in {unknown.placed} of {len(unknown.updates)} tests "
-        f"(paper, Figure 20: {PRINTED_LOSS:.0f} %); by principal components without such forces in {linear.placed}"
+        f"with friction alone the linear model with unknown forces finds a loss of {_loss(unknown, 0)} in spring 5, "
+        f"place right in {unknown.placed} of {len(unknown.updates)} tests (paper, Figure 20: {PRINTED_LOSS:.0f} %); by "
+        f"principal components without such forces the place is right in {linear.placed}"
     )
     rough, wide = both[DamageMetric.ROUGH], both[DamageMetric.UNKNOWN]
     yield (
         f"with friction and impact the model that has both finds it in {rough.found} of {len(rough.updates)} tests, "
-        f"{rough.loss_of(5)[0]:.1f} ± {rough.loss_of(5)[1]:.1f} %; the linear model with unknown forces does in "
-        f"{wide.found} of {len(wide.updates)}: the bumper's force is that of a stiffer spring 5"
+        f"{_loss(rough, 1)}; the linear model with unknown forces does in {wide.found} of {len(wide.updates)}: the "
+        "bumper's force is that of a stiffer spring 5"
     )
+
+
+def _loss(found: DamageStatistics, digits: int) -> str:
+    mean, scatter = found.loss_of(5)
+    # of a single test there is no scatter
+    return f"{mean:.{digits}f} ± {scatter:.{digits}f} %" if np.isfinite(scatter) else f"{mean:.{digits}f} %"
