@@ -216,8 +216,8 @@ def remarks(study: EightDofStudy) -> Iterator[str]:
     unknown, linear = friction[DamageMetric.UNKNOWN], friction[DamageMetric.PCD]
     yield (
         f"with friction alone the linear model with unknown forces finds a loss of {_loss(unknown, 0)} in spring 5, "
-        f"place right in {unknown.placed} of {len(unknown.updates)} tests (paper, Figure 20: {PRINTED_LOSS:.0f} %); by "
-        f"principal components without such forces the place is right in {linear.placed}"
+        f"place right in {unknown.placed} of {len(unknown.updates)} tests (paper, Figure 20: {PRINTED_LOSS:.0f} %); "
+        f"by principal components without such forces the place is right in {linear.placed}"
     )
     rough, wide = both[DamageMetric.ROUGH], both[DamageMetric.UNKNOWN]
     yield (
