@@ -176,7 +176,11 @@ class Series:
 
 @dataclass(frozen=True)
 class Assessment:
-    """Results of the indicators for a recording; ``compensators`` by actuator, of those that have one."""
+    """Results of the indicators for a recording; ``compensators`` by actuator, of those that have one.
+
+    ``start`` [s] is the time of the first sample that was assessed, from the record's first. ``missing`` samples are
+    lacking in ``gaps`` gaps, and the publisher restarted ``restarts`` times.
+    """
 
     stream: Stream
     settings: IndicatorSettings
@@ -187,6 +191,10 @@ class Assessment:
     warnings: tuple[RecordWarning, ...]
     notes: tuple[str, ...]
     compensators: dict[str, CompensatorSummary]
+    start: float
+    missing: int
+    gaps: int
+    restarts: int
 
     @property
     def duration(self) -> float:

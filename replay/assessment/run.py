@@ -126,7 +126,7 @@ def assess(
         )
     series, transfer = _collect(updates(recording, settings, progress))
     signals = read_signals(recording)
-    time = _record_time(series.time, float(signals.time[0]))
+    time = record_time(series.time, float(signals.time[0]))
     pairs = tuple(
         assess_pair(
             whole_record(recording, pair, settings.max_delay),
@@ -144,7 +144,19 @@ def assess(
     warnings = find_warnings(recording, settings, pairs, signals)
     compensators = summarise_compensators(signals, stream)
     return Assessment(
-        stream, settings, recording.n_samples, pairs, series, transfer, warnings, tuple(notes), compensators
+        stream,
+        settings,
+        recording.n_samples,
+        pairs,
+        series,
+        transfer,
+        warnings,
+        tuple(notes),
+        compensators,
+        float(signals.time[0]),
+        signals.missing,
+        signals.gaps,
+        signals.restarts,
     )
 
 
@@ -153,7 +165,7 @@ def _show_compilation(progress: Progress, done: int, total: int, name: str) -> N
         progress("compiling kernels", done, total)
 
 
-def _record_time(time: NDArray[np.float64], start: float) -> NDArray[np.float64]:
+def record_time(time: NDArray[np.float64], start: float) -> NDArray[np.float64]:
     """Return (n,) times of results after the record's first sample, s, without the jumps at restarts of the rig."""
     steps = np.diff(time)
     usual = float(np.median(steps)) if len(steps) else 0.0

@@ -91,7 +91,8 @@ class Epoch:
 class RunRecording:
     """A run file; nothing is held in memory, and every pass over its blocks opens it again.
 
-    ``settings`` are those of the service that recorded it; ``remarks`` are notes that are not events.
+    ``settings`` are those of the service that recorded it; ``remarks`` are notes that are not events. ``created`` is
+    when the file was created, ISO 8601, and ``outcome`` how the run ended: clean, lossy, truncated or recovered.
 
     Raises
     ------
@@ -106,13 +107,14 @@ class RunRecording:
             with RunReader(path) as reader:
                 self._stream: Stream = reader.stream
                 self._n_samples = int(reader.n_samples)
-                outcome = str(reader.outcome)
+                self.outcome = str(reader.outcome)
+                self.created: str = reader.created
                 self._doubts = reader.check()
                 self.settings: dict[str, Any] = dict(reader.settings)
                 self._epochs, self._end = _starts(reader.numbering())
                 if not 0 <= self._end <= _MOST_NUMBER:
                     raise RecordingError(f"{path} is damaged: the numbers of its samples cannot be")
-                ended = () if outcome == "clean" else (f"the outcome of the run is {outcome!r}",)
+                ended = () if self.outcome == "clean" else (f"the outcome of the run is {self.outcome!r}",)
                 self._said = tuple(self._doubts.messages(lambda row: self._seconds(reader, row)))
                 self.remarks: tuple[str, ...] = (*self._said, *ended)
                 self._notes = (*self.remarks, *_written(self._timed(reader)))
