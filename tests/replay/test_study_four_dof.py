@@ -17,7 +17,6 @@ from replay import silent
 from replay.studies import StudyResult
 from replay.studies.nonlinear import four_dof
 from replay.studies.nonlinear.four_dof_joint import (
-    confounded_with_force,
     identify_jointly,
     recover_law,
     second_differences,
@@ -29,7 +28,7 @@ from replay.studies.nonlinear.four_dof_parametric import (
     fit_stiffness,
     principal_components,
 )
-from replay.studies.nonlinear.four_dof_record import FourMassRecord, simulate_record, without_cubic
+from replay.studies.nonlinear.four_dof_record import FourMassRecord, simulate_record
 from sim.laboratory.structure import Structure
 from sim.models.chain import Chain, ChainMotion
 from sim.models.nonlinear_chains import FourMasses
@@ -138,32 +137,6 @@ def test_a_force_on_mass_1_does_what_its_spring_does() -> None:
     beside = load.copy()
     beside[:, 0] -= 30.0 * one[:, 0]
     np.testing.assert_allclose(response(TRUTH - [30.0, 0, 0, 0], beside), one, atol=1e-5 * np.abs(one).max())
-
-
-@pytest.mark.parametrize(
-    ("place", "sensors", "blind"),
-    [
-        ([1, 0, 0, 0], (1, 3, 4), {"k1"}),
-        ([1, 0, 0, 0], (1, 2, 3, 4), {"k1"}),
-        # mass 2 is not seen, so that k3 (x3 - x2) may be anything; only the last spring is between two sensors
-        ([1, 0, 0, 0], (3, 4), {"k1", "k2", "k3"}),
-        # beyond mass 2 nothing is unknown
-        ([1, 0, 0, 0], (2, 3), {"k1", "k2"}),
-        # one sensor is explained by one force, whatever the springs
-        ([1, 0, 0, 0], (4,), {"k1", "k2", "k3", "k4"}),
-        # between masses 2 and 3 as the third spring; on mass 2 alone no spring acts
-        ([0, 1, -1, 0], (1, 2, 3, 4), {"k3"}),
-        ([0, 1, 0, 0], (1, 2, 3, 4), set()),
-    ],
-)
-def test_what_cannot_be_told_from_a_force(place, sensors, blind) -> None:
-    load = np.zeros((9, 4))
-    load[:, 3] = 1.0
-    for damping in (0.0, 0.4):
-        chain = replace(without_cubic(CHAIN), dampers=np.full(4, damping))
-        found = confounded_with_force(chain, np.array(place, dtype=float)[:, None], load, sensors)
-        assert {name for group in found for name in group.names} == blind
-        assert not any(group.determined for group in found)
 
 
 def test_reduced_models_are_integrated_as_scipy_does() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from monitor.messages.blocks import Samples
 from replay.studies.nonlinear.four_dof_record import SPRINGS, FourMassRecord, without_cubic
-from sim.identification.identifiability import ConfoundedGroup, confounded_groups
+from sim.identification.missing_force.confounding import confounded_with_force
 from sim.identification.missing_force.force_prior import Matern
 from sim.identification.missing_force.law_fit import CurveFit, LawFit, fit_law
 from sim.identification.missing_force.recovery import RecoveredForce, recover_force
@@ -28,11 +28,6 @@ _WIDE, _LENGTH, _ORDER = 50.0, 3.0, 2
 # for second differences: of stiffnesses relative to nominal, and of the logarithm of the noise
 _STIFFNESS_STEP, _NOISE_STEP = 1e-3, 1e-2
 _FIRST_NOISE = 0.05  # over the rms of a sensor
-# frequencies of which the sensors' sensitivities are made, and how far they are beside the axis, where there is no
-# resonance: over the highest natural frequency
-_FREQUENCIES, _BESIDE = 16, 0.1
-# of the effect of a spring on the sensors: less is rounding
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,39 +155,6 @@ def force_problem(chain: Chain, record: FourMassRecord) -> ForceProblem:
     at_rest = np.zeros(2 * chain.dofs)
     structure = Structure(*chain.matrices)
     return ForceProblem(structure, PLACE, record.time, record.load, sensors, record.observed, initial_sd=at_rest)
-
-
-def confounded_with_force(
-    chain: Chain, places: Samples, load: Samples, sensors: Sequence[int]
-) -> tuple[ConfoundedGroup, ...]:
-    """Return which springs of a chain cannot be told from unknown forces by accelerations at sensors.
-
-    A change dk of a spring does to the motion x what the force -dk B x does, with B its part of the stiffness matrix.
-    What the sensors see of it at one frequency, less what unknown forces can do there, is its sensitivity.
-
-    Parameters
-    ----------
-    places : (n, f): what one newton of each force does at each mass.
-    load : (n_times, n) N; only how much of it acts on which mass matters.
-    sensors : numbers of masses, from 1.
-    """
-    mass, damping, stiffness = chain.matrices
-    highest = np.sqrt(np.linalg.eigvals(np.linalg.solve(mass, stiffness)).real.max())
-    rows, columns = chain.incidence(), np.array(sensors) - 1
-    parts = rows[:, :, None] * rows[:, None, :]
-    at = highest * (_BESIDE + 1j * np.linspace(0.1, 1.2, _FREQUENCIES))
-    flexibility = np.linalg.inv(at[:, None, None] ** 2 * mass + at[:, None, None] * damping + stiffness)
-    motion = flexibility @ np.sqrt(np.mean(np.square(load), axis=0))
-    seen = flexibility[:, columns]
-    by_force = seen @ places
-    beyond = np.eye(len(columns)) - by_force @ np.linalg.pinv(by_force)
-    effect = np.einsum("fsn,knm,fm->kfs", seen, parts, motion)
-    left = np.einsum("fst,kft->kfs", beyond, effect).reshape(len(rows), -1)
-    rounding = _ROUNDING * np.linalg.norm(effect.reshape(len(rows), -1), axis=1)
-    left[np.linalg.norm(left, axis=1) <= rounding] = 0.0
-    names = [f"k{i + 1}" for i in range(len(rows))]
-    normal = np.real(left @ left.conj().T)
-    return confounded_groups(names, np.asarray(chain.springs), normal, 1.0, np.full(len(rows), np.inf))
 
 
 def second_differences(cost: Callable[[Samples], float], at: Samples, steps: Samples) -> Samples:
