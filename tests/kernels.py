@@ -11,6 +11,12 @@ from monitor.engine.monitor import warm_up
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from replay.simulations.models import ensemble_model, model_names
+from sim.identification.correlation.shock_spectrum import shock_spectrum
+from sim.identification.missing_force.law_fit import fit_law
+from sim.identification.missing_force.recovery import recover_force
+from sim.identification.missing_force.smoother import ForceProblem
+from sim.identification.missing_force.state_space import Sensor
+from sim.laboratory.structure import Structure
 
 
 def main() -> None:
@@ -25,6 +31,16 @@ def main() -> None:
     step_reliability(state, response, order, np.ones(2), 0, reliability.new_row())
     for name in model_names():
         ensemble_model(name).realize(np.random.default_rng(1), 1)
+    shock_spectrum(np.sin(np.arange(200.0)), 1000.0)
+    problem = ForceProblem(
+        Structure(1.0, 0.1, 1.0),
+        forces=[[1.0]],
+        time=0.2 * np.arange(40.0),
+        load=np.zeros((40, 1)),
+        sensors=(Sensor(1),),
+        observed=np.sin(0.2 * np.arange(40.0))[:, None],
+    )
+    fit_law(problem, recover_force(problem, sigma=0.01), [["x^3"]])
 
 
 if __name__ == "__main__":
