@@ -136,7 +136,7 @@ def _large_phase(found: PairAssessment) -> Iterator[tuple[str, str]]:
 
 
 def _energy(found: PairAssessment) -> Iterator[tuple[str, str]]:
-    name, damping = _added_damping(found)
+    name, damping = added_damping(found)
     falls = "falls to" if delay_varies(found) else "is"
     if damping < _NEGATIVE:
         yield (
@@ -146,7 +146,7 @@ def _energy(found: PairAssessment) -> Iterator[tuple[str, str]]:
         )
 
 
-def _added_damping(found: PairAssessment) -> tuple[str, float]:
+def added_damping(found: PairAssessment) -> tuple[str, float]:
     """Return the added damping and its column: from the force where there is one, else from the phase.
 
     Where the delay changes, or departs for a while, it is the 5th percentile.

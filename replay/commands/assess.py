@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from monitor.commands.options import add_column_options, add_indicator_options, given_settings
+from monitor.commands.options import add_column_options, add_indicator_options
 from monitor.commands.output import print_records, with_units
 from monitor.messages.headline import HEADLINE
 from monitor.system.safe_text import csv_cell
-from replay.commands import column_selection
+from replay.commands import column_selection, given_indicators, recording_part
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Column, Samples
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from replay import Progress
     from replay.assessment import Assessment, HeadlineEstimate, PairAssessment
     from replay.assessment.change_points import Segmentation
-    from replay.formats import Recording, Selection
+    from replay.formats import Selection
 
 
 # in --series without --every: an indicator changes over its window, not from sample to sample
@@ -70,14 +70,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--series {arguments.series}: is the record itself; give another name")
     if arguments.series and arguments.series.exists() and not arguments.overwrite:
         raise ValueError(f"--series {arguments.series}: exists; give another name or --overwrite")
-    selection, given = column_selection(arguments, auxiliary=arguments.auxiliary), _given(arguments)
+    selection, given = column_selection(arguments, auxiliary=arguments.auxiliary), given_indicators(arguments)
     if arguments.auxiliary and not arguments.messages:
         raise ValueError("--auxiliary requires --messages: without actuators there is nothing to assess")
     if arguments.messages:
         return _write_messages(arguments, selection, given)
     records = []
     for path in arguments.files:
-        recording = _part(path, open_recording(path, selection), arguments)
+        recording = recording_part(path, open_recording(path, selection), arguments)
         settings, settings_notes = record_settings(recording, given)
         with progress_bars() as progress:
             assessment = assess(recording, settings, thin="every" not in given, progress=progress)
@@ -99,16 +99,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _given(arguments: argparse.Namespace) -> dict[str, object]:
-    """Return the settings of the indicators in the options, or else in the settings file."""
-    from monitor.config import load_settings
-
-    configured: dict[str, object] = {}
-    if arguments.config is not None:
-        configured = load_settings(arguments.config, {}).indicators.model_dump(exclude_unset=True)
-    return {**configured, **given_settings(arguments).get("indicators", {})}
-
-
 def _write_messages(arguments: argparse.Namespace, selection: Selection, given: dict[str, object]) -> int:
     """Write one recording as messages to standard output."""
     from replay.assessment.messages import write_messages
@@ -117,21 +107,9 @@ def _write_messages(arguments: argparse.Namespace, selection: Selection, given: 
     if len(arguments.files) > 1 or arguments.json or arguments.series is not None:
         raise ValueError("--messages takes one file, and neither --json nor --series")
     (path,) = arguments.files
-    recording = _part(path, open_recording(path, selection), arguments)
+    recording = recording_part(path, open_recording(path, selection), arguments)
     write_messages(recording, given, sys.stdout.buffer, arguments.result_bytes or math.inf)
     return 0
-
-
-def _part(path: Path, recording: Recording, arguments: argparse.Namespace) -> Recording:
-    from replay.formats.parts import RecordingPart
-
-    if arguments.start is None and arguments.stop is None:
-        return recording
-    start = 0.0 if arguments.start is None else arguments.start
-    try:
-        return RecordingPart(recording, start, math.inf if arguments.stop is None else arguments.stop)
-    except ValueError as problem:
-        raise ValueError(f"{path}: {problem}") from problem
 
 
 def _thinning(assessment: Assessment) -> int:

@@ -14,11 +14,12 @@ from rich.text import Text
 from monitor.catalogue import outputs_by_name
 from monitor.messages.headline import FALLBACKS, HEADLINE, QUANTITIES
 from monitor.system.safe_text import printable
-from replay.commands.assess_headline import (
+from replay.assessment.wording import (
+    COMPARED_AS,
     change_words,
+    comparison_row,
     compensator_words,
     headline_words,
-    print_comparison,
     worst_actuator,
 )
 from replay.tables import print_table, report_console
@@ -67,7 +68,8 @@ def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> No
     for found in assessment.pairs:
         console.print(Text(headline_words(found, assessment), "bold"))
     if several:
-        print_comparison(console, assessment)
+        rows = [comparison_row(found, assessment) for found in assessment.pairs]
+        print_table(console, "actuators compared", COMPARED_AS, rows)
         console.print(Text(worst_actuator(assessment), "bold"))
     for actuator, summary in assessment.compensators.items():
         console.print(Text(f"{actuator}: {compensator_words(summary)}"))

@@ -9,7 +9,7 @@ from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import Assessment, assess
 from replay.assessment.warnings import WORST_FIRST, worst
-from replay.commands.assess_headline import headline_words
+from replay.assessment.wording import headline_words
 from replay.formats import ArrayRecording
 from replay.formats.parts import RecordingPart
 from sim.excitation import Earthquake

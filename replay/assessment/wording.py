@@ -1,14 +1,14 @@
-"""Headline of each actuator as text, and a comparison of several actuators."""
+"""An assessment in words: headline, changes, compensator, added damping; the actuators compared."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
-
-from rich.console import Console
 
 from monitor.messages.blocks import ratio_unit, units_differ
 from replay.assessment.results import (
+    Assessment,
+    CompensatorSummary,
+    PairAssessment,
     delay_varies,
     farthest_delay,
     late_or_early,
@@ -17,11 +17,6 @@ from replay.assessment.results import (
     synchronization_error,
 )
 from replay.assessment.warnings import worst
-from replay.tables import print_table
-
-if TYPE_CHECKING:
-    from replay.assessment import Assessment, CompensatorSummary, PairAssessment
-
 
 _MOST_DECIMALS = 3
 # ms, from which one decimal shows a delay
@@ -140,21 +135,6 @@ def _ratio_words(found: PairAssessment, assessment: Assessment) -> str:
 _EQUAL_MS, _EQUAL_ERROR = 0.05, 5e-4
 
 
-def print_comparison(console: Console, assessment: Assessment) -> None:
-    """Print a row for each actuator: delay, ratio, phase and error at the dominant frequency, most severe warning."""
-    rows = []
-    for found in assessment.pairs:
-        phase, frequency = phase_at_dominant(found, farthest_delay(found))
-        most_severe = worst(assessment.warnings_of(found.pair.actuator))
-        error = math.nan if _units_differ(found, assessment) else synchronization_error(found)
-        numbers = tuple(map(_number, (math.degrees(phase), frequency, 100.0 * error, found.whole.criteria.j2)))
-        warning = "" if most_severe is None else most_severe.code
-        cells = _delay_cell(found), _farthest_cell(found), _ratio_cell(found)
-        rows.append((found.pair.actuator, *cells, *numbers, warning))
-    headings = ("actuator", "delay ms", "farthest", "ratio", "phase deg", "at Hz", "error %", "J2 %", "worst warning")
-    print_table(console, "actuators compared", headings, rows)
-
-
 def worst_actuator(assessment: Assessment) -> str:
     """Return a line with the worst actuator and the range of the delays; empty where no delay is known.
 
@@ -178,6 +158,20 @@ def worst_actuator(assessment: Assessment) -> str:
         else f"the delays are up to {delay_range:.1f} ms apart"
     )
     return f"worst: {name}, delay {'up to ' if name in changing else ''}{delays[name]:.1f} ms{error}; {spread}"
+
+
+COMPARED_AS = ("actuator", "delay ms", "farthest", "ratio", "phase deg", "at Hz", "error %", "J2 %", "worst warning")
+"""Headings of `comparison_row`."""
+
+
+def comparison_row(found: PairAssessment, assessment: Assessment) -> tuple[str, ...]:
+    """Return delay, ratio, phase and error at the dominant frequency, and the most severe warning of an actuator."""
+    phase, frequency = phase_at_dominant(found, farthest_delay(found))
+    most_severe = worst(assessment.warnings_of(found.pair.actuator))
+    error = math.nan if _units_differ(found, assessment) else synchronization_error(found)
+    numbers = tuple(map(_number, (math.degrees(phase), frequency, 100.0 * error, found.whole.criteria.j2)))
+    warning = "" if most_severe is None else most_severe.code
+    return (found.pair.actuator, _delay_cell(found), _farthest_cell(found), _ratio_cell(found), *numbers, warning)
 
 
 def _delay_cell(found: PairAssessment) -> str:
