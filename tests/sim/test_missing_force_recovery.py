@@ -172,3 +172,30 @@ def test_evidence_for_a_force_is_positive_only_where_one_is_missing(known):
         )
         found = recover_force(problem, sigma=sigma if known else None)
         assert least < evidence_for(problem, found, 0) < largest
+
+
+def test_a_free_structure_with_accelerations_only_keeps_its_digits():
+    # how it moves as a whole is never seen: its variance grows, and must not hide that of the stretch
+    rng = np.random.default_rng(2)
+    time, place = np.linspace(0.0, 4.0, 1001), np.array([1.0, -1.0])
+    stiffness = 5e4 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    load = np.column_stack([20.0 * rng.standard_normal(1001), np.zeros(1001)])
+
+    def rate(t, z):
+        loads = [np.interp(t, time, column) for column in load.T]
+        return np.concatenate([z[2:], (loads - stiffness @ z[:2] - place * 3e10 * (z[0] - z[1]) ** 3) / 0.4])
+
+    state = solve_ivp(rate, (0.0, 4.0), np.zeros(4), t_eval=time, rtol=1e-7, atol=1e-10, max_step=2e-3).y
+    force = 3e10 * (state[0] - state[1]) ** 3
+    true = np.array([rate(t, z)[2:] for t, z in zip(time, state.T, strict=True)])
+    sigma = 0.02 * true.std(axis=0)
+    observed = true + sigma * rng.standard_normal(true.shape)
+    structure, sensors = (
+        Structure(np.full(2, 0.4), 0.0, stiffness),
+        (Sensor(1, "acceleration"), Sensor(2, "acceleration")),
+    )
+    found = recover_force(
+        ForceProblem(structure, place[:, None], time, load, sensors, observed), sigma=sigma, orders=(1, 2)
+    )
+    assert np.sqrt(np.mean((found.force[:, 0] - force) ** 2)) < 0.3 * force.std()
+    assert np.mean(np.abs(found.force[:, 0] - force) <= 1.96 * found.force_sd[:, 0]) > 0.9

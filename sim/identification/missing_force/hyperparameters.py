@@ -20,10 +20,16 @@ _AMPLITUDE, _NOISE = 0.2, 0.05
 _ZERO = 1e-8
 # the search ends at so many standard deviations of the above
 _FARTHEST = 4.0
+# of the median interval
+_SHORTEST = 0.1
+# of the logarithms, for slopes of a likelihood of many samples, whose rounding is large
+_STEP = 1e-5
 # of the logarithms, for second differences that rounding does not reach
 _DIFFERENCE = 0.03
 # standard deviation of the logarithms below which the most probable ones stand for all
 _SHARP = 0.1
+# of a point that is used
+_LEAST_WEIGHT = 1e-3
 # largest factor by which a point's density may exceed that of the normal approximation
 _LARGEST_RATIO = 20.0
 
@@ -55,6 +61,10 @@ class Search:
             centre += np.log(_NOISE * np.where(spread > 0.0, spread, 1.0)).tolist()
             width += [_WIDE["sigma"]] * len(spread)
         self.centre, self.width = np.array(centre), np.array(width)
+        self.lower, self.upper = self.centre - _FARTHEST * self.width, self.centre + _FARTHEST * self.width
+        # a force that is much shorter than the samples' interval is white noise
+        shortest = log(_SHORTEST * float(np.median(np.diff(problem.time))))
+        self.lower[f : 2 * f] = np.minimum(np.maximum(self.lower[f : 2 * f], shortest), self.centre[f : 2 * f])
 
     def hyperparameters(self, at: Samples) -> tuple[tuple[Matern, ...], Samples]:
         """Return priors of the forces, and (s,) noise."""
@@ -68,7 +78,8 @@ class Search:
     def cost(self, at: Samples) -> float:
         """Return minus the log posterior density."""
         away = (at - self.centre) / self.width
-        likelihood = self._problem.log_likelihood(*self.hyperparameters(at))
+        with np.errstate(over="ignore", invalid="ignore"):
+            likelihood = self._problem.log_likelihood(*self.hyperparameters(at))
         prior = -0.5 * float(away @ away) - float(np.sum(np.log(self.width))) - 0.5 * len(at) * log(2.0 * pi)
         return -(likelihood + prior) if np.isfinite(likelihood) else 1e300
 
@@ -89,8 +100,13 @@ class Laplace:
     points: list[tuple[float, Samples]]
 
 
-def laplace(search: Search) -> Laplace:
-    """Return the mode, the evidence, and weighted points that stand for the posterior."""
+def laplace(search: Search, also: Samples | None = None) -> Laplace:
+    """Return the mode, the evidence, and weighted points that stand for the posterior.
+
+    Parameters
+    ----------
+    also : (p,), where the search may begin, too.
+    """
     p = len(search.centre)
     # amplitude and length trade off: the best of a coarse grid is a safe start
     f = search.forces
@@ -100,12 +116,16 @@ def laplace(search: Search) -> Laplace:
             at = search.centre.copy()
             at[:f] += louder * search.width[:f]
             at[f : 2 * f] += longer * search.width[f : 2 * f]
+            at = np.maximum(at, search.lower)
             starts.append((search.cost(at), at))
+    if also is not None:
+        at = np.clip(also, search.lower, search.upper)
+        starts.append((search.cost(at), at))
     start = min(starts, key=lambda each: each[0])[1]
-    bounds = list(
-        zip(search.centre - _FARTHEST * search.width, search.centre + _FARTHEST * search.width, strict=True)
+    bounds = list(zip(search.lower, search.upper, strict=True))
+    found = minimize(
+        search.cost, start, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-9, "maxiter": 100, "eps": _STEP}
     )
-    found = minimize(search.cost, start, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-9, "maxiter": 100})
     mode, least = np.asarray(found.x), float(found.fun)
     curvature = _hessian(search, mode, least)
     values, vectors = np.linalg.eigh(curvature)
@@ -118,10 +138,12 @@ def laplace(search: Search) -> Laplace:
     points = [(1.0 / (p + 1.0), mode)]
     for value, vector in zip(values, vectors.T, strict=True):
         for sign in (-1.0, 1.0):
-            at = mode + sign * radius / np.sqrt(value) * vector
+            at = np.clip(mode + sign * radius / np.sqrt(value) * vector, search.lower, search.upper)
             # density relative to the normal one that the weights are of
             ratio = min(np.exp(min(least - search.cost(at) + 0.5 * radius**2, 700.0)), _LARGEST_RATIO)
             points.append((float(ratio) / (2.0 * (p + 1.0)), at))
+    # also those at which the likelihood is not finite
+    points = [each for each in points if each[0] > _LEAST_WEIGHT]
     total = sum(weight for weight, _ in points)
     return Laplace(mode, log_evidence, [(weight / total, at) for weight, at in points])
 

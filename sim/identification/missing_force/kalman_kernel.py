@@ -145,17 +145,17 @@ def smooth_backward(
     means: Samples,
     covariances: Samples,
     places: Integers,
-    outputs: Integers,
+    outputs: Samples,
     smoothed: Samples,
     joint: Samples,
 ) -> None:
-    """Fill smoothed means, (N, g), and joint covariances, (N, g, g), of g states.
+    """Fill smoothed means, (N, g), and joint covariances, (N, g, g), of g outputs.
 
     Parameters
     ----------
     transition ... observed : as in `filter_forward`.
     means, covariances, places : as it filled them.
-    outputs : (g,), which states.
+    outputs : (g, d), combinations of states.
     """
     n_times, sensors = observed.shape
     d, g = means.shape[1], len(outputs)
@@ -164,7 +164,7 @@ def smooth_backward(
     information, weighted = np.zeros((d, d)), np.zeros(d)
     previous, before = np.full((d, d), np.nan), np.empty((d, d))
     between, whole, later = np.empty((d, d)), np.empty((d, d)), np.empty((d, d))
-    remainder = np.empty(d)
+    remainder, state, along = np.empty(d), np.empty(d), np.empty((g, d))
     held = False
     for k in range(n_times - 1, -1, -1):
         complete = True
@@ -201,16 +201,30 @@ def smooth_backward(
             remainder[a] = weighted[a]
             for b in range(d):
                 remainder[a] -= previous[a, b] * means[k, b]
-        for a in range(g):
-            smoothed[k, a] = means[k, outputs[a]]
+        for a in range(d):
+            state[a] = means[k, a]
             for b in range(d):
-                smoothed[k, a] += 0.5 * (whole[outputs[a], b] + whole[b, outputs[a]]) * remainder[b]
+                state[a] += 0.5 * (whole[a, b] + whole[b, a]) * remainder[b]
+        for a in range(g):
+            smoothed[k, a] = 0.0
+            for b in range(d):
+                smoothed[k, a] += outputs[a, b] * state[b]
         if held:
             joint[k] = joint[k + 1]
         else:
             for a in range(g):
-                for b in range(g):
-                    joint[k, a, b] = 0.5 * (whole[outputs[a], outputs[b]] + whole[outputs[b], outputs[a]])
+                for b in range(d):
+                    total = 0.0
+                    for c in range(d):
+                        total += outputs[a, c] * 0.5 * (whole[c, b] + whole[b, c])
+                    along[a, b] = total
+            for a in range(g):
+                for b in range(a + 1):
+                    total = 0.0
+                    for c in range(d):
+                        total += along[a, c] * outputs[b, c]
+                    joint[k, a, b] = total
+                    joint[k, b, a] = total
         if k == 0:
             break
         step = which[k - 1]

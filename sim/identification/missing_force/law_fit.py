@@ -166,16 +166,15 @@ class _Motion:
         longest = max(inside, key=len)
         self.part = slice(int(longest[0]), int(longest[-1]) + 1)
         self.problem, self.recovered = problem.between(self.part.start, self.part.stop), recovered
-        places, n = np.asarray(problem.forces), problem.structure.dofs
+        n = problem.structure.dofs
         smoothed = recovered.smoothed
-        self.stretch = (smoothed.displacement @ places)[self.part]
-        self.rate = (smoothed.velocity @ places)[self.part]
-        self.force = smoothed.force[self.part]
         f = problem.n_forces
-        rows = np.zeros((f, 3, 2 * n + f))
-        for e in range(f):
-            rows[e, 0, :n], rows[e, 1, n : 2 * n], rows[e, 2, 2 * n + e] = places[:, e], places[:, e], 1.0
-        self.joint = np.einsum("eai,tij,ebj->teab", rows, smoothed.covariances[self.part], rows)
+        self.stretch = smoothed.means[self.part, 2 * n + f : 2 * n + 2 * f]
+        self.rate = smoothed.means[self.part, 2 * n + 2 * f :]
+        self.force = smoothed.force[self.part]
+        # of stretch, rate and force of each
+        at = 2 * n + np.array([[f + e, 2 * f + e, e] for e in range(f)])
+        self.joint = smoothed.covariances[self.part][:, at[:, :, None], at[:, None, :]]
         rms = np.sqrt(np.mean(self.rate**2, axis=0))
         self.width = SIGN_WIDTH * np.where(rms > 0.0, rms, 1.0)
 

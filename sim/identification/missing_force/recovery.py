@@ -82,7 +82,10 @@ def recover_force(
     """
     given = None if sigma is None else np.broadcast_to(np.asarray(sigma, dtype=np.float64), len(problem.sensors))
     searches = [Search(problem, order, given) for order in orders]
-    posteriors = [laplace(each) for each in searches]
+    posteriors: list[Laplace] = []
+    for search in searches:
+        # the noise of the order before is near this one's
+        posteriors.append(laplace(search, posteriors[-1].mode if posteriors else None))
     evidence = np.array([each.log_evidence for each in posteriors])
     if not np.isfinite(evidence.max()):
         raise ValueError("missing force: the likelihood is finite nowhere: the model may diverge, or samples be huge")
@@ -90,7 +93,7 @@ def recover_force(
     probability /= probability.sum()
     plausible = np.flatnonzero(probability >= _IMPLAUSIBLE * probability.max()).tolist()
     smoothed = {i: _smoothed(problem, searches[i], posteriors[i]) for i in plausible}
-    mean = np.zeros((len(problem.time), 2 * problem.structure.dofs + problem.n_forces))
+    mean = np.zeros((len(problem.time), 2 * problem.structure.dofs + 3 * problem.n_forces))
     for i, each in smoothed.items():
         mean += probability[i] / probability[plausible].sum() * each.means
     rough = min(plausible, key=lambda i: orders[i])

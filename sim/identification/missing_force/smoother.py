@@ -14,12 +14,14 @@ from sim.identification.missing_force.kalman_kernel import filter_forward, smoot
 from sim.identification.missing_force.state_space import (
     QUANTITIES,
     Augmented,
+    Modal,
     Physics,
     Sensor,
     Steps,
     augmented,
     intervals,
     loaded_steps,
+    modal,
     noisy_steps,
     physics,
 )
@@ -36,8 +38,8 @@ class SmoothedForce:
     Parameters
     ----------
     time : (N,) s.
-    means : (N, 2 n + f): displacements, velocities, forces.
-    covariances : (N, 2 n + f, 2 n + f), of them jointly at each instant.
+    means : (N, 2 n + 3 f): displacements, velocities, forces, and stretches and rates at the forces.
+    covariances : (N, 2 n + 3 f, 2 n + 3 f), of them jointly at each instant.
     forces : f.
     log_likelihood : of the samples.
     """
@@ -50,7 +52,7 @@ class SmoothedForce:
 
     @property
     def _dofs(self) -> int:
-        return int(self.means.shape[1] - self.forces) // 2
+        return int(self.means.shape[1] - 3 * self.forces) // 2
 
     @property
     def displacement(self) -> Samples:
@@ -65,17 +67,17 @@ class SmoothedForce:
     @property
     def force(self) -> Samples:
         """(N, f) N, on the internal side of the equation: positive where it resists as a spring does."""
-        return self.means[:, 2 * self._dofs :]
+        return self.means[:, 2 * self._dofs : 2 * self._dofs + self.forces]
 
     @property
     def standard_deviations(self) -> Samples:
-        """(N, 2 n + f) of the means."""
+        """(N, 2 n + 3 f) of the means."""
         return np.asarray(np.sqrt(np.maximum(np.einsum("kii->ki", self.covariances), 0.0)))
 
     @property
     def force_sd(self) -> Samples:
         """(N, f) N."""
-        return self.standard_deviations[:, 2 * self._dofs :]
+        return self.standard_deviations[:, 2 * self._dofs : 2 * self._dofs + self.forces]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +111,7 @@ class ForceProblem:
     initial_mean: ArrayLike | None = None
     initial_sd: ArrayLike | None = None
     physics: Physics = field(init=False)
+    _modal: Modal = field(init=False)
     _grid: tuple[Samples, Integers] = field(init=False)
     _shift: Samples = field(init=False)
     _direct: Samples = field(init=False)
@@ -146,15 +149,17 @@ class ForceProblem:
                 f"missing force: the first state {mean.shape} ± {spread.shape}: give {2 * n} numbers each"
             )
         dt, which = intervals(time)
-        _, first, second = loaded_steps(model.system, model.input, dt)
+        modes = modal(self.structure, model)
+        _, first, second = loaded_steps(modes.physics.system, modes.physics.input, dt)
         shift = np.einsum("kij,kj->ki", first[which], load[:-1]) + np.einsum("kij,kj->ki", second[which], load[1:])
-        direct = _accelerations(self.sensors, model.acceleration[1]) @ load.T
         # what a load adds that is not known is not known: those samples are left out
-        observed = observed - direct.T
+        direct = (_accelerations(self.sensors, model.acceleration[1]) @ load.T).T
+        direct[:, [each.quantity != "acceleration" for each in self.sensors]] = 0.0
+        observed = observed - direct
         for name, value in (
             ("time", time), ("load", load), ("observed", observed), ("initial_mean", mean), ("initial_sd", spread),
-            ("physics", model), ("_grid", (dt, which)), ("_shift", shift), ("_direct", direct.T),
-            ("_sampled", _sampled(model, time, (dt, which), shift, observed)),
+            ("physics", model), ("_grid", (dt, which)), ("_shift", shift), ("_direct", direct), ("_modal", modes),
+            ("_sampled", _sampled(modes.physics, time, (dt, which), shift, observed)),
         ):  # fmt: skip
             object.__setattr__(self, name, value)
 
@@ -183,8 +188,14 @@ class ForceProblem:
     def smooth(self, priors: Sequence[ForcePrior], sigma: Samples) -> SmoothedForce:
         """Return forces and states at all instants given all samples."""
         total, means, covariances, places, system, steps, rows, variance = self._filtered(priors, sigma, keep=True)
-        states = len(self.physics.system)
-        outputs = np.concatenate([np.arange(states), system.force_rows])
+        n, f, modes = self.structure.dofs, self.n_forces, self._modal
+        directions = np.asarray(self.forces, dtype=np.float64).T
+        outputs = np.zeros((2 * n + 3 * f, len(system.system)))
+        outputs[range(2 * n, 2 * n + f), system.force_rows] = 1.0
+        for derivative in (0, 1):
+            outputs[n * derivative : n * (derivative + 1), : 2 * n] = modes.rows(np.eye(n), derivative)
+            first = 2 * n + f * (1 + derivative)
+            outputs[first : first + f, : 2 * n] = modes.rows(directions, derivative)
         smoothed = np.empty((len(self.time), len(outputs)))
         joint = np.empty((len(self.time), len(outputs), len(outputs)))
         smooth_backward(
@@ -196,7 +207,8 @@ class ForceProblem:
     def _filtered(
         self, priors: Sequence[ForcePrior], sigma: Samples, *, keep: bool
     ) -> tuple[float, Samples, Samples, Integers, Augmented, Steps, Samples, Samples]:
-        system = augmented(self.physics, priors)
+        modes = self._modal
+        system = augmented(modes.physics, priors)
         if not np.all(np.asarray(sigma) > 0.0):
             raise ValueError(f"missing force: noise {sigma}: standard deviations must be positive")
         (dt, which), known_shift, observed = (self._grid, self._shift, self.observed) if keep else self._sampled
@@ -206,8 +218,9 @@ class ForceProblem:
         shift = np.zeros((len(which), d))
         shift[:, :states] = known_shift
         mean, covariance = np.zeros(d), np.zeros((d, d))
-        mean[:states] = self.initial_mean
-        covariance[range(states), range(states)] = np.square(np.asarray(self.initial_sd))
+        mean[:states] = modes.state(np.asarray(self.initial_mean))
+        root = modes.state(np.diag(np.asarray(self.initial_sd)))
+        covariance[:states, :states] = root @ root.T
         covariance[states:, states:] = system.force_covariance
         unknown = np.isnan(shift).any(axis=1)
         if unknown.any():
@@ -218,7 +231,7 @@ class ForceProblem:
                 np.concatenate([transition, np.zeros((1, d, d))]),
                 np.concatenate([noise, covariance[None]]),
             )
-        rows = _rows(self.sensors, self.physics, system)
+        rows = _rows(self.sensors, modes, system)
         means, places = np.empty((len(observed), d)), np.empty(len(observed), dtype=np.int64)
         # memory of rows that are not filled is not used
         covariances = np.empty((len(observed) if keep else 2, d, d))
@@ -260,17 +273,18 @@ def _sampled(
     return intervals(time[at]), np.array(shifts), observed[at]
 
 
-def _rows(sensors: Sequence[Sensor], model: Physics, system: Augmented) -> Samples:
+def _rows(sensors: Sequence[Sensor], modes: Modal, system: Augmented) -> Samples:
     """Return (s, d): what each sensor sees of the state."""
-    states = len(model.system)
-    by_state, _, by_force = model.acceleration
+    n = len(modes.shapes)
+    by_state, _, by_force = modes.physics.acceleration
     rows = np.zeros((len(sensors), len(system.system)))
     for row, sensor in zip(rows, sensors, strict=True):
-        at = sensor.dof - 1
+        direction = np.eye(n)[sensor.dof - 1 : sensor.dof]
         if sensor.quantity == "acceleration":
-            row[:states], row[system.force_rows] = by_state[at], by_force[at]
+            shape = modes.rows(direction, 0)[0, :n]
+            row[: 2 * n], row[system.force_rows] = shape @ by_state, shape @ by_force
         else:
-            row[at + (states // 2) * QUANTITIES.index(sensor.quantity)] = 1.0
+            row[: 2 * n] = modes.rows(direction, QUANTITIES.index(sensor.quantity))[0]
     return rows
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import expm, matrix_balance
+from scipy.linalg import eigh, expm, matrix_balance
 
 from sim.arrays import Integers, Samples
 from sim.identification.missing_force.force_prior import ForcePrior
@@ -87,6 +87,59 @@ def physics(structure: Structure, forces: Samples) -> Physics:
     inverse, zero = np.linalg.inv(mass), np.zeros((n, n))
     system = np.block([[zero, np.eye(n)], [-inverse @ stiffness, -inverse @ damping]])
     return Physics(system, np.vstack([zero, inverse]), np.vstack([np.zeros_like(forces), -inverse @ forces]))
+
+
+# of the largest entry: less is the rounding of a transformation
+_ROUNDING = 1e-13
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Modal:
+    """The same in the coordinates of the undamped modes, x = shapes q.
+
+    What no sensor sees, such as the motion of a free structure as a whole, is then a number of its own, and its large
+    variance does not hide the small ones of what is seen.
+
+    Parameters
+    ----------
+    shapes : (n, n), of unit modal mass.
+    physics : with q in place of x.
+    """
+
+    shapes: Samples
+    physics: Physics
+
+    def rows(self, directions: Samples, derivative: int) -> Samples:
+        """Return (k, 2 n): displacements (derivative 0) or velocities (1) along (k, n) directions, by the state."""
+        seen = _without_rounding(directions @ self.shapes)
+        zero = np.zeros_like(seen)
+        return np.hstack([zero, seen] if derivative else [seen, zero])
+
+    def state(self, values: Samples) -> Samples:
+        """Return what multiplies a state of displacements and velocities, (2 n, ...), to make it one of modes."""
+        n = len(self.shapes)
+        return np.concatenate([np.linalg.solve(self.shapes, part) for part in (values[:n], values[n:])])
+
+
+def modal(structure: Structure, model: Physics) -> Modal:
+    """Return a structure in modal coordinates; those of the symmetric parts where its matrices are not symmetric."""
+    mass, _, stiffness = structure.matrices
+    symmetric = [0.5 * (each + each.T) for each in (stiffness, mass)]
+    squares, shapes = eigh(*symmetric)
+    n = len(shapes)
+    inverse = np.linalg.inv(shapes)
+    damping = _without_rounding(inverse @ model.system[n:, n:] @ shapes)
+    if np.array_equal(symmetric[0], stiffness) and np.array_equal(symmetric[1], mass):
+        elastic = -np.diag(_without_rounding(squares))
+    else:
+        elastic = inverse @ model.system[n:, :n] @ shapes
+    system = np.block([[np.zeros((n, n)), np.eye(n)], [elastic, damping]])
+    entries = [np.vstack([np.zeros_like(each[n:]), inverse @ each[n:]]) for each in (model.input, model.unknown)]
+    return Modal(shapes, Physics(system, _without_rounding(entries[0]), _without_rounding(entries[1])))
+
+
+def _without_rounding(values: Samples) -> Samples:
+    return np.where(np.abs(values) > _ROUNDING * np.abs(values).max(initial=0.0), values, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
