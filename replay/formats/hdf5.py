@@ -170,8 +170,28 @@ def _tables(path: Path) -> list[SignalTable]:
                 raise RecordingError(f"{path}: more than {_MOST_DATASETS} datasets: this is no record of signals")
 
         file.visititems(visit)
+        _rename_values(contents)
         _label_blocks(contents)
         return tables_of(path, contents)
+
+
+def _rename_values(contents: Contents) -> None:
+    """Give what Octave saved the names of its variables: ``x/value`` is x where ``x/type`` is a text beside it."""
+
+    def name(path: str) -> str:
+        parts: list[str] = []
+        whole: list[str] = []
+        for part in path.split("/"):
+            if part != "value" or f"{'/'.join(whole)}/type" not in contents.texts:
+                parts.append(part)
+            whole.append(part)
+        return "/".join(parts)
+
+    def is_text(path: str) -> bool:
+        return any("string" in text for text in contents.texts.get(f"{path.rpartition('/')[0]}/type", ()))
+
+    contents.entries[:] = [replace(e, path=name(e.path)) for e in contents.entries if not is_text(e.path)]
+    contents.numbers = {name(path): value for path, value in contents.numbers.items()}
 
 
 def _label_blocks(contents: Contents) -> None:

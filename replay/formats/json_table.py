@@ -20,7 +20,8 @@ from replay.formats.reading import damage_reported, unit_symbol
 from replay.formats.signal_table import SignalTable, pairs_given, row_place
 from replay.formats.text import is_text
 
-_SUFFIXES = frozenset((".json", ".jsonl", ".ndjson"))
+_BY_LINES = frozenset((".jsonl", ".ndjson"))
+_SUFFIXES = _BY_LINES | {".json"}
 _BEGINS = re.compile(rb'^(\xef\xbb\xbf)?\s*(\{\s*"|\[\s*[\[{])')
 _VALUES = ("values", "data", "samples")
 _WHAT = "JSON"
@@ -122,9 +123,14 @@ class _Found:
 
 def _load(path: Path) -> Any:
     text = path.read_text("utf-8-sig")
-    if path.suffix.lower() in (".jsonl", ".ndjson"):
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
-    return json.loads(text)
+    if path.suffix.lower() not in _BY_LINES:
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as problem:
+            # an object a line, under another name
+            if problem.msg != "Extra data" or problem.lineno != 2:
+                raise
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
 def _tables(path: Path) -> list[SignalTable]:

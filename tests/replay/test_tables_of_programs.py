@@ -148,7 +148,8 @@ def test_json_by_records_by_channels_and_by_lines(tmp_path: Path) -> None:
         for k in range(40)
     ]
     lines = "\n".join(map(json.dumps, records))
-    (tmp_path / "l.jsonl").write_text(lines)
+    for name in ("l.jsonl", "l.log"):
+        (tmp_path / name).write_text(lines)
     channels = {
         "cmd": {"unit": "mm", "values": [r["cmd"] for r in records]},
         "meas": {"unit": "mm", "values": [r["meas"] for r in records]},
@@ -159,6 +160,7 @@ def test_json_by_records_by_channels_and_by_lines(tmp_path: Path) -> None:
         as_json(tmp_path / "d.json", {"schema": {"fields": ["when"]}, "data": records}),
         as_json(tmp_path / "c.json", channels),
         tmp_path / "l.jsonl",
+        tmp_path / "l.log",
     ):
         recording = open_recording(path)
         assert [c.name for c in recording.stream.channels] == ["cmd", "meas"], path.name
