@@ -1,7 +1,7 @@
 """The study of the impact test: the specimen is found within the stated intervals, and predictions improve."""
 
 import json
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -140,5 +140,10 @@ def test_the_command_prints_tables_json_and_pictures(found, tmp_path, capsys, mo
     shown = capsys.readouterr().out
     for word in ("Table 2", "paper: data sets", "updated", "specimen", "Shock response spectra", "ARX error ratio"):
         assert word in shown
+    # at the end of the last surface nothing is promised
+    stuck = replace(found, fit=replace(found.fit, at_bound=np.arange(6) == 5), intervals=np.full((6, 2), np.nan))
+    monkeypatch.setattr(impact, "update", lambda records, progress: stuck)
+    assert main(words) == 0
+    assert "did not settle" in capsys.readouterr().out
     assert main(["study", "impact", "--runs", "49"]) == 2
     assert capsys.readouterr().err.endswith("--runs 49: give 50 to 20000\n")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from monitor.messages.blocks import Samples
     from replay.studies.nonlinear.impact import ImpactStudy, Prediction
 
+_NONE = "—"
 # Table 2: in, and what "the analytical formula" gives from there
 _HEIGHTS = {"low": 13.0, "high": 155.0}
 _BEGINNING = (
@@ -38,6 +39,9 @@ _RATIOS = (
     "in its own. 1 is the same system. On a torn pad the impactor moves more slowly, and the error is smaller: of a "
     "transient it is other than 1 that counts, not more."
 )
+
+
+_UNSETTLED = "the response surfaces did not settle on an estimate: it has no intervals"
 
 
 def as_json(study: ImpactStudy) -> dict[str, Any]:
@@ -83,7 +87,7 @@ def as_json(study: ImpactStudy) -> dict[str, Any]:
             "residual_deviation": pad.fit.sigma,
             "surface_error": pad.surface_error,
             "evaluations": pad.evaluations,
-            "converged": pad.fit.converged,
+            "converged": pad.fit.converged and pad.settled,
         },
         "seconds": study.seconds,
     }
@@ -160,11 +164,16 @@ def _print_parameters(study: ImpactStudy) -> None:
     ):
         low, high = factor * interval
         label = f"{name.replace('_', ' ')}{', ' if unit else ''}{unit}"
-        numbers = (f"{factor * nominal:.3g}", f"{factor * found:.3g}", f"{low:.3g} to {high:.3g}")
+        numbers = (
+            f"{factor * nominal:.3g}",
+            f"{factor * found:.3g}",
+            f"{low:.3g} to {high:.3g}" if low <= high else _NONE,
+        )
         rows.append([label, *numbers, f"{factor * specimen:.3g}"])
     title = "Pad, preload (mean) and angle of impact (standard deviation), updated by the distribution of all tests"
     print_table(console, title, ["parameter", "nominal", "updated", "95 %", "specimen"], rows)
-    for doubt in study.pad.fit.doubts():
+    doubts = study.pad.fit.doubts() if study.pad.settled else (_UNSETTLED,)
+    for doubt in doubts:
         console.print(Text(doubt, "yellow"))
     console.print(
         f"Features: means of the logarithms of the shock spectra and their scatter in two directions; "

@@ -208,6 +208,7 @@ class UpdatedPad:
     fit : of the logarithms of the parameters over those of the last surface's centre.
     parameters : the estimates.
     intervals : (p, 2), 95 %, Student's for the logarithms; never less than by the errors of features and surface.
+        NaN where `settled` is false.
     surface_error : of the last surface, in standard errors of the features.
     evaluations : sets of parameters for which the tests were simulated.
     """
@@ -217,6 +218,11 @@ class UpdatedPad:
     intervals: Samples
     surface_error: float
     evaluations: int
+
+    @property
+    def settled(self) -> bool:
+        """Whether the estimate is inside of the last surface."""
+        return not self.fit.at_bound.any()
 
 
 def update(
@@ -243,5 +249,8 @@ def update(
     # the errors of features are known: residuals that are smaller by chance promise nothing
     known = max(found.sigma, 1.0) / found.sigma * float(np.hypot(1.0, surface.error))
     error = float(stdtrit(found.degrees_of_freedom, 0.975)) * known * found.standard_errors
+    if found.at_bound.any():
+        # the surfaces do not settle: what the last one promises means nothing
+        error[:] = np.nan
     ends = [astuple(_at(last, found.parameters + sign * error)) for sign in (-1.0, 1.0)]
     return UpdatedPad(found, center, np.sort(np.transpose(ends), axis=1), surface.error, evaluations)
