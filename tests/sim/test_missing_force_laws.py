@@ -166,3 +166,22 @@ def test_alpha_is_unbiased_over_100_seeds(count, bound, largest_sd):
 
 def test_dictionary_has_no_term_twice():
     assert len({(t.x_power, t.x_odd, t.v_power, t.v_odd) for t in DICTIONARY}) == len(DICTIONARY)
+
+
+def test_laws_of_two_forces_are_found_together():
+    rng = np.random.default_rng(0)
+    time, stiffness = np.linspace(0.0, 20.0, 801), 20.0 * np.array([[2.0, -1.0], [-1.0, 1.0]])
+    load = np.column_stack([np.zeros(801), 3.0 * np.interp(time, time[::8], rng.standard_normal(101))])
+
+    def rate(t, z):
+        forces = np.array([30.0 * z[0] ** 3, 0.3 * np.tanh(z[3] / 0.005)])
+        loads = [np.interp(t, time, column) for column in load.T]
+        return np.concatenate([z[2:], loads - 0.01 * stiffness @ z[2:] - stiffness @ z[:2] - forces])
+
+    true = solve_ivp(rate, (0.0, 20.0), np.zeros(4), t_eval=time, rtol=1e-7, atol=1e-9, max_step=0.02).y[:2].T
+    observed = true + 0.02 * true.std(axis=0) * rng.standard_normal(true.shape)
+    structure = Structure(np.eye(2), 0.01 * stiffness, stiffness)
+    problem = ForceProblem(structure, np.eye(2), time, load, (Sensor(1), Sensor(2)), observed)
+    found = find_laws(problem, recover_force(problem))[0]
+    assert found.names == ("x^3 (1)", "sign v (2)")
+    np.testing.assert_allclose(found.coefficients, [30.0, 0.3], rtol=0.02)

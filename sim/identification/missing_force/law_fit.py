@@ -118,20 +118,27 @@ def find_laws(
 
     Terms are added one by one: those of the largest gain in the curve fit are tried, and the best one stays if the
     information criterion falls by 6, strong evidence; then each is left out again where that makes too little worse.
+
+    Parameters
+    ----------
+    most_terms : of each force.
     """
-    motion, candidates = _Motion(problem, recovered), terms(dictionary)
-    best = _fitted(motion, tuple(() for _ in range(problem.n_forces)))
+    motion, candidates, f = _Motion(problem, recovered), terms(dictionary), problem.n_forces
+    best = _fitted(motion, ((),) * f)
     tried = {best.laws: best}
-    for _ in range(most_terms):
-        gains = []
-        for e, extra in product(range(problem.n_forces), candidates):
-            if extra not in best.laws[e]:
-                law = (*best.laws[e], extra)
-                gains.append((_regressed(motion, e, law)[2], e, extra.name, law))
-        gains.sort(key=lambda gain: -gain[0])
+    if f > 1:
+        # none of several can be judged without the others: each begins with the term that explains it best
+        proposed = [[law for _, law in _proposed(motion, e, (), candidates)] for e in range(f)]
+        best = min(best, _once(motion, tried, tuple(laws[0] for laws in proposed)), key=lambda each: each.score)
+        for e, law in [(place, law) for place in range(f) for law in proposed[place][1:]]:
+            best = min(best, _once(motion, tried, _replaced(best.laws, e, law)), key=lambda each: each.score)
+    for _ in range(most_terms * f):
         before = best
-        for _, e, _, law in gains[: _TRIED * problem.n_forces]:
-            best = min(best, _once(motion, tried, _replaced(before.laws, e, law)), key=lambda each: each.score)
+        for e in range(f):
+            if len(before.laws[e]) < most_terms:
+                for _, law in _proposed(motion, e, before.laws[e], candidates):
+                    one = _once(motion, tried, _replaced(before.laws, e, law))
+                    best = min(best, one, key=lambda each: each.score)
         for e, law in enumerate(best.laws):
             for left_out in law if sum(map(len, best.laws)) > 1 else ():
                 rest = tuple(each for each in law if each != left_out)
@@ -139,6 +146,15 @@ def find_laws(
         if best is before:
             break
     return tuple(sorted(tried.values(), key=lambda each: each.score))
+
+
+def _proposed(
+    motion: _Motion, e: int, law: tuple[Term, ...], candidates: Sequence[Term]
+) -> list[tuple[float, tuple[Term, ...]]]:
+    """Return the laws of one more term that explain most of a recovered force, the best first."""
+    longer = [(*law, extra) for extra in candidates if extra not in law]
+    gains = [(_regressed(motion, e, each)[2], each) for each in longer]
+    return sorted(gains, key=lambda gain: -gain[0])[:_TRIED]
 
 
 def _replaced(laws: Laws, e: int, law: tuple[Term, ...]) -> Laws:
