@@ -240,6 +240,7 @@ def test_the_metrics_derivatives_are_its_differences_and_a_fit_finds_the_truth(p
     ({"record": 1.0}, "shock spectrum of 0 samples"),
     ({"record": [0.0, 1.0, math.nan, 0.0, 1.0]}, "sample 3 is nan: cut or bridge it first"),
     ({"record": [[0.0, 1.0, 2.0, 0.0], [0.0, math.inf, 0.0, 1.0]]}, "sample 2 of record 2 is inf"),
+    ({"record": [[0.0, 1.0, 2.0, 0.0], [0.0, 1.0]]}, "records of unequal lengths"),
     ({"sample_rate": 0.0}, "sample_rate 0.0: must be a positive number"),
     ({"quantity": "velocity"}, "choose acceleration, displacement or pseudo_velocity"),
     ({"frequencies": None, "record": np.zeros(5)}, "give frequencies"),
@@ -252,6 +253,9 @@ def test_mistakes_have_one_clear_line(change, message):
 
 
 def test_more_mistakes():
+    metric = ShockSpectrumMetric(np.ones((50, 2)), 1000.0, np.array([20.0]))
+    with pytest.raises(ValueError, match="give both the same instants and sensors"):
+        metric.features(np.ones((1, 49, 2)), np.ones((1, 49, 2, 1)))
     with pytest.raises(ValueError, match="part 'first': choose primary, residual or overall"):
         shock_spectrum(np.ones(50), 1000.0, [20.0]).maximax("first")
     with pytest.raises(ValueError, match="the highest is below the lowest"):

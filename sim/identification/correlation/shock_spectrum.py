@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sim.arrays import Response, Samples
+from sim.identification.correlation.metric import sensor_response
 from sim.ranges import check_positive
 
 Quantity = Literal["acceleration", "displacement", "pseudo_velocity"]
@@ -132,8 +133,11 @@ def shock_spectrum(
     ------
     ValueError : the record is too short, or has a sample that is not finite, or a setting is out of its range.
     """
-    record = np.asarray(record, dtype=np.float64)
-    check_positive("shock spectrum", sample_rate=sample_rate)
+    try:
+        record = np.asarray(record, dtype=np.float64)
+    except ValueError:
+        raise ValueError("shock spectrum: records of unequal lengths: give one after the other") from None
+    check_positive("shock spectrum", sample_rate=sample_rate, samples_per_cycle=samples_per_cycle)
     n = check_record(record)
     if frequencies is None:
         lowest, highest = sample_rate / (n - 1), sample_rate / samples_per_cycle
@@ -217,6 +221,7 @@ class ShockSpectrumMetric:
 
     def features(self, response: Samples, sensitivities: Samples) -> tuple[Samples, Samples]:
         """Return (m, s * k) features of responses, (m, n, s), and (m, s * k, p) of their derivatives."""
+        response = sensor_response(response, self.shape, "shock spectrum metric")
         m, n, sensors = response.shape
         p, k = sensitivities.shape[-1], len(self.frequencies)
         right = np.asarray(np.isfinite(response).all((1, 2)) & np.isfinite(sensitivities).all((1, 2, 3)))
