@@ -56,6 +56,10 @@ COMMANDS = {
         "monitor.commands.plotjuggler_layout",
         "write a layout of PlotJuggler for the actuators of a running monitor",
     ),
+    "report": (
+        "replay.commands.report",
+        "write a page on a recorded run: words, figures, alarms, data quality",
+    ),
     "export": ("replay.commands.export", "write a recording as CSV, Parquet, MAT, MCAP or HDF5 for older readers"),
     "recover": ("monitor.commands.recover", "rewrite a run file that was not closed properly"),
 }
@@ -78,9 +82,16 @@ _EXTRAS = {
     "mcap": "formats",
     "pyxdf": "formats",
     "pint": "formats",
+    "jinja2": "report",
 }
 """Optional packages, and the extra of pyproject.toml that installs each."""
-_PACKAGES = {"shiboken6": "PySide6", "tomli_w": "tomli-w", "paho": "paho-mqtt", "nptdms": "npTDMS"}
+_PACKAGES = {
+    "shiboken6": "PySide6",
+    "tomli_w": "tomli-w",
+    "paho": "paho-mqtt",
+    "nptdms": "npTDMS",
+    "jinja2": "Jinja2",
+}
 
 
 def main(words: list[str] | None = None) -> int:

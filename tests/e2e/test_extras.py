@@ -46,6 +46,7 @@ def without_extras(*words: object) -> subprocess.CompletedProcess[str]:
             ("export", "run.h5", "--to", "parquet"),
             "synchroscope export needs pyarrow: pip install 'synchroscope[formats]'",
         ),
+        (("report", "run.h5"), "synchroscope report needs Jinja2: pip install 'synchroscope[report]'"),
         (
             ("study", "tracking", "--case", "i", "--pictures", "FOLDER"),
             "synchroscope study needs matplotlib: pip install 'synchroscope[study]'",

@@ -1,0 +1,57 @@
+"""`synchroscope report`: a recording and its assessment as one page of HTML."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+from monitor.commands.options import add_column_options, add_indicator_options
+from monitor.commands.output import progress_bars
+from monitor.commands.process import StopSignals
+from monitor.system.safe_text import printable
+from replay.commands import column_selection, given_indicators, recording_part
+
+_PAGES = {".html", ".htm"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("file", type=Path, metavar="FILE", help="a recording, of any format that is read")
+    parser.add_argument("-o", "--out", type=Path, metavar="OUT", help="the page (default: FILE.html, beside FILE)")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing page")
+    parser.add_argument("--start", type=float, metavar="S", help="report the record from S seconds after its start")
+    parser.add_argument("--stop", type=float, metavar="S", help="report the record up to S seconds after its start")
+    parser.add_argument("--config", type=Path, metavar="TOML", help="use the indicators' settings in this file")
+    add_indicator_options(parser)
+    add_column_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the page, with a progress bar, and print its sentences in front."""
+    from replay.formats import open_recording
+    from replay.report import write_report
+
+    out = arguments.out or arguments.file.with_suffix(".html")
+    if out.is_dir():
+        out /= f"{arguments.file.stem}.html"
+    if out.suffix.lower() == ".pdf":
+        raise ValueError(f"{out}: the report is a page; write {out.with_suffix('.html')} and print it to PDF")
+    if out.suffix.lower() not in _PAGES:
+        raise ValueError(f"{out}: the report is a page; give it the ending .html")
+    given = given_indicators(arguments)
+    recording = recording_part(arguments.file, open_recording(arguments.file, column_selection(arguments)), arguments)
+    try:
+        # SIGTERM removes the unfinished page, as Ctrl-C does
+        with StopSignals(signal.SIGTERM) as stop, stop.interrupting(), progress_bars() as progress:
+            done = write_report(
+                arguments.file, recording, out, given, overwrite=arguments.overwrite, progress=progress
+            )
+    except KeyboardInterrupt:
+        print("synchroscope report: interrupted; nothing was written", file=sys.stderr)
+        raise
+    for sentence in done.lead:
+        print(printable(sentence))
+    print(f"{printable(str(done.path))}: {done.size / 1e3:.0f} kB")
+    return 0

@@ -1,0 +1,300 @@
+"""What a report says: words in front, a section for each actuator, events, data quality, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.alarms.text import describe_transition
+from monitor.catalogue import outputs_by_name
+from monitor.messages.alarms import Severity
+from monitor.messages.blocks import Event, EventKind
+from replay import Progress, silent
+from replay.assessment import Assessment, PairAssessment
+from replay.assessment.run import record_time
+from replay.assessment.signal_checks import RecordSignals, read_signals
+from replay.assessment.wording import (
+    COMPARED_AS,
+    change_words,
+    comparison_row,
+    compensator_words,
+    headline_words,
+    worst_actuator,
+)
+from replay.formats import Recording
+from replay.formats.parts import RecordingPart
+from replay.formats.run_file import RunRecording
+from replay.report.figures import (
+    Figure,
+    reliability_figure,
+    subspace_figure,
+    tracking_figure,
+    transfer_figure,
+)
+from replay.report.quality import QUALITY_HEADINGS, channel_rows, quality_rows
+from replay.report.svg import Curve, Mark
+from replay.report.windows import best_and_worst, damping_words, worst_words
+
+# columns of pixels of a figure; fewer where there are many actuators, for the size of the page
+_COLUMNS, _FEWER_COLUMNS, _MANY = 600, 240, 8
+_MOST_EVENTS = 400
+_STYLES = "first", "second", "third", "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: its caption, headings, and rows whose first cell is a heading."""
+
+    caption: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """An event: time in the run, s; ``level`` is one of the window's scale: none, info, warn, bad."""
+
+    time: str
+    level: str
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActuatorSection:
+    """An actuator: words, warnings, figures and a table of its indicators."""
+
+    name: str
+    words: tuple[str, ...]
+    warnings: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The contents of a report.
+
+    Parameters
+    ----------
+    title : of the page.
+    facts : about the run: name and value.
+    lead : sentences in front.
+    overview : the actuators compared, of several.
+    warnings, notes : on the record as a whole.
+    events : None where the file has no events; ``events_left_out`` are more than are shown.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    lead: tuple[str, ...]
+    overview: Table | None
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    actuators: tuple[ActuatorSection, ...]
+    reliability: tuple[Figure, ...]
+    events: tuple[EventRow, ...] | None
+    events_left_out: int
+    quality: Table
+    channels: Table
+    settings: Table
+    version: str
+
+
+def report_contents(
+    path: Path, recording: Recording, assessment: Assessment, notes: Sequence[str], progress: Progress = silent
+) -> Report:
+    """Return the contents of the report on a recording.
+
+    Parameters
+    ----------
+    notes : on the settings.
+
+    Raises
+    ------
+    RecordingError : the file has become unreadable.
+    """
+    signals = read_signals(recording)
+    time = record_time(assessment.series.time, float(signals.time[0]))
+    columns = _COLUMNS if len(assessment.pairs) <= _MANY else _FEWER_COLUMNS
+    events = _events(recording)
+    marks = [Mark(seconds, seconds, f"mark {_level(event)}") for event, seconds in events or () if _level(event)]
+    sections = []
+    for done, found in enumerate(assessment.pairs):
+        progress("figures", done, len(assessment.pairs))
+        sections.append(_section(found, assessment, signals, time, marks, columns))
+    several = len(sections) > 1
+    overview = None
+    if several:
+        rows = tuple(comparison_row(found, assessment) for found in assessment.pairs)
+        overview = Table("The actuators compared", COMPARED_AS, rows)
+    shown = None if events is None else tuple(_event_row(event, seconds) for event, seconds in events[:_MOST_EVENTS])
+    stream = assessment.stream
+    return Report(
+        title=path.name,
+        facts=(
+            ("rig", stream.rig),
+            ("length", f"{assessment.duration:.6g} s at {stream.sample_rate:g} Hz"),
+            ("window", f"{assessment.settings.window:.4g} s"),
+            ("actuators", ", ".join(found.pair.actuator for found in assessment.pairs)),
+        ),
+        lead=tuple(_lead(sections, assessment)),
+        overview=overview,
+        warnings=tuple(warning.text for warning in assessment.warnings_of(None)),
+        notes=tuple(dict.fromkeys([*notes, *(n for n in assessment.notes if not _is_event(n, events))])),
+        actuators=tuple(sections),
+        reliability=tuple(_reliability(recording, columns)),
+        events=shown,
+        events_left_out=max(0, len(events or ()) - _MOST_EVENTS),
+        quality=Table("The record", ("property", "value"), tuple(quality_rows(recording, signals))),
+        channels=Table("The channels", QUALITY_HEADINGS, tuple(channel_rows(recording, signals))),
+        settings=Table("Settings", ("setting", "value"), tuple(_settings(recording, assessment))),
+        version=metadata.version("synchroscope"),
+    )
+
+
+def _lead(sections: Sequence[ActuatorSection], assessment: Assessment) -> Iterator[str]:
+    """Yield the sentences in front: of one actuator all of its words, of several the worst one's."""
+    if len(sections) == 1:
+        yield from sections[0].words
+        return
+    compared = worst_actuator(assessment)
+    if compared:
+        yield f"{compared[:1].upper()}{compared[1:]}."
+    named = compared.removeprefix("worst: ").partition(", delay")[0]
+    for section in sections:
+        if section.name == named or (not named and section is sections[0]):
+            yield from section.words
+
+
+def _section(
+    found: PairAssessment,
+    assessment: Assessment,
+    signals: RecordSignals,
+    time: NDArray[np.float64],
+    marks: Sequence[Mark],
+    columns: int,
+) -> ActuatorSection:
+    extremes = best_and_worst(found, assessment, time)
+    worst = None if extremes is None else extremes[1]
+    words = [
+        f"{headline_words(found, assessment)}.",
+        worst_words(found, assessment, worst),
+        damping_words(found, worst),
+        *(f"{line}." for line in change_words(found)),
+    ]
+    name = found.pair.actuator
+    if name in assessment.compensators:
+        words.append(f"{name}: {compensator_words(assessment.compensators[name])}.")
+    figures = [tracking_figure(found, assessment, time, worst, marks, columns)]
+    if extremes is not None:
+        best, _ = extremes
+        figures.append(
+            subspace_figure(found, assessment, signals, (("best window", best), ("worst window", extremes[1])))
+        )
+    if assessment.transfer is not None:
+        figures.append(transfer_figure(found, assessment, assessment.transfer, columns))
+    warnings = tuple(warning.text for warning in assessment.warnings_of(name))
+    return ActuatorSection(name, tuple(words), warnings, tuple(filter(None, figures)), _indicators(found, assessment))
+
+
+_SHOWN_AS = {"s": ("ms", 1e3), "rad": ("deg", 180.0 / np.pi)}
+
+
+def _indicators(found: PairAssessment, assessment: Assessment) -> Table:
+    """Return the statistics of the indicators that have values."""
+    known, rows = outputs_by_name(), []
+    units = {c.name: c.unit for c in assessment.series.columns if c.actuator == found.pair.actuator}
+    for name, spread in found.spreads.items():
+        if name.endswith("_sd") or name.startswith("fei_") or name not in known or not np.isfinite(spread.median):
+            continue
+        unit, factor = _SHOWN_AS.get(units[name], ("" if units[name] == "1" else units[name], 1.0))
+        numbers = (f"{factor * x + 0.0:.4g}" for x in (spread.median, spread.mean, spread.p05, spread.p95))
+        rows.append((name, unit or "—", *numbers))
+    criteria = found.whole.criteria
+    for label, unit, value in (("J1", "ms", criteria.j1), ("J2", "%", criteria.j2), ("J3", "%", criteria.j3)):
+        if np.isfinite(value):
+            rows.append((f"{label}, whole record", unit, f"{value + 0.0:.4g}", "—", "—", "—"))
+    headings = ("indicator", "unit", "median", "mean", "5 %", "95 %")
+    return Table(f"Indicators of {found.pair.actuator} while it moves", headings, tuple(rows))
+
+
+_Events = Sequence[tuple[Event, float]]
+
+
+def _events(recording: Recording) -> _Events | None:
+    """Return the events of a run with their times, of a part those within it; None where the format has none."""
+    low, high = -np.inf, np.inf
+    if isinstance(recording, RecordingPart):
+        low, high = recording.start, recording.start + recording.n_samples / recording.stream.sample_rate
+        recording = recording.whole
+    if not isinstance(recording, RunRecording):
+        return None
+    return [(event, seconds) for event, seconds in recording.timed_events() if low <= seconds <= high]
+
+
+def _level(event: Event) -> str:
+    """Return the level of an event on the window's scale; empty for one that is not drawn."""
+    if event.kind is EventKind.ALARM:
+        return "warn" if event.alarm is not None and event.alarm.severity is Severity.WARN else "bad"
+    return "info" if event.kind is EventKind.NOTE else ""
+
+
+def _event_row(event: Event, seconds: float) -> EventRow:
+    text, kind = event.detail, event.kind.value.replace("_", " ")
+    if event.alarm is not None:
+        text = describe_transition(event.alarm)
+        kind = "▲ warning" if event.alarm.severity is Severity.WARN else "■ trip"
+    elif event.kind is EventKind.GAP and not text:
+        text = f"{event.count} samples lost"
+    return EventRow(f"{seconds:.3f}", _level(event) or "none", kind, text)
+
+
+def _is_event(note: str, events: _Events | None) -> bool:
+    """Whether a note of a run repeats what the table of events has."""
+    return events is not None and note.startswith(("note at ", "alarm at ", "alarm "))
+
+
+def _reliability(recording: Recording, columns: int) -> Iterator[Figure]:
+    """Yield a figure for each channel whose model reliability was recorded."""
+    if not isinstance(recording, RunRecording):
+        return
+    stream, epoch, index, values = recording.results()
+    if stream is None or not len(values):
+        return
+    # the first start of the publisher: an ensemble begins there
+    of_first = epoch == epoch[0]
+    time = (index[of_first] - recording.epochs[0].index) / stream.sample_rate
+    by_channel: dict[str, list[Curve]] = {}
+    for column, each in zip(stream.columns, values[of_first].T, strict=True):
+        word = column.name.removeprefix("reliability_")
+        if word in ("instantaneous", "first_passage", "accumulated", "windowed") and np.isfinite(each).any():
+            curves = by_channel.setdefault(column.actuator, [])
+            curves.append(Curve(word.replace("_", " "), each, _STYLES[len(curves) % len(_STYLES)]))
+    for channel, curves in by_channel.items():
+        if len(time) > 1:
+            yield reliability_figure(channel, time, curves, columns)
+
+
+def _settings(recording: Recording, assessment: Assessment) -> Iterator[tuple[str, str]]:
+    """Yield the indicators' settings, then those of the service that recorded the run."""
+    yield from _flat("indicators", assessment.settings.model_dump())
+    recorded = dict(getattr(recording, "settings", {}))
+    recorded.pop("indicators", None)
+    for name, value in recorded.items():
+        yield from _flat(f"recorded: {name}", value)
+
+
+def _flat(name: str, value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _flat(f"{name}.{key}", each)
+    elif isinstance(value, (list, tuple)):
+        yield name, ", ".join(map(str, value)) or "—"
+    else:
+        yield name, f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,174 @@
+"""The figures of an actuator: tracking over time, subspace plots, transfer function; and of model reliability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.messages.blocks import ratio_unit, units_differ
+from monitor.messages.headline import HEADLINE, LABELS
+from monitor.messages.transfer import TransferBlock
+from replay.assessment import Assessment, PairAssessment
+from replay.assessment.signal_checks import RecordSignals
+from replay.report.svg import Curve, Mark, Plane, Row, planes_figure, rows_figure
+from replay.report.windows import TrackedWindow, window_words
+
+# standard deviations of a band
+_BAND = 2.0
+# points of a subspace plot
+_POINTS = 1200
+_MEASURES = (HEADLINE, "first"), ("fdb", "second"), ("paei", "third")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure: its caption, its picture as SVG, and the names and styles of its curves."""
+
+    caption: str
+    svg: str
+    legend: tuple[tuple[str, str], ...] = ()
+
+
+def tracking_figure(
+    found: PairAssessment,
+    assessment: Assessment,
+    time: NDArray[np.float64],
+    worst: TrackedWindow | None,
+    marks: Sequence[Mark],
+    columns: int,
+) -> Figure | None:
+    """Return delay with its band, amplitude ratio, added damping and error over time; None without results.
+
+    Parameters
+    ----------
+    time : (n,), s after the record's first sample.
+    marks : alarms and notes.
+    columns : of pixels that are told apart.
+    """
+    values = assessment.series.of(found.pair.actuator)
+    channels = assessment.stream.channels
+    unit = ratio_unit(channels[found.pair.command], channels[found.pair.measured])
+
+    def curves(key: str, factor: float) -> tuple[Curve, ...]:
+        parts = []
+        for name, style in _MEASURES:
+            if f"{name}_{key}" in values:
+                sd = values.get(f"{name}_{key}_sd") if name == HEADLINE else None
+                band = None if sd is None else _BAND * factor * sd
+                parts.append(Curve(LABELS.get(name, name), factor * values[f"{name}_{key}"], style, band))
+        return tuple(parts)
+
+    extremes = ((), ()) if worst is None else ((1e3 * worst.delay,), (worst.ratio,))
+    rows = [
+        Row("delay", "ms", curves("delay", 1e3), extremes[0]),
+        Row("ratio command/measured", "" if unit == "1" else unit, curves("ratio", 1.0), extremes[1]),
+    ]
+    for name, title in (
+        ("hsem_added_damping", "added damping, by the force"),
+        ("fdb_added_damping", "added damping, by FDB"),
+    ):
+        if name in values and np.isfinite(values[name]).any():
+            rows.append(Row(title, "% of critical", (Curve("added damping", 100.0 * values[name], "plain"),), (0.0,)))
+            break
+    if "nrmse" in values and not units_differ(channels[found.pair.command], channels[found.pair.measured]):
+        rows.append(Row("error, NRMSE", "%", (Curve("NRMSE", 100.0 * values["nrmse"], "plain"),), (0.0,)))
+    rows = [row for row in rows if any(np.isfinite(curve.values).any() for curve in row.curves)]
+    if not rows or len(time) < 2:
+        return None
+    shaded = [] if worst is None else [Mark(worst.start, worst.stop, "worst")]
+    titles = ", ".join(row.title for row in rows)
+    description = f"{titles} from {time[0]:.4g} to {time[-1]:.4g} s; the table of indicators has the numbers."
+    svg = rows_figure(
+        f"Tracking of {found.pair.actuator} over time",
+        description,
+        time,
+        "time [s]",
+        rows,
+        [*shaded, *marks],
+        columns,
+    )
+    legend = [(style, LABELS.get(name, name)) for name, style in _MEASURES if f"{name}_delay" in values]
+    legend += [("worst", "worst window")] if shaded else []
+    legend += [("mark bad", "trip"), ("mark warn", "warning"), ("mark info", "note")] if marks else []
+    caption = f"Tracking over time; the band of broadband is ±{_BAND:g} standard deviations"
+    return Figure(caption, svg, tuple(legend))
+
+
+def subspace_figure(
+    found: PairAssessment,
+    assessment: Assessment,
+    signals: RecordSignals,
+    windows: Sequence[tuple[str, TrackedWindow]],
+) -> Figure:
+    """Return measured signal over command in some windows, each with its name."""
+    channels = assessment.stream.channels
+    command, measured = channels[found.pair.command], channels[found.pair.measured]
+    planes = []
+    for name, window in windows:
+        inside = (signals.time > window.start) & (signals.time <= window.stop)
+        samples = signals.samples[inside]
+        samples = samples[:: max(1, len(samples) // _POINTS)]
+        x_title, y_title = (
+            f"{word} [{each.unit}]" if each.unit else word
+            for word, each in (("command", command), ("measured", measured))
+        )
+        planes.append(
+            Plane(
+                f"{name}: {window.start:.4g} to {window.stop:.4g} s",
+                x_title,
+                y_title,
+                samples[:, found.pair.command],
+                samples[:, found.pair.measured],
+                not units_differ(command, measured),
+            )
+        )
+    described = "; ".join(f"{name}: {window_words(window)}" for name, window in windows)
+    diagonal = ", with the line of perfect tracking" if planes[0].diagonal else ""
+    return Figure(
+        f"Measured signal over command{diagonal}",
+        planes_figure(f"Subspace plots of {found.pair.actuator}", described, planes),
+    )
+
+
+def transfer_figure(
+    found: PairAssessment, assessment: Assessment, transfer: TransferBlock, columns: int
+) -> Figure | None:
+    """Return ratio, delay and coherence of an actuator over frequency; None where nothing is known."""
+    name = found.pair.actuator
+    channels = assessment.stream.channels
+    known = np.isfinite(transfer.curve(name, "coherence"))
+    if known.sum() < 2:
+        return None
+    frequency = transfer.frequency[known]
+    unit = ratio_unit(channels[found.pair.command], channels[found.pair.measured])
+    rows = []
+    for key, title, shown, factor in (
+        ("ratio", "ratio command/measured", "" if unit == "1" else unit, 1.0),
+        ("phase", "phase", "deg", 180.0 / np.pi),
+        ("coherence", "coherence", "", 1.0),
+    ):
+        values = factor * transfer.curve(name, key)[known]
+        band = None if key == "coherence" else _BAND * factor * transfer.curve(name, f"{key}_sd")[known]
+        if np.isfinite(values).any():
+            rows.append(
+                Row(title, shown, (Curve(title, values, "first", band),), (0.0, 1.0) if key == "coherence" else ())
+            )
+    description = f"{', '.join(row.title for row in rows)} from {frequency[0]:.3g} to {frequency[-1]:.3g} Hz."
+    svg = rows_figure(f"Transfer function of {name}", description, frequency, "frequency [Hz]", rows, (), columns)
+    return Figure(f"Transfer function from command to measured signal, ±{_BAND:g} standard deviations", svg)
+
+
+def reliability_figure(name: str, time: NDArray[np.float64], curves: Sequence[Curve], columns: int) -> Figure:
+    """Return the model reliabilities of a channel over time."""
+    rows = [Row("reliability", "", tuple(curves), (0.0, 1.0))]
+    medians = "; ".join(f"{c.name}: {_last(c.values)} at the end" for c in curves)
+    svg = rows_figure(f"Model reliability of {name}", medians, time, "time [s]", rows, (), columns)
+    return Figure(f"Model reliability of {name} over time", svg, tuple((c.style, c.name) for c in curves))
+
+
+def _last(values: NDArray[np.float64]) -> str:
+    known = values[np.isfinite(values)]
+    return f"{known[-1]:.3f}" if len(known) else "unknown"

@@ -1,0 +1,80 @@
+"""The page of a report: Jinja2 template, style sheet and script in one file, written whole or not at all."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from jinja2 import Environment, StrictUndefined
+
+from monitor.system.safe_text import printable
+from replay import Progress, silent
+from replay.assessment import assess
+from replay.assessment.run import record_settings
+from replay.export.target_files import TargetFiles
+from replay.formats import Recording
+from replay.report.contents import Report, report_contents
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A report that was written: its path, its size in bytes, and its sentences in front."""
+
+    path: Path
+    size: int
+    lead: tuple[str, ...]
+
+
+def write_report(
+    path: Path,
+    recording: Recording,
+    out: Path,
+    given: Mapping[str, object],
+    *,
+    overwrite: bool = False,
+    progress: Progress = silent,
+) -> Written:
+    """Assess a recording and write its report.
+
+    Parameters
+    ----------
+    path : of the recording.
+    recording : it, or a part of it.
+    out : the page.
+    given : settings of the indicators.
+
+    Raises
+    ------
+    ValueError : the recording cannot be assessed.
+    WriteError : the page exists, or cannot be written.
+    """
+    with TargetFiles(out, path, overwrite=overwrite) as targets:
+        temporary = targets.temporary()
+        settings, notes = record_settings(recording, given)
+        assessment = assess(recording, settings, progress=progress)
+        report = report_contents(path, recording, assessment, notes, progress)
+        page = render(report).encode()
+        temporary.write_bytes(page)
+    return Written(out, len(page), report.lead)
+
+
+def render(report: Report) -> str:
+    """Return a report as HTML; every text is escaped, and the policy of the page admits no request."""
+    folder = files("replay.report")
+    style, script, template = (
+        folder.joinpath("assets", name).read_text("utf-8") for name in ("report.css", "report.js", "report.html.j2")
+    )
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["plain"] = printable
+    return environment.from_string(template).render(
+        report=report, style=style, script=script, style_hash=_hash(style), script_hash=_hash(script)
+    )
+
+
+def _hash(text: str) -> str:
+    """Return the source expression by which a Content-Security-Policy admits an inline text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,143 @@
+"""The windows in which an actuator tracked best and worst, and what the worst one means for the damping."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.messages.blocks import units_differ
+from monitor.messages.headline import HEADLINE
+from replay.assessment import Assessment, PairAssessment
+from replay.assessment.results import delay_varies, late_or_early, milliseconds
+from replay.assessment.warnings import added_damping
+
+# windows with a standard deviation above so many medians are in weak motion, and not compared
+_CERTAIN = 3.0
+# fraction of critical, below which added damping is none
+_NO_DAMPING = 5e-4
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedWindow:
+    """Tracking in one window; NaN where unknown.
+
+    Parameters
+    ----------
+    start, stop : s after the record's first sample.
+    delay : s, > 0: late.
+    ratio : command/measured.
+    frequency : of the dominant motion, Hz.
+    error : |measured - command| / |command| of the dominant motion; of the phase alone where the units differ.
+    added_damping : fraction of critical, < 0: feeds energy in.
+    from_force : the added damping is of the measured force, else of phase and ratio.
+    """
+
+    start: float
+    stop: float
+    delay: float
+    ratio: float
+    frequency: float
+    error: float
+    added_damping: float
+    from_force: bool
+
+
+def best_and_worst(
+    found: PairAssessment, assessment: Assessment, time: NDArray[np.float64]
+) -> tuple[TrackedWindow, TrackedWindow] | None:
+    """Return the windows with the smallest and the largest error; None where no window has a value.
+
+    Windows in which the command rests or the delay is uncertain are not compared.
+
+    Parameters
+    ----------
+    time : (n,), s after the record's first sample, of the results.
+    """
+    values = assessment.series.of(found.pair.actuator)
+    nothing = np.full(len(time), np.nan)
+    frequency, amplitude = (values.get(f"fdb_{name}", nothing) for name in ("frequency", "amplitude"))
+    name = HEADLINE if np.isfinite(values.get(f"{HEADLINE}_delay", nothing)).any() else "fdb"
+    delay, ratio, sd = (values.get(f"{name}_{key}", nothing) for key in ("delay", "ratio", "delay_sd"))
+    phase = -2.0 * np.pi * frequency * delay
+    channels = assessment.stream.channels
+    plain = not units_differ(channels[found.pair.command], channels[found.pair.measured])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.abs(np.exp(1j * phase) / (ratio if plain else 1.0) - 1.0)
+    valid = np.isfinite(error) & (amplitude >= assessment.settings.relative_gate * np.nanmax(amplitude, initial=0.0))
+    if not valid.any():
+        return None
+    certain = valid & ~(sd > _CERTAIN * np.median(sd[valid]))
+    rows = np.flatnonzero(certain if certain.any() else valid)
+    force = values.get("hsem_added_damping", nothing)
+    window = assessment.settings.window
+
+    def at(row: int) -> TrackedWindow:
+        of_phase = 0.5 * ratio[row] * math.sin(phase[row]) if plain else math.nan
+        from_force = bool(np.isfinite(force[row]))
+        return TrackedWindow(
+            max(float(time[0]), float(time[row]) - window),
+            float(time[row]),
+            float(delay[row]),
+            float(ratio[row]),
+            float(frequency[row]),
+            float(error[row]),
+            float(force[row] if from_force else of_phase),
+            from_force,
+        )
+
+    return at(int(rows[np.argmin(error[rows])])), at(int(rows[np.argmax(error[rows])]))
+
+
+def worst_words(found: PairAssessment, assessment: Assessment, worst: TrackedWindow | None) -> str:
+    """Return when the tracking was worst, and how bad it was, as a sentence."""
+    if worst is None:
+        return "No window has a value: when the tracking was worst is unknown."
+    channels = assessment.stream.channels
+    delay = f"{late_or_early(worst.delay)}" if abs(1e3 * worst.delay) >= 0.05 else "neither late nor early"
+    error = f"an error of {100.0 * worst.error:.3g} % of the command's motion at {worst.frequency:.3g} Hz"
+    ratio = f"ratio {worst.ratio:.3f}, "
+    if units_differ(channels[found.pair.command], channels[found.pair.measured]):
+        error, ratio = (
+            f"a phase lag of {360.0 * worst.frequency * worst.delay:.3g} deg at {worst.frequency:.3g} Hz",
+            "",
+        )
+    return f"Worst from {worst.start:.4g} to {worst.stop:.4g} s: {delay}, {ratio}{error}."
+
+
+def damping_words(found: PairAssessment, worst: TrackedWindow | None) -> str:
+    """Return what the delay means for the damping of the structure, over the record and in the worst window."""
+    _, usual = added_damping(found)
+    there = math.nan if worst is None else worst.added_damping
+    if not math.isfinite(usual) and not math.isfinite(there):
+        return "What this means for the damping is unknown: it needs the dominant motion, in one unit, or a force."
+    if max(abs(x) for x in (usual, there) if math.isfinite(x)) < _NO_DAMPING:
+        return "The test neither gains nor loses damping by it: less than 0.05 % of critical."
+    over = "in the worst 5 % of the record" if delay_varies(found) else "over the record"
+    known = [each for each in ((usual, over), (there, "in the worst window")) if math.isfinite(each[0])]
+    parts = [f"{_effect(damping)} {where}" for damping, where in known]
+    if len({_effect(damping) for damping, _ in known}) == 1:
+        parts = [f"{_effect(known[0][0])}, {' and '.join(where for _, where in known)}"]
+    basis = "from the measured force" if worst is not None and worst.from_force else "for an elastic specimen"
+    words = f"For the damping: the error {' and '.join(parts)} ({basis})."
+    if min(x for x in (usual, there) if math.isfinite(x)) < -_NO_DAMPING:
+        words += (
+            " Weighted by the specimen's share of the stiffness, a delay acts as the equivalent damping "
+            "−ω τ k_e / (2 k): where it outweighs the structure's own damping, the test diverges."
+        )
+    return words
+
+
+def _effect(damping: float) -> str:
+    if abs(damping) < _NO_DAMPING:
+        return "adds none"
+    return f"{'adds' if damping > 0.0 else 'takes away'} {100.0 * abs(damping):.2g} % of critical"
+
+
+def window_words(window: TrackedWindow) -> str:
+    """Return a window as the caption of a figure."""
+    return (
+        f"{window.start:.4g} to {window.stop:.4g} s, delay {milliseconds(window.delay)} ms, ratio {window.ratio:.3f}"
+    )

@@ -1,0 +1,260 @@
+"""The report: its words against independent values, its figures' geometry, the page's text and its refusals."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from monitor.__main__ import main
+from monitor.config import IndicatorSettings
+from monitor.messages.blocks import Channel, Role, Stream
+from replay.assessment import assess
+from replay.formats import ArrayRecording, open_recording
+from replay.report.quality import channel_quality, clock_rate
+from replay.report.svg import Curve, Row, envelope, rows_figure
+from replay.report.windows import best_and_worst, damping_words, worst_words
+from tests.replay.report_runs import HOSTILE, NOTE, STEP, record_run
+
+pytest.importorskip("jinja2")
+RATE, FREQUENCY = 512.0, 1.0
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, and the text outside style and script."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self._silent = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._silent = tag in ("style", "script")
+
+    def handle_endtag(self, tag) -> None:
+        self._silent = False
+
+    def handle_data(self, data) -> None:
+        if not self._silent:
+            self.words.append(data)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory) -> dict[str, Path]:
+    folder, found = tmp_path_factory.mktemp("reports"), {}
+    for name, bad in (("demo", False), ("bad", True)):
+        run = record_run(folder / f"{name}.h5", bad=bad)
+        found[name] = folder / f"{name}.html"
+        assert main(["report", str(run), "-o", str(found[name])]) == 0
+    return found
+
+
+def late_at(early: float, late: float, start: float, stop: float, ratio: float = 1.0) -> ArrayRecording:
+    """A sine whose measured signal is late by `early`, and between two instants by `late` [s]."""
+    t = np.arange(round(40.0 * RATE)) / RATE
+    delay = np.where((t >= start) & (t < stop), late, early)
+    w = 2.0 * np.pi * FREQUENCY
+    samples = np.column_stack([np.sin(w * t), np.sin(w * (t - delay)) / ratio])
+    channels = Channel("c", Role.COMMAND, "mm", "a"), Channel("m", Role.MEASURED, "mm", "a")
+    return ArrayRecording(Stream("rig", 0, RATE, channels), samples)
+
+
+def test_the_worst_window_is_where_the_delay_is_largest_and_its_damping_is_that_of_the_sine() -> None:
+    assessment = assess(late_at(0.004, 0.040, 20.0, 26.0), IndicatorSettings(window=2.0))
+    found = assessment.pairs[0]
+    time = assessment.series.time
+    extremes = best_and_worst(found, assessment, time)
+    assert extremes is not None
+    best, worst = extremes
+    # one that lies within the six seconds
+    assert worst.start > 20.0
+    assert worst.stop < 26.05
+    assert best.stop <= 20.05 or best.start >= 25.95
+    assert worst.delay == pytest.approx(0.040, abs=1e-4)
+    # |exp(-i w tau) - 1| of the phasors, and half the sine of the phase
+    assert worst.error == pytest.approx(2.0 * np.sin(np.pi * FREQUENCY * 0.040), rel=0.01)
+    assert worst.added_damping == pytest.approx(-0.5 * np.sin(2.0 * np.pi * FREQUENCY * 0.040), rel=0.01)
+    assert "40.0 ms late, ratio 1.000, an error of 25.1 % of the command's motion at 1 Hz" in worst_words(
+        found, assessment, worst
+    )
+    words = damping_words(found, worst)
+    assert "takes away 12 % of critical" in words
+    assert "in the worst window" in words
+    assert "the test diverges" in words
+
+
+def test_no_motion_has_no_worst_window() -> None:
+    channels = Channel("c", Role.COMMAND, "mm", "a"), Channel("m", Role.MEASURED, "mm", "a")
+    recording = ArrayRecording(Stream("rig", 0, RATE, channels), np.zeros((8192, 2)))
+    assessment = assess(recording, IndicatorSettings(window=2.0))
+    assert best_and_worst(assessment.pairs[0], assessment, assessment.series.time) is None
+    assert "unknown" in worst_words(assessment.pairs[0], assessment, None)
+    assert "unknown" in damping_words(assessment.pairs[0], None)
+
+
+def test_quality_of_a_channel_that_is_quantised_clipped_and_not_finite() -> None:
+    x = np.round(np.sin(np.arange(5000) / 50.0) / 0.02) * 0.02
+    x = np.minimum(x, 0.5)
+    x[7] = np.nan
+    found = channel_quality(Channel("m", Role.MEASURED, "mm", "a"), x)
+    assert (found.low, found.high, found.not_finite) == (-1.0, 0.5, 1)
+    assert found.step == pytest.approx(0.02)
+    assert found.at_high == np.sum(x == 0.5)
+    assert found.at_low == np.sum(x == -1.0)
+    smooth = channel_quality(Channel("m", Role.MEASURED), np.random.default_rng(1).normal(size=500))
+    assert np.isnan(smooth.step)
+
+
+def test_the_clock_of_a_run(tmp_path) -> None:
+    run = record_run(tmp_path / "run.h5", duration=4.0)
+    assert clock_rate(open_recording(run)) == pytest.approx(1024.0, rel=1e-6)
+
+
+def test_an_envelope_keeps_every_extreme() -> None:
+    values = np.random.default_rng(2).normal(size=10_000)
+    values[5000:5200] = np.nan
+    px = np.linspace(0.0, 600.0, len(values))
+    x, low, high = envelope(px, values, 100, 600.0)
+    assert (np.nanmin(low), np.nanmax(high)) == (np.nanmin(values), np.nanmax(values))
+    assert len(x) == 100
+    assert np.isnan(low[51])
+    # column 10 is of the values from 60 to 66
+    inside = values[(px >= 60.0) & (px < 66.0)]
+    assert (low[10], high[10]) == (inside.min(), inside.max())
+
+
+def test_a_curve_is_where_its_values_are() -> None:
+    x = np.linspace(0.0, 10.0, 11)
+    svg = rows_figure("t", "d", x, "time [s]", [Row("r", "mm", (Curve("c", x.copy(), "first"),))], (), 600)
+    low, high = (float(re.search(f"data-{end}='([^']+)'", svg).group(1)) for end in ("low", "high"))
+    start, stop = (float(re.search(f"data-{end}='([^']+)'", svg).group(1)) for end in ("from", "to"))
+    width, row = (float(re.search(f"data-{end}='([^']+)'", svg).group(1)) for end in ("width", "row"))
+    path = re.search("data-name='c' d='M([^']+)'", svg).group(1)
+    points = np.array([point.split() for point in path.split("L")], float)
+    np.testing.assert_allclose(start + points[:, 0] * (stop - start) / width, x, atol=0.02)
+    np.testing.assert_allclose(high - points[:, 1] * (high - low) / row, x, atol=0.02)
+
+
+def test_the_page_loads_nothing_and_escapes_every_text(pages) -> None:
+    for path in pages.values():
+        text = path.read_text("utf-8")
+        page = Page(text)
+        assert not any(
+            name in ("src", "srcset", "data", "action") for _, attributes in page.tags for name in attributes
+        )
+        links = [attributes["href"] for _, attributes in page.tags if "href" in attributes]
+        assert all(link.startswith("#") for link in links)
+        assert "http:" not in text.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+        assert "https:" not in text
+        assert "@import" not in text
+        assert "url(" not in text
+        assert sum(tag == "script" for tag, _ in page.tags) == 1
+        assert "default-src 'none'" in text
+    bad = Page(pages["bad"].read_text("utf-8"))
+    assert HOSTILE in "".join(bad.words)
+    assert NOTE in "".join(bad.words)
+    assert not any(tag == "b" for tag, _ in bad.tags)
+
+
+def test_the_headings_are_in_order_and_tables_and_figures_are_named(pages) -> None:
+    page = Page(pages["bad"].read_text("utf-8"))
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(below - above <= 1 for above, below in pairwise(levels))
+    assert all(attributes.get("scope") in ("col", "row") for tag, attributes in page.tags if tag == "th")
+    pictures = [a for tag, a in page.tags if tag == "svg" and "viewbox" in a and "aria-hidden" not in a]
+    assert len(pictures) >= 9
+    assert all(a["role"] == "img" and len(a["aria-label"]) > 30 for a in pictures)
+    assert sum(tag == "caption" for tag, _ in page.tags) == sum(tag == "table" for tag, _ in page.tags)
+
+
+def test_a_bad_run_reads_well(pages) -> None:
+    words = "".join(Page(pages["bad"].read_text("utf-8")).words)
+    assert "512 samples (0.5 s) are missing in 1 gap" in words
+    assert f"{STEP:.3g}" in words
+    assert "lost samples512 (1.25 %) in 1 gaps" in words.replace("\n", "")
+    assert "■ trip" in words
+    assert "▲ warning" in words
+    assert "20.000" in words
+    assert not re.search(r"\bnan\b", words.lower())
+
+
+def test_colours_have_contrast() -> None:
+    from importlib.resources import files
+
+    style = files("replay.report").joinpath("assets/report.css").read_text("utf-8")
+    blocks = re.findall(r":root\{([^}]*)\}", style)
+    assert len(blocks) == 3
+    for block in blocks:
+        colours = dict(re.findall(r"--(\w+):(#[0-9a-f]+)", block.replace("\n", "")))
+        for name in ("text", "muted", "info", "warn", "bad", "first", "second", "third"):
+            for ground in ("base", "window") if name == "text" else ("base",):
+                assert contrast(colours[name], colours[ground]) >= 4.5, (name, ground)
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours by WCAG 2."""
+    light = []
+    for colour in (one, other):
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * c for c in colour[1:])
+        parts = np.array([int(digits[i : i + 2], 16) / 255.0 for i in (0, 2, 4)])
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        light.append(float(linear @ [0.2126, 0.7152, 0.0722]))
+    return (max(light) + 0.05) / (min(light) + 0.05)
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["none.csv"], "none.csv: no such file or directory"),
+        (["FILE", "-o", "FOLDER/out.pdf"], "write"),
+        (["FILE", "-o", "FOLDER/out.txt"], "give it the ending .html"),
+        (["FILE", "-o", "FOLDER/none/out.html"], "cannot be written (No such file or directory)"),
+        (["FILE", "-o", "FOLDER/there.html"], "exists: give another name with -o OUT, or --overwrite"),
+        (["FOLDER/prose.csv"], "no rows of numbers"),
+    ],
+)
+def test_what_cannot_be_reported_is_one_line_and_leaves_nothing(tmp_path, capsys, words, error) -> None:
+    t = np.arange(2000) / RATE
+    table = tmp_path / "record.csv"
+    np.savetxt(table, np.column_stack([t, np.sin(t), np.sin(t - 0.1)]), delimiter=",", header="t,command,measured")
+    (tmp_path / "there.html").write_text("mine")
+    (tmp_path / "prose.csv").write_text("no numbers\n")
+    before = sorted(tmp_path.iterdir())
+    words = [word.replace("FILE", str(table)).replace("FOLDER", str(tmp_path)) for word in words]
+    assert main(["report", *words]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert error in err
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / "there.html").read_text() == "mine"
+
+
+def test_many_actuators_make_a_page_of_some_megabytes(tmp_path, capsys) -> None:
+    t, n = np.arange(6000) / 256.0, 24
+    channels, samples = [], []
+    for i in range(n):
+        channels += [Channel(f"{i}.c", Role.COMMAND, "mm", f"{i}"), Channel(f"{i}.m", Role.MEASURED, "mm", f"{i}")]
+        samples += [np.sin(2 * np.pi * t), np.sin(2 * np.pi * (t - 0.002 * i))]
+    from replay.report import write_report
+
+    recording = ArrayRecording(Stream("rig", 0, 256.0, tuple(channels)), np.column_stack(samples))
+    source = tmp_path / "record.bin"
+    source.write_bytes(b"")
+    done = write_report(source, recording, tmp_path / "out.html", {"window": 2.0})
+    assert done.lead[0].startswith(f"Worst: {n - 1}, delay 46.0 ms")
+    assert done.size / n < 150e3
+    assert (
+        Page(done.path.read_text("utf-8")).tags.count(
+            ("section", {"class": "actuator", "id": "actuator-24", "aria-labelledby": "name-24"})
+        )
+        == 1
+    )
