@@ -83,6 +83,8 @@ _EXTRAS = {
     "pyxdf": "formats",
     "pint": "formats",
     "jinja2": "report",
+    "distributed": "archives",
+    "dask": "archives",
 }
 """Optional packages, and the extra of pyproject.toml that installs each."""
 _PACKAGES = {

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from replay.formats import Recording, Selection
+    from replay.workers import Workers
 
 
 def column_selection(arguments: argparse.Namespace, *, auxiliary: bool = False) -> Selection:
@@ -60,3 +63,42 @@ def recording_part(path: Path, recording: Recording, arguments: argparse.Namespa
         return RecordingPart(recording, start, math.inf if arguments.stop is None else arguments.stop)
     except ValueError as problem:
         raise ValueError(f"{path}: {problem}") from problem
+
+
+def add_worker_options(parser: argparse.ArgumentParser, what: str, default: str) -> None:
+    """Add the options of `workers_of`; `what` is what is done by several of them, `default` what is done without."""
+    group = parser.add_argument_group("workers")
+    group.add_argument(
+        "--workers", type=int, metavar="N", help=f"{what} by N processes of this machine (default: {default})"
+    )
+    group.add_argument("--scheduler", metavar="URL", help=f"{what} on a Dask cluster, such as tls://host:8786")
+    for name, text in (
+        ("ca", "certificate of the authority of the cluster"),
+        ("cert", "certificate of this client"),
+        ("key", "key of this client"),
+    ):
+        group.add_argument(f"--tls-{name}", type=Path, metavar="PEM", help=f"{text} (default: Dask's configuration)")
+
+
+def workers_of(arguments: argparse.Namespace) -> AbstractContextManager[Workers]:
+    """Return the workers that were chosen by options, to be started by ``with``.
+
+    Raises
+    ------
+    ValueError : the options contradict each other.
+    ModuleNotFoundError : Dask is not installed.
+    """
+    files = {name: getattr(arguments, f"tls_{name}") for name in ("ca", "cert", "key")}
+    if arguments.scheduler is None:
+        if any(files.values()):
+            raise ValueError("--tls-ca, --tls-cert and --tls-key need --scheduler tls://HOST:PORT")
+        from replay.workers.processes import ProcessWorkers
+
+        return ProcessWorkers(arguments.workers)
+    if arguments.workers is not None:
+        raise ValueError("--workers are processes of this machine: leave it out with --scheduler")
+    if any(files.values()) and not (all(files.values()) and arguments.scheduler.startswith("tls://")):
+        raise ValueError("--tls-ca, --tls-cert and --tls-key: give all three, and --scheduler tls://HOST:PORT")
+    from replay.workers.cluster import ClusterWorkers
+
+    return ClusterWorkers(arguments.scheduler, **files)

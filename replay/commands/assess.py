@@ -16,7 +16,7 @@ from monitor.commands.options import add_column_options, add_indicator_options
 from monitor.commands.output import print_records, with_units
 from monitor.messages.headline import HEADLINE
 from monitor.system.safe_text import csv_cell
-from replay.commands import column_selection, given_indicators, recording_part
+from replay.commands import add_worker_options, column_selection, given_indicators, recording_part
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Column, Samples
@@ -35,15 +35,29 @@ _PICTURES = {".png", ".svg", ".pdf", ".jpg", ".jpeg"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="recordings, of any format that is read")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE|DIR",
+        help="recordings, of any format; folders: --out",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="TABLE",
+        help="assess all recordings of the folders into one table, .parquet or .csv, a row for each actuator; "
+        "an interrupted table is continued by the same command",
+    )
     parser.add_argument("--series", type=Path, metavar="FILE", help="write the values over time to this CSV file")
-    parser.add_argument("--overwrite", action="store_true", help="let --series replace an existing file")
+    parser.add_argument("--overwrite", action="store_true", help="let --series and --out replace an existing file")
     parser.add_argument("--start", type=float, metavar="S", help="assess the record from S seconds after its start")
     parser.add_argument("--stop", type=float, metavar="S", help="assess the record up to S seconds after its start")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--config", type=Path, metavar="TOML", help="use the indicators' settings in this file")
     add_indicator_options(parser)
     add_column_options(parser)
+    add_worker_options(parser, "with --out: assess", "one a core")
     group = parser.add_argument_group("for programs")
     group.add_argument(
         "--messages", action="store_true", help="write signals, results and events to standard output, as messages"
@@ -62,6 +76,13 @@ def run(arguments: argparse.Namespace) -> int:
     from replay.commands.assess_table import print_assessment
     from replay.formats import open_recording
 
+    if arguments.out is not None:
+        from replay.commands.assess_archive import run_archive
+
+        return run_archive(arguments, column_selection(arguments), given_indicators(arguments))
+    folder = next((path for path in arguments.files if path.is_dir()), None)
+    if folder is not None:
+        raise ValueError(f"{folder} is a folder: --out TABLE.parquet assesses all of its recordings")
     if arguments.series and len(arguments.files) > 1:
         raise ValueError(f"--series takes one file, {len(arguments.files)} are given")
     if arguments.series and arguments.series.suffix.lower() in _PICTURES:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from replay.commands import add_worker_options, workers_of
 
 if TYPE_CHECKING:
     from sim.ensemble import Experiment
@@ -24,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE|DIR",
         help="HDF5 file; an interrupted simulation, FILE.part, is continued by the same command",
     )
+    add_worker_options(parser, "simulate", "threads")
     experiments = parser.add_argument_group("experiments instead of realizations")
     experiments.add_argument("--experiments", type=int, metavar="N", help="write N measured records, CSV, into DIR")
     experiments.add_argument(
@@ -43,8 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
         return _experiments(model, arguments)
     if arguments.bad:
         raise ValueError("--bad: needs --experiments N")
-    with progress_bars() as progress:
-        simulate_ensemble(model, arguments.realizations, arguments.seed, arguments.out, progress)
+    chosen = arguments.workers is not None or arguments.scheduler is not None
+    with progress_bars() as progress, workers_of(arguments) if chosen else nullcontext() as workers:
+        simulate_ensemble(model, arguments.realizations, arguments.seed, arguments.out, progress, workers)
     print(
         f"{arguments.realizations} realizations of {model.quantity} [{model.unit}], {len(model.time)} instants, "
         f"in {arguments.out}",

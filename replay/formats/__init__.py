@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from fnmatch import fnmatch
 from pathlib import Path
 
 from monitor.system.files import check_regular
@@ -34,6 +35,7 @@ __all__ = [
     "Selection",
     "file_kinds",
     "inspect_recording",
+    "may_be_recording",
     "open_recording",
 ]
 
@@ -91,6 +93,17 @@ def inspect_recording(path: str | Path, selection: Selection = _EVERYTHING) -> t
         return known, replace(found, recording=with_notes(found.recording, notes))
     except OSError as problem:
         raise _unreadable(path, problem) from problem
+
+
+def may_be_recording(path: Path) -> bool:
+    """Whether a regular file may be a recording: by its name or, except for text, by its first bytes."""
+    if path.name.endswith(SUFFIX):
+        return False
+    if any(fnmatch(path.name.lower(), pattern) for known in _FORMATS for pattern in known.patterns):
+        return True
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    return any(known.accepts(path, head, _EVERYTHING) for known in _FORMATS if known is not text.FORMAT)
 
 
 def _format_of(path: Path, selection: Selection) -> Format:

@@ -17,6 +17,7 @@ from replay import Progress, silent
 from replay.formats.base import Recording
 from replay.formats.recordings import ArrayRecording
 from replay.simulations.entry import MODEL_VALIDATION, ExperimentModel, Simulation
+from replay.workers import Workers, run_in_order
 from sim.ensemble import EnsembleModel, Experiment, realization_block
 
 _HOMES = {
@@ -52,7 +53,12 @@ def ensemble_model(name: str, horizon: float | None = None) -> Experiment:
 
 
 def simulate_ensemble(
-    model: EnsembleModel, n_realizations: int, seed: int, path: Path, progress: Progress = silent
+    model: EnsembleModel,
+    n_realizations: int,
+    seed: int,
+    path: Path,
+    progress: Progress = silent,
+    workers: Workers | None = None,
 ) -> None:
     """Simulate realizations into a file; what a break left unfinished is gone on with.
 
@@ -63,10 +69,12 @@ def simulate_ensemble(
     seed : of everything random.
     path : of the file.
     progress : receives the task, the amount done and the total.
+    workers : that make the blocks, started; default: threads of this process. The file is the same.
 
     Raises
     ------
     ValueError : a number is out of range, or the file cannot be written.
+    WorkersLostError : the workers are gone; the same call goes on from what is written.
     """
     from monitor.ensembles.writer import EnsembleWriter
 
@@ -80,7 +88,7 @@ def simulate_ensemble(
     writer = EnsembleWriter(path, time, n_realizations, unit=model.unit, quantity=model.quantity, source=source)
     try:
         done = writer.written
-        for response in realizations(model, n_realizations, seed, done):
+        for response in realizations(model, n_realizations, seed, done, workers):
             writer.write(response)
             done += response.shape[1]
             progress("realizations", done, n_realizations)
@@ -89,34 +97,48 @@ def simulate_ensemble(
         writer.close()
 
 
-def realizations(model: EnsembleModel, n_realizations: int, seed: int, first: int = 0) -> Iterator[Samples]:
+def realizations(
+    model: EnsembleModel, n_realizations: int, seed: int, first: int = 0, workers: Workers | None = None
+) -> Iterator[Samples]:
     """Yield realizations from number `first` on, (n_times, up to `model.block`) each, in their order.
 
-    As many blocks are made at a time as there are cores; there are never more than that and one in memory.
+    As many blocks are made at a time as there are cores, or as the workers accept; there are never more than twice
+    that in memory. A block depends on its number alone: the workers do not change a bit.
     """
-    # where none is missing no block is made for nothing
     size = model.block
-    blocks = iter(range(first // size, -(-n_realizations // size)) if first < n_realizations else ())
+    # where none is missing no block is made for nothing
+    blocks = range(first // size, -(-n_realizations // size)) if first < n_realizations else range(0)
+    made = (
+        _by_threads(model, seed, blocks)
+        if workers is None
+        else run_in_order(workers, partial(realization_block, model, seed), blocks)
+    )
+    for block, response in zip(blocks, made, strict=True):
+        start = max(0, first - block * size)
+        yield np.ascontiguousarray(response[:, start : n_realizations - block * size])
+
+
+def _by_threads(model: EnsembleModel, seed: int, numbers: range) -> Iterator[Samples]:
+    """Yield the blocks of these numbers, made by as many threads as there are cores."""
+    blocks = iter(numbers)
     cores = os.cpu_count() or 1
     with ThreadPoolExecutor(cores) as pool:
-        waiting: deque[tuple[int, Future[Samples]]] = deque()
+        waiting: deque[Future[Samples]] = deque()
 
         def submit() -> None:
             block = next(blocks, None)
             if block is not None:
-                waiting.append((block, pool.submit(realization_block, model, seed, block)))
+                waiting.append(pool.submit(realization_block, model, seed, block))
 
         try:
             for _ in range(cores):
                 submit()
             while waiting:
-                block, made = waiting.popleft()
-                response = made.result()
+                response = waiting.popleft().result()
                 submit()
-                start = max(0, first - block * size)
-                yield np.ascontiguousarray(response[:, start : n_realizations - block * size])
+                yield response
         finally:
-            for _, made in waiting:
+            for made in waiting:
                 made.cancel()
 
 

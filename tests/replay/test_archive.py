@@ -1,0 +1,177 @@
+"""An archive as a table: each row is that of the run alone, whatever dies, changes or cannot be read."""
+
+from __future__ import annotations
+
+import csv
+import multiprocessing
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from monitor.__main__ import main
+from replay.archive import Archive, assess_archive, find_files
+from replay.workers.processes import ProcessWorkers
+from tests.replay.worker_tasks import ThreadWorkers
+
+GIVEN = {"window": 1.0, "measures": ("fdb", "paei")}
+LATE = {"run0": 0.002, "sub/run1": 0.004, "sub/run2": 0.008, "run3": 0.016}
+
+pytestmark = pytest.mark.usefixtures("warm_kernels")
+
+
+def tones(late: float, seconds: float = 6.0, rate: float = 500.0) -> np.ndarray:
+    t = np.arange(round(seconds * rate)) / rate
+    return np.column_stack([t, np.sin(8 * np.pi * t), 0.95 * np.sin(8 * np.pi * (t - late))])
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Archive:
+    """Four runs of known delay, a text that is no table, a damaged file, and what is no recording."""
+    folder = tmp_path / "runs"
+    (folder / "sub").mkdir(parents=True)
+    for name, late in LATE.items():
+        np.savetxt(folder / f"{name}.csv", tones(late), delimiter=",", header="t [s],command,measured", comments="")
+    np.savez(folder / "array.npz", time=tones(0.0)[:, 0], command=tones(0.0)[:, 1], measured=tones(0.001)[:, 2])
+    (folder / "array.npz").rename(folder / "array.data")
+    (folder / "bad.csv").write_text("the pump leaks\n")
+    (folder / "cut.npz").write_bytes((folder / "array.data").read_bytes()[:2000])
+    (folder / "README.md").write_text("# Runs\n")
+    (folder / ".hidden.csv").write_text("1,2\n")
+    return Archive((folder,), folder / "table.csv", GIVEN)
+
+
+def rows_of(path: Path) -> dict[str, dict[str, str]]:
+    with path.open(newline="") as file:
+        return {Path(row["file"]).name: row for row in csv.DictReader(file)}
+
+
+def test_every_run_has_its_delay_and_bad_files_their_problem(archive: Archive) -> None:
+    with ThreadWorkers() as workers:
+        result = assess_archive(archive, workers)
+    rows = rows_of(archive.table)
+    assert list(rows) == ["array.data", "bad.csv", "cut.npz", "run0.csv", "run3.csv", "run1.csv", "run2.csv"]
+    for name, late in {**LATE, "array": 0.001}.items():
+        row = rows[f"{Path(name).name}.csv" if name != "array" else "array.data"]
+        assert float(row["paei_delay_ms"]) == pytest.approx(1e3 * late, abs=1e-3)
+        assert float(row["fdb_ratio"]) == pytest.approx(1 / 0.95, rel=1e-4)
+        assert (row["problem"], row["duration_s"]) == ("", "6.0")
+    assert (result.files, result.rows, result.unchanged) == (7, 7, 0)
+    assert [Path(name).name for name, _ in sorted(result.problems)] == ["bad.csv", "cut.npz"]
+    assert "no rows of numbers" in rows["bad.csv"]["problem"]
+    assert rows["bad.csv"]["paei_delay_ms"] == ""
+
+
+def test_a_finished_file_is_computed_again_only_when_it_has_changed(archive: Archive) -> None:
+    with ThreadWorkers() as workers:
+        assess_archive(archive, workers)
+        first = archive.table.read_bytes()
+        assert assess_archive(archive, workers).unchanged == 5
+        assert archive.table.read_bytes() == first
+        folder = archive.folders[0]
+        np.savetxt(folder / "run0.csv", tones(0.012), delimiter=",", header="t [s],command,measured", comments="")
+        os.utime(folder / "run3.csv", ns=(1, 1))
+        (folder / "sub" / "run1.csv").unlink()
+        assert assess_archive(archive, workers).unchanged == 2
+        rows = rows_of(archive.table)
+        assert float(rows["run0.csv"]["paei_delay_ms"]) == pytest.approx(12.0, abs=1e-3)
+        assert "run1.csv" not in rows
+        other = Archive(archive.folders, archive.table, {**GIVEN, "window": 2.0})
+        assert assess_archive(other, workers).unchanged == 0
+
+
+def test_an_interrupted_table_goes_on_where_it_was(archive: Archive) -> None:
+    def interrupt(_: str, done: int, total: int) -> None:
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with ThreadWorkers() as workers:
+        whole = Archive(archive.folders, archive.table.with_name("whole.parquet"), GIVEN)
+        assess_archive(whole, workers)
+        # of the same folder, without the other table
+        whole.table.rename(archive.folders[0].parent / "whole.parquet")
+        table = Archive(archive.folders, archive.table.with_suffix(".parquet"), GIVEN)
+        with pytest.raises(KeyboardInterrupt):
+            assess_archive(table, workers, interrupt)
+        assert not table.table.exists()
+        rows = table.table.with_name("table.parquet.rows")
+        lines = rows.read_text().splitlines()
+        # as a kill in the middle of a line leaves it
+        rows.write_text("\n".join(lines[:-1]) + "\n" + lines[-1][:50])
+        assert assess_archive(table, workers).unchanged == len(lines) - 2
+    assert table.table.read_bytes() == (archive.folders[0].parent / "whole.parquet").read_bytes()
+
+
+def test_processes_of_which_one_is_killed_give_the_same_table(archive: Archive) -> None:
+    killed = []
+
+    def kill(_: str, done: int, total: int) -> None:
+        if done and not killed:
+            killed.append(multiprocessing.active_children()[0])
+            killed[0].kill()
+
+    table = archive.folders[0].parent
+    with ThreadWorkers() as workers:
+        assess_archive(Archive(archive.folders, table / "threads.parquet", GIVEN), workers)
+    with ProcessWorkers(2) as processes:
+        assess_archive(Archive(archive.folders, table / "processes.parquet", GIVEN), processes, kill)
+    assert killed
+    assert (table / "threads.parquet").read_bytes() == (table / "processes.parquet").read_bytes()
+    read = pq.read_table(table / "processes.parquet")
+    assert read.column("file").to_pylist() == sorted(read.column("file").to_pylist())
+    assert str(read.schema.field("worst_delay_at_s").type) == "double"
+
+
+def test_the_worker_that_does_not_see_a_file_says_where_it_looked(archive: Archive) -> None:
+    class Elsewhere(ThreadWorkers):
+        def submit(self, fn, /, *args):
+            Path(args[0].path).unlink(missing_ok=True)
+            return super().submit(fn, *args)
+
+    with Elsewhere() as workers:
+        result = assess_archive(archive, workers)
+    assert len(result.problems) == result.files
+    assert all("by the same path on every machine" in text and "\n" not in text for _, text in result.problems)
+
+
+def test_the_command(archive: Archive, capsys) -> None:
+    words = ["assess", str(archive.folders[0]), "--out", str(archive.table), "--workers", "1", "--window", "1"]
+    words += ["--measures", "fdb,paei"]
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert "bad.csv: no rows of numbers" in error
+    assert "7 recordings, 7 rows in" in error
+    assert "2 without a result: exit code 2" in error
+    (archive.folders[0] / "bad.csv").unlink()
+    (archive.folders[0] / "cut.npz").unlink()
+    assert main(words) == 0
+    assert "5 recordings, 5 of them unchanged since the last time, 5 rows in" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ([], "is a folder: --out TABLE.parquet"),
+        (["--out", "table.xlsx"], "ends in .parquet or .csv"),
+        (["--out", "{folder}/bad.csv"], "exists; give another name or --overwrite"),
+        (["--out", "t.csv", "--json"], "leave --json out"),
+        (["--out", "t.csv", "--workers", "0"], "must be one or more"),
+        (["--out", "t.csv", "--tls-ca", "ca.pem"], "need --scheduler"),
+        (["--out", "t.csv", "--scheduler", "tls://127.0.0.1:1", "--workers", "2"], "leave it out with --scheduler"),
+        (["--out", "t.csv", "--scheduler", "tcp://127.0.0.1:1", "--tls-ca", "a"], "give all three"),
+    ],
+)
+def test_mistakes_are_one_line(archive: Archive, words: list[str], text: str, capsys) -> None:
+    folder = str(archive.folders[0])
+    assert main(["assess", folder, *(word.format(folder=folder) for word in words)]) == 2
+    error = capsys.readouterr().err
+    assert text in error
+    assert error.count("\n") == 1
+
+
+def test_an_empty_folder_is_named(tmp_path: Path) -> None:
+    assert find_files([tmp_path], tmp_path / "t.csv") == []
+    with pytest.raises(FileNotFoundError):
+        find_files([tmp_path / "missing"], tmp_path / "t.csv")
