@@ -107,6 +107,13 @@ _FILE = (
         "file.copy_figure", "Cop&y figure", "File", ("Ctrl+C",), "Copy the panel with the focus to the clipboard."
     ),
     ActionSpec("file.export_csv", "Export span as &CSV…", "File", ("Ctrl+E",), "Save samples and results in view."),
+    ActionSpec(
+        "file.report",
+        "&Report…",
+        "File",
+        (),
+        "Write a page on this recording, and open it in the browser.",
+    ),
     _read_only("file.quit", "&Quit", "File", ("Ctrl+Q",), "Quit Synchroscope.", separator_before=True),
 )
 _SOURCE = (

@@ -30,6 +30,7 @@ from gui.window.layout_controller import LayoutController
 from gui.window.limit_requests import LimitController
 from gui.window.operator_mode import OperatorMode
 from gui.window.preferences import SettingsController
+from gui.window.report import ReportController
 from gui.window.service_connection import ServiceConnection
 from gui.window.service_requests import AlarmController, NoteController
 from gui.window.source_controller import SourceController
@@ -61,6 +62,7 @@ class Program(QObject):
         self.sources = SourceController(self.window, self.actions, offers, store, self.preferences.service_file)
         self.sessions = self.sources.sessions
         self.exports = ExportController(self.window, self.actions, self.notify)
+        self.reports = ReportController(self.window, self.actions, self.sources, self.notify)
         self.layouts = LayoutController(self.window, self.actions, store, self.notify)
         self._derived = DerivedChannelController(self.window, self.actions, store, self.notify)
         self.comparison = ComparisonController(
@@ -103,6 +105,7 @@ class Program(QObject):
         self.sources.finish()
         self.comparison.close()
         self.exports.close()
+        self.reports.close()
         self._notes.close()
         self._alarms.close()
         self._limits.close()
@@ -193,6 +196,7 @@ class Program(QObject):
             actions.enable(key, session is not None and not recorded)
         actions.enable("view.live", not recorded)
         actions.enable("file.compare", recorded)
+        self.reports.set_enabled(recorded)
         self.exports.set_enabled(session is not None)
 
     def _show_model(self, source: SourceSpec) -> None:

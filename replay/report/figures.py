@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,7 +55,7 @@ def tracking_figure(
     def curves(key: str, factor: float) -> tuple[Curve, ...]:
         parts = []
         for name, style in _MEASURES:
-            if f"{name}_{key}" in values:
+            if _has(values, f"{name}_{key}"):
                 sd = values.get(f"{name}_{key}_sd") if name == HEADLINE else None
                 band = None if sd is None else _BAND * factor * sd
                 parts.append(Curve(LABELS.get(name, name), factor * values[f"{name}_{key}"], style, band))
@@ -90,11 +90,15 @@ def tracking_figure(
         [*shaded, *marks],
         columns,
     )
-    legend = [(style, LABELS.get(name, name)) for name, style in _MEASURES if f"{name}_delay" in values]
+    legend = [(style, LABELS.get(name, name)) for name, style in _MEASURES if _has(values, f"{name}_delay")]
     legend += [("worst", "worst window")] if shaded else []
     legend += [("mark bad", "trip"), ("mark warn", "warning"), ("mark info", "note")] if marks else []
     caption = f"Tracking over time; the band of broadband is ±{_BAND:g} standard deviations"
     return Figure(caption, svg, tuple(legend))
+
+
+def _has(values: Mapping[str, NDArray[np.float64]], name: str) -> bool:
+    return name in values and bool(np.isfinite(values[name]).any())
 
 
 def subspace_figure(
@@ -117,7 +121,7 @@ def subspace_figure(
         )
         planes.append(
             Plane(
-                f"{name}: {window.start:.4g} to {window.stop:.4g} s",
+                name,
                 x_title,
                 y_title,
                 samples[:, found.pair.command],
@@ -128,7 +132,7 @@ def subspace_figure(
     described = "; ".join(f"{name}: {window_words(window)}" for name, window in windows)
     diagonal = ", with the line of perfect tracking" if planes[0].diagonal else ""
     return Figure(
-        f"Measured signal over command{diagonal}",
+        f"Measured signal over command{diagonal}; {described}",
         planes_figure(f"Subspace plots of {found.pair.actuator}", described, planes),
     )
 

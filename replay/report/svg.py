@@ -127,7 +127,7 @@ def planes_figure(title: str, description: str, planes: Sequence[Plane]) -> str:
         for tick in _ticks(y_low, y_high, 4):
             y = _TOP + side * (y_high - tick) / (y_high - y_low) + 4.0
             parts.append(_label(left - 6.0, y, _number(tick), "tick", "end"))
-        for tick in _ticks(x_low, x_high, 3):
+        for tick in _ticks(x_low, x_high, 4):
             at = left + side * (tick - x_low) / (x_high - x_low)
             y = _TOP + side + 16.0
             parts.append(_label(at, y, _number(tick), "tick"))

@@ -1,0 +1,96 @@
+"""Reports: runs `synchroscope report` on the recording that is shown, and opens the page in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFileDialog
+
+from gui.sources.processes.child_process import ChildProcess, finish_all
+from gui.sources.processes.recording import OpenRecording
+from gui.sources.processes.service import ProcessFactory, exit_reason
+from gui.window.actions import Actions
+from gui.window.source_controller import SourceController
+from gui.window.window import MainWindow
+
+_TIMEOUT = 1.0  # s for the process to end
+
+
+class ReportController(QObject):
+    """Asks for a file name, and writes the report of a recording in a process of its own, one at a time.
+
+    Parameters
+    ----------
+    window, actions : have the dialog and the action.
+    sources : knows the file and its options.
+    notify : shows a message; arguments are level and text.
+    launch : creates the process.
+    """
+
+    def __init__(
+        self,
+        window: MainWindow,
+        actions: Actions,
+        sources: SourceController,
+        notify: Callable[[str, str], None],
+        *,
+        launch: ProcessFactory = ChildProcess,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._actions, self._sources = window, actions, sources
+        self._notify, self._launch = notify, launch
+        self._process: ChildProcess | None = None
+        self._page = Path()
+        actions["file.report"].triggered.connect(self._ask)
+
+    def set_enabled(self, recorded: bool) -> None:
+        """Enable or disable the action: for a recording that is shown as a whole, or not."""
+        self._actions.enable("file.report", recorded and isinstance(self._sources.source, OpenRecording))
+
+    def write(self, page: Path) -> None:
+        """Write the report to `page`, and open it when it is ready; the dialog has asked before replacing a file."""
+        source = self._sources.source
+        if not isinstance(source, OpenRecording):
+            return
+        if self._process is not None:
+            self._notify("warning", "the previous report is still being written")
+            return
+        words = ["report", str(source.path), "-o", str(page), "--overwrite", *source.options]
+        self._page, self._process = page, self._launch(words, self)
+        self._process.ended.connect(self._on_ended)
+        self._notify("info", f"the report on {source.path.name} is being written")
+        self._process.start()
+
+    def close(self) -> None:
+        """Stop a report that is being written; nothing is left of it."""
+        if self._process is not None:
+            self._process.ended.disconnect(self._on_ended)
+            finish_all([self._process], _TIMEOUT)
+            self._process = None
+
+    def _on_ended(self, code: int, last: str) -> None:
+        if self._process is not None:
+            self._process.deleteLater()
+        self._process = None
+        if code:
+            self._notify("error", f"no report: {exit_reason(code, last)}")
+            return
+        self._notify("info", f"report saved as {self._page}")
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._page))):
+            self._notify("warning", f"no browser opens {self._page}: open it by hand")
+
+    def _ask(self) -> None:
+        source = self._sources.source
+        if not isinstance(source, OpenRecording):
+            return
+        place = str(source.path.with_suffix(".html"))
+        dialog = QFileDialog(self._window, "Report", place, "Pages (*.html)")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("html")
+        dialog.selectFile(place)
+        dialog.fileSelected.connect(lambda text: self.write(Path(text)))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
