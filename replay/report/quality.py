@@ -73,7 +73,12 @@ def quality_rows(recording: Recording, signals: RecordSignals) -> list[tuple[str
     rows = [
         ("samples", f"{n}, {n / rate:.6g} s"),
         ("sample rate", f"{rate:.6g} Hz"),
-        ("lost samples", f"{signals.missing} ({share:.3g} %) in {signals.gaps} gaps" if signals.gaps else "none"),
+        (
+            "lost samples",
+            f"{signals.missing} ({share:.3g} %) in {signals.gaps} gap{'s' * (signals.gaps > 1)}"
+            if signals.gaps
+            else "none",
+        ),
         ("restarts of the publisher", str(signals.restarts) if signals.restarts else "none"),
     ]
     clock = clock_rate(recording)

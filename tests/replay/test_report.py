@@ -180,7 +180,7 @@ def test_a_bad_run_reads_well(pages) -> None:
     words = "".join(Page(pages["bad"].read_text("utf-8")).words)
     assert "512 samples (0.5 s) are missing in 1 gap" in words
     assert f"{STEP:.3g}" in words
-    assert "lost samples512 (1.25 %) in 1 gaps" in words.replace("\n", "")
+    assert "lost samples512 (1.25 %) in 1 gap" in words.replace("\n", "")
     assert "■ trip" in words
     assert "▲ warning" in words
     assert "20.000" in words
