@@ -33,7 +33,6 @@ PAPER_HOURS = (16.0, 20.0)
 METHODS = ("refined", "smoother", "windows")
 _SENSORS = (Sensor(1, "displacement"), Sensor(1, "velocity"))
 _CUBIC: tuple[tuple[Term, ...], ...] = ((term("x^3"),),)
-_SIGN_WIDTH = np.ones(1)  # the law has no sign
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +155,7 @@ def _all_identified(
         covered = np.abs(recovered.force[:, 0] - force) <= 1.96 * recovered.force_sd[:, 0]
         coverage.append(float(np.mean(covered)))
         if first is None:
-            motion = LawResponse(problem, _CUBIC, sigma, _SIGN_WIDTH).motion(refined.parameters)[0][0]
+            motion = LawResponse(problem, _CUBIC, sigma).motion(refined.parameters)[0][0]
             first = problem.observed, recovered, windows, motion
         progress(name, i + 1, len(problems))
     assert first is not None
@@ -176,7 +175,7 @@ def _identified(problem: ForceProblem, sigma: Samples) -> tuple[MatchedForce, Re
         "windows": float(cube @ windows.force[:, 0] / (cube @ cube)),
         "smoother": float(curve_fit(problem, recovered, _CUBIC).coefficients[0]),
     }
-    response = LawResponse(problem, _CUBIC, sigma, _SIGN_WIDTH)
+    response = LawResponse(problem, _CUBIC, sigma)
     start = np.array([curves["smoother"], *recovered.smoothed.means[0, :2]])
     return windows, recovered, curves, fit_many(response, response.observed[None], start)
 

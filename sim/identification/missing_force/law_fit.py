@@ -267,7 +267,7 @@ def _fitted(motion: _Motion, laws: Laws) -> LawFit:
     by_force = [_regressed(motion, e, law) for e, law in enumerate(laws)]
     start = np.concatenate([one[0] for one in by_force])
     curve = CurveFit(start, np.concatenate([one[1] for one in by_force]), np.array([one[2] for one in by_force]))
-    response = LawResponse(problem, laws, recovered.sigma, motion.width)
+    response = LawResponse(problem, laws, recovered.sigma)
     k, first = len(start), recovered.smoothed.means[motion.part.start, : 2 * problem.structure.dofs]
     names = response.names[:k]
     known = 1.0 if recovered.sigma_known else None

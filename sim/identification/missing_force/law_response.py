@@ -23,14 +23,14 @@ _PHASE = 0.1
 class LawResponse:
     """What the sensors of a problem would measure if the missing forces had laws, each sample over its noise.
 
-    Sensitivities are exact: those of the discrete motion. A motion that diverges has infinite responses.
+    The sign of a rate is Coulomb's: it jumps, and holds a rate at zero. Sensitivities are exact, to the error of the
+    integration. A motion that diverges has infinite responses.
 
     Parameters
     ----------
     problem : structure, load, sensors and samples. All loads must be known.
     laws : for each force its terms.
     sigma : (s,) standard deviations of the sensors.
-    width : (f,) m/s: the sign of a rate is tanh(rate / width).
 
     Raises
     ------
@@ -40,7 +40,6 @@ class LawResponse:
     problem: ForceProblem
     laws: Sequence[Sequence[Term]]
     sigma: Samples
-    width: Samples
     _shape: Integers = field(init=False)
     _at: Integers = field(init=False)
     _sampled: Flags = field(init=False)
@@ -94,7 +93,7 @@ class LawResponse:
         law_motion(
             problem.physics.system, np.ascontiguousarray(problem.physics.unknown[n:]),
             np.ascontiguousarray(problem.forces, dtype=np.float64), self._shape, self._at,
-            np.asarray(self.width, dtype=np.float64), load, problem.time, self._substeps, parameters,
+            load, problem.time, self._substeps, parameters,
             state, by, forces, forces_by,
         )  # fmt: skip
         return state, forces, by, forces_by

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim.arrays import Samples
 
-# of the rms rate: within it the sign of the rate is a tanh, so that a friction force has a derivative
+# of the rms rate: within it the sign of the recovered rate is a tanh; in the motion of a model it jumps
 SIGN_WIDTH = 0.01
 _FACTOR = re.compile(r"(?:\|([xv])\||([xv]))(?:\^(\d))?")
 _WRONG = "law term {!r}: give constant, or powers of x and v, such as x^3, |x|x, v|v|, sign v, x^2 v"
