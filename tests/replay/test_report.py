@@ -12,12 +12,14 @@ import pytest
 
 from monitor.__main__ import main
 from monitor.config import IndicatorSettings
-from monitor.messages.blocks import Channel, Role, Stream
+from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from monitor.recording import RunWriter
 from replay.assessment import assess
 from replay.formats import ArrayRecording, open_recording
 from replay.report.quality import channel_quality, clock_rate
 from replay.report.svg import Curve, Row, envelope, rows_figure
 from replay.report.windows import best_and_worst, damping_words, worst_words
+from tests.replay.exported_run import record
 from tests.replay.report_runs import HOSTILE, NOTE, STEP, record_run
 
 pytest.importorskip("jinja2")
@@ -258,3 +260,34 @@ def test_many_actuators_make_a_page_of_some_megabytes(tmp_path, capsys) -> None:
         )
         == 1
     )
+
+
+def test_recorded_reliability_is_drawn_and_its_last_value_is_in_words(tmp_path) -> None:
+    run, rate = tmp_path / "run.h5", 256.0
+    channels = Channel("a.c", Role.COMMAND, "mm", "a"), Channel("a.m", Role.MEASURED, "mm", "a")
+    t = np.arange(2560) / rate
+    samples = np.column_stack([np.sin(6.0 * t), np.sin(6.0 * (t - 0.02))])
+    columns = Column("reliability_accumulated", "1", "a.m"), Column("reliability_accumulated_se", "1", "a.m")
+    writer = RunWriter(run, {})
+    writer.signals(SignalBlock(Stream("rig", 1, rate, channels), 0, 0.0, samples))
+    falling = np.linspace(1.0, 0.25, 256)
+    values = np.column_stack([falling, np.full(256, 0.01)])
+    writer.results(ResultBlock(ResultStream("rig", 1, rate, 10, columns), 0, 0.0, values))
+    writer.close()
+    assert main(["report", str(run)]) == 0
+    page = Page((tmp_path / "run.html").read_text("utf-8"))
+    assert "Model reliability" in "".join(page.words)
+    labels = [
+        attributes["aria-label"] for tag, attributes in page.tags if tag == "svg" and "aria-label" in attributes
+    ]
+    assert "Model reliability of a.m. accumulated: 0.250 at the end" in labels
+
+
+def test_a_run_with_a_restart_has_one_time_axis(tmp_path, capsys) -> None:
+    run = record(tmp_path / "run.h5", restart=12.0)
+    assert main(["report", str(run)]) == 0
+    words = "".join(Page((tmp_path / "run.html").read_text("utf-8")).words)
+    assert "restarts of the publisher1" in words
+    # 300 samples, a gap of 10, and 50 after the restart, at 128 Hz
+    assert "lost samples10 (2.78 %) in 1 gap" in words
+    assert "=1+1, a note" in words
