@@ -28,7 +28,7 @@ class ChannelQuality:
     low, high : extremes of the finite samples; NaN without.
     not_finite : number of samples that are not finite.
     at_low, at_high : samples exactly at the extremes; many suggest clipping.
-    step : smallest difference of two values of a quantised channel; NaN where none is seen.
+    step : difference of two neighbouring values of a quantised channel; NaN where none is seen.
     """
 
     channel: Channel
@@ -50,7 +50,9 @@ def channel_quality(channel: Channel, samples: Samples) -> ChannelQuality:
     step = math.nan
     if 2 < len(values) < _DISTINCT * len(finite):
         differences = np.diff(values)
-        step = float(np.min(differences[differences > _ROUNDING * np.abs(values).max()], initial=math.inf))
+        differences = differences[differences > _ROUNDING * np.abs(values).max()]
+        # not the smallest: a clipped value is less than a step away from the next
+        step = float(np.percentile(differences, 25.0, method="lower")) if len(differences) else math.nan
     return ChannelQuality(channel, float(values[0]), float(values[-1]), lost, int(counts[0]), int(counts[-1]), step)
 
 

@@ -103,12 +103,12 @@ def test_no_motion_has_no_worst_window() -> None:
 
 def test_quality_of_a_channel_that_is_quantised_clipped_and_not_finite() -> None:
     x = np.round(np.sin(np.arange(5000) / 50.0) / 0.02) * 0.02
-    x = np.minimum(x, 0.5)
+    x = np.minimum(x, 0.503)
     x[7] = np.nan
     found = channel_quality(Channel("m", Role.MEASURED, "mm", "a"), x)
-    assert (found.low, found.high, found.not_finite) == (-1.0, 0.5, 1)
+    assert (found.low, found.high, found.not_finite) == (-1.0, 0.503, 1)
     assert found.step == pytest.approx(0.02)
-    assert found.at_high == np.sum(x == 0.5)
+    assert found.at_high == np.sum(x == 0.503)
     assert found.at_low == np.sum(x == -1.0)
     smooth = channel_quality(Channel("m", Role.MEASURED), np.random.default_rng(1).normal(size=500))
     assert np.isnan(smooth.step)
