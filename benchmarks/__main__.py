@@ -29,6 +29,7 @@ NAMES = (
     "broker",
     "recording",
     "realizations",
+    "archive",
     "reliability",
     "delay_fits",
     "missing_force",

@@ -10,8 +10,10 @@ from concurrent.futures import CancelledError
 import numpy as np
 import pytest
 
+from replay.simulations.models import realizations
 from replay.workers import Failure, run_in_order, run_tasks
 from replay.workers.processes import ProcessWorkers
+from sim.models.beam import StochasticBeam
 from tests.replay.worker_tasks import ThreadWorkers, doubled, marked, threads
 
 
@@ -72,3 +74,11 @@ def test_a_cluster_that_has_gone_is_one_line() -> None:
 def test_there_is_at_least_one_worker(number: int) -> None:
     with pytest.raises(ValueError, match="--workers"):
         ProcessWorkers(number)
+
+
+def test_an_ensemble_has_the_same_bits_by_processes_as_by_threads() -> None:
+    model = StochasticBeam(horizon=0.1)
+    with ProcessWorkers(2) as workers:
+        found = np.hstack(list(realizations(model, 2500, 4, 100, workers)))
+    assert found.shape[1] == 2400
+    assert found.tobytes() == np.hstack(list(realizations(model, 2500, 4, 100))).tobytes()
