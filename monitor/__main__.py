@@ -39,6 +39,10 @@ COMMANDS = {
     ),
     "replay": ("replay.commands.replay", "send a recorded run or a simulation as a rig would"),
     "assess": ("replay.commands.assess", "compute delay and amplitude ratio of the actuators in recorded runs"),
+    "runs": (
+        "replay.commands.runs",
+        "list the recorded runs of a folder: outcome, duration, worst delay, alarms, notes",
+    ),
     "identify": (
         "replay.commands.identify",
         "fit gain, delay and lag of the actuators to recorded runs, with standard errors and diagnostics",

@@ -32,7 +32,7 @@ _MAX_TRIES = 10
 
 
 class RunReader:
-    """A run file as it was when opened; for rows written later, open it again.
+    """A run file as it was when opened; for rows written later, open it again. ``warnings``: parts that are damaged.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class RunReader:
             if block.cut:
                 self.close()
                 raise damaged(self.path, "was cut short")
-            self._warnings: list[str] = []
+            self.warnings: list[str] = []
             self._damaged = False
             self._growing = block.writing
             self._integrity = integrity
@@ -83,7 +83,7 @@ class RunReader:
         else:
             missing = contents.allocated_rows(self._file, layout.SIGNALS) - self.n_samples
         if missing:
-            self._warnings.append(f"{missing} samples are incomplete")
+            self.warnings.append(f"{missing} samples are incomplete")
         no_events = np.empty(0, EVENT_TYPE)
         self._events = self._read_or("events", lambda: contents.event_table(self._file, block.size), no_events)
         self.stream: Stream = contents.read_stream(self._file, self._first_epoch())
@@ -103,7 +103,7 @@ class RunReader:
             return read()
         except HDF5_ERRORS as problem:
             self._damaged = True
-            self._warnings.append(f"the {what} of the run cannot be read and are left out{_cause(problem)}")
+            self.warnings.append(f"the {what} of the run cannot be read and are left out{_cause(problem)}")
             return default
 
     def check(self) -> IntegrityReport:
@@ -121,7 +121,7 @@ class RunReader:
                 found = verify_run(self._file, self._checks, *counts, self.stream.sample_rate, self._growing)
             except HDF5_ERRORS as problem:
                 raise damaged(self.path, f"is damaged{_cause(problem)}") from problem
-            self._integrity = replace(found, lines=(*self._warnings, *found.lines))
+            self._integrity = replace(found, lines=(*self.warnings, *found.lines))
         return self._integrity
 
     def __enter__(self) -> Self:

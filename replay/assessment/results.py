@@ -105,6 +105,17 @@ class HeadlineEstimate:
     delay_departure: Departure | None = None
     ratio_departure: Departure | None = None
 
+    @property
+    def lasting_delay(self) -> float:
+        """The delay [s]; where it changes, the end of its range that is farther from zero."""
+        return self.delay if self.delay_range is None else max(self.delay_range, key=abs)
+
+    @property
+    def farthest_delay(self) -> float:
+        """The delay [s] farthest from zero: the lasting one, or that of the farthest departure."""
+        departure, delay = self.delay_departure, self.lasting_delay
+        return delay if departure is None else max(delay, departure.value, key=abs)
+
 
 @dataclass(frozen=True)
 class Contradiction:
@@ -240,18 +251,12 @@ def segment_words(segmentation: Segmentation) -> str:
 
 def lasting_delay(found: PairAssessment) -> float:
     """Return the headline's delay [s]; where it changes, the end of its range that is farther from zero."""
-    if found.headline is None:
-        return math.nan
-    if found.headline.delay_range is None:
-        return found.headline.delay
-    return max(found.headline.delay_range, key=abs)
+    return math.nan if found.headline is None else found.headline.lasting_delay
 
 
 def farthest_delay(found: PairAssessment) -> float:
     """Return the delay [s] farthest from zero: the lasting one, or that of the farthest departure."""
-    departure = None if found.headline is None else found.headline.delay_departure
-    delay = lasting_delay(found)
-    return delay if departure is None else max(delay, departure.value, key=abs)
+    return math.nan if found.headline is None else found.headline.farthest_delay
 
 
 def phase_at_dominant(found: PairAssessment, delay: float) -> tuple[float, float]:

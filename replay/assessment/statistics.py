@@ -80,10 +80,7 @@ def assess_pair(
     relative_gate : fraction of the command's largest amplitude above which it counts as moving.
     """
     n = len(next(iter(values.values()), ()))
-    moving = np.ones(n, dtype=bool)
-    if "fdb_amplitude" in values:
-        amplitude = np.nan_to_num(values["fdb_amplitude"])
-        moving = amplitude >= relative_gate * np.max(amplitude, initial=0.0)
+    moving = _moving(values, n, relative_gate)
     valid = moving.copy()
     for name in ("fdb_phase", "paei_phase"):
         if name in values:
@@ -106,6 +103,26 @@ def assess_pair(
         float(valid.mean()) if n else 0.0,
         whole,
     )
+
+
+def headline_of(
+    time: NDArray[np.float64], values: Values, window: float, relative_gate: float
+) -> HeadlineEstimate | None:
+    """Return the headline alone, from its columns and ``fdb_amplitude``; None without them. Parameters as above."""
+    names = [f"{HEADLINE}_{quantity}{end}" for quantity in QUANTITIES for end in ("", "_sd")]
+    if not all(name in values for name in names):
+        return None
+    moving = _moving(values, len(time), relative_gate)
+    spreads = {name: spread(values[name][moving], angle=False) for name in names}
+    return _headline(time, values, spreads, moving, window)[0]
+
+
+def _moving(values: Values, n: int, relative_gate: float) -> NDArray[np.bool_]:
+    """Return (n,) at which instants the command moves; all where its amplitude was not computed."""
+    if "fdb_amplitude" not in values:
+        return np.ones(n, dtype=bool)
+    amplitude = np.nan_to_num(values["fdb_amplitude"])
+    return np.asarray(amplitude >= relative_gate * np.max(amplitude, initial=0.0))
 
 
 def spread(values: NDArray[np.float64], *, angle: bool) -> Spread:

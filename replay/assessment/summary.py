@@ -10,11 +10,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from monitor.messages.alarms import AlarmAction, Severity, Transition
 from monitor.messages.blocks import EventKind
 from monitor.messages.headline import HEADLINE
-from replay.assessment.results import Assessment, PairAssessment, farthest_delay
+from replay.assessment.results import Assessment, HeadlineEstimate, PairAssessment, farthest_delay
 from replay.assessment.run import record_time
 from replay.formats import Recording
 from replay.formats.run_file import RunRecording
@@ -23,6 +24,7 @@ Value = str | int | float | bool | None
 
 # a time of a sample from here on is seconds since 1970, not since the beginning of a record: the year 2000
 _UNIX_TIME = 946_684_800.0
+_LAST_TIME = 253_370_764_800.0  # the year 9999, the last of a date
 _SEPARATOR = "; "
 
 
@@ -193,6 +195,8 @@ def _actuator(found: PairAssessment, assessment: Assessment, occurred: Sequence[
     own = [step for step in occurred if step.actuator == name]
     warnings = [*assessment.warnings_of(name), *assessment.warnings_of(None)]
     worst = farthest_delay(found)
+    series = assessment.series.of(name)
+    time = record_time(assessment.series.time, assessment.start)
     return ActuatorSummary(
         actuator=name,
         delay_ms=None if headline is None else _finite(1e3 * headline.delay),
@@ -200,7 +204,7 @@ def _actuator(found: PairAssessment, assessment: Assessment, occurred: Sequence[
         delay_low_ms=None if low is None else _finite(1e3 * low),
         delay_high_ms=None if high is None else _finite(1e3 * high),
         worst_delay_ms=_finite(1e3 * worst),
-        worst_delay_at_s=_time_of(worst, found, assessment),
+        worst_delay_at_s=time_of_delay(worst, headline, time, series[f"{HEADLINE}_delay"]) if headline else None,
         ratio=None if headline is None else _finite(headline.ratio),
         ratio_sd=None if headline is None else _finite(headline.ratio_sd),
         fdb_delay_ms=median("fdb_delay", 1e3),
@@ -221,28 +225,43 @@ def _actuator(found: PairAssessment, assessment: Assessment, occurred: Sequence[
     )
 
 
-def _time_of(delay: float, found: PairAssessment, assessment: Assessment) -> float | None:
-    """Return the end of the window whose delay is nearest to that [s]; None where the delay is constant."""
-    headline = found.headline
+def time_of_delay(
+    delay: float, headline: HeadlineEstimate | None, time: NDArray[np.float64], values: NDArray[np.float64]
+) -> float | None:
+    """Return the end of the window whose delay is nearest to that [s]; None where the delay is constant.
+
+    Parameters
+    ----------
+    time, values : (n,), s after the first sample, and the headline's delay then, s.
+    """
     if headline is None or not math.isfinite(delay):
         return None
     departure = headline.delay_departure
     if departure is None and headline.delay_range is None:
         return None
-    series = assessment.series
-    time, values = record_time(series.time, assessment.start), series.of(found.pair.actuator)[f"{HEADLINE}_delay"]
     away = np.abs(values - delay)
     if departure is not None and departure.value == delay:
         away = np.where((time >= departure.start) & (time <= departure.stop), away, np.nan)
     return None if np.isnan(away).all() else round(float(time[np.nanargmin(away)]), 9)
 
 
+def start_of(time: float, created: str) -> str | None:
+    """Return when a recording starts, ISO 8601: the rig's clock where it is a date, else when the file was created.
+
+    Parameters
+    ----------
+    time : of the first sample, s; NaN without one.
+    created : of a run file; else empty.
+    """
+    if _UNIX_TIME <= time < _LAST_TIME:
+        return datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")
+    return created or None
+
+
 def _start(recording: Recording) -> str | None:
-    """Return when a recording starts: the rig's clock where it is a date, else when the run file was created."""
     block = next(iter(recording.blocks(1)), None)
-    if block is not None and block.time >= _UNIX_TIME:
-        return datetime.fromtimestamp(block.time, UTC).isoformat(timespec="milliseconds")
-    return recording.created or None if isinstance(recording, RunRecording) else None
+    created = recording.created if isinstance(recording, RunRecording) else ""
+    return start_of(math.nan if block is None else block.time, created)
 
 
 def _trips(steps: Iterable[Transition]) -> int:

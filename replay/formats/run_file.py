@@ -111,7 +111,7 @@ class RunRecording:
                 self.created: str = reader.created
                 self._doubts = reader.check()
                 self.settings: dict[str, Any] = dict(reader.settings)
-                self._epochs, self._end = _starts(reader.numbering())
+                self._epochs, self._end = epoch_starts(reader.numbering())
                 if not 0 <= self._end <= _MOST_NUMBER:
                     raise RecordingError(f"{path} is damaged: the numbers of its samples cannot be")
                 ended = () if self.outcome == "clean" else (f"the outcome of the run is {self.outcome!r}",)
@@ -263,7 +263,7 @@ class RunRecording:
         return epoch.row + bisect_left(rows, number, key=lambda row: self._number_of(reader, row))
 
 
-def _starts(numbering: Iterable[tuple[int, Numbering]]) -> tuple[tuple[Epoch, ...], int]:
+def epoch_starts(numbering: Iterable[tuple[int, Numbering]]) -> tuple[tuple[Epoch, ...], int]:
     """Return the starts of the publisher, and the number of the sample that would follow the last."""
     found: list[Epoch] = []
     passed, first, before = 0, 0, (-1, -1)

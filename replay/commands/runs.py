@@ -1,0 +1,175 @@
+"""`synchroscope runs`: the run files of a folder as a table, filtered and sorted."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
+
+from monitor.commands.output import progress_bars
+from monitor.system.safe_text import printable
+from replay.tables import report_console
+
+if TYPE_CHECKING:
+    from replay.runs.index import Listing
+    from replay.runs.row import RunRow
+
+_WIDTH = 100
+_GAP = "  "
+_FILE, _ACTUATOR, _NOTES = 24, 10, 5
+_HEADINGS = ("file", "start", "duration", "outcome", "worst ms", "actuator", "alarms", "notes")
+_WIDTHS = {"start": 16, "duration": 8, "outcome": 9, "worst ms": 8, "actuator": _ACTUATOR, "alarms": 6}
+_NUMBERS = {"duration", "worst ms", "alarms"}
+_DASH = "—"
+_CUT = "…"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder of run files, with the folders below it")
+    parser.add_argument(
+        "--sort", default="start", metavar="KEY", help="key of --json; worst_delay_ms by its distance from zero"
+    )
+    parser.add_argument("--reverse", action="store_true", help="largest or newest first")
+    parser.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="only runs with, for example, 'worst_delay_ms>30', 'outcome!=clean' or 'note_texts~pump'; repeatable, "
+        "all must hold",
+    )
+    parser.add_argument("--since", metavar="ISO", help="only runs that start at or after this date or time")
+    parser.add_argument("--until", metavar="ISO", help="only runs that start before this time, or by this day's end")
+    parser.add_argument("--json", action="store_true", help="print all values as one line of JSON")
+    parser.add_argument("--rebuild", action="store_true", help="read all files again")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Bring the index up to date and print the selected rows."""
+    from replay.runs.index import list_runs
+    from replay.runs.query import check_key, instant, ordered, read_filter, selected
+
+    filters = [read_filter(text) for text in arguments.where]
+    check_key(arguments.sort)
+    since = None if arguments.since is None else instant(arguments.since)
+    until = None if arguments.until is None else instant(arguments.until, end=True)
+    with progress_bars() as progress:
+        listing = list_runs(arguments.folder, rebuild=arguments.rebuild, progress=progress)
+    rows = ordered(selected(listing.rows, filters, since, until), arguments.sort, reverse=arguments.reverse)
+    if arguments.json:
+        found = {
+            "folder": str(arguments.folder),
+            "index": None if listing.index is None else str(listing.index),
+            "found": len(listing.rows),
+            "foreign": listing.foreign,
+            "runs": [row.values() for row in rows],
+        }
+        # in one line, as the window reads the answers of commands
+        print(json.dumps(found))
+        return 0
+    _print(arguments.folder, listing, rows)
+    return 0
+
+
+def _print(folder: Path, listing: Listing, rows: Sequence[RunRow]) -> None:
+    terminal = sys.stdout.isatty()
+    console = report_console(_WIDTH)
+    width = max(_WIDTH, console.width) if terminal else _WIDTH
+    fixed = sum(_WIDTHS.values()) + len(_GAP) * (len(_HEADINGS) - 1)
+    # what a wide terminal has more is shared by names and notes
+    spare = width - fixed - _FILE - _NOTES
+    names = _FILE + min(spare // 2, max([0, *(cell_len(printable(row.file)) - _FILE for row in rows)]))
+    widths = {"file": names, **_WIDTHS, "notes": width - fixed - names}
+    cut: dict[str, int] = {}
+    lines = [_line(row, widths, cut) for row in rows]
+    if rows:
+        heading = (_sized(each, widths[each], right=each in _NUMBERS) for each in _HEADINGS)
+        _put(console, _GAP.join(heading).rstrip(), "bold")
+    for line, row in zip(lines, rows, strict=True):
+        _put(console, line, "red" if row.problem else "")
+    unread = sum(bool(row.problem) for row in rows)
+    parts = [f"{len(rows)} of {len(listing.rows)} runs" if len(rows) < len(listing.rows) else f"{len(rows)} runs"]
+    parts += [f"{unread} damaged"] if unread else []
+    parts += [f"{listing.foreign} HDF5 files of other programs left out"] if listing.foreign else []
+    parts += [] if listing.index else ["the index could not be saved, the files will be read again"]
+    _put(console, f"{printable(str(folder))}: {'; '.join(parts)}")
+    if cut:
+        shortened = ", ".join(f"{key} of {number}" for key, number in cut.items())
+        _put(console, f"shortened: {shortened}; --json has them whole")
+
+
+def _put(console: Console, line: str, style: str = "") -> None:
+    console.print(Text(line, style), crop=False, overflow="ignore", no_wrap=True)
+
+
+def _line(row: RunRow, widths: dict[str, int], cut: dict[str, int]) -> str:
+    """Return the line of a row, and count in `cut` the cells that are shortened."""
+    notes = "" if not row.notes else f"{row.notes}: {printable(row.note_texts or '')}"
+    if widths["notes"] <= 2 * _NOTES:
+        notes = str(row.notes or "")
+    alarms = _DASH if row.alarms is None else f"{row.alarms or ''}"
+    cells = {
+        "start": _DASH if row.start is None else _local(row.start),
+        "duration": _DASH if row.duration_s is None else _duration(row.duration_s),
+        "outcome": printable(row.outcome or _DASH),
+        "worst ms": _DASH if row.worst_delay_ms is None else f"{row.worst_delay_ms:.1f}",
+        "actuator": printable(row.worst_actuator or ""),
+        "alarms": alarms,
+        "notes": notes,
+    }
+    file = _ended(printable(row.file), widths["file"], cut)
+    if row.problem and row.outcome is None:
+        room = sum(widths[key] for key in cells) + len(_GAP) * (len(cells) - 1)
+        return f"{file}{_GAP}{_begun('problem', row.problem, room, cut)}".rstrip()
+    sized = (
+        _sized(_begun(key, text, widths[key], cut), widths[key], right=key in _NUMBERS) for key, text in cells.items()
+    )
+    return _GAP.join((file, *sized)).rstrip()
+
+
+def _begun(key: str, text: str, width: int, cut: dict[str, int]) -> str:
+    """Return the beginning of a text that is too long."""
+    if cell_len(text) <= width:
+        return text
+    cut[key] = cut.get(key, 0) + 1
+    return set_cell_size(text, width - 1).rstrip() + _CUT
+
+
+def _ended(text: str, width: int, cut: dict[str, int]) -> str:
+    """Return the end of a path that is too long, where names differ, as wide as the column."""
+    if cell_len(text) > width:
+        cut["file"] = cut.get("file", 0) + 1
+        while cell_len(text) > width - 1:
+            text = text[1:]
+        text = _CUT + text
+    return set_cell_size(text, width)
+
+
+def _sized(text: str, width: int, *, right: bool) -> str:
+    return " " * (width - cell_len(text)) + text if right else set_cell_size(text, width)
+
+
+def _local(start: str) -> str:
+    """Return a start in local time, to the minute; as it is where it is no date."""
+    try:
+        return datetime.fromisoformat(start).astimezone().strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):
+        return printable(start)
+
+
+def _duration(seconds: float) -> str:
+    """Return ``12.3 s``, ``4:05`` or ``2:14:05``."""
+    if seconds < 60.0:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
