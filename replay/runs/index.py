@@ -124,7 +124,8 @@ def _files(folder: Path) -> Iterator[tuple[bytes, int, int]]:
     def refuse(problem: OSError) -> None:
         # a folder below that cannot be read is passed by
         if Path(problem.filename) == folder:
-            raise ValueError(f"{folder}: cannot be listed ({problem.strerror or problem}); name a folder of run files")
+            reason = problem.strerror or problem
+            raise ValueError(f"{folder}: cannot be listed ({reason}); name a folder of run files")
 
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "no such folder"
@@ -194,7 +195,8 @@ def _connected(path: Path) -> sqlite3.Connection | None:
             if connection is not None:
                 connection.close()
             # damaged, or without our table; not where it is read-only or in use
-            lost = type(problem) is sqlite3.DatabaseError or getattr(problem, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR
+            code = getattr(problem, "sqlite_errorcode", 0)
+            lost = type(problem) is sqlite3.DatabaseError or code == sqlite3.SQLITE_ERROR
             if not (lost and _removed(path)):
                 return None
         else:
@@ -242,5 +244,7 @@ def _stored(connection: sqlite3.Connection) -> dict[bytes, _Entry]:
     except (sqlite3.Error, UnicodeDecodeError):
         return {}
     return {
-        name: _Entry(size, mtime, row) for name, size, mtime, row in rows if isinstance(name, bytes) and row is not None
+        name: _Entry(size, mtime, row)
+        for name, size, mtime, row in rows
+        if isinstance(name, bytes) and row is not None
     }
