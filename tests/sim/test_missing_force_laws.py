@@ -241,3 +241,12 @@ def test_laws_of_two_forces_are_found_together():
     found = find_laws(problem, recover_force(problem))[0]
     assert found.names == ("x^3 (1)", "sign v (2)")
     np.testing.assert_allclose(found.coefficients, [30.0, 0.3], rtol=0.02)
+
+
+def test_a_law_of_two_terms_is_found_where_neither_explains_the_force_alone():
+    """The two cancel over much of the motion; adding one term to the best single one ends with x and x^5."""
+    problem, sigma = _problem(lambda x, v: -0.3 * x + 0.05 * x**3, 151, 5)
+    found = find_laws(problem, recover_force(problem, sigma=sigma), most_terms=2)[0]
+    assert found.names == ("x", "x^3")
+    assert np.all(np.abs(found.coefficients - [-0.3, 0.05]) < 3.5 * found.standard_errors)
+    assert found.fit.sigma == pytest.approx(1.0, abs=0.15)

@@ -180,3 +180,11 @@ def test_likelihood_of_few_samples_on_a_fine_grid_is_that_of_the_smoother():
     assert problem.log_likelihood(prior, sigma) == pytest.approx(
         problem.smooth(prior, sigma).log_likelihood, rel=1e-8
     )
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_model_that_overflows_within_one_step_has_no_likelihood():
+    time = np.linspace(0.0, 1.0, 21)
+    structure, sensors = Structure(1.0, 0.1, -1e12), (Sensor(1),)
+    problem = ForceProblem(structure, np.ones((1, 1)), time, np.ones((21, 1)), sensors, np.sin(time)[:, None])
+    assert problem.log_likelihood([Matern(1.0, 1.0, 1)], np.ones(1)) == -np.inf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from math import log
 
 import numpy as np
@@ -22,6 +22,10 @@ _NODES, _WEIGHTS = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)]), np.array([1.0, 
 _REWEIGHTED = 4
 # terms with the largest gain in the curve fit that are tried on the raw samples
 _TRIED = 3
+# pairs of terms that are tried where one more term explains too little
+_PAIRS = 4
+# residuals over the noise: above, something is still missing
+_UNEXPLAINED = 1.1
 # by how much the information criterion must fall for one more term: strong evidence (Kass and Raftery, 1995)
 _STRONG = 6.0
 
@@ -118,6 +122,7 @@ def find_laws(
 
     Terms are added one by one: those of the largest gain in the curve fit are tried, and the best one stays if the
     information criterion falls by 6, strong evidence; then each is left out again where that makes too little worse.
+    While more is left than the noise the pairs of largest gain are tried, too: either may explain nothing alone.
 
     Parameters
     ----------
@@ -139,6 +144,11 @@ def find_laws(
                 for _, law in _proposed(motion, e, before.laws[e], candidates):
                     one = _once(motion, tried, _replaced(before.laws, e, law))
                     best = min(best, one, key=lambda each: each.score)
+        for e in range(f if _unexplained(best) else 0):
+            if len(before.laws[e]) + 2 <= most_terms:
+                for law in _proposed_pairs(motion, e, before.laws[e], candidates):
+                    one = _once(motion, tried, _replaced(before.laws, e, law))
+                    best = min(best, one, key=lambda each: each.score)
         for e, law in enumerate(best.laws):
             for left_out in law if sum(map(len, best.laws)) > 1 else ():
                 rest = tuple(each for each in law if each != left_out)
@@ -155,6 +165,19 @@ def _proposed(
     longer = [(*law, extra) for extra in candidates if extra not in law]
     gains = [(_regressed(motion, e, each)[2], each) for each in longer]
     return sorted(gains, key=lambda gain: -gain[0])[:_TRIED]
+
+
+def _proposed_pairs(
+    motion: _Motion, e: int, law: tuple[Term, ...], candidates: Sequence[Term]
+) -> list[tuple[Term, ...]]:
+    """Return laws of two more terms that explain most of a recovered force, the best first."""
+    pairs = [(*law, *pair) for pair in combinations([each for each in candidates if each not in law], 2)]
+    return sorted(pairs, key=lambda each: -_regressed(motion, e, each)[2])[:_PAIRS]
+
+
+def _unexplained(law: LawFit) -> bool:
+    """Return whether a law leaves more than the sensors' noise, known or estimated with the force."""
+    return law.fit is None or law.fit.sigma > _UNEXPLAINED
 
 
 def _replaced(laws: Laws, e: int, law: tuple[Term, ...]) -> Laws:

@@ -215,6 +215,8 @@ class ForceProblem:
         d, states = len(system.system), len(self.physics.system)
         variance = np.square(np.broadcast_to(np.asarray(sigma, dtype=np.float64), len(self.sensors)))
         transition, noise = noisy_steps(system.system, system.intensity, dt)
+        # a model so unstable that one step overflows, as searches may try
+        overflown = not (np.isfinite(transition).all() and np.isfinite(noise).all())
         shift = np.zeros((len(which), d))
         shift[:, :states] = known_shift
         mean, covariance = np.zeros(d), np.zeros((d, d))
@@ -238,7 +240,7 @@ class ForceProblem:
         total = filter_forward(
             transition, noise, which, shift, rows, variance, observed, mean, covariance, means, covariances, places
         )  # fmt: skip
-        total = total if np.isfinite(total) else -np.inf
+        total = total if np.isfinite(total) and not overflown else -np.inf
         return total, means, covariances, places, system, Steps(transition, noise, which, shift), rows, variance
 
 

@@ -184,7 +184,8 @@ def loaded_steps(system: Samples, entry: Samples, dt: Samples) -> tuple[Samples,
     # the load's second state is its growth over the whole step
     both = np.asarray(both[None] * dt[:, None, None])
     both[:, d : d + n, d + n :] = np.eye(n)
-    whole = expm(both)
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole = expm(both)
     held, rising = whole[:, :d, d : d + n], whole[:, :d, d + n :]
     return whole[:, :d, :d], held - rising, rising
 
@@ -192,7 +193,8 @@ def loaded_steps(system: Samples, entry: Samples, dt: Samples) -> tuple[Samples,
 def noisy_steps(system: Samples, intensity: Samples, dt: Samples) -> tuple[Samples, Samples]:
     """Return transition and noise covariance over each of (u,) intervals, (u, d, d), by Van Loan and doubling.
 
-    Doubling keeps the unstable exponential of Van Loan's block (IEEE Trans. Autom. Control 23, 1978) short.
+    Not finite where the system is so unstable that a step overflows. Doubling keeps the unstable exponential of Van
+    Loan's block (IEEE Trans. Autom. Control 23, 1978) short.
     """
     d = len(system)
     # states of one size, powers of two: a stiff structure's and derivatives' would make the norm, and halvings, many
@@ -201,13 +203,14 @@ def noisy_steps(system: Samples, intensity: Samples, dt: Samples) -> tuple[Sampl
     halvings = max(0, int(np.ceil(np.log2(max(np.abs(balanced).sum(axis=1).max() * dt.max(), 1e-300)))))
     block = np.zeros((2 * d, 2 * d))
     block[:d, :d], block[:d, d:], block[d:, d:] = -balanced, intensity, balanced.T
-    whole = expm(block[None] * (dt / 2.0**halvings)[:, None, None])
-    transition = np.swapaxes(whole[:, d:, d:], 1, 2)
-    covariance = transition @ whole[:, :d, d:]
-    for _ in range(halvings):
-        covariance = covariance + transition @ covariance @ np.swapaxes(transition, 1, 2)
-        transition = transition @ transition
-    covariance = 0.5 * (covariance + np.swapaxes(covariance, 1, 2)) * np.outer(scale, scale)
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole = expm(block[None] * (dt / 2.0**halvings)[:, None, None])
+        transition = np.swapaxes(whole[:, d:, d:], 1, 2)
+        covariance = transition @ whole[:, :d, d:]
+        for _ in range(halvings):
+            covariance = covariance + transition @ covariance @ np.swapaxes(transition, 1, 2)
+            transition = transition @ transition
+        covariance = 0.5 * (covariance + np.swapaxes(covariance, 1, 2)) * np.outer(scale, scale)
     return transition * np.outer(scale, 1.0 / scale), covariance
 
 
