@@ -43,6 +43,7 @@ COMMANDS = {
         "replay.commands.runs",
         "list the recorded runs of a folder: outcome, duration, worst delay, alarms, notes",
     ),
+    "compare": ("replay.commands.compare", "compare recorded runs with a reference run, within tolerances"),
     "identify": (
         "replay.commands.identify",
         "fit gain, delay and lag of the actuators to recorded runs, with standard errors and diagnostics",

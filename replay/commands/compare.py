@@ -1,0 +1,168 @@
+"""`synchroscope compare`: recorded runs beside a reference, with tolerances, as a table or JSON."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from monitor.commands.options import add_column_options, add_indicator_options
+from monitor.commands.output import print_json, progress_bars
+from monitor.system.safe_text import printable
+from replay.commands import column_selection, given_indicators
+
+if TYPE_CHECKING:
+    from replay.comparison import AssessedRun, Quantity, RunComparison
+
+_HEADINGS = ("figure", "reference", "±", "run", "±", "difference", "sd", "tolerance", "result")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "reference", type=Path, metavar="A", help="the reference, a recording of any format that is read"
+    )
+    parser.add_argument("files", nargs="+", type=Path, metavar="B", help="recordings that are compared with it")
+    lag = parser.add_mutually_exclusive_group()
+    lag.add_argument("--lag", type=float, metavar="S", help="B is S seconds later than A (default: estimated)")
+    lag.add_argument("--no-align", action="store_true", help="compare from the first sample on, as --lag 0")
+    lag.add_argument(
+        "--align-by", choices=("command", "measured"), default="command", help="estimate the lag by these signals"
+    )
+    parser.add_argument(
+        "--tolerance",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE[%]",
+        help="largest difference of a figure, in its unit or in percent of A's; repeatable; exit code 1 if exceeded",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--config", type=Path, metavar="TOML", help="use the indicators' settings in this file")
+    add_indicator_options(parser)
+    add_column_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare, print, and return 1 if a tolerance is exceeded or cannot be checked."""
+    from replay.assessment.run import record_settings
+    from replay.comparison import assess_run, compare_runs, parse_tolerance
+    from replay.formats import open_recording
+
+    tolerances = dict(map(parse_tolerance, arguments.tolerance))
+    lag = 0.0 if arguments.no_align else arguments.lag
+    if lag is not None and not math.isfinite(lag):
+        raise ValueError(f"--lag {lag}: must be a number of seconds")
+    selection, given = column_selection(arguments), given_indicators(arguments)
+    recording = open_recording(arguments.reference, selection)
+    settings, notes = record_settings(recording, given)
+    with progress_bars() as progress:
+        thin = "every" not in given
+        reference = assess_run(arguments.reference, recording, settings, thin=thin, progress=progress)
+        found = [
+            compare_runs(
+                reference,
+                # the same window for all, so that their standard deviations are comparable
+                assess_run(path, open_recording(path, selection), settings, thin=thin, progress=progress),
+                lag=lag,
+                align_by=arguments.align_by,
+                tolerances=tolerances,
+            )
+            for path in arguments.files
+        ]
+    failed = sum(each.result in {"exceeded", "unknown"} for one in found for each in one.all_quantities())
+    if arguments.json:
+        print_json(_as_json(reference, found, notes, failed if tolerances else None))
+    else:
+        _print(reference, found, notes)
+    return 1 if failed else 0
+
+
+def _print(reference: AssessedRun, found: list[RunComparison], notes: list[str]) -> None:
+    from rich.text import Text
+
+    from replay.tables import print_table, report_console
+
+    console = report_console()
+    for one in found:
+        console.print(Text(f"{printable(str(one.path))} compared with {printable(str(reference.path))}", "bold"))
+        console.print(Text(printable(_alignment_words(one, reference.assessment.settings.window))))
+        tables = [("the run", one.quantities), *((each.actuator, each.quantities) for each in one.actuators)]
+        for title, quantities in tables:
+            rows = [_row(each) for each in quantities]
+            shown = [i for i, _ in enumerate(_HEADINGS) if any(row[i] for row in rows)]
+            cells = [[row[i] for i in shown] for row in rows]
+            print_table(console, printable(title), [_HEADINGS[i] for i in shown], cells)
+        for each in (*notes, *one.notes):
+            console.print(Text(f"note: {printable(each)}"), style="yellow")
+        checked = [each.result for each in one.all_quantities() if each.result]
+        if checked:
+            failed = len(checked) - checked.count("within")
+            words = "all within tolerance" if not failed else f"{failed} of {len(checked)} not within tolerance"
+            console.print(Text(words, "bold red" if failed else "bold"))
+
+
+def _alignment_words(one: RunComparison, window: float) -> str:
+    alignment = one.alignment
+    amount = abs(alignment.lag)
+    late = f"{amount:.6g} s {'later' if alignment.lag > 0.0 else 'earlier'}" if amount else "not shifted"
+    how = f"by {alignment.signal}" if alignment.signal else "as given"
+    known = "" if math.isnan(alignment.correlation) else f", correlation {alignment.correlation:.6f}"
+    return f"{late}, {how}{known}; {alignment.overlap:.4g} s in common, window {window:.4g} s"
+
+
+def _row(each: Quantity) -> list[str]:
+    numbers = ((each.reference, 5), (each.reference_sd, 2), (each.value, 5), (each.sd, 2), (each.difference, 4))
+    cells = [_number(value, digits) for value, digits in numbers]
+    cells = [cell or ("" if i in (1, 3) else "—") for i, cell in enumerate(cells)]
+    significance = "" if math.isnan(each.significance) else f"{each.significance:.3g}"
+    return [each.key, *cells, significance, str(each.tolerance or ""), each.result]
+
+
+def _number(value: float, digits: int) -> str:
+    return f"{value:.{digits}g}" if math.isfinite(value) else ""
+
+
+def _as_json(
+    reference: AssessedRun, found: list[RunComparison], notes: list[str], failed: int | None
+) -> dict[str, Any]:
+    """Return all comparisons; null where there is no value, and for ``ok`` without tolerances."""
+    return {
+        "reference": str(reference.path),
+        "window_s": reference.assessment.settings.window,
+        "ok": None if failed is None else not failed,
+        "notes": notes,
+        "runs": [
+            {
+                "file": str(one.path),
+                "lag_s": one.alignment.lag,
+                "correlation": one.alignment.correlation,
+                "aligned_by": one.alignment.signal or None,
+                "common_s": one.alignment.overlap,
+                "notes": one.notes,
+                **{each.key: _quantity(each) for each in one.quantities},
+                "actuators": [
+                    {
+                        "actuator": actuator.actuator,
+                        "compared_with": actuator.other,
+                        **{each.key: _quantity(each) for each in actuator.quantities},
+                    }
+                    for actuator in one.actuators
+                ],
+            }
+            for one in found
+        ],
+    }
+
+
+def _quantity(each: Quantity) -> dict[str, Any]:
+    return {
+        "reference": each.reference,
+        "reference_sd": each.reference_sd,
+        "value": each.value,
+        "sd": each.sd,
+        "difference": each.difference,
+        "significance": each.significance,
+        "limit": None if each.tolerance is None else each.tolerance.limit(each.reference),
+        "result": each.result or None,
+    }

@@ -1,0 +1,237 @@
+"""A run compared with a reference: actuators paired, time axes aligned, signals subtracted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from monitor.alignment import correlation_coefficient, estimate_lag, interpolated
+from monitor.config import IndicatorSettings
+from monitor.messages.blocks import Pair, Samples, units_differ
+from replay import Progress, silent
+from replay.assessment import Assessment, PairAssessment, assess
+from replay.assessment.signal_checks import RecordSignals, read_signals
+from replay.assessment.summary import RunSummary, summarise
+from replay.comparison.quantities import Quantity, Tolerance, actuator_quantities, run_quantities
+from replay.formats import Recording
+
+_FEWEST = 8  # common samples
+_LONGEST = 1 << 27  # samples with those that are missing in gaps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AssessedRun:
+    """A recording, its assessment and its signals.
+
+    Parameters
+    ----------
+    path : of its file.
+    """
+
+    path: Path
+    assessment: Assessment
+    summary: RunSummary
+    signals: RecordSignals
+
+    @property
+    def rate(self) -> float:
+        """Samples a second, Hz."""
+        return self.assessment.stream.sample_rate
+
+    def curve(self, column: int) -> Samples:
+        """Return a channel, (n,), at even times from its first sample on; NaN in gaps."""
+        numbers = np.rint((self.signals.time - self.signals.time[0]) * self.rate).astype(np.int64)
+        if numbers[-1] >= _LONGEST:
+            raise ValueError(f"{self.path}: {numbers[-1] / self.rate:.4g} s with its gaps is too long; export a part")
+        values = np.full(int(numbers[-1]) + 1, np.nan)
+        values[numbers] = self.signals.samples[:, column]
+        return values
+
+    def channel(self, pair: Pair, role: str) -> int:
+        """Return the column of the ``command`` or ``measured`` signal."""
+        return pair.command if role == "command" else pair.measured
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """How a run is placed on the time axis of the reference.
+
+    Parameters
+    ----------
+    lag : s by which its motion is later than the reference's, both counted from their first sample.
+    correlation : of the signal at this lag, over the common time; NaN where the signals do not move.
+    signal : the reference's channel by which the lag was found; empty where it was given, or is none.
+    overlap : s that both have.
+    """
+
+    lag: float
+    correlation: float
+    signal: str
+    overlap: float
+
+
+@dataclass(frozen=True, slots=True)
+class ActuatorComparison:
+    """The figures of one actuator, and the name that it has in the other run."""
+
+    actuator: str
+    other: str
+    quantities: tuple[Quantity, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison:
+    """A run compared with the reference; notes are what was taken for granted, a line each."""
+
+    path: Path
+    alignment: Alignment
+    quantities: tuple[Quantity, ...]
+    actuators: tuple[ActuatorComparison, ...]
+    notes: tuple[str, ...]
+
+    def all_quantities(self) -> Iterator[Quantity]:
+        """Yield the figures of the run, then of each actuator."""
+        yield from self.quantities
+        for actuator in self.actuators:
+            yield from actuator.quantities
+
+
+def assess_run(
+    path: Path, recording: Recording, settings: IndicatorSettings, *, thin: bool = True, progress: Progress = silent
+) -> AssessedRun:
+    """Return a recording with its assessment; see `replay.assessment.assess`.
+
+    Raises
+    ------
+    ValueError : it cannot be assessed with these settings.
+    """
+    try:
+        assessment = assess(recording, settings, thin=thin, progress=progress)
+    except ValueError as problem:
+        raise ValueError(f"{path}: {problem}") from problem
+    return AssessedRun(path, assessment, summarise(path, recording, assessment), read_signals(recording))
+
+
+def compare_runs(
+    reference: AssessedRun,
+    other: AssessedRun,
+    *,
+    lag: float | None = None,
+    align_by: str = "command",
+    tolerances: Mapping[str, Tolerance] | None = None,
+) -> RunComparison:
+    """Return a run compared with the reference.
+
+    Parameters
+    ----------
+    lag : s, see `Alignment`; None: estimated.
+    align_by : ``command`` or ``measured``, the signal by which it is estimated; where it does not move, the other.
+    tolerances : by key.
+
+    Raises
+    ------
+    ValueError : an actuator is missing, units differ, no signal moves, or the runs have no time in common.
+    """
+    pairs, notes = _paired(reference, other)
+    alignment = _align(reference, other, pairs, lag, align_by)
+    given = {} if tolerances is None else tolerances
+    actuators = []
+    for own, theirs in pairs:
+        signals = {}
+        for role in ("command", "measured"):
+            base, there = _common(
+                reference.curve(reference.channel(own, role)),
+                other.curve(other.channel(theirs, role)),
+                reference.rate,
+                other.rate,
+                alignment.lag,
+            )
+            signals[role] = _sizes(base, there)
+        quantities = actuator_quantities(_assessed(reference, own), _assessed(other, theirs), signals, given)
+        actuators.append(ActuatorComparison(own.actuator, theirs.actuator, quantities))
+    whole = run_quantities(reference.summary.row(), other.summary.row(), given)
+    return RunComparison(other.path, alignment, whole, tuple(actuators), tuple(notes))
+
+
+def _assessed(run: AssessedRun, pair: Pair) -> PairAssessment:
+    return next(found for found in run.assessment.pairs if found.pair == pair)
+
+
+def _paired(reference: AssessedRun, other: AssessedRun) -> tuple[list[tuple[Pair, Pair]], list[str]]:
+    """Return the actuators of the reference, each with its counterpart: of the same name, else in order."""
+    ours, theirs = reference.assessment.stream, other.assessment.stream
+    named = {pair.actuator: pair for pair in theirs.pairs}
+    names = {pair.actuator for pair in ours.pairs}
+    unnamed = [pair for pair in theirs.pairs if pair.actuator not in names]
+    pairs, notes = [], []
+    for pair in ours.pairs:
+        found = named.get(pair.actuator)
+        if found is None:
+            if not unnamed:
+                raise ValueError(
+                    f"{other.path}: no actuator is left for {pair.actuator!r} of {reference.path}: it has "
+                    f"{', '.join(repr(each.actuator) for each in theirs.pairs)}"
+                )
+            found = unnamed.pop(0)
+            notes.append(f"{pair.actuator} is compared with {found.actuator}, in order: their names differ")
+        for own_column, column in ((pair.command, found.command), (pair.measured, found.measured)):
+            one, two = ours.channels[own_column], theirs.channels[column]
+            if units_differ(one, two):
+                raise ValueError(
+                    f"{other.path}: {two.name} is in {two.unit}, {one.name} of {reference.path} in {one.unit}: "
+                    "convert one of the files"
+                )
+        pairs.append((pair, found))
+    notes += [f"{each.actuator} has no counterpart in the reference: left out" for each in unnamed]
+    return pairs, notes
+
+
+def _align(
+    reference: AssessedRun, other: AssessedRun, pairs: list[tuple[Pair, Pair]], lag: float | None, align_by: str
+) -> Alignment:
+    """Return the lag of a run, from the first actuator whose signal moves in both."""
+    roles = (align_by, "measured" if align_by == "command" else "command")
+    signal = ""
+    for role, (own, theirs) in ((role, pair) for role in roles for pair in pairs):
+        column = reference.channel(own, role)
+        one, two = reference.curve(column), other.curve(other.channel(theirs, role))
+        found = estimate_lag(one, two, reference.rate, other.rate) if lag is None else lag
+        if not math.isfinite(found):
+            continue
+        if lag is None:
+            signal = reference.assessment.stream.channels[column].name
+        base, there = _common(one, two, reference.rate, other.rate, found)
+        if len(base) < _FEWEST:
+            raise ValueError(
+                f"{other.path}: no time in common with {reference.path} at a lag of {found:.6g} s: they last "
+                f"{other.assessment.duration:.4g} and {reference.assessment.duration:.4g} s; give another --lag"
+            )
+        return Alignment(found, correlation_coefficient(base, there), signal, len(base) / reference.rate)
+    raise ValueError(
+        f"{other.path}: no lag to {reference.path}: no command or measured signal moves in both; "
+        "give --lag or --no-align"
+    )
+
+
+def _common(one: Samples, two: Samples, rate: float, other_rate: float, lag: float) -> tuple[Samples, Samples]:
+    """Return both curves at the samples of the first at which both have values, (n,)."""
+    there = interpolated(two, (np.arange(len(one)) / rate + lag) * other_rate)
+    known = np.isfinite(one) & np.isfinite(there)
+    return one[known], there[known]
+
+
+def _sizes(base: Samples, there: Samples) -> tuple[float, float]:
+    """Return rms and peak of a difference, percent of standard deviation and largest value as in J2 and J3."""
+    if not len(base):
+        return math.nan, math.nan
+    difference = there - base
+    spread, largest = float(np.std(base)), float(np.max(np.abs(base)))
+    rms, peak = math.sqrt(float(np.mean(difference**2))), float(np.max(np.abs(difference)))
+    return (
+        100.0 * rms / spread if np.ptp(base) > 0.0 else math.nan,
+        100.0 * peak / largest if largest > 0.0 else math.nan,
+    )
