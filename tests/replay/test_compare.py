@@ -137,10 +137,12 @@ def test_tolerances() -> None:
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[str, str]:
-    """The same motion, 1.5 s later in the second, whose actuator is 3 ms slower."""
-    t = np.arange(0.0, 20.0, 1.0 / 500.0)
+    """The same motion, 1.5 s later in the second, whose actuator is 3 ms slower; a sensor with noise."""
+    t, rng = np.arange(0.0, 20.0, 1.0 / 500.0), np.random.default_rng(1)
     for name, late, delay in (("before.csv", 0.0, 0.012), ("after.csv", 1.5, 0.015)):
-        table = np.column_stack([t, motion(t - late), 0.97 * motion(t - late - delay)])
+        table = np.column_stack(
+            [t, motion(t - late), 0.97 * motion(t - late - delay) + rng.normal(0.0, 0.02, t.size)]
+        )
         np.savetxt(tmp_path / name, table, "%.6f", ",", header="time [s],command [mm],measured [mm]", comments="")
     return str(tmp_path / "before.csv"), str(tmp_path / "after.csv")
 
@@ -186,3 +188,21 @@ def test_a_mistake_is_one_line(files, capsys, words, line) -> None:
     assert told.out == ""
     assert line in told.err
     assert told.err.count("\n") == 1
+
+
+def test_the_page_shows_what_is_printed(files, capsys, monkeypatch) -> None:
+    """Word by word, numbers to one percent, for other processors round otherwise."""
+    page = (Path(__file__).parents[2] / "docs" / "how-to.md").read_text(encoding="utf-8")
+    section = page[page.index("## Two runs beside each other") :]
+    shown = section[section.index("```text\n") + 8 :]
+    shown = shown[: shown.index("```")]
+    monkeypatch.chdir(Path(files[0]).parent)
+    assert main(["compare", "before.csv", "after.csv", "--tolerance", "delay_ms=2", "--tolerance", "ratio=1%"]) == 1
+    printed = capsys.readouterr().out.split()
+    words = shown.split()
+    assert len(words) == len(printed)
+    for one, other in zip(words, printed, strict=True):
+        try:
+            assert float(one) == pytest.approx(float(other), rel=0.01, abs=1e-3)
+        except ValueError:
+            assert one == other
