@@ -97,9 +97,10 @@ def _print(folder: Path, listing: Listing, rows: Sequence[RunRow]) -> None:
     for line, row in zip(lines, rows, strict=True):
         _put(console, line, "red" if row.problem else "")
     unread = sum(bool(row.problem) for row in rows)
-    parts = [f"{len(rows)} of {len(listing.rows)} runs" if len(rows) < len(listing.rows) else f"{len(rows)} runs"]
+    total = f"{len(listing.rows)} {'run' if len(listing.rows) == 1 else 'runs'}"
+    parts = [f"{len(rows)} of {total}" if len(rows) < len(listing.rows) else total]
     parts += [f"{unread} damaged"] if unread else []
-    parts += [f"{listing.foreign} HDF5 files of other programs left out"] if listing.foreign else []
+    parts += [f"HDF5 files of other programs left out: {listing.foreign}"] if listing.foreign else []
     parts += [] if listing.index else ["the index could not be saved, the files will be read again"]
     _put(console, f"{printable(str(folder))}: {'; '.join(parts)}")
     if cut:
