@@ -17,7 +17,7 @@ N, TABLE_RATE = 6000, 100.0
 
 @pytest.fixture
 def table(tmp_path):
-    """A minute of columns that nobody can guess."""
+    """A minute of columns whose names tell nothing; values propose a pair."""
     time = np.arange(N) / TABLE_RATE
     columns = (time, np.sin(20.0 * time), 0.9 * np.sin(20.0 * (time - 0.02)), np.cos(3.0 * time))
     path = tmp_path / "table.csv"
@@ -40,10 +40,13 @@ def test_a_table_is_opened_steered_and_left_by_keys(begin, warm_kernels, table):
     hands.until(lambda: hands.program.sources.opener.chooser is not None)
     chooser = hands.program.sources.opener.chooser
     hands.until(chooser.isActiveWindow)
-    # the first list has the keys, and the dialog cannot be left yet but by Esc
     opens = chooser.buttons.button(QDialogButtonBox.StandardButton.Open)
-    assert not opens.isEnabled()
+    assert [box.currentText() for box in chooser.rows[0].boxes.values()] == ["p [mm]", "q [mm]", "—"]
+    assert opens.isEnabled()
+    # without a command the dialog cannot be left but by Esc
     chooser.rows[0].boxes["command"].setFocus()
+    hands.key("Home")
+    assert not opens.isEnabled()
     hands.type("p")
     choose(hands, "q")
     assert [box.currentText() for box in chooser.rows[0].boxes.values()] == ["p [mm]", "q [mm]", "—"]
