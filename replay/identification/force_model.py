@@ -16,14 +16,14 @@ from sim.identification.missing_force.law_terms import terms
 from sim.laboratory.structure import Structure
 
 _MAX_BYTES = 1 << 20
-# SI of one unit, of each quantity; spellings as channels have them, in lower case and without ^ and spaces
+# SI of one unit, of each quantity; spellings as channels have them, without ^ and spaces
 _LENGTHS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6, "um": 1e-6, "in": 0.0254, "ft": 0.3048}
 _GRAVITY = 9.80665
 UNITS: dict[str, dict[str, float]] = {
     "displacement": _LENGTHS,
     "velocity": {f"{name}/s": value for name, value in _LENGTHS.items()},
     "acceleration": {f"{name}/s2": value for name, value in _LENGTHS.items()} | {"g": _GRAVITY, "gal": 0.01},
-    "force": {"n": 1.0, "kn": 1e3, "mn": 1e6, "lbf": 4.4482216152605, "kip": 4448.2216152605},
+    "force": {"N": 1.0, "mN": 1e-3, "kN": 1e3, "MN": 1e6, "lbf": 4.4482216152605, "kip": 4448.2216152605},
 }
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -32,17 +32,21 @@ Dof = Annotated[int, Field(ge=1)]
 
 
 def si_factor(unit: str, quantity: str, where: str) -> float:
-    """Return the SI value of one unit; 1 of an empty one.
+    """Return the SI value of one unit; 1 of an empty one. Other case is accepted where it is unambiguous.
 
     Raises
     ------
     ValueError : it is not a unit of that quantity.
     """
-    plain = unit.strip().lower().replace("²", "2").replace("^", "").replace(" ", "").replace("μ", "µ")
+    plain = unit.strip().replace("²", "2").replace("^", "").replace(" ", "").replace("μ", "µ")
     known = UNITS[quantity]
-    if plain and plain not in known:
+    if not plain:
+        return 1.0
+    # mN and MN differ by case alone
+    alike = [plain] if plain in known else [name for name in known if name.lower() == plain.lower()]
+    if len(alike) != 1:
         raise ValueError(f"{where}: {unit!r} is not a unit of {quantity}: give one of {', '.join(known)}")
-    return known.get(plain, 1.0)
+    return known[alike[0]]
 
 
 class SensorChannel(Section):

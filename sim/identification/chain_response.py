@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sim.arrays import Samples
 from sim.identification.differentiation import Derivatives, Differentiated
-from sim.models.chain import Chain, ChainMotion, chain_response
+from sim.models.chain import Chain, ChainMotion, TooStiffError, chain_response
 
 _ELEMENTS = {"m": "masses", "k": "springs", "c": "dampers", "alpha": "cubic", "friction": "friction"}
 _OF_CONTACT = {"gap": "gap", "contact_stiffness": "stiffness", "contact_damping": "damping"}
@@ -76,6 +76,9 @@ class ChainResponse:
             raise ValueError(
                 f"chain response quantity {self.quantity!r}: choose among {', '.join(ChainMotion._fields)}"
             )
+        for each in self.sensors:
+            if int(each) != each:
+                raise ValueError(f"chain response sensor {each}: must be the number of a mass")
         sensors = tuple(int(each) for each in self.sensors)
         if not sensors:
             raise ValueError("chain response sensors: none given, so that nothing is seen; give one at least")
@@ -151,7 +154,7 @@ class ChainResponse:
         return found.reshape(*parameters.shape[:-1], len(np.asarray(self.load)), len(self.sensors))
 
     def observations(self, records: ArrayLike | Sequence[ArrayLike]) -> Samples:
-        """Return what to fit, (n_times * sensors,), of records: (n_times, sensors), or a list, one a sensor.
+        """Return what to fit, (n_times * sensors,), of records: (n_times, sensors), (n_times,), or one a sensor.
 
         Raises
         ------
@@ -159,7 +162,8 @@ class ChainResponse:
             nothing: its history does not depend on what is free, near the chain's own values.
         """
         n_times = len(np.asarray(self.load))
-        columns = list(records) if isinstance(records, list | tuple) else list(np.atleast_2d(np.asarray(records)).T)
+        several = isinstance(records, list | tuple) and len(records) > 0 and np.ndim(records[0]) > 0
+        columns: list[ArrayLike] = list(records) if several else list(np.atleast_2d(np.transpose(records)))  # type: ignore[arg-type]
         if len(columns) != len(self.sensors):
             raise ValueError(
                 f"records of {len(columns)} sensors where there are {len(self.sensors)}: give one for each"
@@ -194,24 +198,18 @@ class ChainResponse:
     def _motions(self, parameters: Any) -> Iterator[ChainMotion]:
         try:
             yield self._motion(parameters)
-        except _TooStiffError:
+        except TooStiffError:
+            # a search rejects the step
             for each in parameters:
                 try:
                     yield self._motion(each[None])
-                except _TooStiffError:
+                except TooStiffError:
                     missing = np.full((1, *np.shape(self.load)), np.nan)
                     yield ChainMotion(missing, missing, missing)
 
     def _motion(self, parameters: Any) -> ChainMotion:
-        chain = self.at(parameters)
         start = self.displacement0, self.velocity0
-        try:
-            return chain_response(chain, self.load, self.dt, *start, tolerance=self.tolerance)
-        except ValueError as problem:
-            # a search rejects the step; anything else is a mistake
-            if str(problem).startswith("chain: more than"):
-                raise _TooStiffError from problem
-            raise
+        return chain_response(self.at(parameters), self.load, self.dt, *start, tolerance=self.tolerance)
 
     @property
     def _is_linear(self) -> bool:
@@ -265,10 +263,6 @@ class ChainResponse:
             return [(name, 0)]
         size = np.shape(getattr(self.chain, element))[-1]
         return [(element, i) for i in (range(size) if index is None else (index,))]
-
-
-class _TooStiffError(ValueError):
-    """A motion that takes more steps than are worth it."""
 
 
 def _parted(name: str) -> tuple[str, int | None]:

@@ -15,6 +15,10 @@ from sim.models.chain_linear import linear_motion
 from sim.ranges import check_positive, require
 
 
+class TooStiffError(ValueError):
+    """A chain that takes too many steps or events within one sample interval."""
+
+
 @dataclass(frozen=True, eq=False)
 class Contact:
     """A one-sided contact between two masses, or of a mass with a fixed stop: a spring and a damper beside it.
@@ -224,7 +228,8 @@ def chain_response(
 
     Raises
     ------
-    ValueError : sizes do not fit, a number is out of its range, or the chain is too stiff for its samples.
+    ValueError : sizes do not fit, or a number is out of its range.
+    TooStiffError : the chain is too stiff for its samples.
     """
     check_positive("chain response", dt=dt, tolerance=tolerance)
     if substeps is not None:
@@ -292,7 +297,7 @@ def _integrated(
     )
     stiff = np.flatnonzero(ended[:, 0] == TOO_MANY_STEPS)
     if stiff.size:
-        raise ValueError(
+        raise TooStiffError(
             f"chain: more than {MOST_STEPS} steps or events after {dt * ended[stiff[0], 1]:.6g} s, within one sample "
             "interval: give a smaller dt, or softer springs and contact"
         )

@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 from monitor.__main__ import main
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
+from replay.identification.force_model import si_factor
 
 TIME = np.arange(0.0, 30.001, 0.04)
 ALPHA = 0.05
@@ -199,6 +200,20 @@ def test_a_model_that_does_not_fit_is_refused_in_one_line(tmp_path, model, capsy
     assert said.out == ""
     assert message in said.err
     assert len(said.err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("unit", "quantity", "factor"),
+    [("mN", "force", 1e-3), ("MN", "force", 1e6), ("KN", "force", 1e3), ("n", "force", 1.0), ("", "force", 1.0),
+     ("MM / s^2", "acceleration", 1e-3), ("m/s²", "acceleration", 1.0), ("G", "acceleration", 9.80665)],
+)  # fmt: skip
+def test_units_are_read_as_spelled_and_by_letters_of_another_case_where_that_is_one(unit, quantity, factor):
+    assert si_factor(unit, quantity, "load 1") == factor
+
+
+def test_a_unit_that_may_be_two_is_refused():
+    with pytest.raises(ValueError, match="load 1: 'mn' is not a unit of force: give one of N, mN, kN, MN, lbf, kip"):
+        si_factor("mn", "force", "load 1")
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,13 @@ def test_parameters_that_diverge_are_a_rejected_step_or_one_line():
         fit(model, observed, np.array([-1e8]))
 
 
+def test_a_record_of_one_sensor_needs_no_second_axis():
+    model = ChainResponse(CHAIN, LOAD, DT, ("k1",), (2,))
+    record = model.histories(model.nominal)
+    for given in (record, record[:, 0], record[:, 0].tolist(), [record[:, 0]]):
+        np.testing.assert_array_equal(model.observations(given), record[:, 0])
+
+
 APART = Chain([1.0, 1.0, 1.0], [100.0, 0.0, 100.0])
 
 
@@ -147,6 +154,7 @@ def test_sensors_that_see_nothing():
         (lambda: ChainResponse(CHAIN, LOAD, DT, ("k4",), (1,)), "free k4: the numbers of springs are 1 to 3"),
         (lambda: ChainResponse(CHAIN, LOAD, DT, ("k",), (4,)), "sensor 4: the masses have numbers 1 to 3"),
         (lambda: ChainResponse(CHAIN, LOAD, DT, ("k",), (0,)), "sensor 0: the masses"),
+        (lambda: ChainResponse(CHAIN, LOAD, DT, ("k",), (1.7,)), "sensor 1.7: must be the number of a mass"),
         (lambda: ChainResponse(CHAIN, LOAD, DT, ("k",), ()), "sensors: none given, so that nothing is seen"),
         (lambda: ChainResponse(CHAIN, LOAD, DT, ("k",), (1, 1)), "sensors 1, 1: give each once"),
         (lambda: ChainResponse(CHAIN, LOAD, DT, ("k", "k1"), (1,)), "free k, k1: an element is in it twice"),
