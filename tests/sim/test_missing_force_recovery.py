@@ -199,3 +199,33 @@ def test_a_free_structure_with_accelerations_only_keeps_its_digits():
     )
     assert np.sqrt(np.mean((found.force[:, 0] - force) ** 2)) < 0.3 * force.std()
     assert np.mean(np.abs(found.force[:, 0] - force) <= 1.96 * found.force_sd[:, 0]) > 0.9
+
+
+def _refused(message, stiffness=1.0, **options):
+    time = np.linspace(0.0, 5.0, 101)
+    problem = ForceProblem(
+        Structure(1.0, 0.1, stiffness), np.ones((1, 1)), time, None, (Sensor(1),), np.sin(time)[:, None]
+    )
+    with pytest.raises(ValueError, match=message):
+        recover_force(problem, **options)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_models_and_options_that_do_not_fit_are_one_line():
+    _refused("natural frequency of 1.59e\\+05 Hz, far above the sample rate of 20 Hz", stiffness=1e12)
+    _refused("likelihood is finite nowhere", stiffness=-1.5e8, sigma=0.01)
+    _refused("the model is too unstable", stiffness=-1e6, sigma=0.01)
+    _refused("no order of smoothness", orders=())
+    _refused(r"noise \(3,\) beside 1 sensors", sigma=np.ones(3))
+    _refused("must be positive", sigma=0.0)
+
+
+def test_evidence_for_a_force_that_is_not_in_the_problem_is_refused():
+    states, _ = _oscillator("nothing")
+    observed, sigma = _sampled(states, 31, 5)
+    sensors = Sensor(1), Sensor(1, "velocity")
+    problem = ForceProblem(Structure(1.0, 0.1, 1.0), np.ones((1, 1)), TIME, None, sensors, observed)
+    found = recover_force(problem, sigma=sigma, orders=(1,))
+    for force in (1, -1):
+        with pytest.raises(ValueError, match=f"force {force}: the problem has forces 0 to 0"):
+            evidence_for(problem, found, force)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.linalg import solve_continuous_lyapunov
+from scipy.linalg import expm, solve_continuous_lyapunov
 
 from sim.identification.missing_force.force_prior import IntegratedWiener, Matern
 from sim.identification.missing_force.smoother import ForceProblem
-from sim.identification.missing_force.state_space import Sensor
+from sim.identification.missing_force.state_space import Sensor, noisy_steps
 from sim.laboratory.structure import Structure
 from tests.oracles.dense_force import DenseForce, matern
 
@@ -152,6 +152,8 @@ def test_the_load_is_subtracted_and_an_unknown_one_separates():
         ({"forces": np.zeros((2, 1))}, "acts at no dof"),
         ({"forces": np.ones((3, 1))}, "give 2 finite rows"),
         ({"load": np.zeros((2, 2))}, "give 3 instants of 2 dofs"),
+        ({"load": np.full((3, 2), np.nan)}, "load is known at no instant with a sample"),
+        ({"initial_mean": [np.nan, 0.0, 0.0, 0.0]}, "give 4 finite numbers each"),
     ],
 )
 def test_refuses_what_does_not_fit(changed, message):
@@ -188,3 +190,32 @@ def test_a_model_that_overflows_within_one_step_has_no_likelihood():
     structure, sensors = Structure(1.0, 0.1, -1e12), (Sensor(1),)
     problem = ForceProblem(structure, np.ones((1, 1)), time, np.ones((21, 1)), sensors, np.sin(time)[:, None])
     assert problem.log_likelihood([Matern(1.0, 1.0, 1)], np.ones(1)) == -np.inf
+
+
+@pytest.mark.parametrize("kilo", [1e3, 1e9, 1e-9])
+def test_likelihood_and_force_do_not_depend_on_the_unit_of_mass(kilo):
+    # masses, loads and forces all grow by one factor; the motion stays
+    time = np.linspace(0.0, 4.0, 81)
+    observed = np.random.default_rng(8).standard_normal((81, 2))
+    load, sensors = np.column_stack([np.sin(3.0 * time), time]), (Sensor(1), Sensor(2, "acceleration"))
+    places, sigma = np.array([[1.0], [0.0]]), np.array([0.1, 0.4])
+
+    def found(by):
+        return ForceProblem(Structure(by * M, by * C, by * K), places, time, by * load, sensors, observed).smooth(
+            [Matern(2.0 * by, 0.5, 1)], sigma
+        )
+
+    one, other = found(1.0), found(kilo)
+    assert other.log_likelihood == pytest.approx(one.log_likelihood, rel=1e-9)
+    np.testing.assert_allclose(other.force / kilo, one.force, atol=1e-8 * np.abs(one.force).max())
+    np.testing.assert_allclose(other.force_sd / kilo, one.force_sd, rtol=1e-8)
+
+
+def test_steps_keep_their_digits_beside_a_large_intensity():
+    system, dt = np.array([[0.0, 1.0], [-20.0, -0.3]]), np.array([0.05, 0.7])
+    transition, covariance = noisy_steps(system, 1e18 * np.diag([0.0, 1.0]), dt)
+    np.testing.assert_allclose(transition, expm(system * dt[:, None, None]), rtol=1e-12, atol=1e-14)
+    # P(t) = S - F S F^T with S the stationary covariance
+    stationary = solve_continuous_lyapunov(system, -1e18 * np.diag([0.0, 1.0]))
+    exact = stationary - transition @ stationary @ np.swapaxes(transition, 1, 2)
+    np.testing.assert_allclose(covariance, exact, rtol=1e-9, atol=1e-12 * np.abs(stationary).max())

@@ -135,3 +135,10 @@ def test_refuses_what_has_no_solution():
         "cannot bring every dof", structure=Structure(np.ones(2), np.zeros(2), np.ones(2)), forces=[[1.0], [0.0]]
     )
     _refused("load is not finite", load=nan)
+    _refused("symmetric positive definite", weights=np.array([[1.0, 0.5], [0.0, 1.0]]))
+    ends = np.full((501, 2), np.nan)
+    ends[[0, -1]] = 0.0
+    _refused(
+        "from 0 to 500 s the model overflows", structure=Structure(M, C, -K), time=np.arange(501.0),
+        displacement=ends, velocity=ends,
+    )  # fmt: skip

@@ -53,6 +53,6 @@ def print_study(study: DuffingStudy) -> None:
     coverage = ", ".join(
         f"{100.0 * np.mean(each.coverage):.1f} % ({count} samples)" for count, each in study.sampled.items()
     )
-    console.print(f"The band of 95 % has the true force at {coverage} of the instants.")
+    console.print(f"The band of at least 95 % has the true force at {coverage} of the instants.")
     low, high = PAPER_HOURS
     console.print(f"A whole identification takes {study.seconds:.2f} s; paper: {low:g} to {high:g} hours.")

@@ -8,6 +8,7 @@ import numpy as np
 
 from sim.arrays import Samples
 from sim.identification.identifiability import ConfoundedGroup, confounded_groups
+from sim.laboratory.structure import highest_frequency
 from sim.models.chain import Chain
 
 # frequencies of which the sensors' sensitivities are made, and how far they are beside the axis, where there is no
@@ -33,7 +34,7 @@ def confounded_with_force(
 
     Raises
     ------
-    ValueError : sizes do not fit, a sensor is no mass, none is given, or nothing is loaded.
+    ValueError : sizes do not fit, a sensor is no mass, none is given, or the load is zero or not finite.
     """
     n = chain.dofs
     places, rms = np.asarray(places, dtype=np.float64), np.sqrt(np.mean(np.square(load), axis=0))
@@ -42,13 +43,15 @@ def confounded_with_force(
             f"confounding: places {places.shape} and load {np.shape(load)}: give ({n}, forces) and (n_times, {n}) "
             "beside one chain"
         )
-    if not sensors or not set(sensors) <= set(range(1, n + 1)):
+    if not sensors or not all(isinstance(each, int | np.integer) and 1 <= each <= n for each in sensors):
         listed = ", ".join(map(str, sensors)) or "none"
         raise ValueError(f"confounding: sensors {listed}: give some of the masses 1 to {n}")
+    if not np.all(np.isfinite(rms)):
+        raise ValueError("confounding: the load is not finite everywhere: leave out the instants where it is unknown")
     if not np.any(rms):
         raise ValueError("confounding: no mass is loaded: without motion nothing is told from anything")
     mass, damping, stiffness = chain.matrices
-    highest = np.sqrt(np.linalg.eigvals(np.linalg.solve(mass, stiffness)).real.max())
+    highest = 2.0 * np.pi * highest_frequency(mass, stiffness)
     rows, columns = chain.incidence(), np.array(sensors) - 1
     parts = rows[:, :, None] * rows[:, None, :]
     at = highest * (_BESIDE + 1j * np.linspace(0.1, 1.2, _FREQUENCIES))

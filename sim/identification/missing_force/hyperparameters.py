@@ -28,6 +28,8 @@ _STEP = 1e-5
 _DIFFERENCE = 0.03
 # standard deviation of the logarithms below which the most probable ones stand for all
 _SHARP = 0.1
+# cost where the likelihood is not finite: searches compare and subtract it
+NEVER = 1e300
 # of a point that is used
 _LEAST_WEIGHT = 1e-3
 # largest factor by which a point's density may exceed that of the normal approximation
@@ -81,7 +83,7 @@ class Search:
         with np.errstate(over="ignore", invalid="ignore"):
             likelihood = self._problem.log_likelihood(*self.hyperparameters(at))
         prior = -0.5 * float(away @ away) - float(np.sum(np.log(self.width))) - 0.5 * len(at) * log(2.0 * pi)
-        return -(likelihood + prior) if np.isfinite(likelihood) else 1e300
+        return -(likelihood + prior) if np.isfinite(likelihood) else NEVER
 
 
 @dataclass(frozen=True, slots=True, eq=False)

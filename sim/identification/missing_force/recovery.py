@@ -9,11 +9,14 @@ import numpy as np
 
 from sim.arrays import Samples
 from sim.identification.missing_force.force_prior import Matern
-from sim.identification.missing_force.hyperparameters import Laplace, Search, laplace
+from sim.identification.missing_force.hyperparameters import NEVER, Laplace, Search, laplace
 from sim.identification.missing_force.smoother import ForceProblem, SmoothedForce
+from sim.laboratory.structure import highest_frequency
 
 # relative to the most probable order: a rougher one that is at least as probable gives the band
 _IMPLAUSIBLE = 0.05
+# rad between two instants: a unit mistake, as no structure is sampled so coarsely
+_LARGEST_PHASE = 1e3
 # a force of which the samples take away less of the variance is not seen
 _SEEN = 0.1
 
@@ -78,16 +81,20 @@ def recover_force(
 
     Raises
     ------
-    ValueError : noise is not positive, or the likelihood is finite nowhere.
+    ValueError : noise is not positive, no order is given, a natural frequency is far above the sample rate, the
+        likelihood is finite nowhere, or a covariance cannot be inverted.
     """
-    given = None if sigma is None else np.broadcast_to(np.asarray(sigma, dtype=np.float64), len(problem.sensors))
+    _check(problem)
+    if not len(orders):
+        raise ValueError("missing force: no order of smoothness: give at least one, such as (0, 1, 2)")
+    given = None if sigma is None else _noise(sigma, len(problem.sensors))
     searches = [Search(problem, order, given) for order in orders]
     posteriors: list[Laplace] = []
     for search in searches:
         # the noise of the order before is near this one's
         posteriors.append(laplace(search, posteriors[-1].mode if posteriors else None))
     evidence = np.array([each.log_evidence for each in posteriors])
-    if not np.isfinite(evidence.max()):
+    if not evidence.max() > -0.5 * NEVER:
         raise ValueError("missing force: the likelihood is finite nowhere: the model may diverge, or samples be huge")
     probability = np.exp(evidence - evidence.max())
     probability /= probability.sum()
@@ -120,14 +127,42 @@ def evidence_for(problem: ForceProblem, recovered: RecoveredForce, force: int) -
     Bayes factors of 20, 3 here, are strong evidence (Kass and Raftery, 1995); less than zero: the samples are as well
     explained without.
     """
+    if not 0 <= force < problem.n_forces:
+        raise ValueError(
+            f"missing force: evidence for force {force}: the problem has forces 0 to {problem.n_forces - 1}"
+        )
     order = max(recovered.orders, key=lambda each: recovered.orders[each])
     sigma = recovered.sigma if recovered.sigma_known else None
     return recovered.log_evidence - laplace(Search(problem, order, sigma, force)).log_evidence
 
 
+def _check(problem: ForceProblem) -> None:
+    mass, _, stiffness = problem.structure.matrices
+    frequency, rate = highest_frequency(mass, stiffness), 1.0 / float(np.median(np.diff(problem.time)))
+    if 2.0 * np.pi * frequency > _LARGEST_PHASE * rate:
+        raise ValueError(
+            f"missing force: the structure has a natural frequency of {frequency:.3g} Hz, far above the sample rate "
+            f"of {rate:.3g} Hz: check the units of stiffness and mass"
+        )
+
+
+def _noise(sigma: Samples | float, sensors: int) -> Samples:
+    noise = np.asarray(sigma, dtype=np.float64)
+    if noise.shape not in ((), (1,), (sensors,)):
+        raise ValueError(
+            f"missing force: noise {noise.shape} beside {sensors} sensors: give a number, or one a sensor"
+        )
+    return np.broadcast_to(noise, sensors)
+
+
 def _smoothed(problem: ForceProblem, search: Search, posterior: Laplace) -> SmoothedForce:
     parts = (problem.smooth(*search.hyperparameters(at)) for _, at in posterior.points)
-    return _mixture([weight for weight, _ in posterior.points], parts)
+    try:
+        return _mixture([weight for weight, _ in posterior.points], parts)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "missing force: a covariance cannot be inverted: the model is too unstable, or the noise too small"
+        ) from None
 
 
 def _seen(problem: ForceProblem, smoothed: SmoothedForce, search: Search, posterior: Laplace) -> Samples:

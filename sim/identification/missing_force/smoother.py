@@ -99,7 +99,7 @@ class ForceProblem:
 
     Raises
     ------
-    ValueError : sizes do not fit, times do not grow, a sensor has no dof, or there are no samples.
+    ValueError : sizes do not fit, times do not grow, a sensor has no dof, no samples, or the load is known at none.
     """
 
     structure: Structure
@@ -138,15 +138,17 @@ class ForceProblem:
         load = load[:, None] if load.ndim == 1 else load
         if load.shape != (len(time), n):
             raise ValueError(f"missing force: load {load.shape}: give {len(time)} instants of {n} dofs")
+        if not np.any(np.isfinite(load).all(axis=1) & np.isfinite(observed).any(axis=1)):
+            raise ValueError("missing force: the load is known at no instant with a sample")
         model = physics(self.structure, np.asarray(self.forces, dtype=np.float64))
         for sensor in self.sensors:
             sensor.checked(n)
         mean = np.zeros(2 * n) if self.initial_mean is None else np.asarray(self.initial_mean, dtype=np.float64)
         spread = self.initial_sd
         spread = _broad(time, self.sensors, observed, n) if spread is None else np.asarray(spread, dtype=np.float64)
-        if mean.shape != (2 * n,) or spread.shape != (2 * n,) or not np.all(spread >= 0.0):
+        if mean.shape != (2 * n,) or spread.shape != (2 * n,) or not (np.isfinite(mean) & (spread >= 0.0)).all():
             raise ValueError(
-                f"missing force: the first state {mean.shape} ± {spread.shape}: give {2 * n} numbers each"
+                f"missing force: the first state {mean.shape} ± {spread.shape}: give {2 * n} finite numbers each"
             )
         dt, which = intervals(time)
         modes = modal(self.structure, model)

@@ -200,6 +200,9 @@ def noisy_steps(system: Samples, intensity: Samples, dt: Samples) -> tuple[Sampl
     # states of one size, powers of two: a stiff structure's and derivatives' would make the norm, and halvings, many
     balanced, (scale, _) = matrix_balance(system, permute=False, separate=True)
     intensity = intensity / np.outer(scale, scale)
+    # of one size, too, as it is in square newtons: the norm, and with it the digits, would depend on the unit
+    size = float(np.abs(intensity).max()) or 1.0
+    intensity = intensity / size
     halvings = max(0, int(np.ceil(np.log2(max(np.abs(balanced).sum(axis=1).max() * dt.max(), 1e-300)))))
     block = np.zeros((2 * d, 2 * d))
     block[:d, :d], block[:d, d:], block[d:, d:] = -balanced, intensity, balanced.T
@@ -210,7 +213,7 @@ def noisy_steps(system: Samples, intensity: Samples, dt: Samples) -> tuple[Sampl
         for _ in range(halvings):
             covariance = covariance + transition @ covariance @ np.swapaxes(transition, 1, 2)
             transition = transition @ transition
-        covariance = 0.5 * (covariance + np.swapaxes(covariance, 1, 2)) * np.outer(scale, scale)
+        covariance = 0.5 * (covariance + np.swapaxes(covariance, 1, 2)) * (size * np.outer(scale, scale))
     return transition * np.outer(scale, 1.0 / scale), covariance
 
 

@@ -64,11 +64,12 @@ def matched_force(
     time : (N,) s, growing: where the force is wanted.
     load : (N, n) N, linear between the instants; zero by default.
     displacement, velocity : (N, n) m and m/s; NaN but at the ends of windows, where the whole state is known.
-    weights : S_ee, (f, f) or (f,): larger for a force that may be larger; ones by default.
+    weights : S_ee, (f, f), symmetric, or (f,): larger for a force that may be larger; ones by default.
 
     Raises
     ------
-    ValueError : sizes do not fit, no window, a state known in part, or forces that cannot reach every state.
+    ValueError : sizes do not fit, no window, a state known in part, forces that cannot reach every state, or a window
+        in which an unstable model overflows.
     """
     n, time = structure.dofs, np.asarray(time, dtype=np.float64)
     model = physics(structure, np.asarray(forces, dtype=np.float64))
@@ -104,9 +105,15 @@ def matched_force(
         begins, length = ends[windows], int(ends[windows[0] + 1] - ends[windows[0]])
         steps = which[begins[0] : begins[0] + length].tolist()
         free, whole = states[begins], np.zeros_like(model.system)
-        for k, step in enumerate(steps):
-            free = free @ transition[step].T + shift[begins + k]
-            whole = transition[step] @ whole @ transition[step].T + gramian[step]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for k, step in enumerate(steps):
+                free = free @ transition[step].T + shift[begins + k]
+                whole = transition[step] @ whole @ transition[step].T + gramian[step]
+        if not (np.isfinite(free).all() and np.isfinite(whole).all()):
+            raise ValueError(
+                f"matched force: from {time[begins[0]]:g} to {time[begins[0] + length]:g} s the model overflows, as "
+                "it is unstable: give shorter windows"
+            )
         adjoint = np.empty((length + 1, *free.shape))
         adjoint[-1] = _solved(whole, states[begins + length] - free, time[begins[0]], time[begins[0] + length])
         for k in range(length - 1, -1, -1):
@@ -146,8 +153,14 @@ def _weighted(weights: ArrayLike | None, unknown: Samples) -> Samples:
     f = unknown.shape[1]
     matrix = np.ones(f) if weights is None else np.asarray(weights, dtype=np.float64)
     matrix = np.diag(matrix) if matrix.ndim == 1 else matrix
-    if matrix.shape != (f, f) or not np.all(np.linalg.eigvalsh(0.5 * (matrix + matrix.T)) > 0.0):
-        raise ValueError(f"matched force: weights {matrix.shape}: give a positive definite matrix of {f} forces")
+    if (
+        matrix.shape != (f, f)
+        or not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0.0)
+        or not np.all(np.linalg.eigvalsh(matrix) > 0.0)
+    ):
+        raise ValueError(
+            f"matched force: weights {matrix.shape}: give a symmetric positive definite matrix of {f} forces"
+        )
     return np.asarray(unknown @ matrix)
 
 
