@@ -69,8 +69,10 @@ def identify_modes(
     rate : Hz.
     rows : samples in a column of the block matrix, which should span a period of the lowest mode; None: 40, or as
         many as the highest order needs.
-    count : of modes, those that are stable over most orders; None: all that are stable.
-    blocks : of the jackknife, each of which should span many periods; 0: no standard errors.
+    count : of modes, those that are stable over most orders; None: all that are stable, also without any one of the
+        blocks but one at most. Modes of noise are rarely that.
+    blocks : of the jackknife, each of which should span many periods; 0: no standard errors, and modes of noise are
+        among those that are found without `count`.
     rules : of the stabilization.
 
     Raises
@@ -103,7 +105,7 @@ def identify_modes(
 
     found = _wanted(stable(whole), count)
     partial = [stable(whole - products[b]) for b in range(number)] if number > 1 else []
-    return _identified(found, partial, rules)
+    return _identified(found, partial, rules, drop=count is None)
 
 
 def identify_impulse_modes(
@@ -127,7 +129,7 @@ def identify_impulse_modes(
     ------
     ValueError : there are too few samples, they are zero, or show fewer modes than wanted.
     """
-    given = np.asarray(impulses, dtype=np.float64)
+    given = np.atleast_1d(np.asarray(impulses, dtype=np.float64))
     _check_count(count)
     inputs = given.shape[2] if given.ndim == 3 else 1
     samples = sensor_record(given.reshape(len(given), -1), "modal identification: impulse responses")
@@ -217,7 +219,9 @@ def _wanted(found: list[Poles], count: int | None) -> list[Poles]:
     return sorted(longest, key=lambda each: float(np.median(each.frequencies)))
 
 
-def _identified(found: list[Poles], partial: list[list[Poles]], rules: Stabilization) -> IdentifiedModes:
+def _identified(
+    found: list[Poles], partial: list[list[Poles]], rules: Stabilization, *, drop: bool = False
+) -> IdentifiedModes:
     middle = _stacked([median_pole(each) for each in found])
     shapes, collinearity = real_shapes(middle.shapes)
     k, blocks = len(found), len(partial)
@@ -235,6 +239,15 @@ def _identified(found: list[Poles], partial: list[list[Poles]], rules: Stabiliza
                 shape = real_shapes(other.shapes[nearest : nearest + 1])[0][0]
                 shape = shape if shape @ shapes[j] >= 0.0 else -shape
                 values[b, j] = [other.frequencies[nearest], other.damping[nearest], *shape]
+    if drop and blocks:
+        steady = np.isfinite(values[:, :, 0]).sum(axis=0) >= blocks - 1
+        if not steady.any():
+            raise ValueError(
+                "modal identification: no mode is stable in all parts of the record: give a longer record, or a count"
+            )
+        found = [each for each, right in zip(found, steady, strict=True) if right]
+        middle = Poles(*(getattr(middle, name)[steady] for name in ("frequencies", "damping", "shapes")))
+        shapes, collinearity, values = shapes[steady], collinearity[steady], values[:, steady]
     errors = _jackknife(values)
     with np.errstate(invalid="ignore"):
         scatter = np.array(
