@@ -96,6 +96,8 @@ def rank_models(
     """
     if by not in RANKED_BY:
         raise ValueError(f"ranking by {by!r}: choose among {', '.join(RANKED_BY)}")
+    if realizations < 1:
+        raise ValueError(f"ranking with {realizations} realizations of each model: give 1 or more")
     if not candidates:
         raise ValueError("ranking: there are no models to rank")
     columns = np.asarray(record, dtype=np.float64)

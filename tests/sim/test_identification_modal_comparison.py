@@ -16,6 +16,20 @@ def test_mac_by_hand() -> None:
     assert modal_assurance(first, second) == pytest.approx(np.array([[1.0, 1.0 / 9.0], [0.0, 4.0 / 9.0]]))
 
 
+@pytest.mark.parametrize("size", [1e-170, 1e170])
+def test_mac_does_not_depend_on_the_size_of_shapes(size: float) -> None:
+    # (3 * 4 + 4 * 3)^2 / 25^2
+    found = modal_assurance(size * np.array([[3.0, 4.0]]), np.array([[4.0, 3.0]]) / size)
+    assert found == pytest.approx(np.array([[0.9216]]))
+
+
+def test_a_rigid_mode_has_no_relative_error_of_frequency() -> None:
+    shapes = np.array([[1.0, 1.0], [1.0, -1.0]])
+    found = compare_modes(Modes(np.array([0.0, 2.0]), np.nan, shapes), Modes(np.array([0.0, 3.0]), 0.0, shapes))
+    with np.errstate(all="raise"):
+        assert found.frequency_errors == pytest.approx([np.nan, 0.5], nan_ok=True)
+
+
 def test_mac_of_complex_shapes_has_the_conjugate() -> None:
     shape = np.array([1.0 + 1.0j, 2.0])
     assert modal_assurance(shape, shape * np.exp(0.7j)) == pytest.approx(np.array([[1.0]]))
@@ -47,6 +61,8 @@ def test_a_mode_that_resembles_none_has_no_partner() -> None:
 def test_shapes_that_cannot_be_compared_are_one_line() -> None:
     with pytest.raises(ValueError, match="shape 2 is zero at all sensors"):
         modal_assurance(np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[1.0, 0.0]]))
+    with pytest.raises(ValueError, match="shape 1 is not finite"):
+        modal_assurance(np.array([[1.0, np.nan]]), np.array([[1.0, 0.0]]))
     with pytest.raises(ValueError, match="at 2 and at 3 sensors"):
         modal_assurance(np.ones((1, 2)), np.ones((1, 3)))
     with pytest.raises(ValueError, match="give each frequency a row of shapes"):

@@ -228,6 +228,10 @@ _ONE = Modes(np.array([22.0]), 0.0, np.array([[1.0, 0.3, -0.8]]))
             lambda: HybridResidue(_free_chain(), _ONE, (1, 4, 7), shift=0.0),
             "K is singular, the structure is free to move",
         ),
+        (
+            lambda: OutputResidue(_free_chain(), Modes(np.arange(1.0, 9.0), 0.0, np.eye(8))),
+            "8 identified modes, but the model has 7 elastic ones: leave some out",
+        ),
         (lambda: HybridResidue(_free_chain(), _ONE, (1, 4, 7), shift=-1.0), "must be zero or more"),
         (lambda: ForceResidue(_free_chain(), _ONE, (1, 4, 7), "serep", kept=4), "SEREP of 4 modes at 3 sensors"),
         (lambda: ForceResidue(_free_chain(), _ONE, (1, 4, 7), "exact"), "choose dynamic, static or serep"),

@@ -242,6 +242,7 @@ def test_the_metrics_derivatives_are_its_differences_and_a_fit_finds_the_truth(p
     ({"record": [[0.0, 1.0, 2.0, 0.0], [0.0, math.inf, 0.0, 1.0]]}, "sample 2 of record 2 is inf"),
     ({"record": [[0.0, 1.0, 2.0, 0.0], [0.0, 1.0]]}, "records of unequal lengths"),
     ({"sample_rate": 0.0}, "sample_rate 0.0: must be a positive number"),
+    ({"samples_per_cycle": 0.0}, "samples_per_cycle 0.0: must be a positive number"),
     ({"quantity": "velocity"}, "choose acceleration, displacement or pseudo_velocity"),
     ({"frequencies": None, "record": np.zeros(5)}, "give frequencies"),
 ])  # fmt: skip
@@ -256,6 +257,8 @@ def test_more_mistakes():
     metric = ShockSpectrumMetric(np.ones((50, 2)), 1000.0, np.array([20.0]))
     with pytest.raises(ValueError, match="give both the same instants and sensors"):
         metric.features(np.ones((1, 49, 2)), np.ones((1, 49, 2, 1)))
+    with pytest.raises(ValueError, match=r"ramp-invariant filter sample_rate 0\.0: must be a positive number"):
+        ramp_invariant_filter(20.0, 0.05, 0.0)
     with pytest.raises(ValueError, match="part 'first': choose primary, residual or overall"):
         shock_spectrum(np.ones(50), 1000.0, [20.0]).maximax("first")
     with pytest.raises(ValueError, match="the highest is below the lowest"):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from sim.arrays import Integers, Samples
 from sim.identification.modes import Modes, Shapes
+
+_ZERO = "is zero at all sensors: they see nothing of it"
 
 
 def modal_assurance(first: Shapes, second: Shapes) -> Samples:
@@ -18,16 +21,23 @@ def modal_assurance(first: Shapes, second: Shapes) -> Samples:
 
     Raises
     ------
-    ValueError : they have other numbers of sensors, or a shape is zero at all of them.
+    ValueError : they have other numbers of sensors, or a shape is not finite, or zero at all of them.
     """
     a, b = np.atleast_2d(first), np.atleast_2d(second)
     if a.shape[1] != b.shape[1]:
         raise ValueError(f"MAC of shapes at {a.shape[1]} and at {b.shape[1]} sensors: give the same sensors for both")
-    sizes = [np.sum(np.abs(each) ** 2, axis=1) for each in (a, b)]
-    for size in sizes:
-        if not np.all(size > 0.0):
-            raise ValueError(f"MAC: shape {int(np.argmin(size)) + 1} is zero at all sensors: they see nothing of it")
-    return np.asarray(np.abs(a.conj() @ b.T) ** 2 / np.outer(*sizes))
+    left, right = _of_unit_size(a), _of_unit_size(b)
+    sizes = [np.sum(np.abs(each) ** 2, axis=1) for each in (left, right)]
+    return np.asarray(np.abs(left.conj() @ right.T) ** 2 / np.outer(*sizes))
+
+
+def _of_unit_size(shapes: Any) -> Any:
+    """Return shapes whose largest component is 1, so that squares neither vanish nor overflow."""
+    largest = np.abs(shapes).max(axis=1, keepdims=True)
+    for wrong, what in ((~np.isfinite(largest), "is not finite"), (largest == 0.0, _ZERO)):
+        if wrong.any():
+            raise ValueError(f"MAC: shape {int(np.argmax(wrong)) + 1} {what}")
+    return shapes / largest
 
 
 def pair_distances(first: Modes, second: Modes) -> Samples:
@@ -56,9 +66,11 @@ class ModalComparison:
 
     @property
     def frequency_errors(self) -> Samples:
-        """(k,): (model - identified) / identified."""
+        """(k,): (model - identified) / identified; NaN of an identified rigid body mode, which is at 0 Hz."""
         identified = self.identified.frequencies[self.pairs[:, 0]]
-        return np.asarray(self.model.frequencies[self.pairs[:, 1]] / identified - 1.0)
+        difference = self.model.frequencies[self.pairs[:, 1]] - identified
+        missing = np.full(len(identified), np.nan)
+        return np.asarray(np.divide(difference, identified, out=missing, where=identified > 0.0))
 
     @property
     def unpaired(self) -> tuple[int, ...]:

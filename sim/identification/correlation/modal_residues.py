@@ -65,6 +65,14 @@ class _Residue:
         return sensor_indices(self.sensors, self.structure.structure.dofs)
 
     @property
+    def _inside(self) -> Samples:
+        """(p,) parameters within the bounds."""
+        low, high = self.structure.bounds
+        with np.errstate(invalid="ignore"):
+            middle = 0.5 * (low + high)
+        return np.where(np.isfinite(middle), middle, np.clip(1.0, low, high))
+
+    @property
     def _measured(self) -> Samples:
         """Identified shapes of unit length, (k, s)."""
         shapes = np.asarray(self.modes.shapes, dtype=np.float64)
@@ -90,6 +98,16 @@ class OutputResidue(_Residue):
 
     frequency_errors: ArrayLike = 1.0
     shape_errors: ArrayLike = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        squares, _ = eigenmodes(*self.structure.matrices(self._inside[None]))
+        elastic = int(np.sum(squares[0] > RIGID * squares[0, -1]))
+        if len(self.modes) > elastic:
+            raise ValueError(
+                f"output residue: {len(self.modes)} identified modes, but the model has {elastic} elastic ones: "
+                "leave some out"
+            )
 
     @classmethod
     def weighted(
@@ -307,9 +325,5 @@ class HybridResidue(ForceResidue):
 
     @property
     def _singular(self) -> bool:
-        low, high = self.structure.bounds
-        with np.errstate(invalid="ignore"):
-            middle = 0.5 * (low + high)
-        inside = np.where(np.isfinite(middle), middle, np.clip(1.0, low, high))
-        squares, _ = eigenmodes(*self.structure.matrices(inside[None]))
+        squares, _ = eigenmodes(*self.structure.matrices(self._inside[None]))
         return bool(squares[0, 0] <= 1e-10 * squares[0, -1])

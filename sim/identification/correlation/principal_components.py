@@ -148,11 +148,11 @@ class PrincipalComponents:
         if self.count is None:
             shares = np.cumsum(values**2) / np.sum(values**2)
             return min(1 + int(np.sum(shares < self.energy * (1.0 - 1e-12))), rank)
-        if not 1 <= self.count <= rank:
+        if not 1 <= self.count <= rank or int(self.count) != self.count:
             raise ValueError(
                 f"principal components count {self.count}: the record has {rank} singular triples, give 1 to {rank}"
             )
-        return self.count
+        return int(self.count)
 
     def _joined(self, triples: Triples) -> Samples:
         """Return weighted features, (f,), of triples, or their derivatives, (f, p)."""

@@ -12,6 +12,7 @@ from sim.identification.correlation.metric import sensor_record, sensor_response
 
 # of the largest eigenvalue of a correlation matrix: below, two sensors are one
 _SINGULAR = 1e-12
+_LEAST_VARIANCE = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +88,11 @@ def _covariance(errors: ArrayLike, sensors: int) -> Samples:
     if given.ndim < 2:
         if not np.all(np.isfinite(given) & (given > 0.0)):
             raise ValueError(f"time histories errors {given}: a standard deviation must be positive")
+        with np.errstate(over="ignore", under="ignore"):
+            square = np.atleast_1d(given) ** 2
+        small = np.atleast_1d(given)[~((square >= _LEAST_VARIANCE) & np.isfinite(square))]
+        if small.size:
+            raise ValueError(f"time histories errors {small[0]:g}: its square is out of range, use another unit")
         return np.diag(np.broadcast_to(given**2, sensors))
     variance = np.diag(given)
     if (
