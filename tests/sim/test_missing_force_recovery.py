@@ -65,6 +65,15 @@ def test_band_covers_the_force(shape, count):
     assert _coverage(shape, count, range(6)) > 0.92
 
 
+@pytest.mark.parametrize("count", [11, 151])
+def test_band_of_a_smooth_force_is_not_much_wider_than_its_error(count):
+    # a band that holds for jumps, too, is wider than a smooth force needs, but not by any factor
+    states, force = _oscillator("cubic")
+    found = [_recovered(*_sampled(states, count, seed)) for seed in range(3)]
+    error = np.sqrt(np.mean([(each.force[:, 0] - force) ** 2 for each in found]))
+    assert np.sqrt(np.mean([each.force_sd**2 for each in found])) < 4.0 * error
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("count", [11, 31, 151])
