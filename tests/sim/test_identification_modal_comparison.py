@@ -28,6 +28,8 @@ def test_a_rigid_mode_has_no_relative_error_of_frequency() -> None:
     found = compare_modes(Modes(np.array([0.0, 2.0]), np.nan, shapes), Modes(np.array([0.0, 3.0]), 0.0, shapes))
     with np.errstate(all="raise"):
         assert found.frequency_errors == pytest.approx([np.nan, 0.5], nan_ok=True)
+    assert found.lines()[1].rstrip().endswith("100.0 %")
+    assert found.lines()[2].endswith("+50.0 %")
 
 
 def test_mac_of_complex_shapes_has_the_conjugate() -> None:

@@ -83,6 +83,7 @@ class ModalComparison:
         heads = ("mode", "identified", "damping", "model", "MAC", "error")
         lines = ["".join(head.rjust(width) for head in heads)]
         rows = {int(i): row for row, (i, _) in enumerate(self.pairs)}
+        errors = self.frequency_errors
         for i in range(len(self.identified)):
             ratio = self.identified.damping[i]
             cells = [str(i + 1), f"{self.identified.frequencies[i]:.4g} Hz", f"{100.0 * ratio:.1f} %"]
@@ -91,7 +92,7 @@ class ModalComparison:
                 cells += [
                     f"{self.model.frequencies[self.pairs[row, 1]]:.4g} Hz",
                     f"{100.0 * self.mac[row]:.1f} %",
-                    f"{100.0 * self.frequency_errors[row]:+.1f} %",
+                    "" if np.isnan(errors[row]) else f"{100.0 * errors[row]:+.1f} %",
                 ]
             else:
                 cells += ["none", "", ""]
