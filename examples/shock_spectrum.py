@@ -40,7 +40,20 @@ def read(path: str, channel: str) -> tuple[np.ndarray, float, str]:
     if channel not in names and (channel or len(names) > 1):
         sys.exit(f"{path}: give one of its channels: {', '.join(names)}")
     column = names.index(channel) if channel else 0
-    samples = np.concatenate([block.samples[:, column] for block in recording.blocks(4096)])
+    for note in recording.notes:
+        print(f"note: {note}")
+    stretches: list[list[np.ndarray]] = []
+    expected = -1
+    for block in recording.blocks(4096):
+        if block.index != expected:
+            stretches.append([])
+        stretches[-1].append(block.samples[:, column])
+        expected = block.index + len(block.samples)
+    whole = [np.concatenate(each) for each in stretches]
+    samples = max(whole, key=len)
+    if len(whole) > 1:
+        # a gap that is bridged would be a shock of its own
+        print(f"note: samples are missing: the longest of {len(whole)} stretches is used, {len(samples)} samples")
     return samples, recording.stream.sample_rate, channels[column].unit
 
 
@@ -53,7 +66,7 @@ def main(picture: str, path: str = "", channel: str = "") -> None:
     print(f"{title}: {len(record)} samples at {rate:g} Hz, peak {np.abs(record).max():.4g} {unit}")
     print(f"natural frequency [Hz]   maximax [{unit}], {100 * DAMPING:g} % damping")
     for frequency, value in zip(octaves, shock_spectrum(record, rate, octaves, DAMPING).maximax(), strict=True):
-        print(f"{frequency:22.0f}   {value:.4g}")
+        print(f"{frequency:22.5g}   {value:.4g}")
 
     spectrum = shock_spectrum(record, rate, octave_frequencies(lowest, highest, 12), DAMPING)
     figure, (above, below) = plt.subplots(2, figsize=(8, 7), layout="constrained")

@@ -111,7 +111,10 @@ def assess(
     """
     stream = recording.stream
     if not stream.pairs:
-        raise ValueError("the recording has no command and measured channels: name them with --command, --measured")
+        raise ValueError(
+            "the recording has no command and measured channels: name them with --command, --measured; "
+            "validate, and identify --missing-force, are for channels without actuators"
+        )
     if not recording.n_samples:
         raise ValueError("the recording holds no samples")
     notes = list(recording.notes)

@@ -19,6 +19,7 @@ from replay.formats.roles import PairColumns
 
 _IN_MEMORY = 1 << 28  # bytes; larger tables are read piece by piece
 _SLOW = 2.0  # Hz, of a test: times without a unit may then be in ms
+_SAME_RATE = 0.01  # of a rate that is given: that of the file is no other one
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -126,7 +127,7 @@ def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selec
     RecordingError : there is none of these, or the times are uneven.
     """
     if selection.rate is not None:
-        return SampleTiming(selection.rate, notes=(f"evenly spaced at {selection.rate:g} Hz, as given",))
+        return SampleTiming(selection.rate, notes=(_given_rate_note(table, selection.rate),))
     if time is None and table.times is not None:
         return _own_timing(table)
     if time is None and table.rate is not None:
@@ -151,7 +152,31 @@ def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selec
         rate = 1000.0 * timing.sample_rate
         said = f"{time.name} has no unit and is taken as s, {timing.sample_rate:g} Hz; for ms give --rate {rate:g}"
         return replace(timing, notes=(said, *timing.notes))
+    if SECONDS.get(unit, 1.0) != 1.0:
+        return replace(timing, notes=(f"the times of {time.name} are in {unit}, converted to s", *timing.notes))
     return timing
+
+
+def _given_rate_note(table: SignalTable, rate: float) -> str:
+    """Return the note on a rate that the user gives, with that of the file's times where it is another."""
+    note = f"evenly spaced at {rate:g} Hz, as given"
+    time = next((column for column in table.columns if column.is_time), None)
+    try:
+        if table.times is not None:
+            own = read_timing(table.times, 1.0, table.place)
+        elif time is not None:
+            times, unit, dated = _written_times(table, time)
+            if not unit and not dated and (is_step_index(times) or _unit_since_1970(times)):
+                return note
+            own = read_timing(times, SECONDS.get(unit, 1.0), table.place)
+        else:
+            return note
+    except RecordingError:
+        # unreadable times are what a rate is given for
+        return note
+    if abs(own.sample_rate - rate) <= _SAME_RATE * rate:
+        return note
+    return f"{note}; the times in the file are those of {own.sample_rate:g} Hz"
 
 
 def _unit_since_1970(times: Samples) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from replay.formats.base import Format, Inspection, Recording, Selection
+from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables, open_tables
 from replay.formats.signal_table import SignalTable, array_reader
 from replay.formats.table import Table, read_table
@@ -32,6 +32,17 @@ def signal_table(table: Table) -> SignalTable:
     )
 
 
+def _table(path: Path) -> SignalTable:
+    try:
+        return signal_table(read_table(path))
+    except RecordingError as problem:
+        if path.suffix.lower() != ".mat":
+            raise
+        raise RecordingError(
+            f"{path}: is not a MAT file, and as text: {str(problem).removeprefix(f'{path}: ')}"
+        ) from None
+
+
 def open_text(path: Path, selection: Selection) -> Recording:
     """Read a text table.
 
@@ -40,7 +51,7 @@ def open_text(path: Path, selection: Selection) -> Recording:
     RecordingError : something in the file is not clear; one line with the file's name.
     OSError : it cannot be read.
     """
-    return open_tables([signal_table(read_table(path))], selection)
+    return open_tables([_table(path)], selection)
 
 
 def inspect_text(path: Path, selection: Selection) -> Inspection:
@@ -51,7 +62,7 @@ def inspect_text(path: Path, selection: Selection) -> Inspection:
     RecordingError : the file holds no table; one line with the file's name.
     OSError : it cannot be read.
     """
-    return inspect_tables([signal_table(read_table(path))], selection)
+    return inspect_tables([_table(path)], selection)
 
 
 _PATTERNS = ("*.csv", "*.txt", "*.out", "*.dat", "*.tsv", "*.asc")

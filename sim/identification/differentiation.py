@@ -67,6 +67,8 @@ class Differentiated:
     how: Derivatives | str | Callable[[Samples], Any] = Derivatives.CENTRAL
     step: ArrayLike | None = None
     vectorized: bool = False
+    # shape of the last response before it was flattened
+    returned_shapes: list[tuple[int, ...]] = field(default_factory=list, init=False, repr=False)
     # of the responses so far: how long one is that cannot be computed
     _lengths: set[int] = field(default_factory=set, init=False, repr=False)
 
@@ -171,6 +173,8 @@ class Differentiated:
                 found = np.asarray(function(parameters))
             if found.shape[:1] != (len(parameters),):
                 raise ValueError(f"response to {len(parameters)} sets of parameters: returned shape {found.shape}")
+            if function is self.response:
+                self.returned_shapes[:] = [found.shape[1:]]
             return found.reshape(len(parameters), -1)
         rows: list[Any] = [self._call(function, each) for each in parameters]
         size = 1 if shape is None else shape[1]
@@ -190,9 +194,12 @@ class Differentiated:
     def _call(self, function: Callable[[Any], Any], parameters: Any) -> Any:
         try:
             with np.errstate(all="ignore"):
-                return np.asarray(function(parameters)).ravel()
+                found = np.asarray(function(parameters))
         except (ArithmeticError, np.linalg.LinAlgError):
             return None
+        if function is self.response:
+            self.returned_shapes[:] = [found.shape]
+        return found.ravel()
 
 
 def _row(name: str, value: ArrayLike, p: int) -> Samples:

@@ -32,10 +32,10 @@ class Fit:
     ----------
     names : (p,).
     parameters : (p,).
-    covariance : (p, p), for white errors. Parameters at a bound have NaN, as nothing is known there, and the others
+    covariance : (p, p), for white errors; all NaN where the fit did not converge. Parameters at a bound have NaN, as nothing is known there, and the others
         have that of a fit in which it is held. The variance of what the data do not determine is infinite.
     correlated_covariance : (p, p), for errors that are autocorrelated; all NaN where these are so over too much of
-        the record, else NaN and infinite as the other.
+        the record or the fit did not converge, else NaN and infinite as the other.
     correlated_degrees_of_freedom : number of independent errors with the same information, less the parameters.
     sigma, sum_of_squares : of the errors.
     degrees_of_freedom : observations less the parameters that they determine.
@@ -49,6 +49,7 @@ class Fit:
     unconverged : how many starts did not converge.
     normal : (p, p), J'J of the sensitivities to the parameters, of all observations.
     ranges : (p,), upper less lower bound.
+    outside : names of the parameters (coordinates) of which a start was out of bounds; the nearest point within was used.
     """
 
     names: tuple[str, ...]
@@ -68,6 +69,7 @@ class Fit:
     unconverged: int
     normal: Samples
     ranges: Samples
+    outside: tuple[str, ...] = ()
 
     def of(self, name: str) -> float:
         """Return one parameter."""
@@ -75,7 +77,7 @@ class Fit:
 
     @property
     def standard_errors(self) -> Samples:
-        """(p,), for white errors; NaN at a bound, infinite where the data do not determine it."""
+        """(p,), for white errors; NaN at a bound or if not converged, infinite where the data do not determine it."""
         return np.sqrt(np.diag(self.covariance))
 
     @property
@@ -105,6 +107,12 @@ class Fit:
         return self._names(np.isinf(np.diag(self.covariance)))
 
     @property
+    def hardly_determined(self) -> tuple[str, ...]:
+        """Names of the parameters whose 95 % interval, for white errors, is wider than the range between the bounds."""
+        width = 2.0 * float(stdtrit(self.degrees_of_freedom, 0.975)) * self.standard_errors
+        return self._names(np.isfinite(width) & (width > self.ranges))
+
+    @property
     def confounded(self) -> tuple[ConfoundedGroup, ...]:
         """Groups of parameters that the data cannot tell apart, exactly or within the bounds."""
         variance = self.sigma**2
@@ -112,14 +120,21 @@ class Fit:
 
     def doubts(self) -> tuple[str, ...]:
         """Return why not to trust the estimates, in words: of the search, then of the residuals."""
+        confounded = self.confounded
         return (
+            *(f"a start of {name} was out of bounds: the bound was used in its place" for name in self.outside),
             *(() if self.converged else ("the fit did not converge",)),
             *((f"another start led to a different minimum ({len(self.minima)} in all)",) * (len(self.minima) > 1)),
             *((f"{self.unconverged} of the starts did not converge",) * (self.converged and self.unconverged > 0)),
             *(f"{name} is at a bound: its standard error is not known" for name in self.bounded),
             *(f"{name} is not determined by the data" for name in self.unidentified),
             # the others are those lines already
-            *(str(group) for group in self.confounded if group.determined or not group.exact),
+            *(str(group) for group in confounded if group.determined or not group.exact),
+            *(
+                f"{name} is hardly determined: its 95 % interval is wider than the range allowed, {spread:.3g}"
+                for name, spread in zip(self.names, self.ranges.tolist(), strict=True)
+                if name in self.hardly_determined and not any(name in group.names for group in confounded)
+            ),
             *self.checks.doubts(),
         )
 
@@ -167,7 +182,7 @@ def fit(
         raise ValueError(
             f"fit: the response does not depend on {', '.join(regression.names)}: nothing can be determined"
         )
-    at = found.parameters[best : best + 1]
+    at, converged = found.parameters[best : best + 1], bool(found.converged[best])
     response, sensitivities = regression.evaluate(at)
     residuals = observed - response
     squares = float(np.sum(residuals**2))
@@ -177,7 +192,11 @@ def fit(
     degrees = observed.size - rank
     white = info.covariance(np.array([squares / degrees / repeated]))[0]
     correlated, correlated_degrees = correlated_covariance(info, sensitivities[0], (mean - response)[0], white)
+    if not converged:
+        # the curvature is not that at a minimum
+        white[np.isfinite(white)], correlated = np.nan, np.full_like(white, np.nan)
     minima = distinct_minima(found, mean)
+    astray = ((starts < regression.lower) | (starts > regression.upper)).any(axis=0)
     return Fit(
         names,
         (at @ matrix.T)[0],
@@ -188,7 +207,7 @@ def fit(
         squares,
         degrees,
         info.at_bound[0],
-        bool(found.converged[best]),
+        converged,
         residuals,
         check_residuals(residuals, sensitivities[0][:, ~found.at_bound[best]], sigma),
         tuple((squares + repeated * (found.sum_of_squares[minima] - found.sum_of_squares[best])).tolist()),
@@ -196,6 +215,7 @@ def fit(
         int(np.sum(~found.converged)),
         repeated * transformed_normal(found.normal[best], matrix),
         transformed_ranges(regression.upper - regression.lower, matrix),
+        tuple(name for name, out in zip(regression.names, astray.tolist(), strict=True) if out),
     )
 
 
@@ -267,8 +287,9 @@ class Fits:
 
     @property
     def standard_errors(self) -> Samples:
-        """(m, p); NaN and infinite as the covariance."""
-        return np.asarray(np.sqrt(np.einsum("mpp->mp", self.covariance)))
+        """(m, p); NaN and infinite as the covariance, and NaN where a fit did not converge."""
+        errors = np.sqrt(np.einsum("mpp->mp", self.covariance))
+        return np.asarray(np.where(self.converged[:, None] | np.isinf(errors), errors, np.nan))
 
 
 def fit_many(regression: Regression, observed: Samples, start: Samples) -> Fits:

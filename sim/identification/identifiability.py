@@ -19,7 +19,7 @@ _PIVOT = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """A weighted sum of parameters that the data determine.
+    """A weighted sum of parameters that the data determine; of a nonlinear model to first order, near the estimates.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class ConfoundedGroup:
         if self.exact:
             if not self.determined:
                 return f"{names} {'is' if len(self.names) == 1 else 'are'} not determined by the data"
-            return f"{names} cannot be told apart: only {sums} {verb} determined"
+            return f"{names} cannot be told apart: only {sums} {verb} determined near this point"
         if not self.determined:
             single = len(self.names) == 1
             return (
@@ -80,7 +80,7 @@ class ConfoundedGroup:
                 f"{errors}, more than the range allowed, {ranges}"
             )
         return (
-            f"{names} can hardly be told apart: {sums} {verb} determined, but each alone with standard errors "
+            f"{names} can hardly be told apart: {sums} {verb} determined near this point, but each alone with standard errors "
             f"{errors} where the ranges allowed are {ranges}"
         )
 

@@ -189,3 +189,18 @@ def test_an_instant_is_that_of_the_standard_library(moment: datetime, offset: in
 def test_what_is_no_instant_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         parse_instant(text)
+
+
+def test_a_given_rate_that_the_times_contradict_is_noted(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.csv", [f"{k / 500:.3f}" for k in range(200)])
+    notes = open_recording(path, Selection(command=("cmd",), measured=("meas",), rate=250.0)).notes
+    assert "evenly spaced at 250 Hz, as given; the times in the file are those of 500 Hz" in notes
+    notes = open_recording(path, Selection(command=("cmd",), measured=("meas",), rate=500.0)).notes
+    assert "evenly spaced at 500 Hz, as given" in notes
+
+
+@pytest.mark.parametrize("header", ["Zeit_ms", "time_ms", "time [ms]"])
+def test_times_in_ms_are_noted(tmp_path: Path, header: str) -> None:
+    recording = open_recording(write(tmp_path / "r.csv", [str(2 * k) for k in range(200)], header), PAIR)
+    assert recording.stream.sample_rate == 500.0
+    assert any(note.endswith("are in ms, converted to s") for note in recording.notes)

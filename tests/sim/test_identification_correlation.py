@@ -12,6 +12,7 @@ from sim.arrays import Samples
 from sim.identification.correlation.metric import Correlated, Metric
 from sim.identification.correlation.principal_components import PrincipalComponents
 from sim.identification.correlation.time_histories import TimeHistories, rms_residual
+from sim.identification.differentiation import Differentiated
 from sim.identification.fit import fit
 
 _SENSORS, _INSTANTS = 3, 40
@@ -83,7 +84,7 @@ def test_rms_residual_is_the_root_of_the_mean_square_of_each_sensor() -> None:
 @pytest.mark.parametrize(
     ("record", "errors", "message"),
     [
-        ([[1.0, 2.0], [1.0, np.nan]], 1.0, "sample 1 of sensor 2 is not finite"),
+        ([[1.0, 2.0], [1.0, np.nan]], 1.0, r"sample 1 of sensor 2 is not finite: delete that instant \(row\)"),
         ([[1.0, 2.0], [1.0]], 1.0, "unequal lengths"),
         ([[1.0, 2.0], [1.0, 3.0]], 0.0, "must be positive"),
         ([[1.0, 2.0], [1.0, 3.0]], 1e-170, "errors 1e-170: its square is out of range"),
@@ -260,3 +261,17 @@ def test_a_fit_by_a_metric_finds_the_parameters(metric: Metric) -> None:
     found = fit(Correlated(_Modes(), metric), metric.observed, np.array([5.8, 11.4, 1.3]))
     assert found.converged
     assert found.parameters == pytest.approx([6.0, 11.0, 1.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_a_transposed_response_is_refused(vectorized: bool) -> None:
+    metric = TimeHistories(RECORD)
+
+    def response(p: Samples) -> Samples:
+        found = _records(np.atleast_2d(p)).transpose(0, 2, 1)
+        return found if vectorized else found[0]
+
+    model = Differentiated(response, ("a", "b", "c"), vectorized=vectorized)
+    with pytest.raises(ValueError, match="returns 3 by 40 numbers.* return instants by sensors") as raised:
+        fit(Correlated(model, metric), metric.observed, np.array([5.8, 11.4, 1.3]))
+    assert "\n" not in str(raised.value)

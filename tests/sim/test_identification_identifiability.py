@@ -34,7 +34,9 @@ def test_two_that_only_count_together():
     assert total.value == pytest.approx(slope)
     assert total.standard_error == pytest.approx(np.sqrt(squares[0] / 79.0 / (TIME @ TIME)))
     said = next(each for each in found.doubts() if "told apart" in each)
-    assert said.startswith("k1 and k2 cannot be told apart: only k1 + 0.8 k2 (2.") and said.endswith(" determined")
+    assert said.startswith("k1 and k2 cannot be told apart: only k1 + 0.8 k2 (2.") and said.endswith(
+        " determined near this point"
+    )
     assert "k1 is not determined by the data" in found.doubts()
 
 
@@ -122,3 +124,29 @@ def test_other_parameters_of_the_same_fit():
 
 def test_a_full_design_has_no_group():
     assert fitted([TIME, ONE], [1.0, 1.0], ["a", "b"], lower=-9.0, upper=9.0).confounded == ()
+
+
+def test_an_interval_wider_than_the_bounds_is_reported():
+    # standard error sigma / sqrt(sum of squares); Student's interval of 79 degrees of freedom is 3.98 of them wide
+    error = 0.1 / np.sqrt(TIME @ TIME)
+    wide = fitted([TIME, ONE], [0.0, 0.0], ["k", "c"], lower=-1.5 * error, upper=1.5 * error)
+    assert wide.hardly_determined == ("k",)
+    assert any(doubt.startswith("k is hardly determined: its 95 % interval is wider") for doubt in wide.doubts())
+    assert fitted([TIME, ONE], [0.0, 0.0], ["k", "c"], lower=-3.0 * error, upper=3.0 * error).hardly_determined == ()
+
+
+def test_without_convergence_there_are_no_standard_errors():
+    model = Differentiated(lambda p: p[0] * np.exp(p[1] * TIME), ("a", "b"))
+    observed = np.exp(2.0 * TIME) + noise(0.1)
+    found = fit(model, observed, np.array([20.0, -3.0]), most_iterations=1)
+    assert not found.converged and np.isnan(found.standard_errors).all()
+    assert np.isnan(found.correlated_standard_errors).all() and "the fit did not converge" in found.doubts()
+    assert np.isfinite(fit(model, observed, np.array([1.0, 1.0])).standard_errors).all()
+
+
+def test_a_start_out_of_bounds_is_reported():
+    model = Differentiated(lambda p: p[0] * TIME + p[1], ("slope", "offset"), [0.0, -9.0], [5.0, 9.0])
+    observed = 2.0 * TIME + 1.0 + noise(0.1)
+    (doubt,) = (each for each in fit(model, observed, np.array([60.0, 0.0])).doubts() if "bounds" in each)
+    assert doubt == "a start of slope was out of bounds: the bound was used in its place"
+    assert fit(model, observed, np.array([5.0, 0.0])).outside == ()

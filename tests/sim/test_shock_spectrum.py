@@ -237,6 +237,7 @@ def test_the_metrics_derivatives_are_its_differences_and_a_fit_finds_the_truth(p
     ({"frequencies": [0.0, 1.0]}, "frequency 0.0: must be a positive number"),
     ({"frequencies": []}, "must be a list of one or more"),
     ({"record": [0.0, 1.0, 0.0]}, "shock spectrum of 3 samples: needs 4 or more"),
+    ({"record": np.ones((50, 2))}, r"needs 4 or more; time is the last axis: transpose \(50, 2\)"),
     ({"record": 1.0}, "shock spectrum of 0 samples"),
     ({"record": [0.0, 1.0, math.nan, 0.0, 1.0]}, "sample 3 is nan: cut or bridge it first"),
     ({"record": [[0.0, 1.0, 2.0, 0.0], [0.0, math.inf, 0.0, 1.0]]}, "sample 2 of record 2 is inf"),

@@ -60,11 +60,28 @@ class Correlated:
         return self.regression.upper
 
     def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
-        """Return features and their derivatives by the parameters, (m, k) and (m, k, p)."""
+        """Return features and their derivatives by the parameters, (m, k) and (m, k, p).
+
+        Raises
+        ------
+        ValueError : the response has another size than the record, or is sensors by instants.
+        """
         instants, sensors = self.metric.shape
         response, sensitivities = evaluated(self.regression, parameters, instants * sensors)
+        if min(instants, sensors) > 1 and instants != sensors:
+            self._check_orientation(instants, sensors)
         shape = (len(parameters), instants, sensors)
         return self.metric.features(response.reshape(shape), sensitivities.reshape(*shape, -1))
+
+    def _check_orientation(self, instants: int, sensors: int) -> None:
+        inner: object = self.regression
+        while (wrapped := getattr(inner, "regression", None)) is not None:
+            inner = wrapped
+        if (sensors, instants) in getattr(inner, "returned_shapes", ()):
+            raise ValueError(
+                f"the model returns {sensors} by {instants} numbers, and the record has {instants} instants at "
+                f"{sensors} sensors: return instants by sensors, the transpose"
+            )
 
 
 def sensor_record(record: ArrayLike, what: str) -> Samples:
@@ -89,7 +106,10 @@ def sensor_record(record: ArrayLike, what: str) -> Samples:
     bad = ~np.isfinite(samples)
     if bad.any():
         instant, sensor = np.argwhere(bad)[0].tolist()
-        raise ValueError(f"{what}: sample {instant} of sensor {sensor + 1} is not finite: leave that instant out")
+        raise ValueError(
+            f"{what}: sample {instant} of sensor {sensor + 1} is not finite: delete that instant (row) "
+            "from the record and from the model's response, or bridge it"
+        )
     return samples
 
 

@@ -257,7 +257,10 @@ def check_record(record: Samples) -> int:
     """Return the number of samples; raise ValueError where they are too few or one is not finite."""
     n = record.shape[-1] if record.ndim else 0
     if n < _FEWEST or not record.size:
-        raise ValueError(f"shock spectrum of {n} samples: needs {_FEWEST} or more")
+        turned = (
+            f"; time is the last axis: transpose {record.shape}" if max(record.shape, default=0) >= _FEWEST else ""
+        )
+        raise ValueError(f"shock spectrum of {n} samples: needs {_FEWEST} or more{turned}")
     bad = np.argwhere(~np.isfinite(record))
     if len(bad):
         where = f" of record {'-'.join(str(i + 1) for i in bad[0][:-1])}" if record.ndim > 1 else ""
