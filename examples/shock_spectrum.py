@@ -41,7 +41,7 @@ def read(path: str, channel: str) -> tuple[np.ndarray, float, str]:
         sys.exit(f"{path}: give one of its channels: {', '.join(names)}")
     column = names.index(channel) if channel else 0
     for note in recording.notes:
-        print(f"note: {note}")
+        print(f"note: {note}", file=sys.stderr)
     stretches: list[list[np.ndarray]] = []
     expected = -1
     for block in recording.blocks(4096):
@@ -53,7 +53,8 @@ def read(path: str, channel: str) -> tuple[np.ndarray, float, str]:
     samples = max(whole, key=len)
     if len(whole) > 1:
         # a gap that is bridged would be a shock of its own
-        print(f"note: samples are missing: the longest of {len(whole)} stretches is used, {len(samples)} samples")
+        used = f"the longest of {len(whole)} stretches is used, {len(samples)} samples"
+        print(f"note: samples are missing: {used}", file=sys.stderr)
     return samples, recording.stream.sample_rate, channels[column].unit
 
 

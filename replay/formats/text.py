@@ -38,9 +38,8 @@ def _table(path: Path) -> SignalTable:
     except RecordingError as problem:
         if path.suffix.lower() != ".mat":
             raise
-        raise RecordingError(
-            f"{path}: is not a MAT file, and as text: {str(problem).removeprefix(f'{path}: ')}"
-        ) from None
+        why = str(problem).removeprefix(f"{path}: ")
+        raise RecordingError(f"{path}: is not a MAT file, and as text: {why}") from None
 
 
 def open_text(path: Path, selection: Selection) -> Recording:

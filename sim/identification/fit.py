@@ -32,8 +32,9 @@ class Fit:
     ----------
     names : (p,).
     parameters : (p,).
-    covariance : (p, p), for white errors; all NaN where the fit did not converge. Parameters at a bound have NaN, as nothing is known there, and the others
-        have that of a fit in which it is held. The variance of what the data do not determine is infinite.
+    covariance : (p, p), for white errors; NaN where the fit did not converge. Parameters at a bound have NaN, as
+        nothing is known there, and the others have that of a fit in which it is held. The variance of what the data
+        do not determine is infinite.
     correlated_covariance : (p, p), for errors that are autocorrelated; all NaN where these are so over too much of
         the record or the fit did not converge, else NaN and infinite as the other.
     correlated_degrees_of_freedom : number of independent errors with the same information, less the parameters.
@@ -49,7 +50,7 @@ class Fit:
     unconverged : how many starts did not converge.
     normal : (p, p), J'J of the sensitivities to the parameters, of all observations.
     ranges : (p,), upper less lower bound.
-    outside : names of the parameters (coordinates) of which a start was out of bounds; the nearest point within was used.
+    outside : names of the parameters, or coordinates, of which a start was out of bounds; the bound was used.
     """
 
     names: tuple[str, ...]
@@ -108,7 +109,7 @@ class Fit:
 
     @property
     def hardly_determined(self) -> tuple[str, ...]:
-        """Names of the parameters whose 95 % interval, for white errors, is wider than the range between the bounds."""
+        """Names of the parameters whose 95 % interval, for white errors, is wider than the range allowed."""
         width = 2.0 * float(stdtrit(self.degrees_of_freedom, 0.975)) * self.standard_errors
         return self._names(np.isfinite(width) & (width > self.ranges))
 

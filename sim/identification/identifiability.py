@@ -80,8 +80,8 @@ class ConfoundedGroup:
                 f"{errors}, more than the range allowed, {ranges}"
             )
         return (
-            f"{names} can hardly be told apart: {sums} {verb} determined near this point, but each alone with standard errors "
-            f"{errors} where the ranges allowed are {ranges}"
+            f"{names} can hardly be told apart: {sums} {verb} determined near this point, but each alone with "
+            f"standard errors {errors} where the ranges allowed are {ranges}"
         )
 
 

@@ -392,6 +392,11 @@ def test_the_shock_spectrum_of_a_file_and_of_a_synthetic_record(tmp_path: Path) 
     assert table[0, 1] == pytest.approx(soft * np.exp(-0.05 * np.pi / 2.0), rel=0.05)
     for picture in ("generated.png", "measured.png"):
         assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
+    # half of the record after a gap: only the longer stretch is used, not joined to the other
+    header = "time [s],acc [g],other [g]"
+    np.savetxt(tmp_path / "gap.csv", np.delete(rows, slice(300, 400), 0), delimiter=",", header=header, comments="")
+    gap = run("gap.png", "gap.csv", "acc")
+    assert "the longest of 2 stretches is used, 701 samples" in gap.stderr and ": 701 samples at" in gap.stdout
     refused = run("measured.png", record.name)
     assert refused.returncode == 1 and "give one of its channels: acc, other" in refused.stderr
     missing = run("measured.png", "none.csv")

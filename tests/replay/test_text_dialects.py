@@ -206,6 +206,8 @@ def test_latin_1_units_and_numeric_headers_are_understood(tmp_path: Path) -> Non
 def test_a_mat_file_that_is_none_is_called_so(tmp_path: Path) -> None:
     path = tmp_path / "bad.mat"
     path.write_text("x\n")
-    with pytest.raises(RecordingError, match="bad.mat: is not a MAT file, and as text: no rows of numbers") as caught:
+    with pytest.raises(
+        RecordingError, match=r"bad\.mat: is not a MAT file, and as text: no rows of numbers"
+    ) as caught:
         open_recording(path)
     assert "\n" not in str(caught.value)

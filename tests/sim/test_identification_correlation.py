@@ -272,6 +272,6 @@ def test_a_transposed_response_is_refused(vectorized: bool) -> None:
         return found if vectorized else found[0]
 
     model = Differentiated(response, ("a", "b", "c"), vectorized=vectorized)
-    with pytest.raises(ValueError, match="returns 3 by 40 numbers.* return instants by sensors") as raised:
+    with pytest.raises(ValueError, match=r"returns 3 by 40 numbers.* return instants by sensors") as raised:
         fit(Correlated(model, metric), metric.observed, np.array([5.8, 11.4, 1.3]))
     assert "\n" not in str(raised.value)

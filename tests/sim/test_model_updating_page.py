@@ -40,7 +40,8 @@ def test_a_model_of_ones_own_has_its_parameters_found(typed) -> None:
 def test_what_cannot_be_told_apart_is_the_line_on_the_page(typed) -> None:
     line = typed[1][1].strip()
     assert f"```\n{line}\n```" in PAGE
-    words = r"column and wall cannot be told apart: only column \+ wall \(90\.\d+ ± 0\.\d+\) is determined near this point"
+    words = r"column and wall cannot be told apart: only column \+ wall \(90\.\d+ ± 0\.\d+\) is determined near this "
+    words += "point"
     assert re.fullmatch(words, line)
 
 

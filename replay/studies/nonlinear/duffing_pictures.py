@@ -70,7 +70,12 @@ def force(study: DuffingStudy) -> Figure:
         mean, sd = recovered.force[:, 0], recovered.force_sd[:, 0]
         axis.fill_between(study.time, mean - 1.96 * sd, mean + 1.96 * sd, color="tab:blue", alpha=0.2, label="95 %")
         axis.plot(
-            found.windows.time, found.windows.force[:, 0], color="tab:orange", linewidth=0.8, label="window form"
+            found.windows.time,
+            found.windows.force[:, 0],
+            color="tab:orange",
+            linewidth=0.5,
+            alpha=0.5,
+            label="window form, cut off",
         )
         axis.plot(study.time, mean, "--", color="tab:blue", label="smoother")
         axis.plot(study.time, study.force, color="black", label="truth")
@@ -102,4 +107,7 @@ def _finish(axis: Axes, label: str, *, legend: bool = True, time: bool = True) -
     if time:
         axis.set_xlabel("time [s]")
     if legend:
+        low, high = axis.get_ylim()
+        # room for the legend above the largest peak
+        axis.set_ylim(low, high + 0.25 * (high - low))
         axis.legend(loc="upper right", ncols=2, framealpha=1.0)

@@ -27,8 +27,9 @@ def print_study(study: DuffingStudy) -> None:
     console = report_console(110, wrap=True)
     of, runs = study.oscillator, len(next(iter(study.sampled.values())).coverage)
     console.print(
-        f"{of.mass:g} x'' + {of.damping:g} x' + {of.stiffness:g} x + alpha x^3 = cos t with alpha = {of.cubic:g}, "
-        f"{of.horizon:g} s from x = {of.displacement:g}, x' = {of.velocity:g}. The model lacks alpha x^3. "
+        f"{_factor(of.mass)}x'' + {_factor(of.damping)}x' + {_factor(of.stiffness)}x + alpha x^3 = cos t "
+        f"with alpha = {of.cubic:g}, {of.horizon:g} s from x = {of.displacement:g}, x' = {of.velocity:g}. "
+        f"The model lacks alpha x^3. "
         f"Displacement and velocity are sampled with noise of {100.0 * of.noise:g} % of the rms of each; "
         f"{runs} runs, each with its own noise."
     )
@@ -56,3 +57,7 @@ def print_study(study: DuffingStudy) -> None:
     console.print(f"The band of at least 95 % has the true force at {coverage} of the instants.")
     low, high = PAPER_HOURS
     console.print(f"A whole identification takes {study.seconds:.2f} s; paper: {low:g} to {high:g} hours.")
+
+
+def _factor(value: float) -> str:
+    return "" if value == 1.0 else f"{value:g} "

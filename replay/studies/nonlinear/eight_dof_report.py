@@ -38,7 +38,7 @@ PRINTED_LOSS = 17.0
 _NONE = "—"
 _OFTEN = 0.8
 _HEADINGS = ("mode", "identified Hz", "damping %", "model Hz", "MAC %", "error %")
-_PAPER = ("paper Hz", "damping %", "FE Hz", "MAC %", "error %")
+_PAPER = ("paper Hz", "paper damping", "paper FE Hz", "paper MAC", "paper error")
 
 
 def as_json(study: EightDofStudy) -> dict[str, Any]:
@@ -137,11 +137,14 @@ def print_study(study: EightDofStudy) -> None:
             for rms, row in zip(levels.rms.tolist(), table, strict=True)
         ]
         title = f"{words} of the sound chain, by the rms of the force"
-        print_table(console, title, ("acts", "force", *(f"mode {i}" for i in range(1, 6))), rows, texts=2)
+        print_table(console, title, ("acting", "force", *(f"mode {i}" for i in range(1, 6))), rows, texts=2)
     for case, by_metric in study.damage.items():
         tests = len(next(iter(by_metric.values())).updates)
         rows = [_damage_row(metric, found) for metric, found in by_metric.items()]
-        title = f"Stiffness lost [%], tests: {tests}, {case} acting; found: spring 5 worst, 14 ± 3 %"
+        title = (
+            f"Stiffness lost [%], tests: {tests}, {case} acting; worst: the spring that loses most in most "
+            "tests; place: tests in which it is spring 5; found: those in which spring 5 loses 14 ± 3 %"
+        )
         headings = ("metric", "found", "place", "worst", *(f"k{i}" for i in range(1, 8)), "± k5")
         print_table(console, title, headings, rows)
     console.print(ranking_table(study.ranked, "Reliability of the models of the first test, against another test"))
@@ -209,9 +212,9 @@ def remarks(study: EightDofStudy) -> Iterator[str]:
     placed = max(each.placed for each in found)
     if placed >= _OFTEN * tests:
         yield (
-            f"with friction alone modal metrics do, in up to {placed} of {tests} tests, against the paper: over a "
+            f"with friction alone modal metrics find spring 5, in up to {placed} of {tests} tests, against the paper: over a "
             "long record Coulomb friction dissipates, and leaves frequencies and shapes nearly as they are; the "
-            "frequencies of the paper's records are 3 to 7 % above its model's, for which ours have no cause"
+            "frequencies of the paper's records are 3 to 7 % above its model's, and nothing in ours makes them so"
         )
     unknown, linear = friction[DamageMetric.UNKNOWN], friction[DamageMetric.PCD]
     yield (

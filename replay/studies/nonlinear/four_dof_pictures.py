@@ -49,7 +49,7 @@ def histories(study: FourMassStudy) -> Figure:
         axis.set_ylabel(f"mass {sensor} [m/s²]")
         axis.grid(alpha=0.3)
     axes[-1].set_xlabel("time [s]")
-    axes[0].legend(fontsize="small", loc="upper right", ncols=3)
+    figure.legend(*axes[0].get_legend_handles_labels(), fontsize="small", loc="outside lower center", ncols=3)
     return figure
 
 
@@ -88,7 +88,7 @@ def force(study: FourMassStudy) -> Figure:
     figure = Figure(figsize=(11.0, 8.0), layout="constrained")
     figure.suptitle(
         "The force on mass 1 that the linear model is missing, found together with k2, k3 and k4\n"
-        "Accelerations do not show a slow displacement with the force that holds it: dots are off along such lines"
+        "Accelerations do not show a slow drift: the dots are shifted by it, and by the spring force that it takes"
     )
     grid = figure.add_gridspec(2, len(study.laws))
     record, displacement = study.record, study.record.motion.displacement[:, 0]
@@ -117,7 +117,7 @@ def force(study: FourMassStudy) -> Figure:
         soft = float(np.asarray(record.actual.springs)[0]) - each.held
         moved = each.recovered.smoothed.displacement[:, 0]
         axis.plot(moved, each.recovered.force[:, 0], ".", color="tab:blue", markersize=3.0, label="recovered")
-        axis.plot(x, a * x + b * x**3, color="tab:orange", label=f"law: {a:.2f} x + {b:.1f} x³")
+        axis.plot(x, a * x + b * x**3, color="tab:orange", linewidth=4.0, label=f"law: {a:.2f} x + {b:.1f} x³")
         axis.plot(
             x, soft * x + cubic * x**3, "--", color="black", linewidth=1.0, label=f"true: {soft:g} x + {cubic:g} x³"
         )

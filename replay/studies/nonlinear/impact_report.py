@@ -189,7 +189,7 @@ def _print_spectra(study: ImpactStudy) -> None:
         rows.append([f"{each.label}: tests, g", *(f"{value:.0f}" for value in tests)])
         for name, prediction in (("nominal", study.nominal[each]), ("updated", study.updated[each])):
             ratio = 100.0 * (prediction.spectra[1] / tests - 1.0)
-            rows.append([f"  {name} model", *(f"{value:+.0f} %" for value in ratio)])
+            rows.append([f"  {name} model", *(f"{round(value):+d} %" if round(value) else "0 %" for value in ratio)])
     headings = ["medians", *(f"{frequency:g} Hz" for frequency in FREQUENCIES)]
     print_table(console, "Shock response spectra of the impactor, 5 % damping", headings, rows)
     console.print("")
