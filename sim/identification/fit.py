@@ -197,7 +197,8 @@ def fit(
         # the curvature is not that at a minimum
         white[np.isfinite(white)], correlated = np.nan, np.full_like(white, np.nan)
     minima = distinct_minima(found, mean)
-    astray = ((starts < regression.lower) | (starts > regression.upper)).any(axis=0)
+    beyond = (starts < np.asarray(regression.lower)) | (starts > np.asarray(regression.upper))
+    outside = tuple(name for name, out in zip(regression.names, np.atleast_2d(beyond).T, strict=True) if out.any())
     return Fit(
         names,
         (at @ matrix.T)[0],
@@ -216,7 +217,7 @@ def fit(
         int(np.sum(~found.converged)),
         repeated * transformed_normal(found.normal[best], matrix),
         transformed_ranges(regression.upper - regression.lower, matrix),
-        tuple(name for name, out in zip(regression.names, astray.tolist(), strict=True) if out),
+        outside,
     )
 
 

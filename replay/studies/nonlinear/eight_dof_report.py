@@ -212,9 +212,9 @@ def remarks(study: EightDofStudy) -> Iterator[str]:
     placed = max(each.placed for each in found)
     if placed >= _OFTEN * tests:
         yield (
-            f"with friction alone modal metrics find spring 5, in up to {placed} of {tests} tests, against the paper: over a "
-            "long record Coulomb friction dissipates, and leaves frequencies and shapes nearly as they are; the "
-            "frequencies of the paper's records are 3 to 7 % above its model's, and nothing in ours makes them so"
+            f"with friction alone modal metrics find spring 5, in up to {placed} of {tests} tests, against the "
+            "paper: over a long record Coulomb friction dissipates, and leaves frequencies and shapes nearly as they are; "
+            "the frequencies of the paper's records are 3 to 7 % above its model's, and nothing in ours makes them so"
         )
     unknown, linear = friction[DamageMetric.UNKNOWN], friction[DamageMetric.PCD]
     yield (
