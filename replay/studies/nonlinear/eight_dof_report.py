@@ -213,8 +213,8 @@ def remarks(study: EightDofStudy) -> Iterator[str]:
     if placed >= _OFTEN * tests:
         yield (
             f"with friction alone modal metrics find spring 5, in up to {placed} of {tests} tests, against the "
-            "paper: over a long record Coulomb friction dissipates, and leaves frequencies and shapes nearly as they are; "
-            "the frequencies of the paper's records are 3 to 7 % above its model's, and nothing in ours makes them so"
+            "paper: over a long record Coulomb friction dissipates, and leaves frequencies and shapes nearly as they "
+            "are; the frequencies of the paper's records are 3 to 7 % above its model's, which nothing here explains"
         )
     unknown, linear = friction[DamageMetric.UNKNOWN], friction[DamageMetric.PCD]
     yield (
