@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
         import matplotlib  # noqa: F401
 
         arguments.pictures.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        raise ValueError(f"{path}: there is no such file")
     try:
         # a run file knows its channels; in a table every column is one
         check_regular(path)
@@ -137,10 +140,11 @@ def _force(model: ForceModel, found: FoundForce, e: int) -> dict[str, Any]:
 
 def _law(law: LawFit) -> dict[str, Any]:
     fit = law.fit
+    errors = law.standard_errors if _explains(law) else np.full(len(law.names), np.nan)
     return {
         "terms": list(law.names),
         "coefficients": dict(zip(law.names, law.coefficients.tolist(), strict=True)),
-        "standard_errors": dict(zip(law.names, law.standard_errors.tolist(), strict=True)),
+        "standard_errors": dict(zip(law.names, errors.tolist(), strict=True)),
         "units": dict(zip(law.names, _units(law), strict=True)),
         "curve_fit": dict(zip(law.names, law.curve.coefficients.tolist(), strict=True)),
         "explained": law.explained.tolist(),
@@ -148,6 +152,13 @@ def _law(law: LawFit) -> dict[str, Any]:
         "residual_over_noise": None if fit is None else fit.sigma,
         "diverges": fit is None,
     }
+
+
+def _explains(law: LawFit) -> bool:
+    """Return whether the residual is about the noise: only then do standard errors hold."""
+    from replay.identification.missing_force import LARGEST_RESIDUAL
+
+    return law.fit is not None and law.fit.sigma <= LARGEST_RESIDUAL
 
 
 def _units(law: LawFit) -> list[str]:
@@ -158,9 +169,12 @@ def print_force(path: Path, model: ForceModel, found: FoundForce) -> None:
     """Print each force with its band, the laws, and reasons for doubt."""
     console = report_console(110)
     console.print(Text(printable(str(path)), "bold"))
+    # before the tables, which look the same where they are invalid
+    for warning in found.warnings:
+        console.print(Text(f"warning: {warning}"), style="bold red")
     table = Table(title="missing force", title_justify="left")
     table.add_column("place", no_wrap=True)
-    for heading in ("rms [N]", "± band", "largest [N]", "± band", "at [s]", "of the restoring force"):
+    for heading in ("rms [N]", "± (95 %)", "largest [N]", "± (95 %)", "at [s]", "of the restoring force"):
         table.add_column(heading, justify="right")
     for e in range(len(model.missing)):
         one = _force(model, found, e)
@@ -174,43 +188,54 @@ def print_force(path: Path, model: ForceModel, found: FoundForce) -> None:
             console.print(f"{model.missing[e].name}: zero is within the band, but the sensors hardly see this force.")
         elif nothing:
             console.print(f"{model.missing[e].name}: nothing is missing, zero is within the band all along.")
-    shown = [law for law in found.laws if np.isfinite(law.criterion)][:_LAWS_SHOWN]
+    fitted = [law for law in found.laws if np.isfinite(law.criterion)]
+    shown = [law for i, law in enumerate(fitted) if i == 0 or _is_determined(law)][:_LAWS_SHOWN]
     if shown and any(any(law.laws) for law in shown):
-        console.print(_laws(shown))
+        console.print(_laws(shown, [place.name for place in model.missing]))
     sensors = ", ".join(
         f"{each.channel} {sd:.3g}" for each, sd in zip(model.sensor, found.recovered.sigma, strict=True)
     )
     known = "given" if found.recovered.sigma_known else "estimated"
     console.print(f"noise, {known}, SI: {sensors}; {len(found.recovered.time)} instants")
-    for warning in found.warnings:
-        console.print(Text(f"warning: {warning}"), style="bold red")
     for note in found.notes:
-        console.print(Text(f"note: {note}"), style="yellow")
+        console.print(Text(note if note.startswith("note at ") else f"note: {note}"), style="yellow")
 
 
-def _laws(laws: list[LawFit]) -> Table:
+def _is_determined(law: LawFit) -> bool:
+    """Return whether every coefficient is beyond its 95 % band about zero."""
+    return bool(np.all(np.abs(law.coefficients) > _BAND * law.standard_errors))
+
+
+def _laws(laws: list[LawFit], places: Sequence[str]) -> Table:
     table = Table(title="laws of stretch x [m] and rate v [m/s], the best first", title_justify="left")
-    table.add_column("law", no_wrap=True)
-    table.add_column("unit", no_wrap=True)
-    for heading in ("coefficient", "±", "explained", "residual / noise", "BIC"):
+    several = len(places) > 1
+    for heading in (*(("place",) if several else ()), "law", "unit"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("coefficient", "standard error", "explained", "residual / noise", "BIC above\nthe first's"):
         table.add_column(heading, justify="right")
     best = laws[0].criterion
     for law in laws:
-        explained = ", ".join(f"{100.0 * max(each, 0.0):.3g} %" for each in law.explained)
-        sigma = "—" if law.fit is None else f"{law.fit.sigma:.3g}"
-        ends = explained, sigma, f"{law.criterion - best:+.3g}"
-        if not law.names:
-            table.add_row("no force", "", "", "", *ends, end_section=True)
-        for i, (name, unit) in enumerate(zip(law.names, _units(law), strict=True)):
-            value, error = law.coefficients[i], law.standard_errors[i]
-            last = i + 1 == len(law.names)
-            cells = ends if i == 0 else ("", "", "")
-            table.add_row(name, Text(unit), f"{value:.5g}", f"{error:.2g}", *cells, end_section=last)
+        ends = "—" if law.fit is None else f"{law.fit.sigma:.3g}", f"{law.criterion - best:+.3g}"
+        done = 0
+        rows: list[list[Text | str]] = []
+        for place, own, explained in zip(places, law.laws, law.explained.tolist(), strict=True):
+            share = f"{100.0 * max(explained, 0.0):.3g} %"
+            if not own:
+                rows.append([place, "no force", Text(""), "", "", share])
+            for i, term in enumerate(own):
+                error = f"{law.standard_errors[done]:.2g}" if _explains(law) else "—"
+                begins = (place, share) if i == 0 else ("", "")
+                value = f"{law.coefficients[done]:.5g}"
+                rows.append([begins[0], term.name, Text(term.unit), value, error, begins[1]])
+                done += 1
+        for i, row in enumerate(rows):
+            cells = row if several else row[1:]
+            table.add_row(*cells, *(ends if i == 0 else ("", "")), end_section=i + 1 == len(rows))
     return table
 
 
 def write_csv(path: Path, found: FoundForce) -> None:
-    """Write time, forces with their standard deviations, displacements and velocities, SI."""
+    """Write time, forces with their standard deviations, displacements, velocities, whether there is a sample; SI."""
     recovered = found.recovered
     smoothed, f, n = recovered.smoothed, found.problem.n_forces, found.problem.structure.dofs
     header = ["time [s]"]
@@ -221,6 +246,8 @@ def write_csv(path: Path, found: FoundForce) -> None:
     for i in range(n):
         header += [f"displacement_{i + 1} [m]", f"velocity_{i + 1} [m/s]"]
         columns += [smoothed.displacement[:, i], smoothed.velocity[:, i]]
+    header.append("sampled")
+    columns.append(found.sampled.astype(np.float64))
     try:
         np.savetxt(path, np.column_stack(columns), delimiter=",", header=",".join(header), comments="", fmt="%.10g")
     except OSError as problem:

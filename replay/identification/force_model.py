@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
-from monitor.config.section import Positive, Section, SettingsError, problem_text
+from monitor.config.section import Names, Positive, Section, SettingsError, problem_text
 from monitor.messages.blocks import Samples
 from monitor.system.files import check_regular
 from sim.identification.missing_force.law_terms import terms
@@ -82,7 +82,7 @@ class MissingForce(Section):
 
     dof: Dof | None = None
     between: tuple[Dof, Dof] | None = None
-    law: tuple[str, ...] | None = None
+    law: Names | None = None
 
     @model_validator(mode="after")
     def _place(self) -> MissingForce:
@@ -163,7 +163,14 @@ def read_force_model(path: Path) -> ForceModel:
         return ForceModel.model_validate(document)
     except ValidationError as problem:
         lines: dict[str, None] = {}
-        for error in problem.errors():
+        errors = problem.errors()
+        for error in errors:
+            # a list of invalid items is reported as too short as well
+            if error["type"] == "too_short" and any(
+                len(each["loc"]) > len(error["loc"]) and each["loc"][: len(error["loc"])] == error["loc"]
+                for each in errors
+            ):
+                continue
             # a matrix is tried as a number, a row and rows: one line is enough
             key, location = "", error["loc"][:1] if error["loc"][:1] in _MATRICES else error["loc"]
             for part in location:
@@ -175,7 +182,13 @@ def read_force_model(path: Path) -> ForceModel:
 
 
 _MATRICES = (("mass",), ("damping",), ("stiffness",))
+_TABLES: dict[Any, str] = {
+    ("missing",): "where a force may be missing: add [[missing]] with dof or between",
+    ("sensor",): "what is measured: add [[sensor]] with channel, dof and quantity",
+}
 
 
 def _text(error: Any) -> str:
+    if error["type"] in ("missing", "too_short") and error["loc"] in _TABLES:
+        return _TABLES[error["loc"]]
     return "is missing" if error["type"] == "missing" else problem_text(error)

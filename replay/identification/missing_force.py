@@ -12,6 +12,7 @@ from monitor.messages.blocks import Samples, Stream
 from replay import Progress, silent
 from replay.formats import Recording
 from replay.identification.force_model import ForceModel, si_factor
+from sim.arrays import Flags
 from sim.identification.missing_force.law_fit import LawFit, find_laws, fit_law
 from sim.identification.missing_force.recovery import RecoveredForce, evidence_for, recover_force
 from sim.identification.missing_force.smoother import ForceProblem
@@ -24,8 +25,14 @@ _PER_PERIOD = 20.0
 _FEWEST = 8
 # of the logarithms of evidences: a force is there
 _STRONG = 3.0
-# residuals of the best law over the noise: above, the law does not explain the record
-_LARGEST_RESIDUAL = 1.3
+# residuals of a law over the noise: above, the law does not explain the record, and its standard errors mean nothing
+LARGEST_RESIDUAL = 1.3
+# residual or noise of a sensor over its signal, rms: above, the sensor contradicts the others or the model
+_LARGEST_NOISE = 0.5
+_UNEXPLAINED = "no law of the dictionary explains the record: the best one"
+_ELSEWHERE = (
+    "Look at the picture (--pictures): the force may have a shape that no term has, or depend on something else"
+)
 # e-folds of an unstable model within the record
 _UNSTABLE = 20.0
 
@@ -51,6 +58,12 @@ class FoundForce:
     nothing: tuple[bool, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+
+    @property
+    def sampled(self) -> Flags:
+        """(N,) instants with a sample of a sensor and a known load; at the others the force is interpolated."""
+        known = np.isfinite(np.asarray(self.problem.load)).all(axis=1)
+        return np.asarray(known & np.isfinite(np.asarray(self.problem.observed)).any(axis=1))
 
 
 def find_missing_force(recording: Recording, model: ForceModel, progress: Progress = silent) -> FoundForce:
@@ -99,7 +112,7 @@ def force_problem(
         if each is not None and not each.unit and not stream.channels[at].unit
     })  # fmt: skip
     if unitless:
-        notes.append(f"no unit is given for {', '.join(unitless)}: SI is assumed")
+        notes.insert(0, f"no unit is given for {', '.join(unitless)}: SI is assumed")
     values = _whole(recording, used)
     rate = stream.sample_rate
     frequency = (
@@ -137,6 +150,9 @@ def force_problem(
     _check_samples(observed, [stream.channels[at].name for at in sensors])
     growth = float(np.linalg.eigvals(_system(structure.matrices)).real.max()) * (time[-1] - time[0])
     warnings = []
+    softest = float(np.linalg.eigvalsh(structure.matrices[2]).min())
+    if softest < -1e-9 * float(np.abs(structure.matrices[2]).max()):
+        warnings.append(f"the stiffness matrix has a negative eigenvalue, {softest:.4g} N/m: check its sign")
     if growth > _UNSTABLE:
         warnings.append(f"the model diverges: its motion grows by a factor of e^{growth:.3g} within the record")
     unknown = int(np.sum(~np.isfinite(load).all(axis=1)))
@@ -166,9 +182,12 @@ def _column(stream: Stream, channel: str | int, where: str) -> int:
     if isinstance(channel, int):
         if 1 <= channel <= len(names):
             return channel - 1
-    elif channel in names:
-        return names.index(channel)
-    raise ValueError(f"{where}: channel {channel!r}: the record has {', '.join(names)}")
+        there = f"1 to {len(names)}, {', '.join(names)}"
+    else:
+        if channel in names:
+            return names.index(channel)
+        there = ", ".join(names)
+    raise ValueError(f"{where}: channel {channel!r}: there is no such channel: the record has {there}")
 
 
 def _whole(recording: Recording, columns: list[int]) -> Samples:
@@ -218,6 +237,43 @@ def _share(problem: ForceProblem, recovered: RecoveredForce) -> Samples:
     return np.asarray(missing / np.maximum(whole, np.maximum(missing, 1e-300)))
 
 
+def _contradictions(model: ForceModel, problem: ForceProblem, recovered: RecoveredForce) -> list[str]:
+    """Return a line for each sensor that the recovered motion does not follow, or that is mostly noise."""
+    mass, damping, stiffness = problem.structure.matrices
+    motion = recovered.smoothed
+    force = np.asarray(problem.load) - recovered.force @ np.asarray(problem.forces).T
+    force = force - motion.velocity @ damping.T - motion.displacement @ stiffness.T
+    motions = {
+        "displacement": motion.displacement,
+        "velocity": motion.velocity,
+        "acceleration": np.linalg.solve(mass, force.T).T,
+    }
+    direct = np.linalg.solve(mass, np.asarray(problem.load).T).T
+    lines = []
+    for i, (sensor, given) in enumerate(zip(problem.sensors, model.sensor, strict=True)):
+        observed = np.asarray(problem.observed)[:, i]
+        if sensor.quantity == "acceleration":
+            # the problem has it without what the load does at once
+            observed = observed + direct[:, sensor.dof - 1]
+        residual = observed - motions[sensor.quantity][:, sensor.dof - 1]
+        known = np.isfinite(residual)
+        if not known.any():
+            continue
+        signal, left = float(np.std(observed[known])), float(np.sqrt(np.mean(residual[known] ** 2)))
+        noise = 0.0 if recovered.sigma_known else float(recovered.sigma[i])
+        if max(left, noise) > _LARGEST_NOISE * signal:
+            what = (
+                f"its estimated noise is {noise:.3g}"
+                if noise > left
+                else f"the recovered motion misses it by {left:.3g}"
+            )
+            lines.append(
+                f"sensor {i + 1}, {given.channel}: {what}, its signal {signal:.3g} (rms, SI): it contradicts the "
+                "other sensors or the model: check unit, sign and dof of every channel"
+            )
+    return lines
+
+
 def _doubts(
     model: ForceModel,
     problem: ForceProblem,
@@ -231,6 +287,14 @@ def _doubts(
         for e in recovered.unseen()
         if not nothing[e]
     ]
+    found += _contradictions(model, problem, recovered)
+    spacing = float(np.median(np.diff(recovered.time)))
+    found += [
+        f"the force {model.missing[e].name} is noise from sample to sample: sensors contradict each other (check unit, "
+        "sign and dof), or a load is left out"
+        for e, prior in enumerate(recovered.priors)
+        if prior.length < spacing and not nothing[e]
+    ]
     if all(sensor.quantity != "displacement" for sensor in problem.sensors):
         found.append(
             "no displacement is measured: a force that is constant or slow is hardly seen, and the band takes its "
@@ -240,10 +304,16 @@ def _doubts(
     if laws and best is None:
         found.append("the model diverges with every law that was tried")
     if best is not None and best.fit is not None:
-        if best.fit.sigma > _LARGEST_RESIDUAL and any(best.laws):
+        if best.fit.sigma > LARGEST_RESIDUAL and any(best.laws):
+            given = any(place.law is not None for place in model.missing)
             found.append(
-                f"the best law leaves {best.fit.sigma:.3g} times the noise: the force depends on something else, too"
+                ("the given law does not explain the record: it" if given else _UNEXPLAINED)
+                + f" leaves {best.fit.sigma:.3g} times the noise, so that standard errors mean nothing. "
+                + ("Leave law out to search the dictionary" if given else _ELSEWHERE)
+                + "; or the model, a place, a unit or a load is wrong"
             )
+        if not model.load and model.ground is None and not all(nothing):
+            found.append("the model has no load: where the structure is driven, the missing force has the load in it")
         if not any(best.laws) and not all(nothing):
             found.append("no law of the dictionary explains the force")
         if not best.fit.converged:

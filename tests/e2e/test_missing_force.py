@@ -79,7 +79,9 @@ def test_finds_the_cubic_force_in_a_table_in_mm_and_kn(tmp_path, model, capsys):
     assert not found["nothing_missing"]
     assert force["place"] == "at dof 1"
     table = np.loadtxt(out, delimiter=",", skiprows=1)
-    assert out.read_text().startswith("time [s],force_1 [N],force_1_sd [N],displacement_1 [m],velocity_1 [m/s]\n")
+    assert out.read_text().startswith(
+        "time [s],force_1 [N],force_1_sd [N],displacement_1 [m],velocity_1 [m/s],sampled\n"
+    )
     true = (
         ALPHA
         * (1e-3 * _samples(seed=1)[:, 0] - 0.02 * np.random.default_rng(1).standard_normal((2, len(TIME)))[0]) ** 3
@@ -112,6 +114,11 @@ def test_reads_a_run_file_with_a_gap_and_a_restart(tmp_path, model, capsys):
     assert found["laws"][0]["coefficients"]["x^3"] == pytest.approx(ALPHA, abs=0.001)
     assert found["instants"] == 1 + len(samples)
     assert any("the load is not known at 21 of" in each for each in found["warnings"])
+    out = tmp_path / "force.csv"
+    _found(capsys, path, "--missing-force", "--model", model, "--out", out)
+    sampled = np.loadtxt(out, delimiter=",", skiprows=1)[:, -1]
+    # 20 lost samples, and one instant at the restart
+    np.testing.assert_array_equal(np.flatnonzero(sampled == 0.0), [*range(200, 220), 500])
 
 
 def test_a_sensor_may_have_gaps(tmp_path, model, capsys):
@@ -180,14 +187,22 @@ def test_a_force_between_masses_under_ground_motion(tmp_path, capsys):
         ("mass = 1.0", "mass = -1.0", "mass matrix"),
         ("mass = 1.0", 'mass = "one"', "mass: must be a number, a diagonal or a matrix"),
         ("stiffness = 1.0", "stiffness = [[1.0, 0.0], [0.0, 1.0]]", "structure stiffness"),
-        ('channel = "x"', 'channel = "y"', "sensor 1: channel 'y': the record has x, acc, F"),
-        ('channel = "x"', "channel = 4", "sensor 1: channel 4"),
+        (
+            'channel = "x"',
+            'channel = "y"',
+            "sensor 1: channel 'y': there is no such channel: the record has x, acc, F",
+        ),
+        (
+            'channel = "x"',
+            "channel = 4",
+            "sensor 1: channel 4: there is no such channel: the record has 1 to 3, x, acc, F",
+        ),
         ('quantity = "displacement"', 'quantity = "strain"', "sensor 1: quantity: must be"),
         ('quantity = "displacement"', 'quantity = "velocity"', "sensor 1: 'mm' is not a unit of velocity"),
         ("[[missing]]\ndof = 1", "[[missing]]\ndof = 2", "missing 1: dof 2: the mass matrix has dofs 1 to 1"),
         ("[[missing]]\ndof = 1", "[[missing]]\n", "give either dof or between"),
         ("[[missing]]\ndof = 1", '[[missing]]\ndof = 1\nlaw = ["y"]', "law term 'y'"),
-        ("[[missing]]\ndof = 1", "", "missing"),
+        ("[[missing]]\ndof = 1", "", "missing: where a force may be missing: add [[missing]] with dof or between"),
         ("[[load]]", "[[loads]]", "loads: there is no such setting"),
         ("damping = 0.1", "damping = [", "is not TOML"),
     ],
@@ -256,3 +271,59 @@ def test_sensors_that_see_nothing_are_reported(tmp_path, capsys):
     )
     assert main(["identify", str(record), "--missing-force", "--model", str(path)]) == 0
     assert "but the sensors hardly see this force" in capsys.readouterr().out
+
+
+def test_an_error_in_a_table_is_not_reported_as_a_missing_table_too(tmp_path, model, capsys):
+    model.write_text(MODEL.replace("dof = 1", "dof = 0", 1))
+    record = _table(tmp_path / "rig.csv", _samples())
+    assert main(["identify", str(record), "--missing-force", "--model", str(model)]) == 2
+    printed = capsys.readouterr().err
+    assert "sensor 1: dof: must be greater than or equal to 1" in printed
+    assert ";" not in printed
+    assert main(["identify", str(tmp_path / "none.csv"), "--missing-force", "--model", "model.toml"]) == 2
+    capsys.readouterr()
+    model.write_text(MODEL)
+    assert main(["identify", str(tmp_path / "none.csv"), "--missing-force", "--model", str(model)]) == 2
+    assert "none.csv: there is no such file" in capsys.readouterr().err
+
+
+def test_a_law_that_does_not_explain_the_record_has_no_standard_errors(tmp_path, model, capsys):
+    # one term may be without brackets
+    model.write_text(MODEL + 'law = "sign v"\n')
+    record = _table(tmp_path / "rig.csv", _samples())
+    (law,) = _found(capsys, record, "--missing-force", "--model", model)["laws"]
+    assert law["residual_over_noise"] > 1.3
+    assert law["standard_errors"] == {"sign v": None}
+    assert main(["identify", str(record), "--missing-force", "--model", str(model)]) == 0
+    printed = capsys.readouterr().out
+    (row,) = (line for line in printed.splitlines() if "│ sign v" in line)
+    assert row.split("│")[4].strip() == "—"
+    # the doubt is above the tables
+    assert 0 < printed.index("the given law does not explain the record") < printed.index("missing force\n")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        # acceleration in m/s2 that is in g
+        ([1.0, 1.0 / 9.80665, 1.0], "sensor 2, acc: its estimated noise is"),
+        # displacement in mm that is in µm
+        ([1e3, 1.0, 1.0], "sensors contradict each other (check unit, sign and dof)"),
+    ],
+)
+def test_a_wrong_unit_is_reported(tmp_path, model, capsys, columns, message):
+    record = _table(tmp_path / "rig.csv", _samples() * columns)
+    found = _found(capsys, record, "--missing-force", "--model", model)
+    assert any(message in each for each in found["warnings"])
+
+
+def test_a_load_that_is_left_out_a_unit_and_a_sign_are_reported(tmp_path, model, capsys):
+    model.write_text(
+        MODEL.replace("stiffness = 1.0", "stiffness = -1.0").replace('[[load]]\nchannel = "F"\ndof = 1', "")
+    )
+    record = _table(tmp_path / "rig.csv", _samples() * [1e-3, 1.0, 1.0])
+    record.write_text(record.read_text().replace("x [mm]", "x"))
+    found = _found(capsys, record, "--missing-force", "--model", model)
+    assert any("the model has no load" in each for each in found["warnings"])
+    assert "the stiffness matrix has a negative eigenvalue, -1 N/m" in found["warnings"][0]
+    assert found["notes"][0] == "no unit is given for x: SI is assumed"
