@@ -257,16 +257,11 @@ def _contradictions(model: ForceModel, problem: ForceProblem, recovered: Recover
             observed = observed + direct[:, sensor.dof - 1]
         residual = observed - motions[sensor.quantity][:, sensor.dof - 1]
         known = np.isfinite(residual)
-        if not known.any():
-            continue
         signal, left = float(np.std(observed[known])), float(np.sqrt(np.mean(residual[known] ** 2)))
         noise = 0.0 if recovered.sigma_known else float(recovered.sigma[i])
         if max(left, noise) > _LARGEST_NOISE * signal:
-            what = (
-                f"its estimated noise is {noise:.3g}"
-                if noise > left
-                else f"the recovered motion misses it by {left:.3g}"
-            )
+            much = noise > _LARGEST_NOISE * signal
+            what = f"its estimated noise is {noise:.3g}" if much else f"the recovered motion misses it by {left:.3g}"
             lines.append(
                 f"sensor {i + 1}, {given.channel}: {what}, its signal {signal:.3g} (rms, SI): it contradicts the "
                 "other sensors or the model: check unit, sign and dof of every channel"
@@ -290,8 +285,8 @@ def _doubts(
     found += _contradictions(model, problem, recovered)
     spacing = float(np.median(np.diff(recovered.time)))
     found += [
-        f"the force {model.missing[e].name} is noise from sample to sample: sensors contradict each other (check unit, "
-        "sign and dof), or a load is left out"
+        f"the force {model.missing[e].name} is noise from sample to sample: sensors contradict each other (check "
+        "unit, sign and dof), or a load is left out"
         for e, prior in enumerate(recovered.priors)
         if prior.length < spacing and not nothing[e]
     ]

@@ -7,12 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
+from rich.console import Console
 from scipy.integrate import solve_ivp
 
 from monitor.__main__ import main
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
+from replay.commands.identify_force import _is_determined, _laws
 from replay.identification.force_model import si_factor
+from sim.identification.missing_force.law_fit import CurveFit, LawFit
+from sim.identification.missing_force.law_terms import terms
 
 TIME = np.arange(0.0, 30.001, 0.04)
 ALPHA = 0.05
@@ -97,7 +102,7 @@ def test_finds_the_cubic_force_in_a_table_in_mm_and_kn(tmp_path, model, capsys):
     assert len(found["history"]["time"]) <= 2000
 
 
-def test_reads_a_run_file_with_a_gap_and_a_restart(tmp_path, model, capsys):
+def test_reads_a_run_file_with_a_gap_and_a_restart(tmp_path, model, capsys, monkeypatch):
     path, samples = tmp_path / "run.h5", _samples()
     channels = (
         Channel("x", Role.AUXILIARY, "mm"),
@@ -115,7 +120,16 @@ def test_reads_a_run_file_with_a_gap_and_a_restart(tmp_path, model, capsys):
     assert found["instants"] == 1 + len(samples)
     assert any("the load is not known at 21 of" in each for each in found["warnings"])
     out = tmp_path / "force.csv"
-    _found(capsys, path, "--missing-force", "--model", model, "--out", out)
+    figures = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
+    _found(capsys, path, "--missing-force", "--model", model, "--out", out, "--pictures", tmp_path)
+    over_time, over_stretch, over_rate = figures[0].axes
+    assert np.isnan(over_time.lines[0].get_ydata()[200:220]).all()
+    assert [axis.get_ylabel() for axis in figures[0].axes] == ["force [N]"] * 3
+    # the law is a cubic of the stretch
+    stretch, law = over_stretch.lines[1].get_data()
+    np.testing.assert_allclose(law[:200], ALPHA * stretch[:200] ** 3, rtol=0.02)
+    assert len(over_rate.lines) == 2
     sampled = np.loadtxt(out, delimiter=",", skiprows=1)[:, -1]
     # 20 lost samples, and one instant at the restart
     np.testing.assert_array_equal(np.flatnonzero(sampled == 0.0), [*range(200, 220), 500])
@@ -305,13 +319,15 @@ def test_a_law_that_does_not_explain_the_record_has_no_standard_errors(tmp_path,
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
+        # a wrong sign
+        ([1.0, -1.0, 1.0], "sensor 2, acc: its estimated noise is"),
         # acceleration in m/s2 that is in g
-        ([1.0, 1.0 / 9.80665, 1.0], "sensor 2, acc: its estimated noise is"),
+        ([1.0, 1.0 / 9.80665, 1.0], "sensors contradict each other (check unit, sign and dof)"),
         # displacement in mm that is in µm
         ([1e3, 1.0, 1.0], "sensors contradict each other (check unit, sign and dof)"),
     ],
 )
-def test_a_wrong_unit_is_reported(tmp_path, model, capsys, columns, message):
+def test_a_wrong_unit_or_sign_is_reported(tmp_path, model, capsys, columns, message):
     record = _table(tmp_path / "rig.csv", _samples() * columns)
     found = _found(capsys, record, "--missing-force", "--model", model)
     assert any(message in each for each in found["warnings"])
@@ -327,3 +343,19 @@ def test_a_load_that_is_left_out_a_unit_and_a_sign_are_reported(tmp_path, model,
     assert any("the model has no load" in each for each in found["warnings"])
     assert "the stiffness matrix has a negative eigenvalue, -1 N/m" in found["warnings"][0]
     assert found["notes"][0] == "no unit is given for x: SI is assumed"
+
+
+def test_laws_of_two_places_name_them_and_one_that_is_not_determined_is_seen():
+    curve = CurveFit(np.array([2.0, 3.0]), np.array([0.1, 2.0]), np.ones(2))
+    law = LawFit(
+        (terms(["x"]), terms(["v"])), ("x (1)", "v (2)"), curve.coefficients, curve.standard_errors, curve, None, 7.0,
+        np.array([0.999, 0.5]),
+    )  # fmt: skip
+    console = Console(width=110, record=True, quiet=True)
+    console.print(_laws([law], ["at dof 1", "between dofs 3 and 2"]))
+    rows = [[cell.strip() for cell in line.split("│")] for line in console.export_text().splitlines() if "│" in line]
+    assert [row[1:3] + row[6:7] for row in rows] == [
+        ["at dof 1", "x", "99.9 %"],
+        ["between dofs 3 and 2", "v", "50 %"],
+    ]
+    assert not _is_determined(law)
