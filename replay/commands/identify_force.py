@@ -211,7 +211,7 @@ def _laws(laws: list[LawFit], places: Sequence[str]) -> Table:
     several = len(places) > 1
     for heading in (*(("place",) if several else ()), "law", "unit"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("coefficient", "standard error", "explained", "residual / noise", "BIC above\nthe first's"):
+    for heading in ("coefficient", "standard\nerror", "explained", "residual /\nnoise", "BIC above\nthe first's"):
         table.add_column(heading, justify="right")
     best = laws[0].criterion
     for law in laws:

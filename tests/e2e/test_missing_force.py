@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -351,7 +352,7 @@ def test_laws_of_two_places_name_them_and_one_that_is_not_determined_is_seen():
         (terms(["x"]), terms(["v"])), ("x (1)", "v (2)"), curve.coefficients, curve.standard_errors, curve, None, 7.0,
         np.array([0.999, 0.5]),
     )  # fmt: skip
-    console = Console(width=110, record=True, quiet=True)
+    console = Console(width=140, file=io.StringIO(), record=True)
     console.print(_laws([law], ["at dof 1", "between dofs 3 and 2"]))
     rows = [[cell.strip() for cell in line.split("│")] for line in console.export_text().splitlines() if "│" in line]
     assert [row[1:3] + row[6:7] for row in rows] == [
