@@ -231,16 +231,18 @@ def left_over() -> list[str]:
 def children() -> list[int]:
     """Return the processes that this one has started and that have not ended.
 
-    The screen that tests of the real command share is not the program's.
+    The screen that tests of the real command share is not the program's, nor is the resource tracker that
+    multiprocessing keeps once other tests have used it.
     """
     found: list[int] = []
     for task in Path(f"/proc/{os.getpid()}/task").iterdir():
         with suppress(OSError):
             found += [int(pid) for pid in (task / "children").read_text().split()]
-    return [pid for pid in found if _name(pid) != "Xvfb"]
+    return [pid for pid in found if not _is_shared(pid)]
 
 
-def _name(pid: int) -> str:
+def _is_shared(pid: int) -> bool:
     with suppress(OSError):
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    return ""
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"multiprocessing.resource_tracker" in words or Path(f"/proc/{pid}/comm").read_text().strip() == "Xvfb"
+    return False
