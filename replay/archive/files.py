@@ -41,13 +41,15 @@ def find_files(folders: Iterable[Path], leave_out: Path) -> list[FoundFile]:
 
     Raises
     ------
-    OSError : a folder does not exist, or cannot be read.
+    ValueError : a folder or file does not exist.
+    OSError : one cannot be read.
     """
     own = {leave_out.absolute(), leave_out.with_name(leave_out.name + ROWS_SUFFIX).absolute()}
     found: dict[Path, FoundFile] = {}
     for folder in folders:
+        if not folder.exists():
+            raise ValueError(f"{folder}: no such file or directory")
         if not folder.is_dir():
-            # raises where there is none
             found[folder.resolve()] = _described(folder)
             continue
         for path in sorted(folder.rglob("*")):

@@ -68,19 +68,14 @@ def force(study: DuffingStudy) -> Figure:
     ):
         recovered = found.recovered
         mean, sd = recovered.force[:, 0], recovered.force_sd[:, 0]
-        axis.fill_between(study.time, mean - 1.96 * sd, mean + 1.96 * sd, color="tab:blue", alpha=0.2, label="95 %")
-        axis.plot(
-            found.windows.time,
-            found.windows.force[:, 0],
-            color="tab:orange",
-            linewidth=0.5,
-            alpha=0.5,
-            label="window form, cut off",
-        )
+        low, high = mean - 1.96 * sd, mean + 1.96 * sd
+        axis.fill_between(study.time, low, high, color="tab:blue", alpha=0.2, label="at least 95 %")
+        largest, windows = 2.0 * float(np.max(np.abs(study.force))), found.windows.force[:, 0]
+        label = "window form, cut off" if np.max(np.abs(windows)) > largest else "window form"
+        axis.plot(found.windows.time, windows, color="tab:orange", linewidth=0.5, alpha=0.5, label=label)
         axis.plot(study.time, mean, "--", color="tab:blue", label="smoother")
         axis.plot(study.time, study.force, color="black", label="truth")
         axis.set_title(f"{count} samples")
-        largest = 2.0 * float(np.max(np.abs(study.force)))
         axis.set_ylim(-largest, largest)
         _finish(axis, "force [N]", time=count == list(study.sampled)[-1])
     return figure
