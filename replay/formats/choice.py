@@ -11,10 +11,10 @@ from monitor.messages.blocks import Samples
 from monitor.messages.recordings import FileColumn
 from replay.formats.base import DamagedFileError, Inspection, Recording, RecordingError, Selection
 from replay.formats.columns import TableColumn, find_column, references
-from replay.formats.reading import unit_factor
 from replay.formats.roles import PairColumns, as_channels, choose_actuators
 from replay.formats.signal_table import SignalTable, choose_time, make_recording, merged
 from replay.formats.similarity import MOST_ROWS, Proposal, propose
+from replay.formats.units import unit_factor
 
 _MOST_LISTED = 8
 

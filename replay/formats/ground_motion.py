@@ -16,19 +16,8 @@ from replay.formats.columns import TableColumn, find_column, listing
 from replay.formats.signal_table import choose_time, sample_timing
 from replay.formats.table import Table, read_table
 from replay.formats.text import signal_table
+from replay.formats.units import STANDARD_GRAVITY, si_factor, units_of
 
-STANDARD_GRAVITY = 9.80665
-
-_UNITS = {
-    "g": STANDARD_GRAVITY,
-    "m/s2": 1.0,
-    "m/s/s": 1.0,
-    "cm/s2": 0.01,
-    "cm/s/s": 0.01,
-    "gal": 0.01,
-    "mm/s2": 0.001,
-    "mm/s/s": 0.001,
-}
 _HEADER_LINES = 20
 _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
 _ASSIGNED = re.compile(rf"\b(NPTS|DT)\s*=\s*{_NUMBER}", re.IGNORECASE)
@@ -139,11 +128,11 @@ def _peer_unit(head: list[str], unit: str | None) -> tuple[float, tuple[str, ...
     if other:
         raise RecordingError(f"this is a {other[1].lower()}: give the file of the acceleration, AT2")
     if unit is not None:
-        return _scale(unit), ()
+        return si_factor(unit, "acceleration"), ()
     found = _IN_UNITS.search(text)
     if found is None:
         return STANDARD_GRAVITY, ("no unit in the header: taken as g",)
-    return _scale(found[1].rstrip(".,;")), ()
+    return si_factor(found[1].rstrip(".,;"), "acceleration"), ()
 
 
 def _read_table(table: Table, unit: str | None, column: str | None, rate: float | None) -> GroundMotion:
@@ -157,12 +146,14 @@ def _read_table(table: Table, unit: str | None, column: str | None, rate: float 
     if timing.index is not None:
         raise RecordingError(f"{timing.notes[-1]}: fill them first, a motion with gaps cannot be applied")
     if unit is None and not chosen.unit:
-        raise RecordingError(f"column {chosen.name!r} has no unit: give one of {', '.join(_UNITS)}")
+        raise RecordingError(f"column {chosen.name!r} has no unit: give one of {units_of('acceleration')}")
     values = table.values[:, chosen.position]
     wrong = np.flatnonzero(~np.isfinite(values))
     if wrong.size:
         raise RecordingError(f"no number in column {chosen.name!r} at {table.place(int(wrong[0]))}")
-    return GroundMotion(_scale(unit or chosen.unit) * values, timing.sample_rate, (*table.notes, *timing.notes))
+    return GroundMotion(
+        si_factor(unit or chosen.unit, "acceleration") * values, timing.sample_rate, (*table.notes, *timing.notes)
+    )
 
 
 def _acceleration(table: Table, time: TableColumn | None, column: str | None) -> TableColumn:
@@ -172,11 +163,3 @@ def _acceleration(table: Table, time: TableColumn | None, column: str | None) ->
     if len(others) != 1:
         raise RecordingError(f"{len(others)} columns beside the time: name the acceleration of {listing(others)}")
     return others[0]
-
-
-def _scale(unit: str) -> float:
-    """Return m/s^2 a unit."""
-    plain = re.sub(r"[\s^*()]", "", unit).lower().replace("²", "2").replace("sec", "s")
-    if plain not in _UNITS:
-        raise RecordingError(f"{unit!r} is not a unit of acceleration: give one of {', '.join(_UNITS)}")
-    return _UNITS[plain]

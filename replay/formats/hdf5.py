@@ -15,8 +15,9 @@ from replay.formats.arrays import tables_of
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables, open_tables
 from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents, Entry
-from replay.formats.reading import damage_reported, unit_symbol
+from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable
+from replay.formats.units import unit_symbol
 
 USER_BLOCKS = (0, 512, 1024, 2048)
 """Where the signature of an HDF5 file may be, bytes."""

@@ -16,9 +16,10 @@ from replay.formats.base import Format, Inspection, Recording, RecordingError, S
 from replay.formats.choice import inspect_tables, open_tables
 from replay.formats.clock import parse_instant
 from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents
-from replay.formats.reading import damage_reported, unit_symbol
+from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable, pairs_given, row_place
 from replay.formats.text import is_text
+from replay.formats.units import unit_symbol
 
 _BY_LINES = frozenset((".jsonl", ".ndjson"))
 _SUFFIXES = _BY_LINES | {".json"}

@@ -15,8 +15,9 @@ import numpy as np
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
 from replay.formats.choice import inspect_tables, open_tables
-from replay.formats.reading import damage_reported, optional, unit_symbol
+from replay.formats.reading import damage_reported, optional
 from replay.formats.signal_table import SignalTable
+from replay.formats.units import unit_symbol
 
 _MAGIC = b"\x89MCAP0\r\n"
 _WHAT = "an MCAP file"

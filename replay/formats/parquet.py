@@ -13,8 +13,9 @@ from replay.formats.base import Format, Inspection, Recording, RecordingError, S
 from replay.formats.choice import inspect_tables, open_tables
 from replay.formats.columns import TableColumn, name_and_unit
 from replay.formats.contents import INDEX_IS_TIME
-from replay.formats.reading import as_numbers, damage_reported, optional, unit_symbol
+from replay.formats.reading import as_numbers, damage_reported, optional
 from replay.formats.signal_table import SignalTable, pairs_given
+from replay.formats.units import unit_symbol
 
 _MAGIC = b"PAR1"
 _WHAT = "a Parquet file"

@@ -1,22 +1,19 @@
-"""What readers of binary formats share: packages that may be missing, damage as one line, units, dates."""
+"""What readers of binary formats share: packages that may be missing, damage as one line, dates."""
 
 from __future__ import annotations
 
 import logging
-import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.formats.base import DamagedFileError, RecordingError
-from replay.formats.columns import SECONDS, is_unit
 
 _EXCERPT = 160
 _DAY = 86400
@@ -107,57 +104,6 @@ def _first_line(problem: BaseException) -> str:
 def _one_line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _EXCERPT else f"{line[:_EXCERPT]}.."
-
-
-def unit_symbol(text: object) -> str:
-    """Return the symbol of a unit that a file gives, ``mm`` for ``millimeters``; an unknown one as it is written.
-
-    So is every unusual one without pint, since formats of the base give units too.
-    """
-    unit = _one_line(str(text)).strip("[]() ")
-    if is_unit(unit) or unit.lower() in SECONDS:
-        return "" if unit in ("-", "1") else unit
-    try:
-        registry = _registry(import_module("pint"))
-    except ModuleNotFoundError:
-        return unit[:120]
-    for text_form in (unit, unit.lower()):
-        try:
-            found = registry.parse_units(text_form)
-        # what is no unit raises anything, of pint, of tokenize or of Python's arithmetic
-        except Exception:  # noqa: BLE001, S112
-            continue
-        return f"{found:~C}".replace("**", "^") or unit
-    return unit[:120]
-
-
-def unit_factor(given: str, wanted: str) -> float | None:
-    """Return what a value in one unit is multiplied by to be in another; None where they are not of one kind.
-
-    None too without pint: then the values stay in their units, and `assess` warns of it.
-    """
-    try:
-        registry = _registry(import_module("pint"))
-    except ModuleNotFoundError:
-        return None
-    try:
-        # s2 means s^2 in headings
-        one, other = (re.sub(r"(?<=[a-zA-Z])(\d)", r"^\1", unit) for unit in (given, wanted))
-        found = [float(registry.convert(value, one, other)) for value in (0.0, 1.0, 2.0)]
-    # what is no unit raises anything, of pint, of tokenize or of Python's arithmetic
-    except Exception:  # noqa: BLE001
-        return None
-    # temperatures have an offset
-    return found[1] if found[0] == 0.0 and np.isclose(found[2], 2.0 * found[1]) else None
-
-
-_registries: dict[str, Any] = {}
-
-
-def _registry(pint: ModuleType) -> Any:
-    if "pint" not in _registries:
-        _registries["pint"] = pint.UnitRegistry(cache_folder=None)
-    return _registries["pint"]
 
 
 def as_numbers(values: np.ndarray) -> tuple[Samples, int | None]:

@@ -13,8 +13,9 @@ from monitor.messages.blocks import Samples
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
 from replay.formats.choice import inspect_tables, open_tables
-from replay.formats.reading import as_numbers, damage_reported, optional, unit_symbol
+from replay.formats.reading import as_numbers, damage_reported, optional
 from replay.formats.signal_table import SignalTable
+from replay.formats.units import unit_symbol
 
 _MAGIC, _INDEX = b"TDSm", b"TDSh"
 _LEAD = struct.Struct("<4s4sIQQ")

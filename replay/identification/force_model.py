@@ -12,41 +12,28 @@ from pydantic import Field, ValidationError, model_validator
 from monitor.config.section import Names, Positive, Section, SettingsError, problem_text
 from monitor.messages.blocks import Samples
 from monitor.system.files import check_regular
+from replay.formats.units import si_factor
 from sim.identification.missing_force.law_terms import terms
 from sim.laboratory.structure import Structure
 
 _MAX_BYTES = 1 << 20
-# SI of one unit, of each quantity; spellings as channels have them, without ^ and spaces
-_LENGTHS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6, "um": 1e-6, "in": 0.0254, "ft": 0.3048}
-_GRAVITY = 9.80665
-UNITS: dict[str, dict[str, float]] = {
-    "displacement": _LENGTHS,
-    "velocity": {f"{name}/s": value for name, value in _LENGTHS.items()},
-    "acceleration": {f"{name}/s2": value for name, value in _LENGTHS.items()} | {"g": _GRAVITY, "gal": 0.01},
-    "force": {"N": 1.0, "mN": 1e-3, "kN": 1e3, "MN": 1e6, "lbf": 4.4482216152605, "kip": 4448.2216152605},
-}
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Matrix = Number | tuple[Number, ...] | tuple[tuple[Number, ...], ...]
 Dof = Annotated[int, Field(ge=1)]
 
 
-def si_factor(unit: str, quantity: str, where: str) -> float:
-    """Return the SI value of one unit; 1 of an empty one. Other case is accepted where it is unambiguous.
+def channel_factor(unit: str, quantity: str, where: str) -> float:
+    """Return the SI value of the unit of a channel; 1 of an empty one.
 
     Raises
     ------
     ValueError : it is not a unit of that quantity.
     """
-    plain = unit.strip().replace("²", "2").replace("^", "").replace(" ", "").replace("μ", "µ")
-    known = UNITS[quantity]
-    if not plain:
-        return 1.0
-    # mN and MN differ by case alone
-    alike = [plain] if plain in known else [name for name in known if name.lower() == plain.lower()]
-    if len(alike) != 1:
-        raise ValueError(f"{where}: {unit!r} is not a unit of {quantity}: give one of {', '.join(known)}")
-    return known[alike[0]]
+    try:
+        return si_factor(unit, quantity) if unit.strip() else 1.0
+    except ValueError as problem:
+        raise ValueError(f"{where}: {problem}") from None
 
 
 class SensorChannel(Section):

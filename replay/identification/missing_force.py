@@ -11,7 +11,7 @@ from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.messages.blocks import Samples, Stream
 from replay import Progress, silent
 from replay.formats import Recording
-from replay.identification.force_model import ForceModel, si_factor
+from replay.identification.force_model import ForceModel, channel_factor
 from sim.arrays import Flags
 from sim.identification.missing_force.law_fit import LawFit, find_laws, fit_law
 from sim.identification.missing_force.recovery import RecoveredForce, evidence_for, recover_force
@@ -131,14 +131,16 @@ def force_problem(
     observed = np.empty((len(time), len(sensors)))
     load = np.zeros((len(time), structure.dofs))
     for i, (at, one) in enumerate(zip(sensors, model.sensor, strict=True)):
-        observed[:, i] = values[:, i] * si_factor(
+        observed[:, i] = values[:, i] * channel_factor(
             one.unit or stream.channels[at].unit, one.quantity, f"sensor {i + 1}"
         )
     for i, (at, each) in enumerate(zip(loads, model.load, strict=True)):
         unit = each.unit or stream.channels[at].unit
-        load[:, each.dof - 1] += values[:, len(sensors) + i] * each.factor * si_factor(unit, "force", f"load {i + 1}")
+        load[:, each.dof - 1] += (
+            values[:, len(sensors) + i] * each.factor * channel_factor(unit, "force", f"load {i + 1}")
+        )
     if model.ground is not None:
-        acceleration = values[:, -1] * si_factor(
+        acceleration = values[:, -1] * channel_factor(
             model.ground.unit or stream.channels[ground[0]].unit, "acceleration", "ground"
         )
         load += structure.ground_load(acceleration)

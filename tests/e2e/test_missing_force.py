@@ -16,7 +16,7 @@ from monitor.__main__ import main
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from replay.commands.identify_force import _is_determined, _laws
-from replay.identification.force_model import si_factor
+from replay.identification.force_model import channel_factor
 from sim.identification.missing_force.law_fit import CurveFit, LawFit
 from sim.identification.missing_force.law_terms import terms
 
@@ -238,12 +238,12 @@ def test_a_model_that_does_not_fit_is_refused_in_one_line(tmp_path, model, capsy
      ("MM / s^2", "acceleration", 1e-3), ("m/s²", "acceleration", 1.0), ("G", "acceleration", 9.80665)],
 )  # fmt: skip
 def test_units_are_read_as_spelled_and_by_letters_of_another_case_where_that_is_one(unit, quantity, factor):
-    assert si_factor(unit, quantity, "load 1") == factor
+    assert channel_factor(unit, quantity, "load 1") == factor
 
 
 def test_a_unit_that_may_be_two_is_refused():
     with pytest.raises(ValueError, match="load 1: 'mn' is not a unit of force: give one of N, mN, kN, MN, lbf, kip"):
-        si_factor("mn", "force", "load 1")
+        channel_factor("mn", "force", "load 1")
 
 
 @pytest.mark.parametrize(

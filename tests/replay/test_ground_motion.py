@@ -8,7 +8,8 @@ import pytest
 
 from monitor.__main__ import main
 from replay.formats.base import RecordingError
-from replay.formats.ground_motion import STANDARD_GRAVITY, read_ground_motion
+from replay.formats.ground_motion import read_ground_motion
+from replay.formats.units import STANDARD_GRAVITY
 
 VALUES = np.random.default_rng(1).standard_normal(53) * 0.1
 TITLE = "PEER NGA STRONG MOTION DATABASE RECORD\nIMPERIAL VALLEY 05/19/40, EL CENTRO ARRAY #9, 180\n"
@@ -130,12 +131,12 @@ def test_a_table_of_a_rate_and_of_a_chosen_column(tmp_path):
         (
             table("time,acceleration"),
             {},
-            "column 'acceleration' has no unit: give one of g, m/s2, m/s/s, cm/s2, cm/s/s, gal, mm/s2, mm/s/s",
+            "column 'acceleration' has no unit: give one of m/s2, cm/s2, mm/s2, µm/s2, um/s2, in/s2, ft/s2, g, gal",
         ),
         (
             table("time,acceleration [mm]"),
             {},
-            "'mm' is not a unit of acceleration: give one of g, m/s2, m/s/s, cm/s2, cm/s/s, gal, mm/s2, mm/s/s",
+            "'mm' is not a unit of acceleration: give one of m/s2, cm/s2, mm/s2, µm/s2, um/s2, in/s2, ft/s2, g, gal",
         ),
         (table("a (g)", time=False), {}, "no column of times: name it with --time NAME or give --rate HZ"),
         (table("a (g)", time=False), {"rate": -1.0}, "rate -1.0 Hz: must be a positive number"),

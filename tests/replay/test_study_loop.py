@@ -10,7 +10,7 @@ import pytest
 
 from monitor.__main__ import main
 from monitor.commands.output import to_json_types
-from replay.formats.ground_motion import STANDARD_GRAVITY
+from replay.formats.units import STANDARD_GRAVITY
 from replay.studies.loop import benchmark, pictures, stability
 from replay.studies.loop.benchmark import CASES, CRITERIA, SCENARIOS, Benchmark
 from replay.studies.loop.compensators import COMPENSATORS, RunningLoss, SampleLoss
