@@ -1,35 +1,19 @@
 """Forces on a chain of masses, its modes and the event functions that end them; pieces of the kernel of its motion.
 
 Modes are (n + 1,): +1 or -1 for a mass that slips to that side, 0 for one that sticks, and 1 or 0 for a contact that
-has a force or has none. Numba does not look at this file for changes when it loads a compiled kernel: touch
-`chain_steps.py` and `chain_kernel.py` when this one changes.
+has a force or has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
-
 import numpy as np
-from numba import njit
 
 from sim.arrays import Integers, Samples
+from sim.kernels import part
 
 # of one chain: masses, springs, dampers, cubic, friction, of the contact gap, stiffness and damping, its masses
 # (-1 for the ground, both for no contact), and whether spring 0 is that of mass 0 to the ground
 ChainNumbers = tuple[Samples, Samples, Samples, Samples, Samples, Samples, Integers, bool]
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-# numba's type hints lack it
-_INLINED: Any = {"forceinline": True}
-
-
-def part(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a piece of a kernel that is inlined into its callers."""
-    piece: Callable[P, R] = njit(error_model="numpy", **_INLINED)(function)
-    return piece
 
 
 @part

@@ -10,11 +10,11 @@ See docs/decisions/0040.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sim.arrays import Integers, Samples
+from sim.kernels import kernel
 from sim.models.chain_forces import accelerate, settle
-from sim.models.chain_steps import FORCE, ROWS, V, X, cut_at_event, step_chain, step_error
+from sim.models.chain_steps import FORCE, ROWS, StepArrays, V, X, cut_at_event, step_chain, step_error
 
 COMPLETE, DIVERGED, TOO_MANY_STEPS = 0, 1, 2
 # of each sample interval: steps, located events among them; halvings of a step
@@ -23,7 +23,7 @@ MOST_STEPS, MOST_HALVINGS = 50_000, 30
 EVENT_TOLERANCE = 1e-10
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def advance_chain(
     parameters: tuple[Samples, Samples, Samples, Samples, Samples, Samples],
     pair: Integers,
@@ -59,6 +59,7 @@ def advance_chain(
     masses, springs, dampers, cubic, friction, contact = parameters
     for row in range(m):
         chain = masses[row], springs[row], dampers[row], cubic[row], friction[row], contact[row], pair, grounded
+        at = StepArrays(state, loads, chain, modes, work, stages)
         sudden = pair[0] >= 0
         for i in range(n):
             sudden = sudden or friction[row, i] > 0.0
@@ -102,7 +103,7 @@ def advance_chain(
                 if since + h * (1.0 + 1e-9) >= dt:
                     h = dt - since
                 steps += 1
-                step_chain(state, loads, since, h, chain, modes, work, stages)
+                step_chain(at, since, h)
                 error = step_error(work, largest, h)
                 if substeps == 0 and error > tolerance:
                     halvings += 1
@@ -117,9 +118,7 @@ def advance_chain(
                     halvings -= 1
                 whole = h == dt - since
                 if sudden:
-                    cut = cut_at_event(
-                        state, loads, since, h, EVENT_TOLERANCE * dt, chain, modes, work, stages, quarters, found
-                    )
+                    cut = cut_at_event(at, since, h, EVENT_TOLERANCE * dt, quarters, found)
                     whole, h = whole and cut == h, cut
                 for i in range(n):
                     state[0, i], state[1, i] = work[X, i], work[V, i]

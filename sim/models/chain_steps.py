@@ -1,15 +1,14 @@
-"""Steps of a chain of masses by Runge and Kutta's method, cut where a mode ends; pieces of the kernel of its motion.
-
-Numba does not look at this file for changes when it loads a compiled kernel: touch `chain_kernel.py` when it changes.
-"""
+"""Steps of a chain of masses by Runge and Kutta, cut where a mode ends; pieces of the kernel of its motion."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numba import njit
 
 from sim.arrays import Integers, Samples
-from sim.models.chain_forces import ChainNumbers, accelerate, add_forces, event_functions, part
+from sim.kernels import kernel, part
+from sim.models.chain_forces import ChainNumbers, accelerate, add_forces, event_functions
 
 _MOST_SEARCHES = 100
 
@@ -33,22 +32,34 @@ X, V, X_ERROR, V_ERROR, _STAGE_X, _STAGE_V, FORCE, _PLACE_X, _PLACE_V = range(9)
 ROWS = 9
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def step_chain(
-    state: Samples,
-    loads: Samples,
-    since: float,
-    h: float,
-    chain: ChainNumbers,
-    modes: Integers,
-    work: Samples,
-    stages: Samples,
-) -> None:
+class StepArrays(NamedTuple):
+    """Arrays that all steps of one chain of n masses use.
+
+    Parameters
+    ----------
+    state : (2, n), displacement and velocity at the start of the step.
+    loads : (2, n), the load at the sample, N, and its rate.
+    chain : its numbers.
+    modes : (n + 1,), fixed within a step.
+    work : (ROWS, n).
+    stages : (2, 7, n), velocities and accelerations.
+    """
+
+    state: Samples
+    loads: Samples
+    chain: ChainNumbers
+    modes: Integers
+    work: Samples
+    stages: Samples
+
+
+@kernel
+def step_chain(at: StepArrays, since: float, h: float) -> None:
     """Fill the end of a step and its errors in `work`; stages[1, 6] are the accelerations there.
 
-    `state` is (2, n); `loads` (2, n), the load at the sample and its rate; `since` s after the sample. The first
-    stage, stages[:, 0], is there already.
+    It begins `since` s after the sample. The first stage, stages[:, 0], is there already.
     """
+    state, loads, chain, modes, work, stages = at
     n = state.shape[1]
     x, v, force = work[_STAGE_X], work[_STAGE_V], work[FORCE]
     for stage in range(1, 7):
@@ -74,24 +85,13 @@ def step_chain(
 
 
 @part
-def _ends(loads: Samples, since: float, chain: ChainNumbers, modes: Integers, work: Samples, out: Samples) -> bool:
+def _ends(at: StepArrays, since: float, out: Samples) -> bool:
     """Fill the event functions at the end of a step; return whether any is negative."""
-    return event_functions(work[X], work[V], loads, since, chain, modes, work[FORCE], out)
+    return event_functions(at.work[X], at.work[V], at.loads, since, at.chain, at.modes, at.work[FORCE], out)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _event_time(
-    state: Samples,
-    loads: Samples,
-    since: float,
-    h: float,
-    tolerance: float,
-    chain: ChainNumbers,
-    modes: Integers,
-    work: Samples,
-    stages: Samples,
-    found: Samples,
-) -> float:
+@kernel
+def _event_time(at: StepArrays, since: float, h: float, tolerance: float, found: Samples) -> float:
     """Return the step after which the first event function is negative, by no more than `tolerance` [s] too late.
 
     Illinois' regula falsi on the step, of all event functions together. `found` (3, n + 1) has them at the start in
@@ -115,8 +115,8 @@ def _event_time(
             step = low + 0.5 * tolerance
         elif high - step < 0.25 * tolerance:
             step = high - 0.5 * tolerance
-        step_chain(state, loads, since, step, chain, modes, work, stages)
-        if _ends(loads, since + step, chain, modes, work, found[1]):
+        step_chain(at, since, step)
+        if _ends(at, since + step, found[1]):
             high = step
             found[2] = found[1]
             if last == 1:
@@ -129,25 +129,15 @@ def _event_time(
                 found[2] *= 0.5
             last = -1
     if last != 1:
-        step_chain(state, loads, since, high, chain, modes, work, stages)
-    _ends(loads, since + high, chain, modes, work, found[2])
+        step_chain(at, since, high)
+    _ends(at, since + high, found[2])
     return high
 
 
 @part
-def _inside(
-    s: float,
-    state: Samples,
-    loads: Samples,
-    since: float,
-    h: float,
-    chain: ChainNumbers,
-    modes: Integers,
-    work: Samples,
-    stages: Samples,
-    out: Samples,
-) -> bool:
+def _inside(s: float, at: StepArrays, since: float, h: float, out: Samples) -> bool:
     """Fill the event functions at a share `s` of a step, by Hermite's cubics; return whether any is negative."""
+    state, loads, chain, modes, work, stages = at
     x, v = work[_PLACE_X], work[_PLACE_V]
     start, end = (1.0 + 2.0 * s) * (1.0 - s) ** 2, s * s * (3.0 - 2.0 * s)
     leaving, arriving = h * s * (1.0 - s) ** 2, h * s * s * (s - 1.0)
@@ -158,27 +148,17 @@ def _inside(
     return event_functions(x, v, loads, since + s * h, chain, modes, work[FORCE], out)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _dip(
-    state: Samples,
-    loads: Samples,
-    since: float,
-    h: float,
-    chain: ChainNumbers,
-    modes: Integers,
-    work: Samples,
-    stages: Samples,
-    quarters: Samples,
-) -> float:
+@kernel
+def _dip(at: StepArrays, since: float, h: float, quarters: Samples) -> float:
     """Return the first share of a step at which an event function is negative: 0 for none, 1 for its end.
 
     Looked at are quarters of the step and the lowest points of parabolas through three of them. `quarters` (5, n + 1)
     has the event functions at the start in its first row.
     """
     for quarter in range(1, 4):
-        if _inside(0.25 * quarter, state, loads, since, h, chain, modes, work, stages, quarters[quarter]):
+        if _inside(0.25 * quarter, at, since, h, quarters[quarter]):
             return 0.25 * quarter
-    ended = _ends(loads, since + h, chain, modes, work, quarters[4])
+    ended = _ends(at, since + h, quarters[4])
     lowest = 1.0
     for middle in range(1, 4):
         for each in range(quarters.shape[1]):
@@ -189,50 +169,41 @@ def _dip(
             off = 0.5 * (before - after) / bend
             if abs(off) < 1.0 and here - 0.5 * bend * off * off < 0.0:
                 lowest = min(lowest, 0.25 * (middle + off))
-    if 0.0 < lowest < 1.0 and _inside(lowest, state, loads, since, h, chain, modes, work, stages, quarters[3]):
+    if 0.0 < lowest < 1.0 and _inside(lowest, at, since, h, quarters[3]):
         return lowest
     return 1.0 if ended else 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def cut_at_event(
-    state: Samples,
-    loads: Samples,
-    since: float,
-    h: float,
-    tolerance: float,
-    chain: ChainNumbers,
-    modes: Integers,
-    work: Samples,
-    stages: Samples,
-    quarters: Samples,
-    found: Samples,
+    at: StepArrays, since: float, h: float, tolerance: float, quarters: Samples, found: Samples
 ) -> float:
     """Return a step as it is, or cut at its first event; masses that stop there have no velocity in `work`."""
+    state, loads, chain, modes, work, _ = at
     n = state.shape[1]
     event_functions(state[0], state[1], loads, since, chain, modes, work[FORCE], quarters[0])
     found[0] = quarters[0]
-    share = _dip(state, loads, since, h, chain, modes, work, stages, quarters)
+    share = _dip(at, since, h, quarters)
     end, crosses = h, False
     if 0.0 < share < 1.0:
         # whether a true step has it too
         end = share * h
-        step_chain(state, loads, since, end, chain, modes, work, stages)
-        crosses = _ends(loads, since + end, chain, modes, work, found[2])
+        step_chain(at, since, end)
+        crosses = _ends(at, since + end, found[2])
         if not crosses:
             end = h
-            step_chain(state, loads, since, h, chain, modes, work, stages)
+            step_chain(at, since, h)
     if not crosses:
-        crosses = share > 0.0 and _ends(loads, since + h, chain, modes, work, found[2])
+        crosses = share > 0.0 and _ends(at, since + h, found[2])
     if crosses:
-        end = _event_time(state, loads, since, end, tolerance, chain, modes, work, stages, found)
+        end = _event_time(at, since, end, tolerance, found)
         for i in range(n):
             if modes[i] != 0 and found[2, i] < 0.0:
                 work[V, i] = 0.0
     return end
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def step_error(work: Samples, largest: Samples, h: float) -> float:
     """Return a step's error over the largest motion so far, of displacement and velocity the larger; NaN counts."""
     x, v = largest[0] + h * largest[1] + h * h * largest[2], largest[1] + h * largest[2]

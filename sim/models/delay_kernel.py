@@ -9,9 +9,9 @@ from __future__ import annotations
 from math import exp, floor
 
 import numpy as np
-from numba import njit
 
 from sim.arrays import Integers, Samples
+from sim.kernels import kernel
 
 # older events add less than the rounding: L^j / j!, L the longest piece of `delay_equation`, and their decay
 _TERMS = 48
@@ -22,7 +22,7 @@ _INVERSE = 1.0 / np.maximum(np.arange(2.0 * _TERMS), 1.0)
 _X, _BY_Q0, _BY_Q1, _BY_OMEGA, _BY_INITIAL, _BY_DELAY, _RATE = range(7)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _ahead(reach: float) -> int:
     """Return how many terms the series of the integrals takes for q0 s up to `reach`, besides those that are used."""
     terms, size = 0, 1.0
@@ -32,7 +32,7 @@ def _ahead(reach: float) -> int:
     return terms
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _evaluate(
     equation: Samples,
     history: float,
@@ -87,7 +87,7 @@ def _evaluate(
     out[_BY_INITIAL], out[_BY_DELAY] = by_initial, by_delay
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def follow(
     time: Samples,
     equations: Samples,

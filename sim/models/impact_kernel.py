@@ -7,10 +7,10 @@ at the switch, so that every step is of smooth equations and keeps its order.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sim.arrays import Samples
+from sim.kernels import kernel
 
 # columns of the parameters
 (
@@ -30,7 +30,7 @@ _MOST_EVENTS = 200
 Switches = NDArray[np.bool_]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def pad_stress(strain: float, p: Samples) -> float:
     """Return the long-term nominal stress, compression positive, of Storakers' foam in uniaxial compression."""
     stretch = 1.0 - strain
@@ -39,7 +39,7 @@ def pad_stress(strain: float, p: Samples) -> float:
     return stress
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _pad_modulus(strain: float, p: Samples) -> float:
     stretch = 1.0 - strain
     a, b = p[EXPONENT] - 1.0, -p[TRANSVERSE] * p[EXPONENT] - 1.0
@@ -48,7 +48,7 @@ def _pad_modulus(strain: float, p: Samples) -> float:
     return modulus
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _floor_force(y: Samples, p: Samples, side: float) -> tuple[float, float, float]:
     """Return depth and speed of one edge in the floor, and the force there (Hunt and Crossley 1975)."""
     depth = -(y[HEAVE] + side * p[HALF_WIDTH] * y[TILT])
@@ -56,7 +56,7 @@ def _floor_force(y: Samples, p: Samples, side: float) -> tuple[float, float, flo
     return depth, speed, 0.5 * p[FLOOR] * depth * (1.0 + p[CHI] * speed)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _forces(y: Samples, on: Switches, p: Samples) -> tuple[float, float, float, float]:
     """Return the forces of floor (right, left), pad and bolt, N."""
     right = _floor_force(y, p, 1.0)[2] if on[RIGHT] else 0.0
@@ -66,7 +66,7 @@ def _forces(y: Samples, on: Switches, p: Samples) -> tuple[float, float, float, 
     return right, left, pad, bolt
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _rates(y: Samples, on: Switches, p: Samples, dy: Samples) -> None:
     right, left, pad, bolt = _forces(y, on, p)
     carriage = (right + left - pad + bolt) / p[CARRIAGE]
@@ -90,7 +90,7 @@ def _rates(y: Samples, on: Switches, p: Samples, dy: Samples) -> None:
     dy[DISSIPATED] = lost
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _stepped(y: Samples, on: Switches, p: Samples, h: float, work: Samples, later: Samples) -> None:
     """Fill `later` with the state a step later."""
     _rates(y, on, p, work[0])
@@ -107,7 +107,7 @@ def _stepped(y: Samples, on: Switches, p: Samples, h: float, work: Samples, late
         later[i] = y[i] + h / 6.0 * (work[0, i] + 2.0 * (work[1, i] + work[2, i]) + work[3, i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _switched(y: Samples, on: Switches, p: Samples, wanted: Switches) -> bool:
     """Fill `wanted` with what the switches should be in this state; return whether one of them is another."""
     for which, side in ((RIGHT, 1.0), (LEFT, -1.0)):
@@ -125,7 +125,7 @@ def _switched(y: Samples, on: Switches, p: Samples, wanted: Switches) -> bool:
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def drop(
     parameters: Samples, states: Samples, dt: float, impactor: Samples, carriage: Samples, events: Samples
 ) -> None:

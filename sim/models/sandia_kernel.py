@@ -6,21 +6,15 @@ between stays in registers. One compiled function, which contains its parts: see
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
-
 import numpy as np
-from numba import njit
 
 from sim.arrays import Samples
+from sim.kernels import fused_kernel, inlined_part
 
 Six = tuple[float, float, float, float, float, float]
 Three = tuple[float, float, float]
 # hardening; of the modes: shape at the connection, natural frequency squared, 2 zeta omega; one over the masses
 Structure = tuple[float, Three, Three, Three, Three]
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 # three modes of the beam and three masses, and how fast each moves
 N_STATES = 12
@@ -28,13 +22,7 @@ N_STATES = 12
 LANES = 64
 
 
-def _part(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a piece that is written into the kernel before it is compiled."""
-    piece: Callable[P, R] = njit(inline="always", error_model="numpy")(function)
-    return piece
-
-
-@_part
+@inlined_part
 def _moved(at: Six, rate: Six, dt: float) -> Six:
     return (
         at[0] + dt * rate[0],
@@ -46,7 +34,7 @@ def _moved(at: Six, rate: Six, dt: float) -> Six:
     )
 
 
-@_part
+@inlined_part
 def _weighted(first: Six, second: Six, third: Six, fourth: Six) -> Six:
     return (
         (first[0] + 2.0 * (second[0] + third[0]) + fourth[0]) / 6.0,
@@ -58,7 +46,7 @@ def _weighted(first: Six, second: Six, third: Six, fourth: Six) -> Six:
     )
 
 
-@_part
+@inlined_part
 def _accelerations(push: Three, y: Six, v: Six, k: Three, c: Three, structure: Structure) -> Six:
     hardening, shape, squared, damping, inverse_mass = structure
     stretch = y[3] - (shape[0] * y[0] + shape[1] * y[1] + shape[2] * y[2])
@@ -76,7 +64,7 @@ def _accelerations(push: Three, y: Six, v: Six, k: Three, c: Three, structure: S
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@fused_kernel
 def advance(
     springs: Samples,
     dampers: Samples,

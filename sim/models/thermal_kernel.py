@@ -8,9 +8,9 @@ from __future__ import annotations
 from math import sqrt
 
 import numpy as np
-from numba import njit
 
 from sim.arrays import Integers, Samples
+from sim.kernels import kernel
 
 # specimens at a time
 _LANES = 32
@@ -22,7 +22,7 @@ _CONVERGED = 1e-4
 _MOST_CORRECTIONS = 25
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def advance(
     conductivity: Samples,
     slope: Samples,

@@ -6,29 +6,17 @@ pole = omega (-zeta + i sqrt(1 - zeta^2)) and u the base acceleration; every res
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
-
 import numpy as np
-from numba import njit
 
 from sim.arrays import Response, Samples
-
-P = ParamSpec("P")
-R = TypeVar("R")
+from sim.kernels import inlined_part, kernel
 
 # of a cycle, the longest step in which a maximum is looked for
 LONGEST_STEP = 0.125
 _SERIES = 0.5
 
 
-def _part(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a piece that is written into the kernel before it is compiled."""
-    piece: Callable[P, R] = njit(inline="always", error_model="numpy")(function)
-    return piece
-
-
-@_part
+@inlined_part
 def _advanced(w: complex, u: float, slope: float, pole: complex, step: float) -> complex:
     """Return w a step later, e^x w + step phi1(x) u + step^2 phi2(x) slope: the base acceleration is u + slope t."""
     x = pole * step
@@ -47,7 +35,7 @@ def _advanced(w: complex, u: float, slope: float, pole: complex, step: float) ->
     return later
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def peaks(
     records: Samples, dt: float, poles: Response, outputs: Response, extremes: Samples, instants: Samples
 ) -> None:
@@ -130,7 +118,7 @@ def peaks(
             instants[i, j, 2], instants[i, j, 3] = high_at, low_at
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def responses_at(
     records: Samples, dt: float, poles: Response, outputs: Response, instants: Samples, found: Samples
 ) -> None:

@@ -8,15 +8,15 @@ steps are equal and no sample is missing covariances converge; they are held fro
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sim.arrays import Integers, Samples
+from sim.kernels import kernel
 
 # relative change per step below which a covariance has converged
 _CONVERGED = 1e-12
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def filter_forward(
     transition: Samples,
     noise: Samples,
@@ -133,7 +133,7 @@ def filter_forward(
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def smooth_backward(
     transition: Samples,
     noise: Samples,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sim.arrays import Integers, Samples
 from sim.identification.missing_force.law_rates import Model, law_rates
+from sim.kernels import kernel
 
 # cuts of one step at events; more are of forces that change their signs without an end
 _MOST_CUTS = 40
@@ -16,7 +16,7 @@ _LOCATED = 1e-11
 _NEGATIVE = 1e-13
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _step(
     model: Model, coefficients: Samples, mode: Integers, load: Samples, since: float, h: float,
     z: Samples, by: Samples, rates: Samples, slopes: Samples, after: Samples, after_by: Samples,
@@ -46,7 +46,7 @@ def _step(
             law_rates(model, coefficients, mode, here, after, after_by, stage, stage_by, force, force_by, work)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _margin(model: Model, mode: Integers, z: Samples, largest: Samples, work: Samples) -> tuple[float, int]:
     """Return the least event function, and its force: a sliding rate over its largest, or what friction has left."""
     places, rubs = model[2], model[5]
@@ -66,7 +66,7 @@ def _margin(model: Model, mode: Integers, z: Samples, largest: Samples, work: Sa
     return least, which
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _dip(
     model: Model, mode: Integers, h: float, z: Samples, rates: Samples, end: Samples, end_rates: Samples
 ) -> float:
@@ -96,7 +96,7 @@ def _dip(
     return 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _switch(
     model: Model, coefficients: Samples, mode: Integers, e: int, here: Samples, z: Samples, none: Samples,
     dz: Samples, dnone: Samples, force: Samples, force_none: Samples, work: Samples,
@@ -134,7 +134,7 @@ def _switch(
     return bool(slid)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def law_motion(
     system: Samples, unknown: Samples, places: Samples, shape: Integers, at: Integers,
     load: Samples, time: Samples, substeps: Integers, parameters: Samples,

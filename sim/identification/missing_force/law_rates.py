@@ -1,20 +1,17 @@
-"""Rates of a linear structure with force laws, and their derivatives, with friction that slides or is held.
-
-Numba does not look at this file for changes when it loads a compiled kernel: touch `law_kernel.py` when it changes.
-"""
+"""Rates of a linear structure with force laws, and their derivatives, with friction that slides or is held."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sim.arrays import Flags, Integers, Samples
+from sim.kernels import inlined_part, kernel
 
 # system, unknown, places, shape, at as in `law_motion`; (f,) whether a force has a term of sign v
 Model = tuple[Samples, Samples, Samples, Integers, Integers, Flags]
 
 
-@njit(inline="always", error_model="numpy")
+@inlined_part
 def _power(value: float, power: int) -> float:
     whole = 1.0
     for _ in range(power):
@@ -22,7 +19,7 @@ def _power(value: float, power: int) -> float:
     return whole
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def law_rates(
     model: Model, coefficients: Samples, mode: Integers, load: Samples, z: Samples, by: Samples,
     dz: Samples, dby: Samples, force: Samples, force_by: Samples, work: Samples,
@@ -89,7 +86,7 @@ def law_rates(
         _hold(model, mode, dz, dby, force, force_by, work)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _hold(
     model: Model, mode: Integers, dz: Samples, dby: Samples, force: Samples, force_by: Samples, work: Samples
 ) -> None:
