@@ -8,8 +8,10 @@ WORKERS = $(shell $(BIN)/python -c "import os; print(os.cpu_count() + 1)")
 # one test process per core: linear algebra threads in each would oversubscribe the cores
 test test-all campaign soak: export OPENBLAS_NUM_THREADS := 1
 test test-all campaign soak: export OMP_NUM_THREADS := 1
+# bytecode is saved even where the environment forbids it: hundreds of processes would each compile all modules
+test test-all campaign soak: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo checks kernels test test-all campaign soak benchmark pictures clean
+.PHONY: demo checks kernels bytecode test test-all campaign soak benchmark pictures clean
 
 demo: $(VENV)/run.stamp
 	@# Ctrl-C is a normal exit
@@ -25,8 +27,12 @@ checks: $(VENV)/dev.stamp
 kernels: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.kernels
 
+# as are the tests, whose asserts are rewritten; what cannot be collected is reported by the tests themselves
+bytecode: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest --collect-only --quiet > /dev/null || true
+
 test: $(VENV)/dev.stamp
-	$(MAKE) --jobs=2 checks kernels
+	$(MAKE) --jobs=2 kernels checks bytecode
 	$(BIN)/python -m pytest -m "not slow" --numprocesses=$(WORKERS) --dist=worksteal $(ARGS)
 
 # all of `make test` with new random values each time, the tests marked slow, and ten minutes of the campaign

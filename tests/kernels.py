@@ -4,34 +4,53 @@ from __future__ import annotations
 
 import numpy as np
 
+from gui.model.running_functions import SecondOrderFilter
+from monitor.alarms.conditions import warm_up as warm_up_alarms
+from monitor.compensation.adaptive_time_series import AdaptiveTimeSeries
 from monitor.config import IndicatorSettings
 from monitor.embedding.reliability import EmbeddedReliability, step_reliability
 from monitor.embedding.tracking import EmbeddedTracking, step_tracking
 from monitor.engine.monitor import warm_up
 from monitor.reliability.ensemble import sort_ensemble
+from monitor.reliability.joint import JointReliability
+from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from replay.simulations.models import ensemble_model, model_names
-from sim.identification.correlation.shock_spectrum import shock_spectrum
+from sim.identification.correlation.shock_spectrum import responses_at, shock_spectrum
 from sim.identification.missing_force.law_fit import fit_law
 from sim.identification.missing_force.recovery import recover_force
 from sim.identification.missing_force.smoother import ForceProblem
 from sim.identification.missing_force.state_space import Sensor
 from sim.laboratory.structure import Structure
+from sim.models.delay_equation import solve
 
 
 def main() -> None:
     """Run everything that has a kernel once, on little."""
     warm_up(reliability=True)
+    warm_up_alarms()
     one = np.ones(1)
     tracking = EmbeddedTracking(IndicatorSettings(measures=("fdb", "paei"), window=0.5), 100.0, with_force=True)
     step_tracking(tracking.state, one, one, one, 0, tracking.new_row())
     ensemble = sort_ensemble(0.01 * np.arange(4.0), np.ones((4, 3)))
-    reliability = EmbeddedReliability(ensemble, Tolerance(TolerancePolicy.ABSOLUTE, 0.1), 2)
+    tolerance = Tolerance(TolerancePolicy.ABSOLUTE, 0.1)
+    reliability = EmbeddedReliability(ensemble, tolerance, 2)
     state, response, order = reliability.state, reliability.response, reliability.order
     step_reliability(state, response, order, np.ones(2), 0, reliability.new_row())
+    instants, measured = np.arange(4), np.ones((4, 1))
+    SiteReliability(ensemble, tolerance).update(instants, measured)
+    JointReliability([ensemble] * 2, [tolerance] * 2, [1, 1]).update(instants, [measured] * 2)
+    compensator = AdaptiveTimeSeries().begin(0.001)
+    for _ in range(100):
+        compensator.compensate(one)
+        compensator.observe(one, one)
+    SecondOrderFilter(2.0, 10.0)(np.ones(4))
+    solve(np.ones(1), [[-1.0, -1.0, 1.0, 1.0, 0.5]])
     for name in model_names():
         ensemble_model(name).realize(np.random.default_rng(1), 1)
-    shock_spectrum(np.sin(np.arange(200.0)), 1000.0)
+    shock = np.sin(np.arange(200.0))
+    spectrum = shock_spectrum(shock, 1000.0)
+    responses_at(shock[None], 1000.0, spectrum, np.zeros((1, len(spectrum.frequencies))))
     problem = ForceProblem(
         Structure(1.0, 0.1, 1.0),
         forces=[[1.0]],

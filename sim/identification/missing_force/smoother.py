@@ -240,7 +240,8 @@ class ForceProblem:
         # memory of rows that are not filled is not used
         covariances = np.empty((len(observed) if keep else 2, d, d))
         total = filter_forward(
-            transition, noise, which, shift, rows, variance, observed, mean, covariance, means, covariances, places
+            transition, noise, which, shift, rows, variance, np.ascontiguousarray(observed), mean, covariance, means,
+            covariances, places,
         )  # fmt: skip
         total = total if np.isfinite(total) and not overflown else -np.inf
         return total, means, covariances, places, system, Steps(transition, noise, which, shift), rows, variance
