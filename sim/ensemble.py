@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -55,6 +55,14 @@ class Experiment(EnsembleModel, Protocol):
 
         The bad one, with the same random numbers, differs from the good one only by what the model misses.
         """
+
+
+@runtime_checkable
+class PiecewiseExperiment(Experiment, Protocol):
+    """An experiment whose measurement takes long, and can be read while it is computed."""
+
+    def pieces(self, generator: np.random.Generator, bad: bool) -> Iterator[Samples]:
+        """Give the measurement of `measure` in pieces, (rows, channels)."""
 
 
 class EqualSteps:
@@ -171,6 +179,15 @@ def replicates(model: Experiment, number: int, seed: int, *, bad: bool = False) 
 def measurement(model: Experiment, seed: int, replicate: int = 0, *, bad: bool = False) -> Samples:
     """Return all channels of a synthetic measurement, (n_times, channels); the first is that of `replicates`."""
     return model.measure(_generator(seed, _EXPERIMENT, replicate), bad)
+
+
+def measured_pieces(model: Experiment, seed: int, *, bad: bool = False) -> Iterator[Samples]:
+    """Give `measurement` in pieces as they are computed: in one where the model does not divide it."""
+    generator = _generator(seed, _EXPERIMENT, 0)
+    if isinstance(model, PiecewiseExperiment):
+        yield from model.pieces(generator, bad)
+    else:
+        yield model.measure(generator, bad)
 
 
 def _generator(seed: int, *key: int) -> np.random.Generator:

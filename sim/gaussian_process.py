@@ -50,7 +50,7 @@ class GaussianProcess:
         """Return (n_times, n_times): the variance times the correlation at the lags between the times."""
         correlation = np.asarray(self.correlation(time[:, None] - time), dtype=np.float64)
         if not (correlation.shape == 2 * time.shape and _is_even(correlation)):
-            raise ValueError("excitation correlation: must be one number a lag, the same for -lag, and 1 at no lag")
+            raise _no_even_correlation()
         return self.standard_deviation**2 * correlation
 
     def on(self, time: Samples) -> SampledProcess:
@@ -58,6 +58,39 @@ class GaussianProcess:
         mean = self.mean(time) if callable(self.mean) else self.mean
         factor = _FACTORS[self.method](self.covariance(time), self.neglect)
         return SampledProcess(np.full(len(time), mean, dtype=np.float64), factor)
+
+    def evenly(self, time: Samples) -> CirculantProcess:
+        """Return the process at many equally spaced times, (n_times,) in s, ready to be sampled.
+
+        Raises
+        ------
+        ValueError : the correlation is not one, or not that of a process on a circle of twice the time.
+        """
+        n_times = len(time)
+        correlation = np.asarray(self.correlation(time - time[0]), dtype=np.float64)
+        mirrored = np.asarray(self.correlation(time[0] - time), dtype=np.float64)
+        if correlation.shape != (n_times,) or not (
+            np.allclose(correlation, mirrored, rtol=0.0, atol=_ROUNDING) and abs(correlation[0] - 1.0) <= _ROUNDING
+        ):
+            raise _no_even_correlation()
+        # an odd circle, on which each lag up to the longest is its own: no frequency but zero is alone
+        circle = self.standard_deviation**2 * np.concatenate([correlation, correlation[:0:-1]])
+        variances = np.fft.rfft(circle).real
+        allowed = max(self.neglect, n_times * float(np.finfo(np.float64).eps)) * float(circle[0]) * len(circle)
+        if -variances.min() > allowed:
+            raise ValueError(
+                "excitation correlation: must be positive definite on a circle of twice the time: "
+                "give longer times, or sample it by its covariance"
+            )
+        # each but the first is that of two terms
+        pairs = np.where(np.arange(len(variances)) > 0, 2.0, 1.0) * np.maximum(variances, 0.0)
+        order = np.argsort(pairs)
+        neglected = order[np.cumsum(pairs[order]) <= allowed]
+        sizes = np.sqrt(len(circle) * np.maximum(variances, 0.0))
+        sizes[1:] *= np.sqrt(0.5)
+        sizes[neglected] = 0.0
+        mean = self.mean(time) if callable(self.mean) else self.mean
+        return CirculantProcess(np.full(n_times, mean, dtype=np.float64), sizes)
 
     def sample(self, time: Samples, generator: np.random.Generator, number: int) -> Samples:
         """Return (n_times, number) realizations; to draw more than once at the same times, keep `on(time)`."""
@@ -94,6 +127,38 @@ class SampledProcess:
         realizations = self.factor @ generator.standard_normal((self.terms, number))
         realizations += self.mean[:, None]
         return realizations
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CirculantProcess:
+    """A Gaussian process at equally spaced times, as the first half of one on a circle (Dietrich and Newsam 1997).
+
+    Its covariance there is circulant, and Fourier's transform factors it: n log n operations instead of n^3. Where it
+    has no negative variances, but for what is neglected, the process is exact.
+
+    Parameters
+    ----------
+    mean : (n_times,).
+    sizes : (n_times,), standard deviations of the coefficients at each frequency of the circle; 0 where neglected.
+    """
+
+    mean: Samples
+    sizes: Samples
+
+    @property
+    def terms(self) -> int:
+        """How many standard normal numbers make a realization."""
+        return 2 * int(np.count_nonzero(self.sizes))
+
+    def sample(self, generator: np.random.Generator, number: int) -> Samples:
+        """Return (n_times, number) realizations."""
+        n_times, used = len(self.mean), np.flatnonzero(self.sizes)
+        real, imaginary = generator.standard_normal((2, len(used), number))
+        coefficients = np.zeros((n_times, number), dtype=np.complex128)
+        coefficients[used] = self.sizes[used, None] * (real + 1j * imaginary)
+        # the imaginary part of the first is ignored
+        realizations = np.fft.irfft(coefficients, 2 * n_times - 1, axis=0)[:n_times]
+        return np.ascontiguousarray(realizations + self.mean[:, None])
 
 
 def squared_exponential(rate: float) -> Callable[[Samples], Samples]:
@@ -155,6 +220,10 @@ def _allowed(covariance: Samples, neglect: float) -> float:
 def _is_even(correlation: Samples) -> bool:
     mirrored = np.allclose(correlation, correlation.T, rtol=0.0, atol=_ROUNDING)
     return mirrored and np.allclose(np.diag(correlation), 1.0, rtol=0.0, atol=_ROUNDING)
+
+
+def _no_even_correlation() -> ValueError:
+    return ValueError("excitation correlation: must be one number a lag, the same for -lag, and 1 at no lag")
 
 
 def _no_correlation() -> ValueError:

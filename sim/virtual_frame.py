@@ -7,6 +7,7 @@ every other number here is assumed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from math import pi
@@ -57,13 +58,33 @@ def virtual_test(actuator: Schedule, seed: int) -> HybridTest:
 
 def virtual_record(actuator: Schedule, seed: int) -> HybridRecord:
     """Run the test; the truth is the actuator's at the natural frequency."""
-    quiet = Schedule(tuple((time, replace(state, noise=0.0)) for time, state in actuator.changes), actuator.ramp)
-    motion = _quiet_motion(quiet)
-    rms = actuator.trajectory(motion.time)[3]
-    measured = motion.measured + rms * np.random.default_rng(seed).standard_normal(len(rms))
+    motion = _quiet_motion(_quiet(actuator))
     truth = tracking_truth(actuator, motion.time, NATURAL_FREQUENCY, 1.0 / SAMPLE_RATE)
     time, command, force = (column.copy() for column in (motion.time, motion.command, motion.force))
+    measured = motion.measured + _noise(actuator, motion.time, seed)
     return HybridRecord(time, command, measured, force, NATURAL_FREQUENCY, *truth)
+
+
+def virtual_pieces(actuator: Schedule, seed: int) -> Iterator[Samples]:
+    """Give command, measured and force of `virtual_record`, (rows, 3), in pieces as they are computed."""
+    test = virtual_test(_quiet(actuator), seed=1)
+    noise = _noise(actuator, np.arange(test.n_samples) / SAMPLE_RATE, seed)
+    done = 0
+    for piece in test.loop().chunks():
+        rows = np.column_stack([piece.command[:, 0], piece.measured[:, 0], piece.force[:, 0]])
+        rows[:, 1] += noise[done : done + len(rows)]
+        done += len(rows)
+        yield rows
+
+
+def _quiet(actuator: Schedule) -> Schedule:
+    return Schedule(tuple((time, replace(state, noise=0.0)) for time, state in actuator.changes), actuator.ramp)
+
+
+def _noise(actuator: Schedule, time: Samples, seed: int) -> Samples:
+    """Return (n,): of the measured displacement at the times, m."""
+    rms = actuator.trajectory(time)[3]
+    return np.asarray(rms * np.random.default_rng(seed).standard_normal(len(rms)))
 
 
 # noise does not enter the loop: one run serves all seeds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,22 @@ def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
             display.update(tasks[label], completed=done, total=total)
 
         yield update
+
+
+_SILENCE = 2.0  # s
+
+
+@contextmanager
+def announced(text: str, log: Callable[[str], None]) -> Iterator[None]:
+    """Print a line on what is being done when it takes more than 2 s; none where the text is empty."""
+    timer = threading.Timer(_SILENCE, log, (text,))
+    timer.daemon = True
+    if text:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 _LINE_INTERVAL = 5.0  # s

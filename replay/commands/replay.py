@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.commands.options import add_column_options, add_insecure_option, add_ready_option, positive
+from monitor.commands.output import announced
 from monitor.commands.process import StopSignals, exit_on_stdin_eof
 from monitor.commands.security import open_guard
 from monitor.messages.ready import Endpoints
@@ -17,10 +18,9 @@ from monitor.system.default_endpoints import SIGNALS
 from replay.commands import column_selection
 
 if TYPE_CHECKING:
-    from monitor.messages.recordings import Description
     from monitor.transport.zeromq.request_server import ZmqRequestServer
     from monitor.transport.zeromq.signals import SignalPublisher
-    from replay.formats import Recording
+    from replay.formats import Recording, Selection
     from replay.playback.controlled_source import ControlledSource
 
 _LINGER = 30.0  # s, for a monitor that lags
@@ -120,24 +120,31 @@ def _set_up(
     from monitor.transport.zeromq.signals import SignalPublisher
     from replay.faults import parse_faults
     from replay.playback.controlled_source import REQUEST_RATE, ControlledSource
+    from replay.playback.description import open_described
     from replay.playback.players import RecordingPlayer
 
     if arguments.bind and arguments.connect:
         raise ValueError("--bind and --connect are both given: leave one out")
     parse_faults(arguments.faults)  # raises before a long simulation
-    description, recording = _open(arguments, n_columns=0)
-    if recording is None:
-        raise ValueError(f"{arguments.source}: {description.problem}")
+    simulated = _simulation(arguments)
+    if simulated is None:
+        description, recording = open_described(arguments.source, _selection(arguments))
+        if recording is None:
+            raise ValueError(f"{arguments.source}: {description.problem}")
+    else:
+        recording = simulated
     for note in recording.notes:
         _log(f"{arguments.source}: {note}")
-    player = RecordingPlayer(
-        recording,
-        speed=arguments.speed,
-        start=arguments.start,
-        loop=arguments.loop,
-        block_length=arguments.block,
-        live_time=arguments.live_time,
-    )
+    # a simulation computes its first samples here
+    with announced(_computing(arguments.source) if simulated else "", _log):
+        player = RecordingPlayer(
+            recording,
+            speed=arguments.speed,
+            start=arguments.start,
+            loop=arguments.loop,
+            block_length=arguments.block,
+            live_time=arguments.live_time,
+        )
     if arguments.paused:
         player.pause()
     source = ControlledSource(player, arguments.faults, arguments.seed)
@@ -199,37 +206,48 @@ def _send_all(source: ControlledSource, publisher: SignalPublisher, at_once: boo
 def _describe(arguments: argparse.Namespace) -> int:
     import msgspec
 
+    from replay.playback.description import describe_recording, open_described
+
     if arguments.overview < 0:
         raise ValueError(f"--overview {arguments.overview}: give a number of columns, or 0")
-    description, _ = _open(arguments, arguments.overview)
+    recording = _simulation(arguments)
+    if recording is None:
+        description, _ = open_described(arguments.source, _selection(arguments), arguments.overview)
+    else:
+        with announced(_computing(arguments.source), _log):
+            description = describe_recording(recording, "simulation", arguments.overview)
     # NaN becomes null
     print(msgspec.json.encode(description).decode())
     return 0
 
 
-def _open(arguments: argparse.Namespace, n_columns: int) -> tuple[Description, Recording | None]:
-    from monitor.commands.output import progress_bars
-    from replay.playback.description import describe_recording, open_described
+def _simulation(arguments: argparse.Namespace) -> Recording | None:
+    """Return the simulation of that name; None where the source is a file."""
     from replay.simulations import names, simulation
 
     if arguments.source in names() and not Path(arguments.source).exists():
-        with progress_bars() as progress:
-            progress("simulating", 0, 1)
-            recording = simulation(
+        with announced(_computing(arguments.source), _log):
+            return simulation(
                 arguments.source,
                 duration=arguments.duration,
                 seed=arguments.seed,
                 compensation=arguments.compensate,
             )
-        return describe_recording(recording, "simulation", n_columns), recording
     if arguments.compensate is not None:
         raise ValueError(
             f"--compensate: {arguments.source} is not a simulation, and only the loop of one can have it"
         )
     if not Path(arguments.source).exists():
         raise ValueError(f"{arguments.source}: no such file or simulation ({', '.join(names())})")
-    selection = column_selection(arguments, auxiliary=arguments.auxiliary)
-    return open_described(arguments.source, selection, n_columns)
+    return None
+
+
+def _computing(source: str) -> str:
+    return f"{source}: computing the first samples; kernels are compiled once, which takes up to a minute"
+
+
+def _selection(arguments: argparse.Namespace) -> Selection:
+    return column_selection(arguments, auxiliary=arguments.auxiliary)
 
 
 def _summary(recording: Recording) -> str:

@@ -54,6 +54,11 @@ class ComputedRecording(EvenRecording):
         return self._n_samples
 
     @property
+    def computed(self) -> int:
+        """Samples that the simulation, as it runs, has come to."""
+        return self._ready
+
+    @property
     def samples(self) -> Samples:
         """(n_samples, n_channels), computed to the end."""
         return self._rows(0, self.n_samples)

@@ -8,8 +8,10 @@ from math import ceil
 
 from monitor.messages.blocks import SignalBlock
 from replay.formats.base import Recording, RecordingError
+from replay.formats.computed import ComputedRecording
 
 LONGEST_BLOCK = 4096  # samples that a message should carry
+_COMPUTED = 512  # samples of a simulation that are computed at a time, while those before are due
 _ROUNDING = 1e-6  # of a sample
 
 
@@ -34,7 +36,8 @@ class PlaybackCursor:
     def __init__(self, recording: Recording, length: int, start: float, epoch: int) -> None:
         self.epoch = epoch
         self.origin = recording.locate(start)  # s, of the first sample in the recording
-        self._chunks = recording.blocks(length * max(1, LONGEST_BLOCK // length), start)
+        longest = _COMPUTED if isinstance(recording, ComputedRecording) else LONGEST_BLOCK
+        self._chunks = recording.blocks(length * max(1, longest // length), start)
         chunk = self._next()
         if chunk is None:
             raise RecordingError(f"nothing to play from {start:g} s on: the recording ends before")

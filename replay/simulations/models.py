@@ -15,6 +15,7 @@ import numpy as np
 from monitor.messages.blocks import Channel, Role, Samples, Stream
 from replay import Progress, silent
 from replay.formats.base import Recording
+from replay.formats.computed import ComputedRecording
 from replay.formats.recordings import ArrayRecording
 from replay.simulations.entry import MODEL_VALIDATION, ExperimentModel, Simulation
 from replay.workers import Workers, run_in_order
@@ -175,7 +176,7 @@ _MODELS = {
 
 
 def _experiment(model: str, bad: bool, duration: float, seed: int) -> Recording:
-    from sim.ensemble import measurement
+    from sim.ensemble import measured_pieces
 
     longest = _EXPERIMENTS[model][1]
     if duration > longest:
@@ -185,7 +186,15 @@ def _experiment(model: str, bad: bool, duration: float, seed: int) -> Recording:
         raise ValueError(f"simulation duration {duration:g} s: the {model} experiment has no second sample by then")
     dt = float(experiment.time[1] - experiment.time[0])
     channels = tuple(Channel(name, Role.AUXILIARY, unit) for name, unit in experiment.channels)
-    return ArrayRecording(Stream(model, 0, round(1.0 / dt, 6), channels), measurement(experiment, seed, bad=bad))
+    if seed < 0:
+        raise ValueError(f"seed {seed}: must be zero or more")
+    return ComputedRecording(
+        Stream(model, 0, round(1.0 / dt, 6), channels),
+        len(experiment.time),
+        list(range(len(channels))),
+        partial(measured_pieces, experiment, seed, bad=bad),
+        lambda time: np.empty((len(time), 0)),
+    )
 
 
 def _thermal_paper(duration: float, seed: int) -> Recording:  # noqa: ARG001 - what was measured has nothing random

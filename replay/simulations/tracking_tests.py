@@ -121,6 +121,7 @@ TESTS = (
 )
 
 
+ACTUATOR = "actuator"
 # each case of the tracking paper: its duration in s, and the tracking error of its measured signal
 _CASES = {
     "i": (6.0, "leads by 15 ms and is 33 % too large"),
@@ -134,22 +135,39 @@ _CASES = {
 }
 
 
+# cases of a hybrid loop, which takes seconds: computed as they are read
+_VIRTUAL = {"iv": "two_samples_late", "vii": "lead_lag_lead"}
+
+
 def _case(name: str, lasts: float, duration: float, seed: int) -> Recording:
     from sim.tracking_cases import tracking_case
 
     if duration > lasts:
         raise ValueError(f"simulation duration {duration:g} s: case ({name}) lasts {lasts:g} s")
+    if name in _VIRTUAL:
+        return _virtual(name, duration, seed)
     whole = case_recording(tracking_case(name, seed=seed))
     return ArrayRecording(whole.stream, whole.samples[: round(duration * whole.stream.sample_rate)])
+
+
+def _virtual(name: str, duration: float, seed: int) -> Recording:
+    from sim import virtual_frame
+    from sim.actuator import tracking_truth
+
+    actuator, rate = getattr(virtual_frame, _VIRTUAL[name])(), virtual_frame.SAMPLE_RATE
+
+    def truth(time: Samples) -> Samples:
+        return np.column_stack(tracking_truth(actuator, time, virtual_frame.NATURAL_FREQUENCY, 1.0 / rate))
+
+    stream = Stream(f"case-{name}", 0, rate, _channels((ACTUATOR,)))
+    pieces = partial(virtual_frame.virtual_pieces, actuator, seed)
+    return ComputedRecording(stream, round(duration * rate), [0, 1, 2], pieces, truth)
 
 
 CASES = tuple(
     Simulation(f"case-{name}", summary, lasts, partial(_case, name, lasts), PAPER_CASES, faulty=True)
     for name, (lasts, summary) in _CASES.items()
 )
-
-
-ACTUATOR = "actuator"
 
 
 def case_recording(case: TrackingCase) -> ArrayRecording:

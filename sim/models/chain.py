@@ -255,53 +255,9 @@ def chain_response(
     if chain.linear and substeps is None:
         _, damping, stiffness = chain.matrices
         return ChainMotion(*linear_motion(np.asarray(chain.masses), damping, stiffness, force, dt, initial))
-    return _integrated(chain, force, dt, initial, substeps or 0, tolerance)
+    from sim.models.chain_stepper import ChainStepper  # numba is slow to import
 
-
-def _integrated(
-    chain: Chain, force: Samples, dt: float, initial: Samples, substeps: int, tolerance: float
-) -> ChainMotion:
-    from sim.models.chain_kernel import MOST_STEPS, TOO_MANY_STEPS, advance_chain  # numba is slow to import
-
-    values = [chain.masses, chain.springs, chain.dampers, chain.cubic, chain.friction, force, initial]
-    if any(map(np.iscomplexobj, values)):
-        raise ValueError("chain response of complex numbers: only a linear chain has it, without fixed substeps")
-    sets, n, n_times = initial.shape[:-2], chain.dofs, force.shape[-2]
-    m = int(np.prod(sets, dtype=np.int64))
-
-    def rows(value: ArrayLike) -> Samples:
-        each = np.asarray(value, dtype=np.float64)
-        # copies: a read-only array would have the kernel compiled again
-        return np.array(np.broadcast_to(each, (*sets, each.shape[-1])).reshape(m, -1), order="C")
-
-    pair, law = np.array([-1, -1]), np.zeros(3)
-    contact = chain.contact
-    if contact is not None and not chain.smooth:
-        pair = np.array([contact.first, -1 if contact.second is None else contact.second])
-        law = np.stack(np.broadcast_arrays(contact.gap, contact.stiffness, contact.damping), axis=-1)
-    shared = int(np.prod(force.shape[:-2], dtype=np.int64)) == 1
-    full = force if shared else np.broadcast_to(force, (*sets, n_times, n))
-    motion, ended = np.empty((3, m, n_times, n)), np.empty((m, 2), dtype=np.int64)
-    masses, springs, dampers = rows(chain.masses), rows(chain.springs), rows(chain.dampers)
-    advance_chain(
-        (masses, springs, dampers, rows(chain.cubic), rows(chain.friction), rows(law)),
-        pair,
-        bool(chain.grounded),
-        np.array(full, dtype=np.float64, order="C").reshape(-1, n_times, n),
-        float(dt),
-        np.array(initial, dtype=np.float64, order="C").reshape(m, 2, n),
-        int(substeps),
-        float(tolerance),
-        motion,
-        ended,
-    )
-    stiff = np.flatnonzero(ended[:, 0] == TOO_MANY_STEPS)
-    if stiff.size:
-        raise TooStiffError(
-            f"chain: more than {MOST_STEPS} steps or events after {dt * ended[stiff[0], 1]:.6g} s, within one sample "
-            "interval: give a smaller dt, or softer springs and contact"
-        )
-    return ChainMotion(*(each.reshape(*sets, n_times, n) for each in motion))
+    return ChainStepper(chain, dt, initial, substeps or 0, tolerance).advance(force)
 
 
 def _numbers(owner: str, name: str, value: ArrayLike) -> Samples:

@@ -33,10 +33,13 @@ def advance_chain(
     initial: Samples,
     substeps: int,
     tolerance: float,
+    memory: Samples,
     motion: Samples,
     ended: Integers,
 ) -> None:
     """Fill the motion of m chains of n masses.
+
+    A motion that is continued from its last sample, with the memory, is the same to the last bit.
 
     Parameters
     ----------
@@ -49,6 +52,8 @@ def advance_chain(
     initial : (m, 2, n), displacement and velocity.
     substeps : of a sample interval; 0: as many as the tolerance asks for.
     tolerance : of the local error of a step over the largest motion so far.
+    memory : (m, 4), of each chain the largest displacement, velocity and acceleration so far, and how often its
+        steps are halved; zeros at first, changed in place.
     motion : (3, m, n_times, n), displacement, velocity and acceleration; NaN after a chain diverged.
     ended : (m, 2), how each ended, and the sample up to which it did.
     """
@@ -65,8 +70,9 @@ def advance_chain(
             sudden = sudden or friction[row, i] > 0.0
         force = load[row if len(load) > 1 else 0]
         state[:] = initial[row]
-        largest[:] = 0.0
-        halvings, ends = 0, COMPLETE
+        for i in range(3):
+            largest[i] = memory[row, i]
+        halvings, ends = int(memory[row, 3]), COMPLETE
         ended[row, 0], ended[row, 1] = COMPLETE, n_times - 1
         for now in range(n_times):
             last = now == n_times - 1
@@ -130,3 +136,6 @@ def advance_chain(
                         for each in range(3):
                             motion[each, row, later, i] = np.nan
                 break
+        for i in range(3):
+            memory[row, i] = largest[i]
+        memory[row, 3] = halvings

@@ -50,6 +50,7 @@ class DuffingOscillator(ChainExperiment):
 
     name: ClassVar[str] = "duffing"
     response: ClassVar[tuple[str, int]] = ("displacement", 1)
+    noise_span: ClassVar[float] = 30.0
     damaged_spring: ClassVar[int] = 1
     driven: ClassVar[int] = 1
     refined: ClassVar[int] = 8
@@ -115,6 +116,7 @@ class FourMasses(ChainExperiment):
 
     name: ClassVar[str] = "four-dof"
     response: ClassVar[tuple[str, int]] = ("acceleration", 3)
+    noise_span: ClassVar[float] = 10.0
     damaged_spring: ClassVar[int] = 3
     driven: ClassVar[int] = 4
 
@@ -173,6 +175,7 @@ class EightMasses(ChainExperiment):
 
     name: ClassVar[str] = "eight-dof"
     response: ClassVar[tuple[str, int]] = ("acceleration", 8)
+    noise_span: ClassVar[float] = 8191.0 / 1024.0
     block: ClassVar[int] = 32
     damaged_spring: ClassVar[int] = 5
     driven: ClassVar[int] = 1

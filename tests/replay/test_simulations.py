@@ -245,3 +245,31 @@ def test_a_model_that_is_judged_as_offered_is_judged_rightly(name, decision):
     last = {each: getattr(found, each) for each in ("accumulated", "first_passage")}
     estimates = {each: ReliabilityEstimate(curve.value[-1], curve.standard_error[-1]) for each, curve in last.items()}
     assert decide(estimates, limits_given(argparse.Namespace(limit=how.limits))).verdict is decision
+
+
+@pytest.mark.parametrize(
+    ("name", "duration", "first"),
+    [
+        ("hybrid", 1e5, 512),
+        ("plant", 1e5, 1024),
+        ("case-iv", 30.0, 512),
+        ("case-vii", 30.0, 512),
+        ("duffing", 600.0, 151),
+        ("eight-dof-damaged", 60.0, 8192),
+    ],
+)
+def test_no_more_of_a_long_simulation_is_computed_than_is_read(name, duration, first, warm_kernels):
+    recording = simulation(name, duration=duration)
+    blocks = recording.blocks(10)
+    next(blocks)
+    computed = recording.computed
+    assert 0 < computed <= first < recording.n_samples
+    for _ in range(first // 10 + 1):
+        next(blocks)
+    assert first < recording.computed <= first + 1024
+
+
+def test_a_beam_of_a_minute_factors_no_matrix(monkeypatch):
+    monkeypatch.setattr(np.linalg, "eigh", None)
+    samples = simulation("beam", duration=60.0).samples
+    assert samples.shape == (3001, 1) and np.isfinite(samples).all()

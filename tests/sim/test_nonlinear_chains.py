@@ -130,3 +130,31 @@ def test_what_cannot_be_is_one_clear_line():
         FourMasses(damage=1.0)
     with pytest.raises(ValueError, match=r"^eight-dof masses 2: must be eight$"):
         EightMasses(masses=(1.0, 1.0))
+
+
+@pytest.mark.parametrize("bed", ALL, ids=lambda bed: bed.name)
+def test_a_measurement_in_pieces_is_the_motion_as_a_whole(bed):
+    long = replace(bed, horizon=bed.noise_span + 700.0 * bed.dt, noise=0.0, variation=0.0)
+    pieces = list(long.pieces(np.random.default_rng(1), bad=False))
+    assert [len(piece) for piece in pieces] == [round(bed.noise_span / bed.dt) + 1, 256, 256, 188]
+    names = [name for name, _ in long.channels]
+    measured = dict(zip(names, np.concatenate(pieces).T, strict=True))
+    motion = long.motion()
+    for quantity in UNITS:
+        for i in range(bed.chain.dofs):
+            np.testing.assert_array_equal(measured[f"{quantity}_{i + 1}"], getattr(motion, quantity)[:, i])
+    np.testing.assert_array_equal(measured["force"], long.force()[:: long.refined])
+
+
+@pytest.mark.parametrize("bed", [DuffingOscillator(), FourMasses()], ids=lambda bed: bed.name)
+def test_a_longer_measurement_goes_on_from_a_shorter_one(bed):
+    longer = replace(bed, horizon=2.0 * bed.horizon)
+    samples = measurement(longer, 4)
+    assert len(samples) == len(longer.time)
+    np.testing.assert_array_equal(samples[: len(bed.time)], measurement(bed, 4))
+    quiet = measurement(replace(longer, noise=0.0), 4)
+    level = bed.noise * np.sqrt(np.mean(quiet[: len(bed.time)] ** 2, axis=0))
+    error = np.std((samples - quiet)[len(bed.time) :], axis=0)
+    force = [name for name, _ in bed.channels].index("force")
+    assert error[force] == 0.0
+    np.testing.assert_allclose(np.delete(error, force), np.delete(level, force), rtol=0.25)
