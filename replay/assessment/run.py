@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +13,13 @@ from monitor.config import MEASURES, IndicatorSettings, SettingsError, load_sett
 from monitor.engine.monitor import Monitor, UnfitSettingsError, Update
 from monitor.indicators.base import LARGEST_WINDOW
 from monitor.kernel import report_compilation
-from monitor.messages.blocks import Column
+from monitor.messages.blocks import Column, Samples
 from monitor.messages.transfer import TransferBlock
 from monitor.system.safe_text import printable
 from replay import Progress, silent
+from replay.assessment.dominant_frequency import dominant_frequencies
+from replay.assessment.record_survey import survey_record
 from replay.assessment.results import Assessment, Series
-from replay.assessment.signal_checks import read_signals, summarise_compensators
 from replay.assessment.statistics import assess_pair, whole_record
 from replay.assessment.warnings import find_warnings
 from replay.formats import Recording
@@ -58,7 +58,7 @@ def choose_window(recording: Recording, default: float) -> tuple[float, str]:
     windows; else 2.5 cycles where that fits; else three quarters of the record.
     """
     duration = recording.n_samples / recording.stream.sample_rate
-    frequency = min(_dominant_frequencies(recording), default=np.nan)
+    frequency = min(dominant_frequencies(recording), default=np.nan)
     if not frequency > 0.0:
         return min(default, 0.5 * duration), ""
     window = max(default, 2.5 / frequency)
@@ -67,23 +67,6 @@ def choose_window(recording: Recording, default: float) -> tuple[float, str]:
     if window == default:
         return window, ""
     return window, f"window {window:.4g} s, chosen for this record"
-
-
-def _dominant_frequencies(recording: Recording) -> Iterator[float]:
-    commands: Any = [
-        np.concatenate([block.samples[:, pair.command] for block in recording.blocks(_BLOCK)])
-        for pair in recording.stream.pairs
-    ]
-    for command in commands:
-        command = np.nan_to_num(command - np.nanmean(command)) if np.isfinite(command).any() else command * 0.0
-        n = len(command)
-        # padded, so that a record of two cycles gives its frequency to a few percent, and of the velocity, so
-        # so that the motion is found despite a slow drift or a lasting displacement
-        spectrum = np.abs(np.fft.rfft(command * np.hanning(n), 8 * n))
-        power = (spectrum * np.arange(len(spectrum))) ** 2 * (np.arange(len(spectrum)) < 0.8 * n)
-        peak = int(power.argmax())
-        if power[peak] > 0.0:
-            yield peak * recording.stream.sample_rate / (8 * n)
 
 
 # the statistics of ten million values are no better than those of one million
@@ -127,9 +110,9 @@ def assess(
             f"the record holds only {windows:.1f} windows of {settings.window:.4g} s: mean, 5 % and 95 % are of "
             "overlapping windows and underestimate the scatter"
         )
-    series, transfer = _collect(updates(recording, settings, progress))
-    signals = read_signals(recording)
-    time = record_time(series.time, float(signals.time[0]))
+    series, transfer = _collect(updates(recording, settings, progress), -(-recording.n_samples // settings.every))
+    survey = survey_record(recording)
+    time = record_time(series.time, survey.start)
     pairs = tuple(
         assess_pair(
             whole_record(recording, pair, settings.max_delay),
@@ -144,8 +127,7 @@ def assess(
     requested = settings.measures != MEASURES and "hsem" in settings.measures
     if requested and all(pair.force is None for pair in stream.pairs):
         notes.append("hsem needs a force: name its column with --force")
-    warnings = find_warnings(recording, settings, pairs, signals)
-    compensators = summarise_compensators(signals, stream)
+    warnings = find_warnings(recording, settings, pairs, survey)
     return Assessment(
         stream,
         settings,
@@ -155,11 +137,11 @@ def assess(
         transfer,
         warnings,
         tuple(notes),
-        compensators,
-        float(signals.time[0]),
-        signals.missing,
-        signals.gaps,
-        signals.restarts,
+        survey.compensators,
+        survey.start,
+        survey.missing,
+        survey.gaps,
+        survey.restarts,
     )
 
 
@@ -226,19 +208,39 @@ def updates(
         yield Update(None, None, (), monitor.finish())
 
 
-def _collect(computed: Iterator[Update]) -> tuple[Series, TransferBlock | None]:
-    """Return the results of all updates, and the last transfer function."""
-    times, values = [], []
+def _collect(computed: Iterator[Update], capacity: int) -> tuple[Series, TransferBlock | None]:
+    """Return the results of all updates, and the last transfer function.
+
+    Parameters
+    ----------
+    capacity : rows of results that are expected: the results are in memory once.
+    """
+    rows = 0
     columns: tuple[Column, ...] = ()
+    times, values = np.empty(0), np.empty((0, 0))
     transfer: TransferBlock | None = None
     for update in computed:
         results, transfer = update.results, update.transfer or transfer
-        if results is not None:
+        if results is None:
+            continue
+        if not columns:
             columns = results.stream.columns
-            step = results.stream.every / results.stream.sample_rate
-            times.append(results.time + step * np.arange(len(results)))
-            values.append(results.values)
-    if not values:
-        return Series(np.empty(0), np.empty((0, 0)), ()), transfer
+            # each column is contiguous, as the statistics read them
+            times, values = np.empty(capacity), np.empty((capacity, len(columns)), order="F")
+        stop = rows + len(results)
+        if stop > len(times):
+            # restarts of the publisher give more rows
+            more = max(stop, len(times) + len(times) // 4)
+            times, values = _longer(times, more), _longer(values, more)
+        step = results.stream.every / results.stream.sample_rate
+        times[rows:stop] = results.time + step * np.arange(len(results))
+        values[rows:stop] = results.values
+        rows = stop
     # smaller differences are rounding
-    return Series(np.concatenate(times).round(9), np.concatenate(values), columns), transfer
+    return Series(times[:rows].round(9), values[:rows], columns), transfer
+
+
+def _longer(values: Samples, rows: int) -> Samples:
+    found = np.empty((rows, *values.shape[1:]), order="F")
+    found[: len(values)] = values
+    return found

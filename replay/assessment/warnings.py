@@ -10,6 +10,7 @@ import numpy as np
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, ratio_unit, units_differ
 from monitor.messages.headline import LABELS
+from replay.assessment.record_survey import RecordSurvey
 from replay.assessment.results import (
     Contradiction,
     PairAssessment,
@@ -22,7 +23,7 @@ from replay.assessment.results import (
     phase_at_dominant,
     segment_words,
 )
-from replay.assessment.signal_checks import RecordSignals, signal_warnings
+from replay.assessment.signal_checks import signal_warnings
 from replay.formats import Recording
 
 # amplitudes that differ by this factor do not belong to one actuator
@@ -279,10 +280,10 @@ WORST_FIRST = (
 
 
 def find_warnings(
-    recording: Recording, settings: IndicatorSettings, pairs: Sequence[PairAssessment], signals: RecordSignals
+    recording: Recording, settings: IndicatorSettings, pairs: Sequence[PairAssessment], survey: RecordSurvey
 ) -> tuple[RecordWarning, ...]:
     """Return the warnings about each actuator, then those about the record as a whole."""
-    return tuple(_find(recording, settings, pairs, signals))
+    return tuple(_find(recording, settings, pairs, survey))
 
 
 def worst(warnings: Sequence[RecordWarning]) -> RecordWarning | None:
@@ -294,11 +295,12 @@ def _find(
     recording: Recording,
     settings: IndicatorSettings,
     pairs: Sequence[PairAssessment],
-    signals: RecordSignals,
+    survey: RecordSurvey,
 ) -> Iterator[RecordWarning]:
     channels, rate = recording.stream.channels, recording.stream.sample_rate
+    by_actuator = signal_warnings(recording, survey, pairs)
     for found in pairs:
-        of_signals = tuple(signal_warnings(signals, channels, rate, found))
+        of_signals = by_actuator[found.pair.actuator]
         yield from of_signals
         # a dead channel makes all other checks meaningless
         if any(warning.code == "dead_channel" for warning in of_signals):
@@ -309,5 +311,5 @@ def _find(
         if any(warning.code in ("not_a_pair", "no_value") for warning in of_results):
             continue
         yield from delay_warnings(found)
-    yield from signals.warnings(rate)
+    yield from survey.warnings(rate)
     yield from actuator_warnings(pairs)

@@ -14,7 +14,7 @@ from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Pair, Samples, units_differ
 from replay import Progress, silent
 from replay.assessment import Assessment, PairAssessment, assess
-from replay.assessment.signal_checks import RecordSignals, read_signals
+from replay.assessment.record_signals import RecordSignals, read_signals
 from replay.assessment.summary import RunSummary, summarise
 from replay.comparison.quantities import Quantity, Tolerance, actuator_quantities, run_quantities
 from replay.formats import Recording

@@ -16,8 +16,8 @@ from monitor.messages.alarms import Severity
 from monitor.messages.blocks import Event, EventKind
 from replay import Progress, silent
 from replay.assessment import Assessment, PairAssessment
+from replay.assessment.record_signals import RecordSignals, read_signals
 from replay.assessment.run import record_time
-from replay.assessment.signal_checks import RecordSignals, read_signals
 from replay.assessment.wording import (
     COMPARED_AS,
     change_words,

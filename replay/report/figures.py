@@ -12,7 +12,7 @@ from monitor.messages.blocks import ratio_unit, units_differ
 from monitor.messages.headline import HEADLINE, LABELS
 from monitor.messages.transfer import TransferBlock
 from replay.assessment import Assessment, PairAssessment
-from replay.assessment.signal_checks import RecordSignals
+from replay.assessment.record_signals import RecordSignals
 from replay.report.svg import Curve, Mark, Plane, Row, planes_figure, rows_figure
 from replay.report.windows import TrackedWindow, window_words
 

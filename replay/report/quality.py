@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.messages.blocks import Channel, Samples
-from replay.assessment.signal_checks import RecordSignals
+from replay.assessment.record_signals import RecordSignals
 from replay.formats import Recording
 
 _BLOCK, _PARTS = 1 << 16, 8
