@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QSizePolicy, 
 
 from gui.model.history import History
 from gui.panels.alarm_table import AlarmTable, AlarmView
-from gui.panels.controls import MenuEntry, show_context_menu
 from gui.widgets.labels import ElidedLabel
 from gui.widgets.layout import FlowLayout
+from gui.widgets.menus import MenuEntry, show_context_menu
 from gui.widgets.theme import Theme
 from gui.wording.event_text import alarm_source, since_text, state_text
 from monitor.messages.alarms import Alarm, AlarmState

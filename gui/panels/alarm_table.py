@@ -23,8 +23,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QHeaderView, QTableView
 
 from gui.model.alarms import NormalRange, sorted_alarms
-from gui.panels.controls import Index, ListModel, set_list_style
 from gui.widgets.labels import plain_tip
+from gui.widgets.lists import Index, ListModel, set_list_style
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import (
     alarm_details,

@@ -16,9 +16,9 @@ from PySide6.QtWidgets import QWidget
 from gui.model.history import History
 from gui.model.timeline import DisplayTimeline
 from gui.model.tracking_status import Status
-from gui.panels.controls import MenuEntry, MenuPlace, show_context_menu
 from gui.plots.figure import PAPER, Figure, Page, widget_figure
 from gui.plots.view import View
+from gui.widgets.menus import MenuEntry, MenuPlace, show_context_menu
 from gui.widgets.theme import Theme
 from gui.wording.numbers import DASH, instant_text, is_dated
 from monitor.config import IndicatorSettings

@@ -1,19 +1,16 @@
-"""Controls that panels share: menu buttons, the menu that chooses rows, table models."""
+"""Controls that panels share: menu buttons, the menu that chooses rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QApplication,
     QMenu,
     QStyleOptionToolButton,
-    QTableView,
     QToolButton,
     QWidget,
 )
@@ -140,100 +137,3 @@ class RowMenu(MenuButton):
 
     def _changed(self) -> None:
         self.chosen.emit(tuple(key for key, action in self._actions.items() if action.isChecked()))
-
-
-class MenuEntry(NamedTuple):
-    """Entry of a context menu: its text, and what it does."""
-
-    text: str
-    act: Callable[[], object]
-    enabled: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class MenuPlace:
-    """Place of a context menu.
-
-    Parameters
-    ----------
-    at : on the screen.
-    row : key of the row of a plot over time; empty: none.
-    x : instant, s on the display's axis; None: none.
-    """
-
-    at: QPoint
-    row: str = ""
-    x: float | None = None
-
-
-def show_context_menu(parent: QWidget, at: QPoint, *groups: Iterable[MenuEntry]) -> QMenu | None:
-    """Show a menu at a point of the screen, with a separator between groups; None where there is no entry.
-
-    It is deleted when it is closed.
-    """
-    filled = [found for group in groups if (found := list(group))]
-    if not filled:
-        return None
-    menu = QMenu(parent)
-    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    for number, group in enumerate(filled):
-        if number:
-            menu.addSeparator()
-        for entry in group:
-            action = menu.addAction(entry.text)
-            action.setEnabled(entry.enabled)
-            action.triggered.connect(_without_checked(entry.act))
-    menu.popup(at)
-    return menu
-
-
-def _without_checked(act: Callable[[], object]) -> Callable[[], None]:
-    """Return a slot that ignores the argument of `QAction.triggered`."""
-
-    def call() -> None:
-        act()
-
-    return call
-
-
-Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
-
-
-def row_text(index: QModelIndex) -> str:
-    """Return the cells of a row, separated by tabs."""
-    model = index.model()
-    return "\t".join(str(model.index(index.row(), column).data()) for column in range(model.columnCount()))
-
-
-class ListModel(QAbstractTableModel):
-    """Table model with `_rows` and `headings`."""
-
-    headings: ClassVar[tuple[str, ...]] = ()
-    _rows: Sized = ()
-
-    def rowCount(self, parent: Index = _ROOT) -> int:
-        """Return the number of rows."""
-        return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index = _ROOT) -> int:
-        """Return the number of columns."""
-        return 0 if parent.isValid() else len(self.headings)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the heading of a column."""
-        if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
-            return self.headings[section]
-        return None
-
-
-def set_list_style(view: QTableView, name: str) -> None:
-    """Configure a table as a list that is selected row by row; `name` is its accessible name."""
-    view.setAccessibleName(name)
-    view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-    view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-    view.setShowGrid(False)
-    view.setWordWrap(False)
-    view.setTabKeyNavigation(False)
-    view.setFrameShape(QTableView.Shape.NoFrame)

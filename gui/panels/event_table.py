@@ -12,8 +12,8 @@ from PySide6.QtCore import QModelIndex, QObject, Qt
 from PySide6.QtGui import QBrush, QColor, QFont
 
 from gui.model.history import PlacedEvent
-from gui.panels.controls import Index, ListModel
 from gui.widgets.labels import plain_tip
+from gui.widgets.lists import Index, ListModel
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import event_level, event_sentence, kind_name, kind_shape
 from gui.wording.level import Level

@@ -24,10 +24,12 @@ from PySide6.QtWidgets import (
 from gui.model.history import History, PlacedEvent
 from gui.panels.alarm_list import AlarmList
 from gui.panels.base import Panel
-from gui.panels.controls import MenuButton, MenuEntry, row_text, set_list_style, show_context_menu
+from gui.panels.controls import MenuButton
 from gui.panels.event_table import EventFilter, EventTable
 from gui.plots.view import View
 from gui.widgets.labels import PlainLabel
+from gui.widgets.lists import row_text, set_list_style
+from gui.widgets.menus import MenuEntry, show_context_menu
 from gui.widgets.theme import Theme
 from gui.wording.event_text import kind_name, kind_shape
 from gui.wording.numbers import count

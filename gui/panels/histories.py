@@ -15,13 +15,13 @@ from gui.model.history import History
 from gui.model.signals import SignalHistory
 from gui.model.statistics import CurveStatistics, statistics
 from gui.model.tracking_error import Difference
-from gui.panels.controls import MenuEntry
 from gui.panels.history_rows import DERIVED, ERROR, SignalRows
 from gui.panels.over_time import TimePanel
 from gui.plots.figure import Figure, Page
 from gui.plots.time.axis import visible
 from gui.plots.time.rows import Facts, Interval, PlotRow, Reader, RowData, Trace, extent, intervals, trace
 from gui.plots.view import View
+from gui.widgets.menus import MenuEntry
 from gui.widgets.signal_drag import DropPlace, SignalDrop
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Samples, same_unit

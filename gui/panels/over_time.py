@@ -15,7 +15,7 @@ from gui.model.history import History, PlacedEvent
 from gui.model.statistics import CurveStatistics, statistics
 from gui.model.timeline import ClockSegment
 from gui.panels.base import Panel, span_text
-from gui.panels.controls import MenuEntry, MenuPlace, RowChoice, RowMenu
+from gui.panels.controls import RowChoice, RowMenu
 from gui.panels.limit_lines import LimitSubject
 from gui.panels.statistics import HINT, StatisticsLine, StatisticsTable
 from gui.plots.figure import Figure, Page
@@ -26,6 +26,7 @@ from gui.plots.time.stack import TimeStack
 from gui.plots.value_axis import duration_text
 from gui.plots.view import View
 from gui.widgets.labels import PlainLabel
+from gui.widgets.menus import MenuEntry, MenuPlace
 from gui.widgets.theme import Theme
 
 _STALE_STATES = ("stale", "silent")

@@ -10,10 +10,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHeaderView, QTableView, QVBoxLayout, QWidget
 
 from gui.model.statistics import CurveStatistics
-from gui.panels.controls import Index, ListModel, set_list_style
 from gui.plots.time.axis import ShownUnit
 from gui.plots.value_axis import MINUS, value_text
 from gui.widgets.labels import PlainLabel
+from gui.widgets.lists import Index, ListModel, set_list_style
 from gui.wording.numbers import DASH
 
 HINT = "Statistics: click to pin an instant, then point at another."

@@ -14,11 +14,11 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QStackedLayout, QWidget
 from gui.model.alarms import DisplayLimits
 from gui.model.history import History
 from gui.panels.base import Panel, panel_instant
-from gui.panels.controls import MenuEntry, MenuPlace, show_context_menu
 from gui.panels.tile import Tile
 from gui.panels.tile_content import TileContent, actuator_content, site_content
 from gui.plots.view import View
 from gui.widgets.labels import PlainLabel
+from gui.widgets.menus import MenuEntry, MenuPlace, show_context_menu
 from gui.widgets.theme import Theme
 
 _GAP = 4

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gui.model.history import History
 from gui.panels.base import InstantHeading, Panel, instant_heading
-from gui.panels.controls import MenuEntry, MenuPlace
 from gui.plots.figure import Figure, Page
 from gui.plots.view import View
 from gui.plots.xy.axes import tabular
@@ -18,6 +17,7 @@ from gui.plots.xy.canvas import XYCanvas
 from gui.plots.xy.figure import canvas_figure, has_data
 from gui.plots.xy.plot import XYPlot
 from gui.widgets.labels import PlainLabel, plain_tip
+from gui.widgets.menus import MenuEntry, MenuPlace
 from gui.widgets.painting import painting
 from gui.widgets.theme import Theme
 from gui.wording.numbers import instant_text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings
 
@@ -49,6 +50,7 @@ class ComparisonController(QObject):
         self._loader: RunLoader | None = None
         self._reference: History | None = None
         self._waiting: list[str] = []
+        self._over: Path | None = None
         self.opener = Opener(window, store, offers, window.theme)
         self.opener.opened.connect(self._load)
         self.opener.notified.connect(notify)
@@ -59,9 +61,9 @@ class ComparisonController(QObject):
         self._panel.runs_changed.connect(self._set)
         window.ticked.connect(self._poll)
 
-    def open_paths(self, paths: tuple[str, ...]) -> None:
-        """Compare with these files once a recording is shown."""
-        self._waiting = list(paths)
+    def open_paths(self, paths: tuple[str, ...], over: Path | None = None) -> None:
+        """Compare with these files once a recording is shown: `over`, or any where that is None."""
+        self._waiting, self._over = list(paths), over
 
     def close(self) -> None:
         """Stop loading."""
@@ -97,7 +99,11 @@ class ComparisonController(QObject):
     def _poll(self) -> None:
         """Show the progress, and accept what is loaded; where another recording is shown now, drop it."""
         if self._waiting and self._history.recording is not None and self._loader is None and not self.opener.busy:
-            self.opener.open_path(self._waiting.pop(0))
+            if self._over is not None and Path(self._history.recording.path) != self._over:
+                # that could not be opened, or another was chosen meanwhile
+                self._waiting.clear()
+            else:
+                self.opener.open_path(self._waiting.pop(0))
         loader = self._loader
         if loader is None:
             return

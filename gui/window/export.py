@@ -21,8 +21,9 @@ from PySide6.QtWidgets import (
 )
 
 from gui.panels.base import Panel
-from gui.panels.controls import MenuEntry, MenuPlace, row_text
 from gui.plots.figure import ONE_COLUMN, TWO_COLUMNS, Figure, Page
+from gui.widgets.lists import row_text
+from gui.widgets.menus import MenuEntry, MenuPlace
 from gui.window.actions import Actions
 from gui.window.export_csv import decimated_note, tables_in_view, write_tables
 from gui.window.export_figure import FORMATS, PNG_DPI, clipboard_data, with_title, write_figure

@@ -1,8 +1,8 @@
-"""Reports: runs `synchroscope report` on the recording that is shown, and opens the page in the browser."""
+"""Reports: runs `synchroscope report` on a recording, and opens the page in the browser."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QUrl
@@ -50,18 +50,26 @@ class ReportController(QObject):
         """Enable or disable the action: for a recording that is shown as a whole, or not."""
         self._actions.enable("file.report", recorded and isinstance(self._sources.source, OpenRecording))
 
-    def write(self, page: Path) -> None:
-        """Write the report to `page`, and open it when it is ready; the dialog has asked before replacing a file."""
-        source = self._sources.source
-        if not isinstance(source, OpenRecording):
-            return
+    def ask(self, path: Path, options: Sequence[str] = ()) -> None:
+        """Ask for the name of the page on a recording; `options` are those of `assess`."""
+        place = str(path.with_suffix(".html"))
+        dialog = QFileDialog(self._window, "Report", place, "Pages (*.html)")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("html")
+        dialog.selectFile(place)
+        dialog.fileSelected.connect(lambda text: self.write(Path(text), path, options))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def write(self, page: Path, path: Path, options: Sequence[str] = ()) -> None:
+        """Write the report on a recording to `page`, and open it; the dialog has asked before replacing a file."""
         if self._process is not None:
             self._notify("warning", "the previous report is still being written")
             return
-        words = ["report", str(source.path), "-o", str(page), "--overwrite", *source.options]
+        words = ["report", str(path), "-o", str(page), "--overwrite", *options]
         self._page, self._process = page, self._launch(words, self)
         self._process.ended.connect(self._on_ended)
-        self._notify("info", f"the report on {source.path.name} is being written")
+        self._notify("info", f"the report on {path.name} is being written")
         self._process.start()
 
     def close(self) -> None:
@@ -84,13 +92,5 @@ class ReportController(QObject):
 
     def _ask(self) -> None:
         source = self._sources.source
-        if not isinstance(source, OpenRecording):
-            return
-        place = str(source.path.with_suffix(".html"))
-        dialog = QFileDialog(self._window, "Report", place, "Pages (*.html)")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix("html")
-        dialog.selectFile(place)
-        dialog.fileSelected.connect(lambda text: self.write(Path(text)))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        if isinstance(source, OpenRecording):
+            self.ask(source.path, source.options)

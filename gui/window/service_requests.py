@@ -12,8 +12,8 @@ from PySide6.QtCore import QObject, Qt
 
 from gui.model.timeline import DisplayTimeline
 from gui.panels.alarm_list import AlarmList
-from gui.panels.controls import MenuEntry, MenuPlace
 from gui.panels.events import EventsPanel
+from gui.widgets.menus import MenuEntry, MenuPlace
 from gui.window.actions import Actions
 from gui.window.service_connection import RequestSender
 from gui.window.window import MainWindow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -134,6 +135,7 @@ class SourceController(QObject):
             config = Path(options.config) if options.config else self._service_file
             record = source.record or options.record
             source = replace(source, config=config if config.exists() else None, record=record)
+            self._list_recordings(source)
         if isinstance(source, OpenRecording | PlayFile):
             recent_files(self._store).add(str(source.path))
         self._window.connection.reset()
@@ -141,6 +143,19 @@ class SourceController(QObject):
         self._rig_probe = RigProbe(source.connect) if isinstance(source, ServeRig) and source.connect else None
         self.sessions.open(source)
         self.opened.emit(source)
+
+    def _list_recordings(self, source: ServeRig | PlayFile | PlaySimulation) -> None:
+        """List the runs of the folder into which a source is recorded, when the start page is shown again."""
+        record = source.record
+        if not record and source.config is not None:
+            try:
+                record = load_settings(source.config, {}).record.path
+            except (ValueError, OSError):
+                # the service that is started with it reports the error
+                record = ""
+        if record:
+            folder = record.endswith(("/", os.sep)) or Path(record).is_dir()
+            self._window.start_page.runs.set_folder(record if folder else Path(record).parent)
 
     def with_settings(self, source: OpenRecording, options: LaunchOptions | None = None) -> OpenRecording:
         """Return a recording with its settings: a run file has its own, unless the command line names a file."""
@@ -202,8 +217,10 @@ class SourceController(QObject):
 
     def finish(self) -> None:
         """Stop reading files, at the end of the program."""
-        reading = self.opener.processes
+        runs = self._window.start_page.runs
+        reading = (*self.opener.processes, *runs.processes)
         self.opener.stop()
+        runs.stop()
         finish_all(reading, _DESCRIBE_TIMEOUT)
 
     def _options_of(self, source: SourceSpec) -> LaunchOptions:
@@ -279,8 +296,14 @@ class SourceController(QObject):
         self.notified.emit("error", why)
 
     def _open_dropped(self, path: str) -> None:
-        if self._actions["file.open"].isEnabled():
-            self.opener.open_path(path)
+        if not self._actions["file.open"].isEnabled():
+            return
+        if Path(path).is_dir():
+            self._window.start_page.runs.set_folder(path)
+            if not self._window.start_page.isVisible():
+                self.notified.emit("info", f"the runs of {path} are on the start page")
+            return
+        self.opener.open_path(path)
 
     def _choose_columns(self) -> None:
         if isinstance(self.source, OpenRecording | PlayFile):

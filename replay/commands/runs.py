@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +20,8 @@ from monitor.system.safe_text import printable
 from replay.tables import report_console
 
 if TYPE_CHECKING:
+    from monitor.messages.runs import RunRow
     from replay.runs.index import Listing
-    from replay.runs.row import RunRow
 
 _WIDTH = 100
 _GAP = "  "
@@ -30,6 +31,7 @@ _WIDTHS = {"start": 16, "duration": 8, "outcome": 9, "worst ms": 8, "actuator": 
 _NUMBERS = {"duration", "worst ms", "alarms"}
 _DASH = "—"
 _CUT = "…"
+_LINE_INTERVAL = 2.0  # s
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_key(arguments.sort)
     since = None if arguments.since is None else instant(arguments.since)
     until = None if arguments.until is None else instant(arguments.until, end=True)
-    with progress_bars() as progress:
+    with progress_bars() as bars:
+        progress = bars if sys.stderr.isatty() else _print_progress()
         listing = list_runs(arguments.folder, rebuild=arguments.rebuild, progress=progress)
     rows = ordered(selected(listing.rows, filters, since, until), arguments.sort, reverse=arguments.reverse)
     if arguments.json:
@@ -78,6 +81,19 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     _print(arguments.folder, listing, rows)
     return 0
+
+
+def _print_progress() -> Callable[[str, int, int], None]:
+    """Return a callback that prints a line every two seconds, for logs and the window."""
+    last = time.monotonic()
+
+    def update(label: str, done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _LINE_INTERVAL:
+            last = time.monotonic()
+            print(f"{label}: {done} of {total}", file=sys.stderr, flush=True)
+
+    return update
 
 
 def _print(folder: Path, listing: Listing, rows: Sequence[RunRow]) -> None:

@@ -14,6 +14,7 @@ from monitor.config import IndicatorSettings
 from monitor.messages.alarms import AlarmAction, Severity
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.headline import HEADLINE, QUANTITIES
+from monitor.messages.runs import RunRow
 from monitor.recording import RunFileError, RunReader
 from monitor.recording.opening import ForeignHdf5Error
 from monitor.system.safe_text import printable
@@ -21,7 +22,6 @@ from replay.assessment.run import record_time
 from replay.assessment.statistics import headline_of
 from replay.assessment.summary import start_of, time_of_delay
 from replay.formats.run_file import epoch_starts
-from replay.runs.row import RunRow
 
 _SEPARATOR = "; "
 # rows of results that are read at once; of these only the columns below are kept

@@ -43,8 +43,9 @@ def test_a_report_is_written_and_opened(shown, opened, tmp_path):
 
 
 def test_a_failure_is_one_line(shown, opened, tmp_path):
-    shown.program.reports.write(tmp_path / "nowhere" / "page.html")
-    shown.program.reports.write(tmp_path / "second.html")
+    path = shown.program.sources.source.path
+    shown.program.reports.write(tmp_path / "nowhere" / "page.html", path)
+    shown.program.reports.write(tmp_path / "second.html", path)
     assert any("still being written" in line for line in shown.notices)
     shown.until(lambda: any("no report: " in line and "cannot be written" in line for line in shown.notices))
     assert opened == []

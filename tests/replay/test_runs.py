@@ -26,13 +26,13 @@ from monitor.messages.blocks import (
     SignalBlock,
     Stream,
 )
+from monitor.messages.runs import KEYS, RunRow
 from monitor.recording import RunWriter
 from monitor.recording.queues import Backlog, NoteQueue
 from monitor.recording.run_files import RunFiles
 from replay.runs import index as index_module
 from replay.runs.index import INDEX_NAME, Listing, cache_index, list_runs
 from replay.runs.query import instant, ordered, read_filter, selected
-from replay.runs.row import KEYS, RunRow
 from tests.replay.exported_run import record
 
 RATE, EVERY = 100.0, 10

@@ -28,7 +28,8 @@ from monitor.system.default_endpoints import RESULTS, SIGNALS
 
 SERVICES, RIGS = "watch/recent", "serve/recent"
 """Lists of endpoints in the settings: those at which a service has answered, or a rig has sent."""
-_FOLDER = "serve/record"
+RECORDED = "serve/record"
+"""Folder of the recordings in the settings."""
 
 
 class WatchForm(QWidget):
@@ -99,7 +100,7 @@ class ServeForm(QWidget):
         self.endpoint = EndpointField(SIGNALS, RecentList(settings, RIGS), theme, "endpoint of the rig")
         self.insecure = QCheckBox("Other machines may connect, without encryption")
         self.insecure.hide()
-        self.folder = QLineEdit(str(settings.value(_FOLDER, "")), placeholderText="empty: as in the settings")
+        self.folder = QLineEdit(str(settings.value(RECORDED, "")), placeholderText="empty: as in the settings")
         self.folder.setAccessibleName("folder of the recordings")
         self.browse = QPushButton("Browse…")
         self.fault = PlainLabel()
@@ -153,7 +154,7 @@ class ServeForm(QWidget):
     def submit(self) -> None:
         """Emit `chosen`, if the input is valid."""
         if not self.problem:
-            self._settings.setValue(_FOLDER, self.folder.text().strip())
+            self._settings.setValue(RECORDED, self.folder.text().strip())
             self.chosen.emit(self.source)
 
     def apply_theme(self, theme: Theme) -> None:

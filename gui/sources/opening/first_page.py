@@ -1,4 +1,4 @@
-"""Start page: demonstration, services, recordings and simulations that can be opened."""
+"""Start page: demonstration, services, runs, recordings and simulations that can be opened."""
 
 from __future__ import annotations
 
@@ -24,17 +24,22 @@ from PySide6.QtWidgets import (
 
 from gui.sources.opening.connect_dialog import ServeForm, WatchForm
 from gui.sources.opening.fields import RecentList
+from gui.sources.opening.run_list import RunList
 from gui.sources.processes.catalogue import Catalogue, SimulationEntry
+from gui.sources.processes.child_process import ChildProcess
 from gui.sources.processes.playback import PlaySimulation
+from gui.sources.processes.service import ProcessFactory
 from gui.widgets.labels import PlainLabel, plain_tip
 from gui.widgets.layout import set_row_padding
 from gui.widgets.painting import media_icon
 from gui.widgets.theme import Theme
 
 DEMONSTRATION = "hybrid"
-_WIDEST = 1120
+_WIDEST = 1440
 _TWO_COLUMNS = 820
 """px; a narrower page has its parts below each other."""
+_RUNS = 0.36
+"""Of the height of the page: the largest table of runs; below it simulations remain in view."""
 _OFFER = Qt.ItemDataRole.UserRole
 
 
@@ -44,7 +49,14 @@ def recent_files(settings: QSettings) -> RecentList:
 
 
 class FirstPage(QScrollArea):
-    """Page with links to a demonstration, services, recordings and simulations.
+    """Page with links to a demonstration, services, recordings and simulations, and the runs of a folder.
+
+    Parameters
+    ----------
+    offers : simulations.
+    settings : that store endpoints and folders.
+    theme : colours.
+    launch : creates the process that lists runs.
 
     Signals
     -------
@@ -57,7 +69,15 @@ class FirstPage(QScrollArea):
     browse = Signal()
     path_chosen = Signal(str)
 
-    def __init__(self, offers: Catalogue, settings: QSettings, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        offers: Catalogue,
+        settings: QSettings,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        launch: ProcessFactory = ChildProcess,
+    ) -> None:
         super().__init__(parent)
         self.theme = theme
         self._offers, self._settings = offers, settings
@@ -69,6 +89,7 @@ class FirstPage(QScrollArea):
             "Open a recording…", "Replay a run file or a table of numbers; or drop one here."
         )
         self.watch, self.serve = WatchForm(settings, theme), ServeForm(settings, theme)
+        self.runs = RunList(settings, theme, launch=launch)
         self.simulations = QTreeWidget()
         self.recent = QListWidget()
         self._lay_out()
@@ -81,10 +102,11 @@ class FirstPage(QScrollArea):
         self.serve.chosen.connect(self.chosen)
         self.simulations.itemActivated.connect(self._simulate)
         self.recent.itemActivated.connect(self._reopen)
+        self.runs.opened.connect(self.path_chosen)
         self.apply_theme(theme)
 
     def refresh(self) -> None:
-        """List the endpoints that have worked, and the recent recordings that still exist."""
+        """List the endpoints that have worked, the recent recordings that still exist, and the runs."""
         for form in (self.watch, self.serve):
             form.endpoint.refresh()
         self.recent.clear()
@@ -96,6 +118,8 @@ class FirstPage(QScrollArea):
                 item.setToolTip(plain_tip(text))
         self.recent.setVisible(self.recent.count() > 0)
         self._recent_heading.setVisible(self.recent.count() > 0)
+        self.runs.last_opened = str(self.recent.item(0).data(_OFFER)) if self.recent.count() else ""
+        self.runs.refresh()
 
     def apply_theme(self, theme: Theme) -> None:
         """Apply a theme."""
@@ -110,11 +134,13 @@ class FirstPage(QScrollArea):
         self.simulations.setFixedHeight(n_rows * self.simulations.sizeHintForRow(0) + edges)
         self.watch.apply_theme(theme)
         self.serve.apply_theme(theme)
+        self.runs.apply_theme(theme)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Place the parts side by side if there is room."""
         super().resizeEvent(event)
         wide = self.width() >= _TWO_COLUMNS
+        self.runs.set_room(round(_RUNS * self.height()))
         self._parts.setDirection(QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom)
 
     def _lay_out(self) -> None:
@@ -139,14 +165,17 @@ class FirstPage(QScrollArea):
             self._sentence("Receive the signals of a rig, compute its indicators live, and record the run.")
         )
         left.addWidget(self.serve)
+        left.addSpacing(12)
+        self._recent_heading = _heading("Recent files")
+        left.addWidget(self._recent_heading)
+        left.addWidget(self.recent)
         left.addStretch(1)
+        right.addWidget(_heading("Runs"))
+        right.addWidget(self.runs)
+        right.addSpacing(12)
         right.addWidget(_heading("Simulations"))
         right.addWidget(self._sentence("Streams with known errors, to see how the indicators respond."))
         right.addWidget(self.simulations)
-        right.addSpacing(12)
-        self._recent_heading = _heading("Recent files")
-        right.addWidget(self._recent_heading)
-        right.addWidget(self.recent)
         right.addStretch(1)
         rows.addWidget(_title("Synchroscope"))
         rows.addWidget(
@@ -154,7 +183,7 @@ class FirstPage(QScrollArea):
         )
         rows.addSpacing(12)
         rows.addLayout(self._parts, 1)
-        self._parts.addLayout(left, 4)
+        self._parts.addLayout(left, 3)
         self._parts.addLayout(right, 5)
         self.setWidget(page)
         self.setWidgetResizable(True)

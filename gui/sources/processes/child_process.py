@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -203,9 +204,14 @@ class ChildProcess(QObject):
     def _emit_answer(self, raw: bytes) -> bool:
         """Emit a line as an object, if it is one."""
         try:
-            self.answer.emit(msgspec.json.decode(raw, type=dict[str, object]))
+            answer = msgspec.json.decode(raw, type=dict[str, object])
         except msgspec.DecodeError:
-            return False
+            # names of files that are no text are surrogates, which msgspec refuses
+            try:
+                answer = json.loads(raw)
+            except (ValueError, RecursionError):
+                return False
+        self.answer.emit(answer)
         return True
 
     def _finish(self, code: int, status: QProcess.ExitStatus) -> None:

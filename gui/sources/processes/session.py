@@ -229,6 +229,7 @@ class SessionManager(QObject):
     notified : level and one line.
     injected : a fault that a simulation injects, one line.
     changed : the session or its player has changed.
+    ended : the processes of a session have ended; its recording is complete.
     """
 
     ready = Signal(str)
@@ -237,6 +238,7 @@ class SessionManager(QObject):
     notified = Signal(str, str)
     injected = Signal(str)
     changed = Signal()
+    ended = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -302,3 +304,4 @@ class SessionManager(QObject):
         self._closing = [other for other in self._closing if other is not session]
         if isinstance(session, SourceSession):
             session.deleteLater()
+        self.ended.emit()

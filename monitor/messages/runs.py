@@ -1,4 +1,4 @@
-"""Row of a run file: what the recorder stored, with the key names of `replay.assessment.summary`."""
+"""Row of a run file, as ``synchroscope runs --json`` prints it: what the recorder stored, by keys of a summary."""
 
 from __future__ import annotations
 

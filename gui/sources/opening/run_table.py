@@ -1,0 +1,251 @@
+"""Table of runs: its model, sorted by a click on a heading, and its view, whose columns make room for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QBrush, QColor, QContextMenuEvent, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+)
+
+from gui.model.run_catalogue import (
+    COLUMNS,
+    RunFilter,
+    alarm_level,
+    cell_text,
+    details,
+    ordered,
+    outcome_level,
+)
+from gui.widgets.labels import plain_tip
+from gui.widgets.lists import Index, ListModel, set_list_style
+from gui.widgets.theme import Theme, level_colour
+from gui.wording.level import Level
+from monitor.messages.runs import RunRow
+
+START, NAME, OUTCOME, _DURATION, _WORST, ALARMS, NOTES, _SIZE = range(len(COLUMNS))
+_NUMBERS = (_DURATION, _WORST, ALARMS, _SIZE)
+_TIPS = {_WORST: "Delay farthest from zero of all actuators, ms", NOTES: "Notes of the operator"}
+_WIDEST = ("2026-11-24 14:30", "", "▲ truncated", "00:00:00", "−8888.8", "■ 888", "", "888 MB")
+_HIDE_ORDER = (_SIZE, _DURATION, NOTES, ALARMS)  # where the table is narrow
+_MARGIN, _ARROW = 12, 14  # px: of a cell; of a heading that shows the order
+_MIN_NAME, _MIN_NOTES = 16, 12  # characters
+
+
+class RunTable(ListModel):
+    """Model of the runs that match the filter, in the chosen order."""
+
+    headings = COLUMNS
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self._all: Sequence[RunRow] = ()
+        self._rows: list[RunRow] = []
+        self._filter = RunFilter()
+        self._column, self._descending = START, True
+
+    @property
+    def all(self) -> Sequence[RunRow]:
+        """All runs."""
+        return self._all
+
+    @property
+    def rows(self) -> Sequence[RunRow]:
+        """The shown runs."""
+        return self._rows
+
+    def set_runs(self, rows: Sequence[RunRow]) -> None:
+        """Set all runs."""
+        self._all = rows
+        self._update()
+
+    def show_only(self, run_filter: RunFilter) -> None:
+        """Set the filter."""
+        if run_filter != self._filter:
+            self._filter = run_filter
+            self._update()
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column."""
+        self._column, self._descending = column, order is Qt.SortOrder.DescendingOrder
+        self._update()
+
+    def apply_theme(self, theme: Theme) -> None:
+        """Apply the colours of a theme."""
+        self.theme = theme
+        if self._rows:
+            last = self.index(len(self._rows) - 1, len(COLUMNS) - 1)
+            self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.ForegroundRole])
+
+    def _update(self) -> None:
+        self.beginResetModel()
+        matching = [row for row in self._all if self._filter.matches(row)]
+        self._rows = ordered(matching, self._column, descending=self._descending)
+        self.endResetModel()
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return a cell; outcomes and alarms have a colour and a shape."""
+        row, column = self._rows[index.row()], index.column()
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return cell_text(row, column)
+            case Qt.ItemDataRole.ToolTipRole:
+                return plain_tip(details(row))
+            case Qt.ItemDataRole.TextAlignmentRole if column in _NUMBERS:
+                return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            case Qt.ItemDataRole.ForegroundRole:
+                level = outcome_level(row) if column == OUTCOME else alarm_level(row)
+                if column in (OUTCOME, ALARMS) and level is not Level.NONE:
+                    return QBrush(QColor(level_colour(self.theme, level)))
+                return QBrush(QColor(self.theme.muted)) if column in (OUTCOME, _SIZE) else None
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return the heading of a column, aligned as its cells."""
+        if orientation == Qt.Orientation.Horizontal:
+            if role == Qt.ItemDataRole.ToolTipRole:
+                return _TIPS.get(section)
+            if role == Qt.ItemDataRole.TextAlignmentRole:
+                side = Qt.AlignmentFlag.AlignRight if section in _NUMBERS else Qt.AlignmentFlag.AlignLeft
+                return side | Qt.AlignmentFlag.AlignVCenter
+        return super().headerData(section, orientation, role)
+
+
+class _PathDelegate(QStyledItemDelegate):
+    """Elides the beginning of paths: their ends differ."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        super().initStyleOption(option, index)
+        option.textElideMode = Qt.TextElideMode.ElideLeft  # type: ignore[attr-defined,unused-ignore]
+
+
+class RunView(QTableView):
+    """View of the table; several runs can be selected, and remain so when the table is sorted or listed again.
+
+    Signals
+    -------
+    opened : file of a run that was double-clicked, or selected with Enter.
+    menu_requested : a menu for the selected runs is wanted at this point of the screen.
+    """
+
+    opened = Signal(str)
+    menu_requested = Signal(QPoint)
+
+    def __init__(self, table: RunTable) -> None:
+        super().__init__()
+        self._table = table
+        self._selected: set[str] = set()
+        self._current = ""
+        self.setModel(table)
+        set_list_style(self, "runs; Enter opens the selected one, the context menu compares and reports")
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setFrameShape(QTableView.Shape.StyledPanel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setItemDelegateForColumn(NAME, _PathDelegate(self))
+        rows, header = self.verticalHeader(), self.horizontalHeader()
+        rows.hide()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setDefaultSectionSize(self.fontMetrics().height() + 8)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        header.setHighlightSections(False)
+        header.setSectionsClickable(True)
+        self.setSortingEnabled(True)
+        self.sortByColumn(START, Qt.SortOrder.DescendingOrder)
+        self.doubleClicked.connect(self._open)
+        table.modelAboutToBeReset.connect(self._save_selection)
+        table.modelReset.connect(self._restore_selection)
+
+    @property
+    def chosen(self) -> list[RunRow]:
+        """The selected runs, in the order of the table."""
+        rows = sorted(index.row() for index in self.selectionModel().selectedRows())
+        return [self._table.rows[row] for row in rows]
+
+    def fit_rows(self, most: int) -> None:
+        """Make the view as high as its rows, at most `most` of them."""
+        rows = max(1, min(most, len(self._table.rows)))
+        header = self.horizontalHeader().sizeHint().height()
+        self.setFixedHeight(header + rows * self.verticalHeader().defaultSectionSize() + 2 * self.frameWidth())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Open the current run with Enter."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
+            self._open(self.currentIndex())
+            return
+        super().keyPressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Request a menu for the runs that are selected, or for the one under the mouse."""
+        by_mouse = event.reason() is QContextMenuEvent.Reason.Mouse
+        index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
+        if index.isValid():
+            if not self.selectionModel().isRowSelected(index.row(), QModelIndex()):
+                self.selectRow(index.row())
+            self.menu_requested.emit(event.globalPos() if by_mouse else self._below(index))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Share the width among the columns."""
+        super().resizeEvent(event)
+        self._fit_columns()
+
+    def _below(self, index: QModelIndex) -> QPoint:
+        return self.viewport().mapToGlobal(self.visualRect(index).bottomLeft())
+
+    def _open(self, index: QModelIndex) -> None:
+        self.opened.emit(self._table.rows[index.row()].file)
+
+    def _fit_columns(self) -> None:
+        """Hide columns of lesser importance until names and notes have room, and share the rest among these."""
+        metrics = self.fontMetrics()
+        character = metrics.averageCharWidth()
+        widths = {
+            column: max(
+                metrics.horizontalAdvance(_WIDEST[column]), metrics.horizontalAdvance(COLUMNS[column]) + _ARROW
+            )
+            + _MARGIN
+            for column in range(len(COLUMNS))
+        }
+        widths[NAME], widths[NOTES] = _MIN_NAME * character, _MIN_NOTES * character
+        hidden = _too_many(widths, self.viewport().width())
+        spare = self.viewport().width() - sum(width for column, width in widths.items() if column not in hidden)
+        if NOTES in hidden:
+            widths[NAME] += max(0, spare)
+        else:
+            more = round(0.6 * max(0, spare))
+            widths[NAME] += more
+            widths[NOTES] += max(0, spare) - more
+        for column, width in widths.items():
+            self.setColumnHidden(column, column in hidden)
+            self.setColumnWidth(column, width)
+
+    def _save_selection(self) -> None:
+        self._selected = {row.file for row in self.chosen}
+        current = self.currentIndex().row()
+        self._current = self._table.rows[current].file if 0 <= current < len(self._table.rows) else ""
+
+    def _restore_selection(self) -> None:
+        model, flags = self.selectionModel(), QItemSelectionModel.SelectionFlag
+        for place, row in enumerate(self._table.rows):
+            index = self._table.index(place, 0)
+            if row.file in self._selected:
+                model.select(index, flags.Select | flags.Rows)
+            if row.file == self._current:
+                model.setCurrentIndex(index, flags.NoUpdate)
+
+
+def _too_many(widths: dict[int, int], room: int) -> set[int]:
+    """Return the columns that are hidden where there is not enough room for all."""
+    hidden: set[int] = set()
+    for column in _HIDE_ORDER:
+        if sum(width for each, width in widths.items() if each not in hidden) <= room:
+            break
+        hidden.add(column)
+    return hidden
