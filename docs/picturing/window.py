@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QApplication, QWidget
 
+from docs.picturing.run_files import write_runs
 from docs.picturing.stage import Stage, stage
 from gui.panels.events import EventsPanel
 from gui.window.launch import LaunchOptions
@@ -36,7 +37,7 @@ def photograph(folder: Path) -> None:
         _judge(folder)
         _compare(folder, Path(kept))
         _write_table(table)
-        _begin(folder, table)
+        _begin(folder, table, write_runs(Path(kept) / "runs"))
 
 
 def _watch(folder: Path, run: Path) -> None:
@@ -132,11 +133,15 @@ def _judge(folder: Path) -> None:
             judged.shoot_panel("reliability", _PANEL, folder / "panels" / f"reliability-{theme}.png")
 
 
-def _begin(folder: Path, table: Path) -> None:
-    """The first page, and what opens over it."""
+def _begin(folder: Path, table: Path, runs: Path) -> None:
+    """The first page with the runs of a folder, and what opens over it."""
     with stage(LaunchOptions(theme="light")) as begun:
         program = begun.program
-        begun.wait(0.5)
+        page = program.window.start_page
+        page.runs.set_folder(runs)
+        begun.until(lambda: bool(page.runs.table.rows))
+        # the folder is one of this computer
+        page.runs.place.set_text("~/runs")
         begun.shoot(folder / "first-page.png")
         for key, name in (("window.settings", "settings"), ("help.keys", "keys"), ("help.palette", "palette")):
             before = _opened()

@@ -51,7 +51,8 @@ class ListRunsJob(QObject):
         self.process.stop()
 
     def _on_line(self, line: str) -> None:
-        if not self._stopped:
+        # an error is reported when the process has ended
+        if not self._stopped and not line.startswith("synchroscope"):
             self.progress.emit(line)
 
     def _on_answer(self, answer: Mapping[str, object]) -> None:
