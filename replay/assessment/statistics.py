@@ -80,7 +80,7 @@ def assess_pair(
     relative_gate : fraction of the command's largest amplitude above which it counts as moving.
     """
     n = len(next(iter(values.values()), ()))
-    moving = _moving(values, n, relative_gate)
+    moving = is_moving(values, n, relative_gate)
     valid = moving.copy()
     for name in ("fdb_phase", "paei_phase"):
         if name in values:
@@ -112,12 +112,12 @@ def headline_of(
     names = [f"{HEADLINE}_{quantity}{end}" for quantity in QUANTITIES for end in ("", "_sd")]
     if not all(name in values for name in names):
         return None
-    moving = _moving(values, len(time), relative_gate)
+    moving = is_moving(values, len(time), relative_gate)
     spreads = {name: spread(values[name][moving], angle=False) for name in names}
     return _headline(time, values, spreads, moving, window)[0]
 
 
-def _moving(values: Values, n: int, relative_gate: float) -> NDArray[np.bool_]:
+def is_moving(values: Values, n: int, relative_gate: float) -> NDArray[np.bool_]:
     """Return (n,) at which instants the command moves; all where its amplitude was not computed."""
     if "fdb_amplitude" not in values:
         return np.ones(n, dtype=bool)

@@ -165,9 +165,10 @@ def _whole(found: PairAssessment, units: dict[str, str]) -> Text:
     # under a taper: most records end in mid-motion
     fei, criteria = found.whole.fei_tapered, found.whole.criteria
     parts = [
-        f"whole record: FEI (Hann taper) ratio {_number(fei.ratio)}, phase {_number(_DEGREES * fei.phase)} deg, "
-        f"delay {_number(1e3 * fei.delay)} ms at {_number(fei.frequency)} Hz; "
-        f"J1 {_number(criteria.j1)} ms, J2 {_number(criteria.j2)} %, J3 {_number(criteria.j3)} %"
+        f"whole record: FEI (Hann taper) ratio {_number(fei.ratio)}, "
+        f"phase {_with_unit(_DEGREES * fei.phase, 'deg')}, delay {_with_unit(1e3 * fei.delay, 'ms')} "
+        f"at {_with_unit(fei.frequency, 'Hz')}; "
+        f"J1 {_with_unit(criteria.j1, 'ms')}, J2 {_with_unit(criteria.j2, '%')}, J3 {_with_unit(criteria.j3, '%')}"
     ]
     parts += [
         f"{name} {_number(total)} {units[name]}" for name, total in found.totals.items() if math.isfinite(total)
@@ -203,3 +204,8 @@ def _shown_as(column: Column) -> tuple[str, float]:
 def _number(value: float, digits: int = 4) -> str:
     # smaller values are rounding
     return f"{value if abs(value) > 1e-12 else 0.0:.{digits}g}" if math.isfinite(value) else "—"
+
+
+def _with_unit(value: float, unit: str) -> str:
+    """Return a number with its unit, or a dash alone."""
+    return f"{_number(value)} {unit}" if math.isfinite(value) else _number(value)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from monitor.commands.options import add_column_options, add_indicator_options
 from monitor.commands.output import print_json, progress_bars
 from monitor.system.safe_text import printable
-from replay.commands import column_selection, given_indicators
+from replay.commands import column_selection, given_indicators, recording_part
 
 if TYPE_CHECKING:
     from replay.comparison import AssessedRun, Quantity, RunComparison
 
-_HEADINGS = ("figure", "reference", "±", "run", "±", "difference", "sd", "tolerance", "result")
+_HEADINGS = ("figure", "reference", "run", "difference", "chance", "tolerance", "result")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE[%]",
         help="largest difference of a figure, in its unit or in percent of A's; repeatable; exit code 1 if exceeded",
     )
+    parser.add_argument("--start", type=float, metavar="S", help="compare from S seconds after A's start on")
+    parser.add_argument("--stop", type=float, metavar="S", help="compare up to S seconds after A's start")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--config", type=Path, metavar="TOML", help="use the indicators' settings in this file")
     add_indicator_options(parser)
@@ -55,6 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--lag {lag}: must be a number of seconds")
     selection, given = column_selection(arguments), given_indicators(arguments)
     recording = open_recording(arguments.reference, selection)
+    recording_part(arguments.reference, recording, arguments)  # raises where A has no such part
+    start = 0.0 if arguments.start is None else arguments.start
+    stop = math.inf if arguments.stop is None else arguments.stop
     settings, notes = record_settings(recording, given)
     with progress_bars() as progress:
         thin = "every" not in given
@@ -62,10 +67,12 @@ def run(arguments: argparse.Namespace) -> int:
         found = [
             compare_runs(
                 reference,
-                # the same window for all, so that their standard deviations are comparable
+                # the same window for all, for the same figures of the same motion
                 assess_run(path, open_recording(path, selection), settings, thin=thin, progress=progress),
                 lag=lag,
                 align_by=arguments.align_by,
+                start=start,
+                stop=stop,
                 tolerances=tolerances,
             )
             for path in arguments.files
@@ -112,15 +119,16 @@ def _alignment_words(one: RunComparison, window: float) -> str:
 
 
 def _row(each: Quantity) -> list[str]:
-    numbers = ((each.reference, 5), (each.reference_sd, 2), (each.value, 5), (each.sd, 2), (each.difference, 4))
-    cells = [_number(value, digits) for value, digits in numbers]
-    cells = [cell or ("" if i in (1, 3) else "—") for i, cell in enumerate(cells)]
-    significance = "" if math.isnan(each.significance) else f"{each.significance:.3g}"
-    return [each.key, *cells, significance, str(each.tolerance or ""), each.result]
+    found, chance = each.estimate, each.probability
+    numbers = (found.reference, found.reference_sd), (found.value, found.sd), (each.difference, found.difference_sd)
+    words = "" if math.isnan(chance) else "< 0.001" if chance < 0.001 else f"{chance:.3f}"
+    return [each.key, *(_number(*number) for number in numbers), words, str(each.tolerance or ""), each.result]
 
 
-def _number(value: float, digits: int) -> str:
-    return f"{value:.{digits}g}" if math.isfinite(value) else ""
+def _number(value: float, sd: float) -> str:
+    if not math.isfinite(value):
+        return "—"
+    return f"{value + 0.0:.5g} ± {sd:.2g}" if math.isfinite(sd) else f"{value + 0.0:.5g}"
 
 
 def _as_json(
@@ -138,6 +146,8 @@ def _as_json(
                 "lag_s": one.alignment.lag,
                 "correlation": one.alignment.correlation,
                 "aligned_by": one.alignment.signal or None,
+                "start_s": one.alignment.start,
+                "stop_s": one.alignment.stop,
                 "common_s": one.alignment.overlap,
                 "notes": one.notes,
                 **{each.key: _quantity(each) for each in one.quantities},
@@ -158,11 +168,13 @@ def _as_json(
 def _quantity(each: Quantity) -> dict[str, Any]:
     return {
         "reference": each.reference,
-        "reference_sd": each.reference_sd,
+        "reference_sd": each.estimate.reference_sd,
         "value": each.value,
-        "sd": each.sd,
+        "sd": each.estimate.sd,
         "difference": each.difference,
+        "difference_sd": each.estimate.difference_sd,
         "significance": each.significance,
+        "probability": each.probability,
         "limit": None if each.tolerance is None else each.tolerance.limit(each.reference),
         "result": each.result or None,
     }

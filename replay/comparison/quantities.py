@@ -6,18 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from replay.assessment import PairAssessment
+from replay.comparison.stretch import ERRORS, MEDIANS, Estimate
 
-# of each actuator: key, column of its median and factor from SI; the headline has no single column of its own
-_INDICATORS = {
-    "fdb_delay_ms": ("fdb_delay", 1e3),
-    "fdb_ratio": ("fdb_ratio", 1.0),
-    "paei_delay_ms": ("paei_delay", 1e3),
-    "paei_ratio": ("paei_ratio", 1.0),
-}
 _SIGNALS = ("command_rms_percent", "command_peak_percent", "measured_rms_percent", "measured_peak_percent")
 _OF_RUN = ("duration_s", "lost_samples", "alarms")
-KEYS = ("delay_ms", "ratio", *_INDICATORS, "rms_error_percent", "peak_error_percent", *_SIGNALS, *_OF_RUN)
+KEYS = (*MEDIANS, *ERRORS, *_SIGNALS, *_OF_RUN)
 """Compared figures, in the order in which they are shown, with their units."""
 
 
@@ -43,17 +36,23 @@ class Quantity:
     Parameters
     ----------
     key : one of `KEYS`; its end is the unit.
-    reference, value : NaN where there is none.
-    reference_sd, sd : standard deviations of the value in one window; NaN where the figure has none.
+    estimate : the values of both, and their standard deviations.
     tolerance : of the difference; None: none is given.
     """
 
     key: str
-    reference: float
-    value: float
-    reference_sd: float = math.nan
-    sd: float = math.nan
+    estimate: Estimate
     tolerance: Tolerance | None = None
+
+    @property
+    def reference(self) -> float:
+        """The reference's value; NaN where there is none."""
+        return self.estimate.reference
+
+    @property
+    def value(self) -> float:
+        """The other run's value; NaN where there is none."""
+        return self.estimate.value
 
     @property
     def difference(self) -> float:
@@ -62,13 +61,20 @@ class Quantity:
 
     @property
     def significance(self) -> float:
-        """The difference in its standard deviations; NaN where one is unknown, infinite where it is zero."""
-        sd = math.hypot(self.reference_sd, self.sd)
+        """The difference in its standard deviations; NaN where they are unknown, infinite where they are zero."""
+        sd = self.estimate.difference_sd
         if not math.isfinite(sd + self.difference):
             return math.nan
         if self.difference == 0.0:
             return 0.0
         return self.difference / sd if sd > 0.0 else math.copysign(math.inf, self.difference)
+
+    @property
+    def probability(self) -> float:
+        """Probability of so large a difference, or a larger one, by chance alone (Student's t); NaN where unknown."""
+        from scipy.stats import t
+
+        return float(2.0 * t.sf(abs(self.significance), self.estimate.freedom))
 
     @property
     def result(self) -> str:
@@ -103,8 +109,7 @@ def parse_tolerance(text: str) -> tuple[str, Tolerance]:
 
 
 def actuator_quantities(
-    reference: PairAssessment,
-    other: PairAssessment,
+    estimates: Mapping[str, Estimate],
     signals: Mapping[str, tuple[float, float]],
     tolerances: Mapping[str, Tolerance],
 ) -> tuple[Quantity, ...]:
@@ -112,17 +117,14 @@ def actuator_quantities(
 
     Parameters
     ----------
+    estimates : by key; see `replay.comparison.stretch.compare_parts`.
     signals : rms and peak of the difference of ``command`` and ``measured``, percent of the reference's.
     """
-    ours, theirs = _figures(reference), _figures(other)
-    found = [
-        Quantity(key, value, theirs[key][0], sd, theirs[key][1], tolerances.get(key))
-        for key, (value, sd) in ours.items()
-    ]
+    found = [Quantity(key, estimate, tolerances.get(key)) for key, estimate in estimates.items()]
     for name, sizes in signals.items():
         for kind, size in zip(("rms", "peak"), sizes, strict=True):
             key = f"{name}_{kind}_percent"
-            found.append(Quantity(key, 0.0, size, tolerance=tolerances.get(key)))
+            found.append(Quantity(key, Estimate(0.0, size), tolerances.get(key)))
     return tuple(found)
 
 
@@ -131,26 +133,6 @@ def run_quantities(
 ) -> tuple[Quantity, ...]:
     """Return the compared figures of two runs as a whole, of their summaries' rows."""
     return tuple(
-        Quantity(key, float(str(reference[key])), float(str(other[key])), tolerance=tolerances.get(key))
+        Quantity(key, Estimate(float(str(reference[key])), float(str(other[key]))), tolerances.get(key))
         for key in _OF_RUN
     )
-
-
-def _figures(found: PairAssessment) -> dict[str, tuple[float, float]]:
-    """Return value and standard deviation of each figure, as `assess` has them; NaN where there is none."""
-    headline, criteria = found.headline, found.whole.criteria
-    nothing = (math.nan, math.nan)
-    figures = {
-        "delay_ms": nothing if headline is None else (1e3 * headline.delay, 1e3 * headline.delay_sd),
-        "ratio": nothing if headline is None else (headline.ratio, headline.ratio_sd),
-    }
-    for key, (column, factor) in _INDICATORS.items():
-        value, sd = (
-            factor * found.spreads[name].median if name in found.spreads else math.nan
-            for name in (column, f"{column}_sd")
-        )
-        figures[key] = (value, sd)
-    return figures | {
-        "rms_error_percent": (float(criteria.j2), math.nan),
-        "peak_error_percent": (float(criteria.j3), math.nan),
-    }

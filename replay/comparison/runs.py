@@ -13,10 +13,12 @@ from monitor.alignment import correlation_coefficient, estimate_lag, interpolate
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Pair, Samples, units_differ
 from replay import Progress, silent
-from replay.assessment import Assessment, PairAssessment, assess
+from replay.assessment import Assessment, assess
 from replay.assessment.record_signals import RecordSignals, read_signals
+from replay.assessment.run import record_time
 from replay.assessment.summary import RunSummary, summarise
 from replay.comparison.quantities import Quantity, Tolerance, actuator_quantities, run_quantities
+from replay.comparison.stretch import FEWEST_WINDOWS, TrackedPart, compare_parts
 from replay.formats import Recording
 
 _FEWEST = 8  # common samples
@@ -51,6 +53,26 @@ class AssessedRun:
         values[numbers] = self.signals.samples[:, column]
         return values
 
+    @property
+    def length(self) -> float:
+        """Seconds from the first sample to after the last; gaps count."""
+        return float(self.signals.time[-1] - self.signals.time[0]) + 1.0 / self.rate
+
+    def part(self, pair: Pair, start: float, stop: float) -> TrackedPart:
+        """Return what an actuator did between two instants, s after the first sample: only windows within them."""
+        channels, settings = self.assessment.stream.channels, self.assessment.settings
+        series = self.assessment.series
+        time = record_time(series.time, 0.0) - start
+        # of a window of n samples, the last is n - 1 after the first
+        rows = (time > settings.window - 1.5 / self.rate) & (time < stop - start - 0.5 / self.rate)
+        at = self.signals.time - self.signals.time[0] - start
+        inside = (at > -0.5 / self.rate) & (at < stop - start - 0.5 / self.rate)
+        command, measured = (self.signals.samples[inside, i] for i in (pair.command, pair.measured))
+        if units_differ(channels[pair.command], channels[pair.measured]):
+            measured = np.full(len(measured), np.nan)
+        values = {name: each[rows] for name, each in series.of(pair.actuator).items()}
+        return TrackedPart(time[rows], values, settings.relative_gate, at[inside], command, measured)
+
     def channel(self, pair: Pair, role: str) -> int:
         """Return the column of the ``command`` or ``measured`` signal."""
         return pair.command if role == "command" else pair.measured
@@ -65,12 +87,15 @@ class Alignment:
     lag : s by which its motion is later than the reference's, both counted from their first sample.
     correlation : of the signal at this lag, over the common time; NaN where the signals do not move.
     signal : the reference's channel by which the lag was found; empty where it was given, or is none.
-    overlap : s that both have.
+    start, stop : of the compared stretch, s after the reference's first sample.
+    overlap : s of it in which both have samples.
     """
 
     lag: float
     correlation: float
     signal: str
+    start: float
+    stop: float
     overlap: float
 
 
@@ -122,6 +147,8 @@ def compare_runs(
     *,
     lag: float | None = None,
     align_by: str = "command",
+    start: float = 0.0,
+    stop: float = math.inf,
     tolerances: Mapping[str, Tolerance] | None = None,
 ) -> RunComparison:
     """Return a run compared with the reference.
@@ -130,6 +157,7 @@ def compare_runs(
     ----------
     lag : s, see `Alignment`; None: estimated.
     align_by : ``command`` or ``measured``, the signal by which it is estimated; where it does not move, the other.
+    start, stop : s after the reference's first sample, between which they are compared.
     tolerances : by key.
 
     Raises
@@ -137,28 +165,28 @@ def compare_runs(
     ValueError : an actuator is missing, units differ, no signal moves, or the runs have no time in common.
     """
     pairs, notes = _paired(reference, other)
-    alignment = _align(reference, other, pairs, lag, align_by)
+    alignment = _align(reference, other, pairs, lag, align_by, (start, stop))
     given = {} if tolerances is None else tolerances
+    begin, end = alignment.start, alignment.stop
     actuators = []
     for own, theirs in pairs:
         signals = {}
         for role in ("command", "measured"):
-            base, there = _common(
-                reference.curve(reference.channel(own, role)),
-                other.curve(other.channel(theirs, role)),
-                reference.rate,
-                other.rate,
-                alignment.lag,
-            )
-            signals[role] = _sizes(base, there)
-        quantities = actuator_quantities(_assessed(reference, own), _assessed(other, theirs), signals, given)
+            one, two = reference.channel(own, role), other.channel(theirs, role)
+            signals[role] = _sizes(*_common(reference, one, other, two, alignment.lag, (begin, end)))
+        estimates = compare_parts(
+            reference.part(own, begin, end),
+            other.part(theirs, begin + alignment.lag, end + alignment.lag),
+            end - begin,
+            reference.assessment.settings.window,
+        )
+        quantities = actuator_quantities(estimates, signals, given)
         actuators.append(ActuatorComparison(own.actuator, theirs.actuator, quantities))
+    needed = FEWEST_WINDOWS * reference.assessment.settings.window
+    if end - begin < needed:
+        notes.append(f"{end - begin:.4g} s are too short for standard deviations: {needed:.4g} s are needed")
     whole = run_quantities(reference.summary.row(), other.summary.row(), given)
     return RunComparison(other.path, alignment, whole, tuple(actuators), tuple(notes))
-
-
-def _assessed(run: AssessedRun, pair: Pair) -> PairAssessment:
-    return next(found for found in run.assessment.pairs if found.pair == pair)
 
 
 def _paired(reference: AssessedRun, other: AssessedRun) -> tuple[list[tuple[Pair, Pair]], list[str]]:
@@ -191,37 +219,51 @@ def _paired(reference: AssessedRun, other: AssessedRun) -> tuple[list[tuple[Pair
 
 
 def _align(
-    reference: AssessedRun, other: AssessedRun, pairs: list[tuple[Pair, Pair]], lag: float | None, align_by: str
+    reference: AssessedRun,
+    other: AssessedRun,
+    pairs: list[tuple[Pair, Pair]],
+    lag: float | None,
+    align_by: str,
+    limits: tuple[float, float],
 ) -> Alignment:
-    """Return the lag of a run, from the first actuator whose signal moves in both."""
+    """Return the lag of a run, from the first actuator whose signal moves in both, and the stretch in common."""
     roles = (align_by, "measured" if align_by == "command" else "command")
     signal = ""
     for role, (own, theirs) in ((role, pair) for role in roles for pair in pairs):
-        column = reference.channel(own, role)
-        one, two = reference.curve(column), other.curve(other.channel(theirs, role))
-        found = estimate_lag(one, two, reference.rate, other.rate) if lag is None else lag
-        if not math.isfinite(found):
-            continue
-        if lag is None:
+        column, counterpart = reference.channel(own, role), other.channel(theirs, role)
+        found = lag
+        if found is None:
+            found = estimate_lag(reference.curve(column), other.curve(counterpart), reference.rate, other.rate)
+            if not math.isfinite(found):
+                continue
             signal = reference.assessment.stream.channels[column].name
-        base, there = _common(one, two, reference.rate, other.rate, found)
+        start = max(0.0, -found, limits[0])
+        stop = min(reference.length, other.length - found, limits[1])
+        base, there = _common(reference, column, other, counterpart, found, (start, stop))
         if len(base) < _FEWEST:
+            part = "" if limits == (0.0, math.inf) else f" from {limits[0]:g} to {limits[1]:g} s"
             raise ValueError(
-                f"{other.path}: no time in common with {reference.path} at a lag of {found:.6g} s: they last "
+                f"{other.path}: no time in common with {reference.path}{part} at a lag of {found:.6g} s: they last "
                 f"{other.assessment.duration:.4g} and {reference.assessment.duration:.4g} s; give another --lag"
             )
-        return Alignment(found, correlation_coefficient(base, there), signal, len(base) / reference.rate)
+        overlap = len(base) / reference.rate
+        return Alignment(found, correlation_coefficient(base, there), signal, start, stop, overlap)
     raise ValueError(
         f"{other.path}: no lag to {reference.path}: no command or measured signal moves in both; "
         "give --lag or --no-align"
     )
 
 
-def _common(one: Samples, two: Samples, rate: float, other_rate: float, lag: float) -> tuple[Samples, Samples]:
-    """Return both curves at the samples of the first at which both have values, (n,)."""
-    there = interpolated(two, (np.arange(len(one)) / rate + lag) * other_rate)
-    known = np.isfinite(one) & np.isfinite(there)
-    return one[known], there[known]
+def _common(
+    reference: AssessedRun, column: int, other: AssessedRun, there: int, lag: float, limits: tuple[float, float]
+) -> tuple[Samples, Samples]:
+    """Return a channel of both runs at the reference's samples within limits [s] at which both have values, (n,)."""
+    one = reference.curve(column)
+    time = np.arange(len(one)) / reference.rate
+    two = interpolated(other.curve(there), (time + lag) * other.rate)
+    inside = (time > limits[0] - 0.5 / reference.rate) & (time < limits[1] - 0.5 / reference.rate)
+    known = np.isfinite(one) & np.isfinite(two) & inside
+    return one[known], two[known]
 
 
 def _sizes(base: Samples, there: Samples) -> tuple[float, float]:

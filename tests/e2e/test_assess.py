@@ -114,6 +114,15 @@ def test_units_that_are_known_to_differ_are_no_reason_to_warn(tmp_path, capsys) 
     assert "times larger" not in capsys.readouterr().out
 
 
+def test_a_figure_without_a_value_is_a_dash_without_a_unit(tmp_path, capsys) -> None:
+    t, command, measured = signals()
+    path = write(tmp_path / "a.csv", {"t": t, "x_c": np.zeros(t.size), "x_m": measured})
+    assert main(["assess", str(path), "--window", "1"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "J1 —, J2 —, J3 —" in said
+    assert not re.search("— (ms|deg|Hz|%)", said)
+
+
 def test_the_table_warns_of_a_lag_and_names_every_measure(tmp_path, capsys) -> None:
     t, command, measured = signals()
     path = write(tmp_path / "a.csv", {"t": t, "x_c": command, "x_m": measured})
