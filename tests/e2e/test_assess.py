@@ -115,7 +115,7 @@ def test_units_that_are_known_to_differ_are_no_reason_to_warn(tmp_path, capsys) 
 
 
 def test_a_figure_without_a_value_is_a_dash_without_a_unit(tmp_path, capsys) -> None:
-    t, command, measured = signals()
+    t, _, measured = signals()
     path = write(tmp_path / "a.csv", {"t": t, "x_c": np.zeros(t.size), "x_m": measured})
     assert main(["assess", str(path), "--window", "1"]) == 0
     said = " ".join(capsys.readouterr().out.split())
