@@ -103,7 +103,10 @@ class MqttSettings(Section):
     password_variable: str = setting(
         "SYNCHROSCOPE_MQTT_PASSWORD", "Password variable", "Environment variable, where no file is given."
     )
-    client_id: str = setting("", "Client", "Client identifier at the broker.", empty="from the rig's name")
+    client_id: str = setting("", "Client", "Client identifier at the broker.", empty="a new one at every start")
+    plain_topics: bool = setting(
+        False, "Plain topics", "Encodes dots and spaces of names in topics too, as NATS requires."
+    )
     rate: Rate = setting(5.0, "Rate", "How often values are published.", unit="Hz")
     commands: bool = setting(
         False,

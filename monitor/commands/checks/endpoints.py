@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
-from monitor.commands.checks import CheckResult, checked, fail, ok, warn
+from monitor.commands.checks import CheckLevel, CheckResult, checked, fail, ok, warn
 from monitor.commands.security import Guard, unencrypted_rigs
 from monitor.config import MqttSettings, Settings
 from monitor.transport.zeromq.allow_list import AllowList
@@ -113,8 +113,10 @@ async def _check_broker(settings: MqttSettings, rig: str) -> list[CheckResult]:
     import aiomqtt
 
     from monitor.transport.mqtt.connection import (
+        CLOSED,
         MqttConnection,
         NoConnectionError,
+        advice,
         password,
         tls_context,
         url_of,
@@ -123,7 +125,7 @@ async def _check_broker(settings: MqttSettings, rig: str) -> list[CheckResult]:
     from monitor.transport.mqtt.discovery import check_topic
     from monitor.transport.mqtt.outbox import CHECK, RigTopics
 
-    rig_topics = RigTopics(settings.lab, rig)
+    rig_topics = RigTopics(settings.lab, rig, settings.plain_topics)
     name, topics = url_of(settings), [rig_topics.topic(CHECK)]
     if settings.discovery:
         topics.append(check_topic(settings.discovery_prefix, rig_topics))
@@ -143,10 +145,15 @@ async def _check_broker(settings: MqttSettings, rig: str) -> list[CheckResult]:
     try:
         for topic in topics:
             if refusal := await write_refusal(settings, secret, context, topic):
-                why = f"refuses messages to {topic}: {refusal}; its access list must let this user write them"
+                why = f"refuses messages to {topic}: {refusal}; {advice(topic, refusal)}"
                 results.append(fail("broker", f"{connected}, but it {why}"))
             else:
                 results.append(await _round_trip_result(connection, topic, connected))
+        dotted = f"{topics[0]}/{rig_topics.alarm('a.b')}"
+        plain = settings.plain_topics or results[0].level is CheckLevel.FAIL
+        if not plain and await write_refusal(settings, secret, context, dotted) == CLOSED:
+            why = f"refuses messages to {dotted}: {CLOSED}; {advice(dotted, CLOSED)}"
+            results.append(fail("broker", f"{connected}, but it {why}"))
     except aiomqtt.MqttError as problem:
         return [*results, fail("broker", f"{connected}, but the connection is lost: {problem.__cause__ or problem}")]
     finally:

@@ -18,13 +18,14 @@ from monitor.transport.mqtt.connection import (
     CredentialError,
     MqttConnection,
     NoConnectionError,
+    connection_error,
     password,
     tls_context,
     url_of,
     write_refusal,
 )
 from monitor.transport.mqtt.connection_tasks import DISCONNECT_TIMEOUT, POLL_INTERVAL, ConnectionTasks, RowEncoder
-from monitor.transport.mqtt.outbox import STATUS, Outbox, RigTopics
+from monitor.transport.mqtt.outbox import NATS_FORBIDDEN, STATUS, Outbox, RigTopics
 from monitor.transport.rate_limit import Backoff
 
 # aiomqtt also raises errors of sockets, of invalid messages, and of packet numbers used twice
@@ -117,12 +118,20 @@ class MqttClient:
             await self._tasks.run(connection, topics, partial(write_refusal, self._settings, secret, context))
             await connection.disconnect()
         except _ERRORS as problem:
-            reason = str(problem.__cause__ or problem) or type(problem).__name__
+            reason = self._end_of_connection(problem)
         finally:
             self.connected = False
             connection.abort()
             self._backoff.disconnected(monotonic() - start)
         return self._disconnected(reason, self._backoff.wait()) if reason else 0.0
+
+    def _end_of_connection(self, problem: Exception) -> str:
+        reason, topic = str(problem.__cause__ or problem) or type(problem).__name__, self._tasks.unconfirmed
+        if not reason.startswith("Disconnected during"):
+            return str(connection_error(reason))
+        if not self._settings.plain_topics and set(NATS_FORBIDDEN) & set(topic):
+            return f"connection closed by broker at {topic}: if it is NATS, set plain_topics"
+        return "connection closed by broker"
 
     def _disconnected(self, reason: str, wait: float) -> float:
         # each reason is reported once, until another follows

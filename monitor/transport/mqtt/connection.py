@@ -21,6 +21,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from monitor.config import MqttSettings
 from monitor.system.files import GROUP_OTHER_ACCESS, UnsafeFileError, is_systemd_credential, open_guarded
+from monitor.transport.mqtt.outbox import NATS_FORBIDDEN
 
 _MAX_PASSWORD = 4096
 _OTHER_ACCESS = GROUP_OTHER_ACCESS & 0o007
@@ -220,7 +221,7 @@ class MqttConnection(aiomqtt.Client):
             raise NoConnectionError(f"connection refused by the broker ({problem.rc})", refused=True) from None
         except (aiomqtt.MqttError, OSError, ValueError) as problem:
             self.abort()
-            raise _connection_error(str(problem)) from None
+            raise connection_error(str(problem)) from None
         except asyncio.CancelledError:
             self.abort()
             raise
@@ -259,15 +260,21 @@ class MqttConnection(aiomqtt.Client):
             open_socket.close()
 
 
+CLOSED = "it closes the connection"
+"""The refusal of a broker that gives no reason."""
+
+
 async def write_refusal(
     settings: MqttSettings, password: str | None, context: ssl.SSLContext | None, topic: str
 ) -> str | None:
     """Return why the broker refuses messages to `topic`, empty if it does not; None if that is unknown.
 
     An empty message is sent over a connection of its own: Mosquitto 2.0.11 closes it when a message is denied. Over
-    MQTT 3.1.1 other brokers acknowledge such a message and drop it.
+    MQTT 3.1.1 other brokers acknowledge such a message and drop it. A connection that is closed without a reason is
+    tried again: a cluster that is electing a leader closes connections, too.
     """
-    for version in (aiomqtt.ProtocolVersion.V5, aiomqtt.ProtocolVersion.V311):
+    closed = False
+    for version in (aiomqtt.ProtocolVersion.V5, aiomqtt.ProtocolVersion.V311, aiomqtt.ProtocolVersion.V311):
         connection = MqttConnection(
             settings, f"synchroscope-check-{secrets.token_hex(4)}", password, context, None, version
         )
@@ -276,18 +283,41 @@ async def write_refusal(
         except NoConnectionError:
             continue
         try:
-            await connection.publish(topic, b"", qos=1)
+            await _publish_empty(connection, topic)
             refusal = connection.refusal
         except aiomqtt.MqttError as problem:
             if str(problem) in _TIMEOUTS:
                 return None
-            refusal = connection.refusal or "it closes the connection"
+            if not connection.refusal and not closed:
+                closed = True
+                continue
+            refusal = connection.refusal or CLOSED
         except (OSError, ValueError, RuntimeError):
             return None
         finally:
             await connection.disconnect()
         return refusal
     return None
+
+
+def advice(topic: str, refusal: str) -> str:
+    """Return what to do about the refusal of messages to a topic."""
+    if refusal == CLOSED and set(NATS_FORBIDDEN) & set(topic):
+        return "if it is NATS, set plain_topics"
+    return "its access list must let this user write them"
+
+
+async def _publish_empty(connection: MqttConnection, topic: str) -> None:
+    """Publish an empty message; raises ``MqttError`` at once where the broker closes the connection."""
+    publishing = asyncio.ensure_future(connection.publish(topic, b"", qos=1))
+    end = asyncio.ensure_future(anext(connection.messages))
+    try:
+        await asyncio.wait({publishing, end}, return_when=asyncio.FIRST_COMPLETED)
+        await (publishing if publishing.done() else end)
+    finally:
+        for task in (publishing, end):
+            task.cancel()
+        await asyncio.gather(publishing, end, return_exceptions=True)
 
 
 def port_of(settings: MqttSettings) -> int:
@@ -301,7 +331,8 @@ def url_of(settings: MqttSettings) -> str:
     return f"mqtt{'s' if settings.encrypted else ''}://{host}:{port_of(settings)}"
 
 
-def _connection_error(text: str) -> NoConnectionError:
+def connection_error(text: str) -> NoConnectionError:
+    """Return the error in words, from the text of one of aiomqtt."""
     if "CERTIFICATE_VERIFY_FAILED" in text:
         # [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: WHY (_ssl.c:1006)
         why = text.partition("failed: ")[2].rpartition(" (")[0] or "not trusted"

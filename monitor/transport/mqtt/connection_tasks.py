@@ -14,9 +14,7 @@ from monitor.config import MqttSettings
 from monitor.messages.blocks import ResultBlock
 from monitor.messages.requests import MAX_REQUEST
 from monitor.transport.mqtt import discovery
-from monitor.transport.mqtt.connection import (
-    MqttConnection,
-)
+from monitor.transport.mqtt.connection import MqttConnection, advice
 from monitor.transport.mqtt.outbox import (
     ALARMS,
     CHECK,
@@ -72,6 +70,8 @@ class ConnectionTasks:
         self._stopping = threading.Event()
         self._deadline = float("inf")
         self._last_topics: RigTopics | None = None
+        self.unconfirmed = ""
+        """Topic of the message that is being published, which the broker has not acknowledged."""
         self._reported: set[str] = set()
 
     @property
@@ -89,6 +89,7 @@ class ConnectionTasks:
 
         `check` returns why the broker refuses messages to a topic.
         """
+        self.unconfirmed = ""
         if self._settings.discovery:
             self._outbox.discovery = DiscoveryState.UNKNOWN
         try:
@@ -147,8 +148,9 @@ class ConnectionTasks:
         return True
 
     async def _publish(self, connection: MqttConnection, topics: RigTopics, message: Message) -> None:
-        topic = message.topic if message.absolute else topics.topic(message.topic)
+        self.unconfirmed = topic = message.topic if message.absolute else topics.topic(message.topic)
         await connection.publish(topic, message.payload, qos=1, retain=message.retain)
+        self.unconfirmed = ""
 
     async def _publish_rows(self, connection: MqttConnection, topics: RigTopics) -> None:
         interval = FixedInterval(1.0 / self._settings.rate)
@@ -172,7 +174,7 @@ class ConnectionTasks:
     async def _is_denied(self, topic: str, check: WriteCheck) -> bool:
         refusal = await check(topic)
         if refusal and topic not in self._reported:
-            self._note(f"refuses messages to {topic}: {refusal}; its access list must let this user write them")
+            self._note(f"refuses messages to {topic}: {refusal}; {advice(topic, refusal)}")
         self._reported = self._reported | {topic} if refusal else self._reported - {topic}
         return bool(refusal)
 

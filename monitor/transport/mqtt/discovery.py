@@ -15,7 +15,7 @@ from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.headline import QUANTITIES, first_indicator
 from monitor.messages.requests import AcknowledgeRequest, encode
 from monitor.transport.mqtt import payloads
-from monitor.transport.mqtt.outbox import COMMAND, DISCOVERED, STATUS, Message, RigTopics, alarm_topic
+from monitor.transport.mqtt.outbox import COMMAND, DISCOVERED, STATUS, Message, RigTopics
 
 MAX_SENSORS = 1000
 
@@ -94,7 +94,7 @@ class Discovery:
         return self._message("sensor", name, content)
 
     def _alarm(self, one: Alarm) -> Message:
-        topic = self._topics.topic(alarm_topic(one.name))
+        topic = self._topics.topic(self._topics.alarm(one.name))
         content = {
             "name": one.name,
             "state_topic": topic,

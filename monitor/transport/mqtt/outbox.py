@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from monitor.messages.alarms import MAX_ALARMS
 from monitor.messages.blocks import ResultBlock
@@ -28,24 +28,30 @@ CHECK = "check"
 """Topic of test messages, which are not retained."""
 
 # level separator, wildcards, escape character, control characters, and what UTF-8 forbids
-_UNSAFE = re.compile("[/+#%\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_FORBIDDEN = "/+#%\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
+_UNSAFE = re.compile(f"[{_FORBIDDEN}]")
+NATS_FORBIDDEN = " .*>"
+"""Separator and wildcards of NATS's subjects, and a space: it closes the connection at topics that have them."""
+_NOT_PLAIN = re.compile(f"[{_FORBIDDEN}{NATS_FORBIDDEN}]")
 
 
-def topic_level(name: str) -> str:
-    """Return a name as one level of a topic: forbidden characters percent-encoded, an empty name as ``-``."""
+def topic_level(name: str, *, plain: bool = False) -> str:
+    """Return a name as one level of a topic: forbidden characters percent-encoded, an empty name as ``-``.
+
+    With `plain` so are those that NATS does not accept: dots, spaces, ``*`` and ``>``.
+    """
     if name in ("", NO_NAME):
         return NO_NAME if not name else "%2D"
-    return _UNSAFE.sub(lambda found: quote(found[0], safe="", errors="surrogatepass"), name)
+    return (_NOT_PLAIN if plain else _UNSAFE).sub(_percent, name)
+
+
+def _percent(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode(errors="surrogatepass"))
 
 
 def name_from_level(level: str) -> str:
     """Return the name of a level; inverse of `topic_level`."""
     return "" if level == NO_NAME else unquote(level, errors="surrogatepass")
-
-
-def alarm_topic(name: str) -> str:
-    """Return the topic of an alarm, within those of its rig."""
-    return f"alarm/{topic_level(name)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +61,25 @@ class RigTopics:
     Parameters
     ----------
     lab, rig : names, not encoded; the rig is empty while it is unknown.
+    plain : encode what NATS does not accept, too.
     """
 
     lab: str
     rig: str = ""
+    plain: bool = False
 
     @property
     def prefix(self) -> str:
         """First levels of all its topics."""
-        return f"{ROOT}/{topic_level(self.lab)}/{topic_level(self.rig)}"
+        return f"{ROOT}/{topic_level(self.lab, plain=self.plain)}/{topic_level(self.rig, plain=self.plain)}"
 
     def topic(self, name: str) -> str:
         """Return the full topic of one of its topics, such as ``status``."""
         return f"{self.prefix}/{name}"
+
+    def alarm(self, name: str) -> str:
+        """Return the topic of an alarm, within those of the rig."""
+        return f"alarm/{topic_level(name, plain=self.plain)}"
 
 
 MAX_WAITING_ALARMS, MAX_WAITING_EVENTS, MAX_WAITING_ANSWERS = 100_000, 10_000, 64

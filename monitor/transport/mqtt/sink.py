@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from time import monotonic
 
 from monitor.config import MqttSettings
@@ -27,7 +28,6 @@ from monitor.transport.mqtt.outbox import (
     Message,
     Outbox,
     RigTopics,
-    alarm_topic,
 )
 from monitor.transport.mqtt.payloads import RecordingResult, Summary
 from monitor.transport.rate_limit import Backoff, RequestLimiter
@@ -69,7 +69,7 @@ class MqttSink:
         password(settings)
         tls_context(settings)
         self._settings, self._recorded, self._clock = settings, recorded, clock
-        self._topics = RigTopics(settings.lab, rig)
+        self._topics = RigTopics(settings.lab, rig, settings.plain_topics)
         self._discovery = self._make_discovery() if rig else None
         self._stream: ResultStream | None = None
         self._telemetry: _Telemetry = (None, (), None)
@@ -134,16 +134,16 @@ class MqttSink:
             # an alarm that no longer exists is described by its transition
             alarm = known.get(transition.name) or Alarm(transition.name, "", "", transition.unit, transition.severity)
             payload = payloads.alarm(alarm, transition)
-            self.outbox.add_transition(Message(alarm_topic(alarm.name), payload, retain=True))
+            self.outbox.add_transition(Message(self._topics.alarm(alarm.name), payload, retain=True))
         published = {transition.name for transition in report.transitions}
         described = {name: _description(alarm) for name, alarm in known.items()}
         if described == self._descriptions and published <= known.keys():
             return
         for name, alarm in known.items():
             if name not in published and self._descriptions.get(name) != described[name]:
-                self.outbox.set_retained(Message(alarm_topic(name), payloads.alarm(alarm), retain=True))
+                self.outbox.set_retained(Message(self._topics.alarm(name), payloads.alarm(alarm), retain=True))
         for name in (self._descriptions.keys() | published) - known.keys():
-            self.outbox.set_retained(Message(alarm_topic(name), b"", retain=True))
+            self.outbox.set_retained(Message(self._topics.alarm(name), b"", retain=True))
         self._descriptions = described
         self._publish_discovery()
 
@@ -171,7 +171,7 @@ class MqttSink:
 
     def _set_rig(self, rig: str) -> None:
         if rig != self._topics.rig:
-            self._topics = RigTopics(self._settings.lab, rig)
+            self._topics = replace(self._topics, rig=rig)
             self._discovery = self._make_discovery()
             self._summary_time = None
 

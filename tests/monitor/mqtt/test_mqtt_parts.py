@@ -50,7 +50,7 @@ def test_a_place_has_five_levels_whatever_its_names() -> None:
     place = RigTopics("lab/1", "+")
     assert place.topic("status") == "synchroscope/v1/lab%2F1/%2B/status"
     assert RigTopics("lab").topic("status") == "synchroscope/v1/lab/-/status"
-    assert place.topic(outbox.alarm_topic("a/b")) == "synchroscope/v1/lab%2F1/%2B/alarm/a%2Fb"
+    assert place.topic(place.alarm("a/b")) == "synchroscope/v1/lab%2F1/%2B/alarm/a%2Fb"
 
 
 def test_two_rigs_never_share_a_topic_however_long_their_names() -> None:
@@ -309,4 +309,4 @@ def test_two_names_never_become_one_identifier() -> None:
     ],
 )
 def test_trouble_is_told_in_words(problem, words) -> None:
-    assert str(connection._connection_error(str(problem))) == words
+    assert str(connection.connection_error(str(problem))) == words
