@@ -36,6 +36,7 @@ DISCONNECT_TIMEOUT = 1.0
 
 _DEADLINE_CHECK = 0.25
 _CLEANUP_DELAY = 1.0
+_SUBSCRIBE_INTERVAL = 10.0  # s, after which a refused subscription is tried again
 _CHECK_INTERVAL = 60.0  # s, after which denied topics are tried again
 _MAX_PAYLOAD = 2 * MAX_REQUEST  # bytes; a longer one is truncated, and still too long for a request
 
@@ -72,6 +73,7 @@ class ConnectionTasks:
         self._last_topics: RigTopics | None = None
         self.unconfirmed = ""
         """Topic of the message that is being published, which the broker has not acknowledged."""
+        self._refused = False  # the subscription to commands
         self._reported: set[str] = set()
 
     @property
@@ -92,9 +94,11 @@ class ConnectionTasks:
         self.unconfirmed = ""
         if self._settings.discovery:
             self._outbox.discovery = DiscoveryState.UNKNOWN
+        self._refused = False
         try:
             async with asyncio.TaskGroup() as group:
                 background = (
+                    self._subscribe_later(connection, topics),
                     self._listen(connection, topics),
                     self._publish_rows(connection, topics),
                     self._enforce_deadline(),
@@ -179,10 +183,21 @@ class ConnectionTasks:
         return bool(refusal)
 
     async def _subscribe(self, connection: MqttConnection, topics: RigTopics) -> None:
-        if self._settings.commands:
-            granted = await connection.subscribe(topics.topic(COMMAND), qos=1)
-            if any(getattr(code, "is_failure", False) for code in granted):
-                self._note(f"no permission to read {topics.topic(COMMAND)}")
+        """Subscribe to commands, if they are accepted."""
+        command = topics.topic(COMMAND)
+        self._refused = self._settings.commands and any(
+            getattr(code, "is_failure", False) for code in await connection.subscribe(command, qos=1)
+        )
+        if self._refused and command not in self._reported:
+            self._note(f"no permission to read {command}")
+        self._reported = self._reported | {command} if self._refused else self._reported - {command}
+
+    async def _subscribe_later(self, connection: MqttConnection, topics: RigTopics) -> None:
+        # permissions change, and a cluster that is electing a leader refuses subscriptions
+        while True:
+            await asyncio.sleep(_SUBSCRIBE_INTERVAL)
+            if self._refused:
+                await self._subscribe(connection, topics)
 
     async def _listen(self, connection: MqttConnection, topics: RigTopics) -> None:
         # without commands too: a lost connection raises here

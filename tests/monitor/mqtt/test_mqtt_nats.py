@@ -117,7 +117,9 @@ def test_a_cluster_keeps_what_is_retained_when_a_node_is_killed(run, watch, tell
     # what was on its way when the node died may come twice, under the same number
     north = [each["number"] for each in watcher.transitions() if each["name"] == ALARM.name]
     assert list(dict.fromkeys(north)) == list(range(1, 20))
+    # while leaders are elected, a node answers a subscription with a failure
     late = watch(second, "synchroscope/#", user=DESK)
+    until(lambda: late.on("south/status") or late.subscribe(), PATIENCE)
     for rig, number in (("north", 19), ("south", 1)):
         assert late.until(f"{rig}/status")["status"] == "online"
         assert late.until(f"{rig}/alarm/{rig}%2Efdb_delay%2Etrip")["transition"]["number"] == number

@@ -57,7 +57,7 @@ class Watcher:
             self._client.tls_set_context(tls)
         # annotated as int, used as float
         self._client.reconnect_delay_set(0.05, 0.1)  # type: ignore[arg-type]
-        self._client.on_connect = lambda client, *_: client.subscribe([(topic, 1) for topic in self._topics])
+        self._client.on_connect = lambda *_: self._subscribe()
         self._client.on_subscribe = lambda *_: self.subscribed.release()
         self._client.on_message = lambda _client, _data, m: self.heard.append(Heard(m.topic, m.payload, m.retain))
         self._client.connect("127.0.0.1", port, keepalive=5)
@@ -67,6 +67,15 @@ class Watcher:
     def wait(self) -> None:
         """Wait for a subscription that has not been waited for yet."""
         assert self.subscribed.acquire(timeout=TIMEOUT)
+
+    def _subscribe(self) -> None:
+        self._client.subscribe([(topic, 1) for topic in self._topics])
+
+    def subscribe(self) -> None:
+        """Subscribe again, and wait."""
+        self._subscribe()
+        self.wait()
+        sleep(0.5)
 
     def send(self, topic: str, payload: bytes, retain: bool = False) -> None:
         self._client.publish(topic, payload, qos=1, retain=retain).wait_for_publish(TIMEOUT)
