@@ -21,6 +21,7 @@ from monitor.system.safe_text import printable
 
 if TYPE_CHECKING:
     from gui.sources.processes.catalogue import Catalogue
+    from monitor.messages.blocks import Channel
     from monitor.messages.requests import NoteRequest
 
 COMMANDS = {
@@ -88,6 +89,7 @@ _EXTRAS = {
     "pyxdf": "formats",
     "pint": "formats",
     "jinja2": "report",
+    "pylsl": "lsl",
     "distributed": "archives",
     "dask": "archives",
 }
@@ -239,8 +241,15 @@ def _injections(duration: float) -> list[NoteRequest]:
     ]
 
 
+def _live_channels(*channels: Any, **named: Any) -> tuple[Channel, ...]:
+    from replay.formats.live import live_channels
+
+    return live_channels(*channels, **named)
+
+
 _MORE_ARGUMENTS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "gui": {"offers": offers},
+    "monitor": {"live_channels": _live_channels},
     "demo": {"offers": offers, "print_truth": _print_truth, "injections": _injections},
 }
 

@@ -13,25 +13,32 @@ from monitor.commands.checks import CheckLevel, CheckResult, checked, fail, ok, 
 
 if TYPE_CHECKING:
     from monitor.commands.security import Guard
+    from monitor.commands.sources import LiveChannels
     from monitor.config import Settings
     from monitor.messages.blocks import Column, Stream
     from monitor.reliability.plan import ReliabilityPlan
 
 
 def check(
-    settings: Callable[[], Settings], *, insecure: bool = False, duration: float | None = None, as_json: bool = False
+    settings: Callable[[], Settings],
+    live_channels: LiveChannels,
+    *,
+    insecure: bool = False,
+    duration: float | None = None,
+    as_json: bool = False,
 ) -> int:
     """Print the results as lines, or as one JSON object; return 0 if no check fails, otherwise 2.
 
     Parameters
     ----------
     settings : returns the settings; raises ValueError if they are invalid.
+    live_channels : gives the channels of an LSL stream their roles.
     insecure : endpoints may be reachable from other machines without keys.
     duration : of the test, s, if known.
     as_json : print ``{"ok": ..., "findings": [{"level": ..., "subject": ..., "detail": ...}, ...]}`` instead.
     """
     results = []
-    for result in _check_all(settings, insecure, duration):
+    for result in _check_all(settings, live_channels, insecure, duration):
         results.append(result)
         if not as_json:
             print(result, flush=True)
@@ -43,7 +50,9 @@ def check(
     return 2 if failed else 0
 
 
-def _check_all(settings: Callable[[], Settings], insecure: bool, duration: float | None) -> Iterator[CheckResult]:
+def _check_all(
+    settings: Callable[[], Settings], live_channels: LiveChannels, insecure: bool, duration: float | None
+) -> Iterator[CheckResult]:
     from monitor.config import SettingsError
 
     try:
@@ -54,14 +63,17 @@ def _check_all(settings: Callable[[], Settings], insecure: bool, duration: float
         yield warn("settings", "nothing else is checked until they are valid")
         return
     yield ok("settings", "valid")
-    yield from _Checks(values, insecure, duration).run()
+    yield from _Checks(values, live_channels, insecure, duration).run()
 
 
 class _Checks:
     """All checks, in an order in which later ones use earlier results."""
 
-    def __init__(self, settings: Settings, insecure: bool, duration: float | None) -> None:
+    def __init__(
+        self, settings: Settings, live_channels: LiveChannels, insecure: bool, duration: float | None
+    ) -> None:
         self._settings, self._insecure, self._duration = settings, insecure, duration
+        self._live_channels = live_channels
         self._plan: ReliabilityPlan | None = None
         self._guard: Guard | None = None
         self._streams: list[Stream] = []
@@ -115,7 +127,7 @@ class _Checks:
             yield warn("rig", "not checked, nor any endpoint bound, until the keys are valid")
             return
         yield from sockets(self._settings, self._insecure, self._guard, stack)
-        probe = RigProbe(self._settings.stream, self._insecure, self._guard)
+        probe = RigProbe(self._settings.stream, self._insecure, self._guard, self._live_channels)
         stack.callback(probe.close)
         yield from probe.listen()
         self._streams = probe.streams

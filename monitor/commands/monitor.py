@@ -32,6 +32,7 @@ from monitor.commands.service_files import (
 )
 from monitor.commands.service_settings import add_service_options, service_settings
 from monitor.commands.sinks import open_broker, open_systemd, open_viewers
+from monitor.commands.sources import LiveChannels, is_lsl, open_source
 from monitor.messages.ready import Endpoints
 
 if TYPE_CHECKING:
@@ -48,8 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_service_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run the service until it is stopped, or only its checks; return the exit code."""
+def run(arguments: argparse.Namespace, live_channels: LiveChannels) -> int:
+    """Run the service until it is stopped, or only its checks; return the exit code.
+
+    Parameters
+    ----------
+    arguments : of the command line.
+    live_channels : gives the channels of an LSL stream their roles.
+    """
     if arguments.json and not arguments.check:
         raise ValueError("--json goes with --check")
     check_memory_limit()
@@ -59,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         return check(
             lambda: service_settings(arguments),
+            live_channels,
             insecure=arguments.insecure,
             duration=arguments.duration,
             as_json=arguments.json,
@@ -67,10 +75,10 @@ def run(arguments: argparse.Namespace) -> int:
     stop = StopSignals()
     if arguments.until_closed:
         exit_on_stdin_eof()
-    return _serve(arguments, service_settings(arguments), stop)
+    return _serve(arguments, service_settings(arguments), stop, live_channels)
 
 
-def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals) -> int:
+def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals, live_channels: LiveChannels) -> int:
     from monitor.commands.checks.values import check_published
     from monitor.commands.console_sink import ConsoleSink
     from monitor.engine.monitor import MAX_ROWS_PER_SECOND, Monitor, warm_up
@@ -79,7 +87,6 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals)
     from monitor.service.service import Service
     from monitor.transport.base import FaultReporter
     from monitor.transport.zeromq.results import ResultPublisher
-    from monitor.transport.zeromq.signals import SignalSubscriber
     from monitor.wire.native import Encoder
 
     log = (lambda _text: None) if arguments.quiet else _log
@@ -98,17 +105,7 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals)
         guard = stack.enter_context(open_guard(settings.security.keys, settings.security.rig_key, log))
         if unencrypted := unencrypted_rigs(settings):
             log(unencrypted)
-        source = SignalSubscriber(
-            stream.connect,
-            stream.bind,
-            rig=stream.rig,
-            sample_rate=stream.sample_rate,
-            stale_after=stream.stale_after,
-            insecure=arguments.insecure,
-            listening=False,
-            security=guard.keys,
-            context=guard.context,
-        )
+        source = open_source(stream, guard, live_channels, insecure=arguments.insecure)
         stack.callback(source.close)
         encoder = Encoder()
         results = ResultPublisher(
@@ -124,7 +121,9 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals)
         requests = _request_server(settings.results, arguments.insecure, guard)
         if requests is not None:
             stack.callback(requests.close)
-        viewers = stack.enter_context(open_viewers(settings.viewers, arguments.insecure, log))
+        viewers = stack.enter_context(
+            open_viewers(settings.viewers, arguments.insecure, log, lsl_times=is_lsl(stream))
+        )
         # closed after the recorder, whose outcome it publishes
         broker = open_broker(settings, lambda: recorder, log)
         stack.callback(broker.close)

@@ -31,6 +31,8 @@ def add_service_options(parser: argparse.ArgumentParser) -> None:
     add_setting(parser, "stream.bind", "URL")
     add_setting(parser, "stream.rig", "NAME")
     add_setting(parser, "stream.sample_rate", "HZ", option="rate")
+    for role in ("command", "measured", "force"):
+        add_setting(parser, f"stream.{role}", "NAME")
     add_setting(parser, "results.publish", "URL")
     add_setting(parser, "results.requests", "URL")
     add_setting(parser, "record.path", "PATH", option="record")

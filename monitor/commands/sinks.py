@@ -1,4 +1,4 @@
-"""Sinks of a service, opened from its settings: MQTT broker, PlotJuggler, Prometheus and systemd."""
+"""Sinks of a service, opened from its settings: MQTT broker, PlotJuggler, Prometheus, LSL and systemd."""
 
 from __future__ import annotations
 
@@ -130,18 +130,29 @@ def _ending(recorder: Recorder | None) -> RecordingResult | None:
 
 
 def add_viewer_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--plotjuggler`` and ``--prometheus``."""
+    """Add ``--plotjuggler``, ``--prometheus`` and ``--lsl``."""
     group = parser.add_argument_group("third-party viewers")
     add_setting(group, "viewers.plotjuggler", "URL", nargs="?", const=PLOTJUGGLER)
     add_setting(group, "viewers.prometheus", "HOST:PORT", nargs="?", const=PROMETHEUS)
+    add_setting(group, "viewers.lsl", "NAME", nargs="?", const="synchroscope")
 
 
 @contextmanager
-def open_viewers(settings: ViewerSettings, insecure: bool, log: Callable[[str], None]) -> Iterator[Sequence[Sink]]:
+def open_viewers(
+    settings: ViewerSettings, insecure: bool, log: Callable[[str], None], *, lsl_times: bool = False
+) -> Iterator[Sequence[Sink]]:
     """Yield the sinks of the viewers that the settings name, and close them afterwards.
+
+    Parameters
+    ----------
+    settings : of the viewers.
+    insecure : other machines may read, without encryption.
+    log : prints a line.
+    lsl_times : the times of the blocks are those of LSL's clock.
 
     Raises
     ------
+    ModuleNotFoundError : the package of a viewer is not installed.
     TransportError : an endpoint is malformed, in use, or reachable from other machines without `insecure`.
     """
     sinks: list[Sink] = []
@@ -162,6 +173,13 @@ def open_viewers(settings: ViewerSettings, insecure: bool, log: Callable[[str], 
             stack.callback(page.close)
             sinks.append(page)
             log(f"metrics for Prometheus on {page.url}")
+        if settings.lsl:
+            from monitor.transport.lsl.sink import LslSink
+
+            streams = LslSink(settings.lsl, insecure=insecure, lsl_times=lsl_times)
+            stack.callback(streams.close)
+            sinks.append(streams)
+            log(f"results as an LSL stream, {streams.endpoint}")
         yield sinks
 
 

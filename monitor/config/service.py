@@ -21,7 +21,11 @@ class StreamSettings(Section):
     """Source of the signals."""
 
     connect: tuple[str, ...] = setting(
-        (), "Rigs that publish", "Endpoints of the rigs' publishers.", empty=SIGNALS, opens="connect"
+        (),
+        "Rigs that publish",
+        "Endpoints of the rigs' publishers, or lsl://NAME of an LSL stream.",
+        empty=SIGNALS,
+        opens="connect",
     )
     bind: tuple[str, ...] = setting(
         (), "Rigs that connect", "Endpoints that rigs connect to.", empty="none", opens="bind"
@@ -35,6 +39,15 @@ class StreamSettings(Section):
         "Of plain senders without rate or times.",
         unit="Hz",
         empty="as the rig sends it",
+    )
+    command: tuple[str, ...] = setting(
+        (), "Command channels", "Of an LSL stream, one an actuator: name, or number from 1.", empty="by their names"
+    )
+    measured: tuple[str, ...] = setting(
+        (), "Measured channels", "Of an LSL stream, in the same order.", empty="by their names"
+    )
+    force: tuple[str, ...] = setting(
+        (), "Force channels", "Of an LSL stream, in the same order.", empty="by their names"
     )
     stale_after: Positive = setting(
         5.0, "Stale after", "Time without samples after which the stream is stale.", unit="s"
@@ -168,6 +181,9 @@ class ViewerSettings(Section):
     )
     plotjuggler_rate: Rate = setting(50.0, "PlotJuggler rate", "Largest number of messages a second.", unit="Hz")
     prometheus: str = setting("", "Prometheus at", "HOST:PORT of the metrics page for Prometheus.", empty="no page")
+    lsl: str = setting(
+        "", "LSL stream", "Name of an LSL stream of the results; their events are a second one.", empty="none"
+    )
 
 
 HEALTH_VALUES = (

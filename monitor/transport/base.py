@@ -56,6 +56,19 @@ class SignalSource(BlockSource, Protocol):
         ...
 
 
+class ListeningSource(SignalSource, Protocol):
+    """A source that receives nothing before `listen`."""
+
+    @property
+    def endpoints(self) -> Sequence[str]:
+        """Where it receives."""
+        ...
+
+    def listen(self) -> None:
+        """Receive from now on; a second call does nothing."""
+        ...
+
+
 class Sink(Protocol):
     """Where signals, results and events go. No call waits: a sink that is slow drops and counts."""
 

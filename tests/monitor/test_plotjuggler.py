@@ -23,7 +23,8 @@ from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.messages.health import Health
 from monitor.transport.base import TransportError
-from monitor.transport.plotjuggler import ALARM_CODES, NumberTree, PlotJugglerSink, WallTime
+from monitor.transport.plotjuggler import ALARM_CODES, NumberTree, PlotJugglerSink
+from monitor.transport.wall_time import WallTime
 from tests.oracles.plotjuggler import DroppedError, EndedError, PlotJuggler
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")

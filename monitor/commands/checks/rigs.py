@@ -9,10 +9,11 @@ from time import monotonic
 
 from monitor.commands.checks import CheckResult, fail, ok, warn
 from monitor.commands.security import Guard
+from monitor.commands.sources import LiveChannels, open_source
 from monitor.config import StreamSettings
 from monitor.messages.blocks import Event, EventKind, Stream
+from monitor.transport.base import ListeningSource
 from monitor.transport.zeromq.endpoint import host_and_port, server_mechanism
-from monitor.transport.zeromq.signals import SignalSubscriber
 
 LISTEN_TIME = 3.0
 """s for which signals are received."""
@@ -26,7 +27,7 @@ class ProbedEndpoint:
 
     url: str
     bound: bool
-    source: SignalSubscriber
+    source: ListeningSource
     streams: dict[str, Stream] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)  # samples per message, of each rig
     faults: list[str] = field(default_factory=list)
@@ -55,23 +56,23 @@ class RigProbe:
     Endpoints that cannot be opened are in `problems`.
     """
 
-    def __init__(self, settings: StreamSettings, insecure: bool, guard: Guard) -> None:
+    def __init__(
+        self,
+        settings: StreamSettings,
+        insecure: bool,
+        guard: Guard,
+        live_channels: LiveChannels | None = None,
+    ) -> None:
         self._rig, self._secured = settings.rig, guard.keys is not None
         self.problems: list[CheckResult] = []
         self._endpoints: list[ProbedEndpoint] = []
         for url, bound in [*((url, True) for url in settings.bind), *((url, False) for url in settings.connect)]:
             try:
-                source = SignalSubscriber(
-                    () if bound else (url,),
-                    (url,) if bound else (),
-                    rig=settings.rig,
-                    sample_rate=settings.sample_rate,
-                    stale_after=settings.stale_after,
-                    insecure=insecure,
-                    security=guard.keys,
-                    context=guard.context,
+                ends = {"bind": (url,) if bound else (), "connect": () if bound else (url,)}
+                source = open_source(
+                    settings.model_copy(update=ends), guard, live_channels, insecure=insecure, listening=True
                 )
-            except (ValueError, OSError) as problem:
+            except (ValueError, OSError, ModuleNotFoundError) as problem:
                 self.problems.append(fail("rig", str(problem)))
             else:
                 self._endpoints.append(ProbedEndpoint(url, bound, source))
@@ -124,6 +125,8 @@ class RigProbe:
     def _silence_reason(self, endpoint: ProbedEndpoint) -> str:
         if endpoint.bound:
             return "no rig has connected and sent signals yet"
+        if endpoint.url.startswith("lsl://"):
+            return "no such stream is found, or it sends no samples"
         if not _answers(endpoint.url):
             return "nothing is listening there: is the rig running, and the endpoint correct?"
         which = f"of rig {self._rig!r} " if self._rig else ""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from monitor.transport.zeromq.publisher_socket import PublisherSocket
 
 
-_BLOCK_FRAMES = 4
+BLOCK_FRAMES = 4
 """Topic, header, position and payload."""
 _SAME_HEADER = b""
 """Sent instead of a header that is the same as the last under its topic."""
@@ -31,7 +31,7 @@ _MAX_MEMORY = 2 << 30  # bytes; with more it ends and is restarted
 _IDLE_INTERVAL, _BUSY_INTERVAL = 50, 1  # ms between polls of subscriptions, and after one that found some
 
 
-class _Settings(msgspec.Struct, frozen=True):
+class ProcessSettings(msgspec.Struct, frozen=True):
     """First line of the standard input of the process."""
 
     bind: str
@@ -43,7 +43,7 @@ class _Settings(msgspec.Struct, frozen=True):
     clients: str = ""
 
 
-class _Opened(msgspec.Struct, frozen=True):
+class ProcessOpened(msgspec.Struct, frozen=True):
     """First line of its standard output: where it is bound, or why not."""
 
     url: str = ""
@@ -56,14 +56,14 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     _limit_memory()
     head, rest = read_first_line()
-    settings = msgspec.json.decode(head, type=_Settings)
+    settings = msgspec.json.decode(head, type=ProcessSettings)
     with ExitStack() as stack:
         try:
             publisher = _open(settings, stack)
         except TransportError as problem:
-            os.write(1, msgspec.json.encode(_Opened(problem=str(problem))) + b"\n")
+            os.write(1, msgspec.json.encode(ProcessOpened(problem=str(problem))) + b"\n")
             return
-        os.write(1, msgspec.json.encode(_Opened(url=publisher.url)) + b"\n")
+        os.write(1, msgspec.json.encode(ProcessOpened(url=publisher.url)) + b"\n")
         _publish(publisher, rest)
         publisher.close(settings.linger)
 
@@ -79,7 +79,7 @@ def _limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _open(settings: _Settings, stack: ExitStack) -> PublisherSocket:
+def _open(settings: ProcessSettings, stack: ExitStack) -> PublisherSocket:
     import zmq
 
     from monitor.transport.zeromq.allow_list import AllowList, ZapAuthenticator
@@ -115,7 +115,7 @@ def _publish(publisher: PublisherSocket, rest: bytes) -> None:
     changed = False
     while True:
         for frames in incoming.messages():
-            if len(frames) == _BLOCK_FRAMES:
+            if len(frames) == BLOCK_FRAMES:
                 frames[1] = headers[frames[0]] = frames[1] or headers[frames[0]]
             publisher.send(frames)
         if publisher.disconnections != reported:
@@ -144,6 +144,7 @@ class PublisherProcess:
     insecure : may bind where other machines can reach it without keys.
     security : the service's keys.
     clients : folder of the public keys of the clients that are accepted; with keys only.
+    program : module whose ``main()`` is the process; another one publishes elsewhere, with `bind` as the address.
 
     Raises
     ------
@@ -159,8 +160,10 @@ class PublisherProcess:
         insecure: bool = False,
         security: Keys | None = None,
         clients: Path | None = None,
+        program: str = _PROGRAM,
     ) -> None:
-        self._settings = _Settings(bind, queue_seconds, insecure, linger)
+        self._program = program
+        self._settings = ProcessSettings(bind, queue_seconds, insecure, linger)
         if security is not None:
             keys = {"public": security.public, "secret": security.secret, "clients": str(clients or "")}
             self._settings = msgspec.structs.replace(self._settings, **keys)
@@ -175,9 +178,9 @@ class PublisherProcess:
         # a restarted process keeps the port
         settings = msgspec.json.encode(msgspec.structs.replace(self._settings, bind=self.url))
         try:
-            process = WorkerProcess(_PROGRAM, settings)
+            process = WorkerProcess(self._program, settings)
             try:
-                opened = msgspec.json.decode(process.answer(_START_TIMEOUT), type=_Opened)
+                opened = msgspec.json.decode(process.answer(_START_TIMEOUT), type=ProcessOpened)
             except BaseException:
                 process.close()
                 raise
@@ -227,13 +230,13 @@ class PublisherProcess:
         return self._store_header(frames, self._process.write(self._message(frames), _WRITE_TIMEOUT))
 
     def _message(self, frames: Frames) -> bytes:
-        if len(frames) == _BLOCK_FRAMES and self._headers.get(frames[0]) is frames[1]:
+        if len(frames) == BLOCK_FRAMES and self._headers.get(frames[0]) is frames[1]:
             # the header is more than half of a block of results of 64 actuators
             frames = [frames[0], _SAME_HEADER, *frames[2:]]
         return pack_message(frames)
 
     def _store_header(self, frames: Frames, written: bool) -> bool:
-        if written and len(frames) == _BLOCK_FRAMES:
+        if written and len(frames) == BLOCK_FRAMES:
             self._headers[frames[0]] = frames[1]
         return written
 
