@@ -135,12 +135,13 @@ class LslSource:
             return []
         if isinstance(found, Event):
             return [found]
-        again, self._flowing, self._reported = self._reported, False, False
+        events = [self._event(EventKind.RECONNECTED, f"{self._address} is received again")] if self._reported else []
+        self._flowing = self._reported = False
         if found.uid != self._uid or self._numbering is None:
             self._numbering, self._uid = SampleNumbering(found.stream.sample_rate), found.uid
         self._opened, self._correction = found, found.correction
         self._last_sample = self._corrected = time.monotonic()
-        return [self._event(EventKind.RECONNECTED, f"{self._address} is received again")] if again else []
+        return list(events)
 
     def _pull(self, opened: _Opened, timeout: float) -> list[SignalBlock | Event]:
         try:
