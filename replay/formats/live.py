@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from monitor.messages.blocks import Channel
 from replay.formats.base import Selection
 from replay.formats.columns import TableColumn, name_and_unit
-from replay.formats.reading import unit_symbol
 from replay.formats.roles import as_channels, choose_actuators
 from replay.formats.signal_table import pairs_given
+from replay.formats.units import unit_symbol
 
 
 def live_channels(
