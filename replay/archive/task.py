@@ -46,5 +46,6 @@ def assess_file(assigned: Assigned) -> list[dict[str, Value]]:
     if "every" not in assigned.given:
         every = max(settings.every, int(recording.stream.sample_rate // _RESULTS_RATE))
         settings = settings.model_copy(update={"every": every})
-    assessment = assess(recording, settings)
+    # FEI is not in the table
+    assessment = assess(recording, settings, fei=False)
     return [{**row, "problem": None} for row in summarise(assigned.name, recording, assessment).actuator_rows()]

@@ -20,8 +20,9 @@ from replay import Progress, silent
 from replay.assessment.dominant_frequency import dominant_frequencies
 from replay.assessment.record_survey import survey_record
 from replay.assessment.results import Assessment, Series
-from replay.assessment.statistics import assess_pair, whole_record
+from replay.assessment.statistics import assess_pair
 from replay.assessment.warnings import find_warnings
+from replay.assessment.whole_record import whole_records
 from replay.formats import Recording
 
 _BLOCK = 4096
@@ -78,14 +79,23 @@ _SHORTEST_SEGMENT = 32  # samples
 
 
 def assess(
-    recording: Recording, settings: IndicatorSettings, *, thin: bool = True, progress: Progress = silent
+    recording: Recording,
+    settings: IndicatorSettings,
+    *,
+    thin: bool = True,
+    fei: bool = True,
+    progress: Progress = silent,
 ) -> Assessment:
     """Run the engine over a recording, as it would run live.
+
+    The results are in memory, and 20 bytes for each sample of one command while the window is chosen; the signals
+    only for FEI, as far as the recording itself does not hold them.
 
     Parameters
     ----------
     settings : of the indicators.
     thin : evaluate every n-th sample of a record that is longer than the statistics need; a note says so.
+    fei : evaluate FEI of the whole record; NaN without.
     progress : called with the number of samples done.
 
     Raises
@@ -115,14 +125,14 @@ def assess(
     time = record_time(series.time, survey.start)
     pairs = tuple(
         assess_pair(
-            whole_record(recording, pair, settings.max_delay),
+            whole,
             pair,
             time,
             series.of(pair.actuator),
             settings.window,
             settings.relative_gate,
         )
-        for pair in stream.pairs
+        for pair, whole in zip(stream.pairs, whole_records(recording, settings.max_delay, fei=fei), strict=True)
     )
     requested = settings.measures != MEASURES and "hsem" in settings.measures
     if requested and all(pair.force is None for pair in stream.pairs):

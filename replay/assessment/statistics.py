@@ -1,4 +1,4 @@
-"""Statistics of one actuator: headline, spread of each indicator, contradictions, whole-record indices."""
+"""Statistics of one actuator: headline, spread of each indicator, contradictions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.indicators.benchmark_criteria import BenchmarkCriteria, benchmark_criteria
-from monitor.indicators.frequency_evaluation import FrequencyEvaluation, frequency_evaluation_index
-from monitor.messages.blocks import Pair, units_differ
+from monitor.messages.blocks import Pair
 from monitor.messages.headline import COMPARED, HEADLINE, QUANTITIES, TOLERANCE, contradicts
 from replay.assessment.change_points import segment_series
 from replay.assessment.results import (
@@ -20,8 +18,6 @@ from replay.assessment.results import (
     Spread,
     WholeRecord,
 )
-from replay.formats import Recording
-from replay.formats.parts import longest_gap_free_segment
 
 # smallest changes: of the delay in s and as a fraction of it, of the ratio as a fraction
 _DELAY_CHANGE, _SHARE, _RATIO_CHANGE = 1e-3, 0.1, 0.02
@@ -35,31 +31,6 @@ _BAND, _DEPARTS = 2.0, 4.0
 _LASTS = 0.6
 
 Values = Mapping[str, NDArray[np.float64]]
-
-
-def whole_record(recording: Recording, pair: Pair, max_delay: float) -> WholeRecord:
-    """Evaluate the longest segment of a recording that has no gap.
-
-    Parameters
-    ----------
-    max_delay : s, the largest delay searched for J1.
-    """
-    segment = longest_gap_free_segment(recording, pair)
-    left_out = segment.left_out
-    x_c, x_m = segment.samples[:, 0], segment.samples[:, 1]
-    if not len(x_c):
-        nothing = FrequencyEvaluation(np.nan, np.nan, np.nan, np.nan)
-        return WholeRecord(nothing, nothing, BenchmarkCriteria(np.nan, np.nan, np.nan), left_out)
-    rate, channels = recording.stream.sample_rate, recording.stream.channels
-    criteria = benchmark_criteria(x_c, x_m, rate, max_delay=max_delay)
-    if units_differ(channels[pair.command], channels[pair.measured]):
-        criteria = criteria._replace(j2=np.nan, j3=np.nan)
-    return WholeRecord(
-        frequency_evaluation_index(x_c, x_m, rate),
-        frequency_evaluation_index(x_c, x_m, rate, taper="hann"),
-        criteria,
-        left_out,
-    )
 
 
 def assess_pair(

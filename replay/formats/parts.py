@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.messages.blocks import Pair, Samples, SignalBlock, Stream
@@ -107,35 +106,74 @@ class GapFreeSegment:
     left_out: int
 
 
+@dataclass(frozen=True, slots=True)
+class SegmentPlace:
+    """Where a segment without a gap is.
+
+    Parameters
+    ----------
+    row, samples : its first row in the recording, and its length; 0 where there is none.
+    start, left_out : as in `GapFreeSegment`.
+    """
+
+    row: int
+    samples: int
+    start: int
+    left_out: int
+
+
+class SegmentFinder:
+    """The longest segment without a gap or a bad sample of an actuator, of blocks in their order."""
+
+    def __init__(self, pair: Pair) -> None:
+        self._columns = [pair.command, pair.measured]
+        # rows so far, gaps so far, and the number that would follow the last one
+        self._rows = self._gaps = 0
+        self._first = self._expected = -1
+        # row, number and samples of the segment at the end, and of the longest
+        self._open = self._longest = (0, 0, 0)
+
+    def add(self, block: SignalBlock) -> None:
+        """Include the next block."""
+        if self._first < 0:
+            self._first = block.index
+        elif block.index != self._expected:
+            # one sample is left out in the place of those that are missing
+            self._gaps += 1
+            self._open = (0, 0, 0)
+        good = np.abs(block.samples[:, self._columns]).max(axis=1) < LARGEST_SAMPLE
+        edges = np.flatnonzero(np.diff(good, prepend=False, append=False))
+        for begin, end in edges.reshape(-1, 2).tolist():
+            row, number, before = self._open
+            if begin or not before:
+                row, number, before = self._rows + begin, block.index + begin, 0
+            self._open = row, number, before + end - begin
+            if self._open[2] > self._longest[2]:
+                self._longest = self._open
+        if not good[-1:].all():
+            self._open = (0, 0, 0)
+        self._rows += len(block)
+        self._expected = block.index + len(block)
+
+    @property
+    def longest(self) -> SegmentPlace:
+        """The longest segment so far, the first of equals."""
+        row, number, samples = self._longest
+        start = number - self._first if samples else 0
+        return SegmentPlace(row, samples, start, self._rows + self._gaps - samples)
+
+
 def longest_gap_free_segment(recording: Recording, pair: Pair) -> GapFreeSegment:
     """Return the longest segment without a gap; one of no samples where there is none."""
-    pieces = list(_pieces(recording, pair))
-    both = np.concatenate([np.empty((0, 2)), *(samples for _, samples in pieces)])
-    good = _longest((np.abs(both) < LARGEST_SAMPLE).all(axis=1))
-    samples = both[good]
-    if not len(samples):
-        return GapFreeSegment(samples, 0, len(both))
-    # the piece in which it begins, and the number of samples in the pieces before
-    before = np.cumsum([0, *(len(each) for _, each in pieces)])
-    piece = int(np.searchsorted(before, good.start, side="right")) - 1
-    start = pieces[piece][0] - pieces[0][0] + good.start - int(before[piece])
-    return GapFreeSegment(samples, start, len(both) - len(samples))
-
-
-def _pieces(recording: Recording, pair: Pair) -> Iterator[tuple[int, Samples]]:
-    expected: int | None = None
+    finder = SegmentFinder(pair)
     for block in recording.blocks(_BLOCK):
-        if expected is not None and block.index != expected:
-            # a NaN takes the place of missing samples
-            yield expected, np.full((1, 2), np.nan)
-        yield block.index, block.samples[:, [pair.command, pair.measured]]
-        expected = block.index + len(block)
-
-
-def _longest(good: NDArray[np.bool_]) -> slice:
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], good, [False]]).astype(np.int8)))
-    starts, stops = edges[::2], edges[1::2]
-    if not len(starts):
-        return slice(0, 0)
-    longest = int(np.argmax(stops - starts))
-    return slice(int(starts[longest]), int(stops[longest]))
+        finder.add(block)
+    place = finder.longest
+    samples, row = np.empty((place.samples, 2)), -place.row
+    for block in recording.blocks(_BLOCK):
+        begin, end = (min(max(at - row, 0), len(block)) for at in (0, place.samples))
+        samples[row + begin : row + end] = block.samples[begin:end, [pair.command, pair.measured]]
+        row += len(block)
+        if row >= place.samples:
+            break
+    return GapFreeSegment(samples, place.start, place.left_out)

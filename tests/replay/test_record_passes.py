@@ -7,12 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.indicators.benchmark_criteria import benchmark_criteria
 from monitor.messages.blocks import Channel, Role, Stream
-from replay.assessment import dominant_frequency, record_survey
+from replay.assessment import dominant_frequency, record_survey, whole_record
 from replay.assessment.dominant_frequency import dominant_frequencies
 from replay.assessment.record_survey import survey_record
 from replay.assessment.running_figures import ConstantRuns, ExtremeValue, Moments
-from replay.formats import ArrayRecording
+from replay.assessment.whole_record import whole_records
+from replay.formats import ArrayRecording, parts
+from replay.formats.parts import longest_gap_free_segment
 from tests.oracles import whole_record as oracle
 
 RATE = 100.0
@@ -115,3 +118,48 @@ def test_a_survey_by_blocks_is_that_of_the_whole(monkeypatch):
     np.testing.assert_allclose(compensator.gain, samples[:, 3].mean(), rtol=1e-14)
     assert compensator.bridged == samples[-1, 4] - samples[0, 4]
     assert np.isnan(compensator.adapting)
+
+
+def longest_of(good: np.ndarray, index: np.ndarray) -> tuple[int, int]:
+    """Return start and stop of the first longest run of good rows with consecutive numbers, row by row."""
+    best, start = (0, 0), 0
+    for row in range(len(good)):
+        start = row if row and index[row] != index[row - 1] + 1 else start
+        start = start if good[row] else row + 1
+        best = (start, row + 1) if row + 1 - start > best[1] - best[0] else best
+    return best
+
+
+@given(
+    seed=st.integers(0, 1000),
+    n=st.integers(1, 1500),
+    bad=st.integers(0, 4),
+    gaps=st.integers(0, 3),
+    block=st.sampled_from([7, 64, 333, 5000]),
+    max_delay=st.sampled_from([0.02, 0.3, 40.0]),
+)
+def test_criteria_of_the_longest_segment(seed, n, bad, gaps, block, max_delay):
+    rng = np.random.default_rng(seed)
+    x_c = np.cumsum(rng.standard_normal(n)) + 50.0
+    samples = np.column_stack([x_c, 0.9 * np.roll(x_c, rng.integers(-20, 20)) + rng.standard_normal(n)])
+    samples[rng.integers(0, n, bad), rng.integers(0, 2, bad)] = rng.choice([np.nan, np.inf, 1e60])
+    steps = np.ones(n, dtype=np.int64)
+    steps[rng.integers(0, n, gaps)] = 5
+    index = np.cumsum(steps) - steps[0]
+    recording = ArrayRecording(PAIR, samples, index=index)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(whole_record, "_BLOCK", block)
+        patch.setattr(parts, "_BLOCK", block)
+        (found,) = whole_records(recording, max_delay, fei=False)
+        segment = longest_gap_free_segment(recording, PAIR.pairs[0])
+    start, stop = longest_of(np.abs(samples).max(axis=1) < 1e50, index)
+    np.testing.assert_array_equal(segment.samples, samples[start:stop])
+    assert segment.start == (index[start] if stop > start else 0)
+    assert found.left_out == segment.left_out == n - (stop - start) + np.sum(np.diff(index) > 1)
+    assert np.isnan(found.fei).all()
+    if stop > start:
+        expected = benchmark_criteria(*samples[start:stop].T, RATE, max_delay)
+        np.testing.assert_allclose(found.criteria, expected, rtol=1e-11, equal_nan=True)
+        assert found.criteria.j3 == expected.j3 or np.isnan(expected.j3)
+    else:
+        assert np.isnan(found.criteria).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from monitor.messages.blocks import Channel, Role, Stream
-from replay.assessment.statistics import whole_record
+from replay.assessment.whole_record import whole_records
 from replay.formats.recordings import ArrayRecording
 
 RATE, N = 200.0, 2000
@@ -26,7 +26,7 @@ def check(found):
 
 
 def test_a_whole_record():
-    found = whole_record(ArrayRecording(STREAM, tone()), STREAM.pairs[0], 0.1)
+    found = whole_records(ArrayRecording(STREAM, tone()), 0.1)[0]
     check(found)
     assert found.left_out == 0
     assert found.criteria.j3 == pytest.approx(100.0 * np.abs(tone()[:, 1] - tone()[:, 0]).max(), rel=1e-6)
@@ -35,7 +35,7 @@ def test_a_whole_record():
 def test_a_hole_ends_a_stretch_and_is_counted():
     samples = tone()
     samples[300, 1] = np.nan
-    found = whole_record(ArrayRecording(STREAM, samples), STREAM.pairs[0], 0.1)
+    found = whole_records(ArrayRecording(STREAM, samples), 0.1)[0]
     check(found)
     assert found.left_out == 301
 
@@ -44,12 +44,12 @@ def test_missing_samples_end_a_stretch_too():
     samples = tone()
     # the signals jump back by a quarter of a cycle where 25 samples are missing
     index = np.r_[0:300, 325 : N + 25]
-    found = whole_record(ArrayRecording(STREAM, samples, index=index), STREAM.pairs[0], 0.1)
+    found = whole_records(ArrayRecording(STREAM, samples, index=index), 0.1)[0]
     check(found)
     assert found.left_out == 301
 
 
 def test_nothing_at_all():
-    found = whole_record(ArrayRecording(STREAM, np.full((10, 2), np.nan)), STREAM.pairs[0], 0.1)
+    found = whole_records(ArrayRecording(STREAM, np.full((10, 2), np.nan)), 0.1)[0]
     assert np.isnan([*found.fei, *found.fei_tapered, *found.criteria]).all()
     assert found.left_out == 10
