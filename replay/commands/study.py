@@ -85,7 +85,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--draws", type=int, metavar="N", help="of the uncertain plant and the ground motion (default 5)"
     )
     loop.add_argument(
-        "--motion", type=Path, metavar="FILE", help="ground motion in place of drawn ones: AT2 of PEER, or a table"
+        "--motion",
+        type=Path,
+        metavar="FILE",
+        help="ground motion in place of drawn ones: AT2 of PEER, or a table of any format",
     )
     loop.add_argument("--motion-unit", metavar="UNIT", help="of a file that gives none: g, m/s2, cm/s2, gal or mm/s2")
     loop.add_argument("--motion-column", metavar="COLUMN", help="of a table with several: its header or number")

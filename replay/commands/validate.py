@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="an ensemble: .npz or .h5 with time (n_times,) and response (n_times, n_realizations); or a prediction: "
-        "a text table of time, response and standard_deviation; once for each site",
+        "a table of time, response and standard_deviation; once for each site",
     )
     parser.add_argument(
         "--measured",
@@ -34,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="text tables of time and response, or run files, one a replicate; once for each --model, in its order",
+        help="records of time and response in any format, or run files, one a replicate; once for each --model, in "
+        "its order",
     )
     parser.add_argument(
         "--tolerance",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -16,6 +17,7 @@ from replay.formats import (
     mcap_log,
     numpy_arrays,
     openfresco,
+    opensees_xml,
     parquet,
     run_file,
     tdms,
@@ -25,6 +27,7 @@ from replay.formats import (
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.recordings import ArrayRecording, with_notes
 from replay.formats.sidecar import SUFFIX, remember, with_remembered
+from replay.formats.signal_table import SignalTable
 
 __all__ = [
     "ArrayRecording",
@@ -37,13 +40,14 @@ __all__ = [
     "inspect_recording",
     "may_be_recording",
     "open_recording",
+    "read_tables",
 ]
 
 # asked in this order: a MAT file of version 7.3 is HDF5, a run file too, and any text is a table
 _FORMATS = (
     *(mat73.FORMAT, hdf5.FORMAT, run_file.FORMAT, mat.FORMAT),
     *(tdms.FORMAT, numpy_arrays.FORMAT, parquet.FORMAT, mcap_log.FORMAT, xdf.FORMAT),
-    *(json_table.FORMAT, openfresco.FORMAT, text.FORMAT),
+    *(json_table.FORMAT, opensees_xml.FORMAT, openfresco.FORMAT, text.FORMAT),
 )
 _LISTED = sorted(_FORMATS, key=lambda known: known is not run_file.FORMAT)  # the others in their order
 _HEAD = 4096
@@ -91,6 +95,23 @@ def inspect_recording(path: str | Path, selection: Selection = _EVERYTHING) -> t
                 raise RecordingError(f"{path}: --remember: the file's columns are not chosen")
             notes.append(remember(path, found.selection))
         return known, replace(found, recording=with_notes(found.recording, notes))
+    except OSError as problem:
+        raise _unreadable(path, problem) from problem
+
+
+def read_tables(path: str | Path) -> Sequence[SignalTable]:
+    """Return the tables of columns in a file of any format but a run file, also where none is an actuator's.
+
+    Raises
+    ------
+    RecordingError : the file cannot be read, or is nothing that this program understands; one line.
+    """
+    path = Path(path)
+    try:
+        known = _format_of(path, _EVERYTHING)
+        if known.tables is None:
+            raise RecordingError(f"{path}: is a {known.name}, and here no recording is read")
+        return known.tables(path)
     except OSError as problem:
         raise _unreadable(path, problem) from problem
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from monitor.messages.blocks import SignalBlock, Stream
 from monitor.messages.recordings import FileColumn
 from monitor.wire.native import MAX_RATE, MIN_RATE
+
+if TYPE_CHECKING:
+    from replay.formats.signal_table import SignalTable
 
 _ROUNDING = 1e-6  # of a sample: "start at 0.3 s" at 10 Hz means sample 3, not 4
 
@@ -144,6 +147,7 @@ class Format:
     accepts : decides by the path, the first bytes and the selection.
     open : reads it.
     inspect : returns its columns, for formats in which the user may choose them.
+    tables : returns its columns for programs that need no actuators, and no even times; None for recordings alone.
     """
 
     name: str
@@ -151,3 +155,4 @@ class Format:
     accepts: Callable[[Path, bytes, Selection], bool]
     open: Callable[[Path, Selection], Recording]
     inspect: Callable[[Path, Selection], Inspection] | None = None
+    tables: Callable[[Path], Sequence[SignalTable]] | None = None

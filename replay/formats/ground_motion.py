@@ -1,8 +1,9 @@
-"""Recorded ground motions from files: PEER's AT2, and tables such as CSV with time and acceleration."""
+"""Recorded ground motions from files: PEER's AT2, and tables of any format with time and acceleration."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -11,14 +12,14 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from monitor.system.files import check_regular
+from replay.formats import read_tables
 from replay.formats.base import RecordingError, Selection
 from replay.formats.columns import TableColumn, find_column, listing
-from replay.formats.signal_table import choose_time, sample_timing
-from replay.formats.table import Table, read_table
-from replay.formats.text import signal_table
+from replay.formats.signal_table import SignalTable, choose_time, sample_timing
 from replay.formats.units import STANDARD_GRAVITY, si_factor, units_of
 
 _HEADER_LINES = 20
+_HEAD = 1 << 14
 _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
 _ASSIGNED = re.compile(rf"\b(NPTS|DT)\s*=\s*{_NUMBER}", re.IGNORECASE)
 _LISTED = re.compile(rf"^\s*{_NUMBER}[\s,]+{_NUMBER}[\s,]+NPTS[\s,]+DT\b", re.IGNORECASE)
@@ -60,11 +61,12 @@ def read_ground_motion(
     path = Path(path)
     try:
         check_regular(path)
-        with path.open(encoding="latin-1") as file:
-            head = [line for _, line in zip(range(_HEADER_LINES), file, strict=False)]
+        with path.open("rb") as file:
+            start = file.read(_HEAD)
+        head = [] if b"\0" in start else start.decode("latin-1").splitlines()[:_HEADER_LINES]
         if path.suffix.lower() == ".at2" or any(re.search(r"\bNPTS\b", line, re.IGNORECASE) for line in head):
             return _read_peer(path, unit)
-        return _read_table(read_table(path), unit, column, rate)
+        return _read_tables(read_tables(path), unit, column, rate)
     except OSError as problem:
         raise RecordingError(f"{path}: {problem.strerror or problem}") from problem
     except RecordingError as problem:
@@ -135,31 +137,34 @@ def _peer_unit(head: list[str], unit: str | None) -> tuple[float, tuple[str, ...
     return si_factor(found[1].rstrip(".,;"), "acceleration"), ()
 
 
-def _read_table(table: Table, unit: str | None, column: str | None, rate: float | None) -> GroundMotion:
+def _read_tables(
+    tables: Sequence[SignalTable], unit: str | None, column: str | None, rate: float | None
+) -> GroundMotion:
     if rate is not None and not (isfinite(rate) and rate > 0.0):
         raise RecordingError(f"rate {rate} Hz: must be a positive number")
     selection = Selection(rate=rate)
-    signals = signal_table(table)
-    time = choose_time(signals, selection)
-    chosen = _acceleration(table, time, column)
-    timing = sample_timing(signals, time, selection)
+    table, time, chosen = _acceleration(tables, selection, column)
+    timing = sample_timing(table, time, selection)
     if timing.index is not None:
         raise RecordingError(f"{timing.notes[-1]}: fill them first, a motion with gaps cannot be applied")
     if unit is None and not chosen.unit:
         raise RecordingError(f"column {chosen.name!r} has no unit: give one of {units_of('acceleration')}")
-    values = table.values[:, chosen.position]
+    values = table.column(chosen)
     wrong = np.flatnonzero(~np.isfinite(values))
     if wrong.size:
         raise RecordingError(f"no number in column {chosen.name!r} at {table.place(int(wrong[0]))}")
-    return GroundMotion(
-        si_factor(unit or chosen.unit, "acceleration") * values, timing.sample_rate, (*table.notes, *timing.notes)
-    )
+    factor = si_factor(unit or chosen.unit, "acceleration")
+    return GroundMotion(factor * values, timing.sample_rate, (*table.notes, *timing.notes))
 
 
-def _acceleration(table: Table, time: TableColumn | None, column: str | None) -> TableColumn:
-    if column is not None:
-        return find_column(table.columns, column)
-    others = tuple(c for c in table.columns if c is not time)
+def _acceleration(
+    tables: Sequence[SignalTable], selection: Selection, column: str | None
+) -> tuple[SignalTable, TableColumn | None, TableColumn]:
+    """Return the table, its times and the acceleration."""
+    clocks = [choose_time(table, selection) for table in tables]
+    owners = {c.position: (table, clock) for table, clock in zip(tables, clocks, strict=True) for c in table.columns}
+    every = [c for table in tables for c in table.columns]
+    others = [c for c in every if c not in clocks] if column is None else [find_column(every, column)]
     if len(others) != 1:
         raise RecordingError(f"{len(others)} columns beside the time: name the acceleration of {listing(others)}")
-    return others[0]
+    return *owners[others[0].position], others[0]

@@ -232,4 +232,4 @@ def inspect_hdf5(path: Path, selection: Selection) -> Inspection:
     return inspect_tables(_tables(path), selection)
 
 
-FORMAT = Format("HDF5", ("*.h5", "*.hdf5", "*.hdf", "*.he5", "*.nxs"), is_hdf5, open_hdf5, inspect_hdf5)
+FORMAT = Format("HDF5", ("*.h5", "*.hdf5", "*.hdf", "*.he5", "*.nxs"), is_hdf5, open_hdf5, inspect_hdf5, _tables)

@@ -186,4 +186,4 @@ def inspect_json(path: Path, selection: Selection) -> Inspection:
     return inspect_tables(_tables(path), selection)
 
 
-FORMAT = Format("JSON", ("*.json", "*.jsonl", "*.ndjson"), is_json, open_json, inspect_json)
+FORMAT = Format("JSON", ("*.json", "*.jsonl", "*.ndjson"), is_json, open_json, inspect_json, _tables)

@@ -96,4 +96,4 @@ def inspect_mat(path: Path, selection: Selection) -> Inspection:
     return inspect_tables(_tables(path), selection)
 
 
-FORMAT = Format("MATLAB", ("*.mat",), is_mat, open_mat, inspect_mat)
+FORMAT = Format("MATLAB", ("*.mat",), is_mat, open_mat, inspect_mat, _tables)

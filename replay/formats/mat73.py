@@ -104,4 +104,4 @@ def inspect_mat73(path: Path, selection: Selection) -> Inspection:
     return inspect_tables(_tables(path), selection)
 
 
-FORMAT = Format("MATLAB 7.3", ("*.mat",), is_mat73, open_mat73, inspect_mat73)
+FORMAT = Format("MATLAB 7.3", ("*.mat",), is_mat73, open_mat73, inspect_mat73, _tables)

@@ -160,4 +160,4 @@ def inspect_mcap(path: Path, selection: Selection) -> Inspection:
     return inspect_tables(_tables(path), selection)
 
 
-FORMAT = Format("MCAP", ("*.mcap",), is_mcap, open_mcap, inspect_mcap)
+FORMAT = Format("MCAP", ("*.mcap",), is_mcap, open_mcap, inspect_mcap, _tables)

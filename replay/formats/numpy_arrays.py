@@ -102,4 +102,4 @@ def inspect_numpy(path: Path, selection: Selection) -> Inspection:
     return inspect_tables(_tables(path), selection)
 
 
-FORMAT = Format("NumPy", ("*.npz", "*.npy"), is_numpy, open_numpy, inspect_numpy)
+FORMAT = Format("NumPy", ("*.npz", "*.npy"), is_numpy, open_numpy, inspect_numpy, _tables)

@@ -13,7 +13,7 @@ from monitor.messages.blocks import Channel, Role
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables
 from replay.formats.columns import TableColumn
-from replay.formats.signal_table import array_reader, choose_time, make_recording
+from replay.formats.signal_table import SignalTable, array_reader, choose_time, make_recording
 from replay.formats.table import Table, read_table
 from replay.formats.text import is_text, signal_table
 
@@ -30,6 +30,10 @@ def sibling(path: Path) -> Path | None:
 def is_half(path: Path, head: bytes, selection: Selection) -> bool:
     """Whether the file has a sibling and the user names no columns."""
     return not selection.names_columns and sibling(path) is not None and is_text(path, head, selection)
+
+
+def _half(path: Path) -> list[SignalTable]:
+    return [signal_table(read_table(path))]
 
 
 def open_halves(path: Path, selection: Selection) -> Recording:
@@ -118,4 +122,4 @@ def _check_fit(command: Table, measured: Table, time: TableColumn | None) -> Non
             raise RecordingError(f"the times differ from those in {measured.path.name}: pair them in one file")
 
 
-FORMAT = Format("OpenFresco recorders", ("*ctrl*.out", "*daq*.out"), is_half, open_halves, inspect_halves)
+FORMAT = Format("OpenFresco recorders", ("*ctrl*.out", "*daq*.out"), is_half, open_halves, inspect_halves, _half)

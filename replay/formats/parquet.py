@@ -156,4 +156,4 @@ def inspect_parquet(path: Path, selection: Selection) -> Inspection:
     return inspect_tables(_tables(path), selection)
 
 
-FORMAT = Format("Parquet", ("*.parquet", "*.pq"), is_parquet, open_parquet, inspect_parquet)
+FORMAT = Format("Parquet", ("*.parquet", "*.pq"), is_parquet, open_parquet, inspect_parquet, _tables)

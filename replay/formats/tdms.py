@@ -146,4 +146,4 @@ def inspect_tdms(path: Path, selection: Selection) -> Inspection:
     return inspect_tables(_tables(path), selection)
 
 
-FORMAT = Format("LabVIEW TDMS", ("*.tdms",), is_tdms, open_tdms, inspect_tdms)
+FORMAT = Format("LabVIEW TDMS", ("*.tdms",), is_tdms, open_tdms, inspect_tdms, _tables)

@@ -32,9 +32,9 @@ def signal_table(table: Table) -> SignalTable:
     )
 
 
-def _table(path: Path) -> SignalTable:
+def _tables(path: Path) -> list[SignalTable]:
     try:
-        return signal_table(read_table(path))
+        return [signal_table(read_table(path))]
     except RecordingError as problem:
         if path.suffix.lower() != ".mat":
             raise
@@ -50,7 +50,7 @@ def open_text(path: Path, selection: Selection) -> Recording:
     RecordingError : something in the file is not clear; one line with the file's name.
     OSError : it cannot be read.
     """
-    return open_tables([_table(path)], selection)
+    return open_tables(_tables(path), selection)
 
 
 def inspect_text(path: Path, selection: Selection) -> Inspection:
@@ -61,8 +61,8 @@ def inspect_text(path: Path, selection: Selection) -> Inspection:
     RecordingError : the file holds no table; one line with the file's name.
     OSError : it cannot be read.
     """
-    return inspect_tables([_table(path)], selection)
+    return inspect_tables(_tables(path), selection)
 
 
 _PATTERNS = ("*.csv", "*.txt", "*.out", "*.dat", "*.tsv", "*.asc")
-FORMAT = Format("text table", _PATTERNS, is_text, open_text, inspect_text)
+FORMAT = Format("text table", _PATTERNS, is_text, open_text, inspect_text, _tables)

@@ -142,4 +142,4 @@ def inspect_xdf(path: Path, selection: Selection) -> Inspection:
     return inspect_tables(_tables(path), selection)
 
 
-FORMAT = Format("LSL XDF", ("*.xdf", "*.xdfz", "*.xdf.gz"), is_xdf, open_xdf, inspect_xdf)
+FORMAT = Format("LSL XDF", ("*.xdf", "*.xdfz", "*.xdf.gz"), is_xdf, open_xdf, inspect_xdf, _tables)

@@ -17,8 +17,7 @@ from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Tolerance
 from replay.formats.base import RecordingError
 from replay.formats.columns import find_column
-from replay.formats.table import read_table
-from replay.validation.records import read_record
+from replay.validation.records import record_and_table
 
 DEVIATION = "standard_deviation"
 _ENSEMBLES = (".npz", ".h5", ".hdf5", ".hdf", ".he5")
@@ -56,7 +55,7 @@ Model = Ensemble | Prediction
 def read_model(
     path: Path, sensor_deviation: float = 0.0, errors: ErrorCorrelation = ErrorCorrelation.COMMON
 ) -> Model:
-    """Read an ensemble (npz, HDF5) or a prediction (a text table: time, response, standard_deviation).
+    """Read an ensemble (npz, HDF5) or a prediction (a table: time, response, standard_deviation).
 
     Raises
     ------
@@ -67,10 +66,9 @@ def read_model(
         if sensor_deviation:
             raise ValueError(f"{path}: a sensor's deviation goes with a prediction, not with an ensemble")
         return read_ensemble(path)
-    record = read_record(path)
-    table = read_table(path)
+    record, table = record_and_table(path)
     try:
-        deviation = table.values[:, find_column(table.columns, DEVIATION).position].copy()
+        deviation = table.column(find_column(table.columns, DEVIATION)).copy()
     except RecordingError as problem:
         raise RecordingError(f"{path}: {problem}; a prediction needs time, response and {DEVIATION}") from None
     if not (np.isfinite(record.response).all() and np.isfinite(deviation).all()):

@@ -1,7 +1,8 @@
-"""Measured records of a response: from text tables and from run files."""
+"""Measured records of a response: from files of any format, and from run files."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,11 +10,12 @@ import numpy as np
 
 from monitor.messages.blocks import Channel, Samples, SignalBlock
 from monitor.system.files import check_regular
+from replay.formats import read_tables
 from replay.formats.base import RecordingError, Selection
 from replay.formats.clock import check_times
 from replay.formats.columns import SECONDS, TableColumn, find_column, listing
 from replay.formats.run_file import FORMAT
-from replay.formats.table import read_table
+from replay.formats.signal_table import SignalTable
 
 RESPONSE = "response"
 
@@ -44,54 +46,89 @@ class MeasuredRecord:
 
 
 def read_record(path: Path, time: str | None = None, response: str | None = None) -> MeasuredRecord:
-    """Read a text table with a column of times and one of the response.
+    """Read a table with a column of times and one of the response.
 
     Parameters
     ----------
-    path : any text table that `replay` reads.
+    path : a file of any format but a run file.
     time, response : columns by name or number; by default the ones called so, or the only two there are.
 
     Raises
     ------
     RecordingError : the file or a column is not there, or the times do not rise; one line with the file's name.
     """
+    return record_and_table(path, time, response)[0]
+
+
+def record_and_table(
+    path: Path, time: str | None = None, response: str | None = None
+) -> tuple[MeasuredRecord, SignalTable]:
+    """Return what `read_record` returns, and the table that it is in."""
     try:
-        table = read_table(path)
-        clock = _time_column(table.columns, time)
-        signal = _response_column(table.columns, clock, response)
-        factor = SECONDS.get(clock.unit.strip().lower() or "s")
-        if factor is None:
-            raise RecordingError(f"the times of {clock.name!r} are in {clock.unit!r}, which is not a time unit")
-        times = factor * table.values[:, clock.position]
+        table, signal = _response(read_tables(path), time, response)
+        times, notes = _table_times(table, time)
         check_times(times, table.place, advice="")
         wrong = np.flatnonzero(np.diff(times) <= 0.0)
         if len(wrong):
             raise RecordingError(f"the time does not rise at {table.place(int(wrong[0]) + 1)}")
+        values = table.column(signal).copy()
     except RecordingError as problem:
         text = str(problem)
         raise RecordingError(text if text.startswith(str(path)) else f"{path}: {text}") from None
-    except OSError as problem:
-        raise RecordingError(f"{path}: {(problem.strerror or str(problem)).lower()}") from problem
-    return MeasuredRecord(str(path), times, table.values[:, signal.position].copy(), signal.unit, table.notes)
+    return MeasuredRecord(str(path), times, values, signal.unit, (*table.notes, *notes)), table
 
 
-def _time_column(columns: tuple[TableColumn, ...], name: str | None) -> TableColumn:
+def _table_times(table: SignalTable, name: str | None) -> tuple[Samples, tuple[str, ...]]:
+    """Return (n_rows,) s, and what is taken for granted of them."""
+    if name is None and table.times is not None:
+        return table.times, ()
+    clock = _time_column(table, name)
+    if clock is None:
+        assert table.rate is not None
+        return table.start + np.arange(table.n_rows) / table.rate, (f"evenly spaced at {table.rate:g} Hz",)
+    times = table.column(clock)
+    if clock.position in table.days:
+        return times - times[0], (f"the times of {clock.name} count from the first sample",)
+    factor = SECONDS.get(clock.unit.strip().lower() or "s")
+    if factor is None:
+        raise RecordingError(f"the times of {clock.name!r} are in {clock.unit!r}, which is not a time unit")
+    return factor * times, ()
+
+
+def _time_column(table: SignalTable, name: str | None) -> TableColumn | None:
+    """Return the column of times; None where the file gives times or a rate in its place."""
+    columns = table.columns
     if name is not None:
         return find_column(columns, name)
-    named = [column for column in columns if column.is_time]
+    if table.times is not None:
+        return None
+    named = [column for column in columns if column.is_time] or [c for c in columns if c.position in table.days]
+    if not named and table.rate is not None:
+        return None
     # without a header the first of two can be nothing else
     if named or len(columns) == 2:
         return (named or list(columns))[0]
     raise RecordingError(f"no column of times among {listing(columns)}: name it with --time NAME")
 
 
-def _response_column(columns: tuple[TableColumn, ...], clock: TableColumn, name: str | None) -> TableColumn:
+def _response(tables: Sequence[SignalTable], time: str | None, name: str | None) -> tuple[SignalTable, TableColumn]:
+    """Return the column of the response and its table."""
+    every = [column for table in tables for column in table.columns]
+    owner = {column.position: table for table in tables for column in table.columns}
     if name is not None:
-        return find_column(columns, name)
-    named = [column for column in columns if column.stem.strip().lower() == RESPONSE]
-    others = [column for column in columns if column is not clock]
-    if len(named) == 1 or len(others) == 1:
-        return (named if len(named) == 1 else others)[0]
+        found = find_column(every, name)
+        return owner[found.position], found
+    named = [column for column in every if RESPONSE in (column.stem.strip().lower(), column.own.strip().lower())]
+    if len(named) == 1:
+        return owner[named[0].position], named[0]
+    clocks = (
+        [_time_column(table, time) for table in tables]
+        if len(tables) == 1 or time is None
+        else [find_column(every, time)]
+    )
+    others = [column for column in every if column not in clocks]
+    if len(others) == 1:
+        return owner[others[0].position], others[0]
     raise RecordingError(f"which of {listing(others) or 'no column'} is the response: name it with --response NAME")
 
 

@@ -3,8 +3,11 @@
 import re
 from pathlib import Path
 
+import h5py
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.io
 
 from monitor.__main__ import main
 from replay.formats.base import RecordingError
@@ -181,3 +184,26 @@ def test_the_example_of_the_documentation_runs(tmp_path, monkeypatch):
     exec(example, names)
     found = names["excitation"].sample(np.arange(53) * 0.01)
     np.testing.assert_allclose(found, 0.4 * STANDARD_GRAVITY * VALUES, rtol=1e-6)
+
+
+@pytest.mark.parametrize("suffix", ["h5", "npz", "parquet", "mat"])
+def test_a_motion_in_a_binary_file(tmp_path, suffix):
+    path, time = tmp_path / f"motion.{suffix}", np.arange(200) / 50.0
+    values = np.sin(3.0 * time)
+    if suffix == "h5":
+        with h5py.File(path, "w") as file:
+            file["time"], file["east"] = time, values
+            file["east"].attrs["unit"] = "g"
+    elif suffix == "npz":
+        np.savez(path, time=time, east=values)
+    elif suffix == "mat":
+        scipy.io.savemat(path, {"time": time[:, None], "east": values[:, None]})
+    else:
+        pd.DataFrame({"time": time, "east [g]": values}).to_parquet(path)
+    given = None if suffix in ("h5", "parquet") else "g"
+    found = read_ground_motion(path, unit=given)
+    assert found.sample_rate == pytest.approx(50.0)
+    np.testing.assert_allclose(found.acceleration, 9.80665 * values, rtol=1e-14)
+    if given:
+        with pytest.raises(RecordingError, match=rf"^{path}: column 'east' has no unit: give one of m/s2, "):
+            read_ground_motion(path)

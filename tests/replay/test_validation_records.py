@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import h5py
 import numpy as np
 import pytest
 
@@ -9,6 +10,7 @@ from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from replay.formats.base import RecordingError
 from replay.validation.records import is_run, read_record, read_run
+from tests.replay.written_formats import ROUNDED, TIMES, WRITERS, run_samples, written
 
 TIME = np.arange(6) * 0.25
 RESPONSE = np.array([0.0, 1.5, -2.25, 3.0, 1e-3, -7.0])
@@ -111,6 +113,31 @@ def test_a_column_that_is_not_there_is_told_with_those_there_are(tmp_path):
     path = write(tmp_path / "a.csv", "time,response", TIME.tolist(), RESPONSE.tolist())
     with pytest.raises(RecordingError, match=r"a\.csv: no column 'force'; there are time, response$"):
         read_record(path, response="force")
+
+
+@pytest.mark.parametrize("name", [name for name in WRITERS if name != "csv"])
+def test_a_record_of_any_format(tmp_path, name):
+    record = read_record(written(tmp_path, name), response="oil")
+    error = ROUNDED.get(name, 0.0)
+    np.testing.assert_allclose(record.response, run_samples()[:, -1], rtol=error)
+    # those of XDF are on the clock of the stream, dates count from the first sample
+    np.testing.assert_allclose(record.time - record.time[0], TIMES, atol=1e-9)
+    assert record.time[0] == pytest.approx(0.0) or name == "xdf"
+    with pytest.raises(RecordingError, match=r"which of .* is the response: name it with --response NAME$"):
+        read_record(tmp_path / f"run{WRITERS[name][0]}")
+
+
+def test_a_response_is_found_in_the_dataset_that_has_it(tmp_path):
+    path = tmp_path / "two.h5"
+    with h5py.File(path, "w") as file:
+        file["fast/time"], file["fast/load"] = np.arange(9) / 100.0, np.arange(9.0)
+        file["slow/time"], file["slow/response"] = TIME, RESPONSE
+        file["slow/response"].attrs["unit"] = "mm"
+    record = read_record(path)
+    np.testing.assert_array_equal(record.response, RESPONSE)
+    np.testing.assert_array_equal(record.time, TIME)
+    assert record.unit == "mm"
+    np.testing.assert_array_equal(read_record(path, response="load").time, np.arange(9) / 100.0)
 
 
 RATE = 50.0
