@@ -30,6 +30,7 @@ NAMES = (
     "recording",
     "realizations",
     "archive",
+    "runs",
     "reliability",
     "delay_fits",
     "missing_force",

@@ -209,8 +209,8 @@ class Assessment:
 
     @property
     def duration(self) -> float:
-        """Length of the record, s."""
-        return self.samples / self.stream.sample_rate
+        """Length of the record through its gaps, s."""
+        return (self.samples + self.missing) / self.stream.sample_rate
 
     def warnings_of(self, actuator: str | None) -> tuple[RecordWarning, ...]:
         """Return the warnings about one actuator; None: about the record as a whole."""

@@ -26,7 +26,15 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
     "figures",
     # several in a process, which is slow to start
     [
-        {"kernels": 26, "embedding": 13, "throughput": 15, "recording": 4, "realizations": 3, "reliability": 12},
+        {
+            "kernels": 26,
+            "embedding": 13,
+            "throughput": 15,
+            "recording": 4,
+            "runs": 3,
+            "realizations": 3,
+            "reliability": 12,
+        },
         {
             "frames": 10,
             "latency": 16,
