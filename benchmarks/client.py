@@ -1,4 +1,4 @@
-"""A client in a control step: the newest row of a running service, against plain pyzmq."""
+"""A control step: the newest row of a running service is read and a sample is sent, against plain pyzmq."""
 
 from __future__ import annotations
 
@@ -10,20 +10,26 @@ import numpy as np
 import zmq
 
 from benchmarks.figures import US, Figure
-from monitor import connect
+from monitor import Rig, connect
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.transport.zeromq.results import ResultPublisher
 from monitor.wire.native import topic
 
-SUMMARY = "the newest row of 54 values in a step of a loop, against plain pyzmq that decodes every message"
+SUMMARY = "in a step of a loop: the newest row of 54 values, a sample sent, against plain pyzmq"
 AGAINST = "pyzmq and numpy"
 _WIDTH, _STEP = 54, 0.002
 _PATIENCE = 10.0
 
 
 def run(quick: bool) -> Iterator[Figure]:
-    """Yield the time of a call, by the number of messages since the last one."""
+    """Yield the times of a call."""
     repeats = 20 if quick else 400
+    yield from _newest(repeats)
+    yield _sent(repeats)
+
+
+def _newest(repeats: int) -> Iterator[Figure]:
+    """Yield the time of reading the newest row, by the number of messages since the last call."""
     stream = ResultStream("rig", 1, 1000.0, 1, tuple(Column(f"c{i}", "s", "north") for i in range(_WIDTH)))
     sink = ResultPublisher("tcp://127.0.0.1:*")
     with zmq.Context() as context, context.socket(zmq.SUB) as plain, connect(sink.endpoint) as connection:
@@ -61,6 +67,45 @@ def run(quick: bool) -> Iterator[Figure]:
                 ratio=median(each),
             )
     sink.close()
+
+
+def _sent(repeats: int) -> Figure:
+    """Return the time of sending one sample of three channels to a subscriber that has received it."""
+    ours, theirs = [], []
+    channels = ["north.command [m]", "north.measured [m]", "north.force [N]"]
+    with (
+        zmq.Context() as context,
+        context.socket(zmq.PUB) as plain,
+        context.socket(zmq.SUB) as subscriber,
+        Rig("tcp://127.0.0.1:*", channels=channels, sample_rate=1 / _STEP) as rig,
+    ):
+        port = plain.bind_to_random_port("tcp://127.0.0.1")
+        for endpoint in (f"tcp://127.0.0.1:{port}", rig.endpoint):
+            subscriber.connect(endpoint)
+        subscriber.subscribe(b"")
+        if not rig.wait_for_subscriber(_PATIENCE):
+            raise RuntimeError("nothing subscribes")
+        for number in range(repeats):
+            sample = [0.01, 0.02, float(number)]
+            sleep(_STEP)
+            begin = perf_counter()
+            rig.send(sample)
+            between = perf_counter()
+            plain.send(np.asarray(sample).tobytes())
+            theirs.append(perf_counter() - between)
+            ours.append(between - begin)
+            while subscriber.poll(0):
+                subscriber.recv_multipart()
+    return Figure(
+        "client",
+        "sample of 3 channels sent",
+        1e6 * median(ours),
+        US,
+        best=1e6 * min(ours),
+        against=AGAINST,
+        other=1e6 * median(theirs),
+        ratio=median(a / b for a, b in zip(ours, theirs, strict=True)),
+    )
 
 
 def _drain(socket: zmq.Socket[bytes]) -> np.ndarray | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
@@ -23,6 +24,9 @@ _CHANNEL = re.compile(r"(?P<name>[^\[\]]*[^\[\] ]) *(?:\[(?P<unit>[^\[\]]*)\])?"
 
 class Rig:
     """Send the signals of a rig to a service; a context manager that ends the stream.
+
+    Without ``with``, `close` ends it. A program that ends without either has sent what was queued, and the service
+    reports a dead stream.
 
     Parameters
     ----------
@@ -140,6 +144,11 @@ class Rig:
         block = SignalBlock(self.stream, self.index, seconds, samples, last)
         self.index += len(samples)
         return self._publisher.send(block) and self.subscribed
+
+    def __del__(self) -> None:
+        # a program of three lines does not close it; it may have failed, so the stream has not ended
+        with suppress(AttributeError):
+            self.close(last=False)
 
     def __enter__(self) -> Self:
         return self

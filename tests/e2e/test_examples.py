@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import re
 import shutil
 import socket
 import struct
@@ -365,6 +366,60 @@ def test_the_python_program_prints_what_was_published() -> None:
     numbers = [round(100 * float(line.split()[0])) for line in printed]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     assert printed[-1] == f"{numbers[-1] / 100.0:.3f} s  {1e3 * (numbers[-1] + 0.125):.2f} ms late"
+
+
+def test_the_loop_in_opensees_runs_without_a_service() -> None:
+    pytest.importorskip("openseespy")
+    ports = [f"tcp://127.0.0.1:{_free_port()}" for _ in range(2)]
+    words = [sys.executable, "-W", "error", str(EXAMPLES / "opensees_loop.py"), "1", *ports]
+    done = subprocess.run(words, cwd=ROOT, env={"PYTHONPATH": str(ROOT), "PATH": ""}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(
+        r"1024 steps: \d+ us a step to send, \d+ us to read the newest indicators\nno monitor was connected\n",
+        done.stdout,
+    )
+
+
+def test_the_loop_in_opensees_sends_its_signals_and_stops_at_a_late_actuator() -> None:
+    pytest.importorskip("openseespy")
+    sink = ResultPublisher("tcp://127.0.0.1:*")
+    columns = (Column("broadband_delay", "s", "column"),)
+    stream = ResultStream("opensees", 1, 1024.0, 1, columns)
+    signals = f"tcp://127.0.0.1:{_free_port()}"
+    words = [sys.executable, "-W", "error", str(EXAMPLES / "opensees_loop.py"), "60", signals, sink.endpoint]
+    with (
+        zmq.Context() as context,
+        context.socket(zmq.SUB) as subscriber,
+        subprocess.Popen(
+            words, cwd=ROOT, env={"PYTHONPATH": str(ROOT), "PATH": ""}, stderr=subprocess.PIPE, text=True
+        ) as process,
+    ):
+        subscriber.setsockopt(zmq.RCVHWM, 0)
+        subscriber.setsockopt(zmq.LINGER, 0)
+        subscriber.connect(signals)
+        subscriber.subscribe(b"")
+        decoder, received = Decoder(), []
+        try:
+            while process.poll() is None or subscriber.poll(0):
+                if not subscriber.poll(50):
+                    continue
+                block = decoder.decode(subscriber.recv_multipart())
+                assert isinstance(block, SignalBlock)
+                received.append(block)
+                # 24 ms are right, 26 ms too late
+                value = 0.024 if len(received) < 200 else 0.026
+                sink.results(ResultBlock(stream, block.index, block.time, np.array([[value]])))
+        finally:
+            process.kill()
+            sink.close()
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert re.search(r"stopped at 0\.\d+ s: the actuator is 26\.0 ms late", said)
+    samples = np.concatenate([block.samples for block in received])
+    # the actuator lags by nine samples, and has the stiffness of the column
+    np.testing.assert_array_equal(samples[9:, 1], samples[:-9, 0])
+    np.testing.assert_allclose(samples[:, 2], 3e5 * samples[:, 1], rtol=1e-15)
+    assert np.all(np.diff([block.index for block in received]) == 1)
 
 
 def test_the_shock_spectrum_of_a_file_and_of_a_synthetic_record(tmp_path: Path) -> None:

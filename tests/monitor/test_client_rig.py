@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +16,8 @@ from monitor import Channel, Rig, Role
 from monitor.messages.blocks import Event, SignalBlock
 from monitor.transport.zeromq.signals import SignalSubscriber
 
-DOCS = Path(__file__).parents[2] / "docs" / "clients.md"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs" / "clients.md"
 ANY_PORT = "tcp://127.0.0.1:*"
 CHANNELS = ("north.command [mm]", "north.measured [mm]", "north.force [kN]", "oil temperature [degC]")
 
@@ -123,3 +128,27 @@ def test_the_example_of_the_documentation_sends(capsys) -> None:
         source.close()
     assert blocks[0].stream.pairs[0].actuator == "north"
     assert blocks[-1].index <= 2000
+
+
+def test_a_program_of_three_lines_sends_all_and_leaves_the_stream_open() -> None:
+    code = re.search(r"```python\n(from monitor import Rig\n.*?)```", DOCS.read_text(), re.DOTALL)
+    assert code is not None
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        endpoint = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+    loop = "range(500)) if rig.wait_for_subscriber(30.0) else ()"
+    program = (
+        code[1].replace("Rig(", f"Rig({endpoint!r}, ").replace("your_loop()", f"(((n, n + 0.5) for n in {loop})")
+    )
+    source = SignalSubscriber((endpoint,), ())
+    try:
+        words = [sys.executable, "-W", "error", "-X", "dev", "-c", program]
+        with subprocess.Popen(words, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(ROOT)}) as process:
+            blocks = received(source, 500)
+            assert process.stderr is not None
+            # neither an exception nor a warning of what was not closed
+            assert (process.stderr.read(), process.wait()) == (b"", 0)
+        blocks += [item for item in source.receive(0.1) if not isinstance(item, Event)]
+    finally:
+        source.close()
+    np.testing.assert_array_equal(np.concatenate([block.samples for block in blocks])[:, 1], np.arange(500) + 0.5)
+    assert not any(block.last for block in blocks)
