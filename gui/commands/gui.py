@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--layout", metavar="NAME", help="layout of the panels: Operator, Tracking, ...")
     parser.add_argument("--theme", choices=("system", "light", "dark"), help="colours (default: the last used)")
     parser.add_argument("--operator", action="store_true", help="full screen, read-only")
-    add_column_options(parser, remember=False)
+    add_column_options(parser)
 
 
 def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
@@ -61,6 +61,8 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
         raise ValueError("--alarm requires --serve; a running service has its alarms in its settings")
     if arguments.stream and not arguments.file:
         raise ValueError("--stream requires a FILE")
+    if arguments.remember and not arguments.file:
+        raise ValueError("--remember requires a FILE")
     if arguments.compare and (arguments.stream or not arguments.file):
         raise ValueError("--compare requires a FILE, and not --stream")
     if arguments.record and arguments.file and not arguments.stream:
@@ -119,4 +121,6 @@ def _column_options(arguments: argparse.Namespace) -> tuple[str, ...]:
     for name in ("time", "rate", "dataset", "resample"):
         if getattr(arguments, name) is not None:
             options += [f"--{name}", str(getattr(arguments, name))]
+    if arguments.remember:
+        options.append("--remember")
     return tuple(options)

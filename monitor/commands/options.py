@@ -184,8 +184,8 @@ def client_security(arguments: argparse.Namespace) -> Keys | None:
     return keys_of(arguments.keys or "")
 
 
-def add_column_options(parser: argparse.ArgumentParser, *, remember: bool = True) -> None:
-    """Add the options that select columns of a file of another program; `remember`: also the one that stores them."""
+def add_column_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that select columns of a file of another program, and the one that stores them."""
     group = parser.add_argument_group("columns of a file of another program")
     group.add_argument("--command", action="append", default=[], metavar="NAME", help="command column; repeatable")
     group.add_argument("--measured", action="append", default=[], metavar="NAME", help="its measured signal")
@@ -198,12 +198,11 @@ def add_column_options(parser: argparse.ArgumentParser, *, remember: bool = True
     group.add_argument(
         "--resample", type=float, metavar="HZ", help="interpolate samples at uneven times to this rate"
     )
-    if remember:
-        group.add_argument(
-            "--remember",
-            action="store_true",
-            help="write this choice to FILE.synchroscope.toml, which is read with FILE",
-        )
+    group.add_argument(
+        "--remember",
+        action="store_true",
+        help="write this choice to FILE.synchroscope.toml, which is read with FILE",
+    )
 
 
 def add_ready_option(parser: argparse._ActionsContainer) -> None:

@@ -17,12 +17,14 @@ class FileColumn(msgspec.Struct, frozen=True):
     name, unit : from the header; names are unique.
     number : counted from 1.
     reference : unique reference in options: the name, or the number where names are ambiguous.
+    dataset : that has it, of a file with several; empty otherwise.
     """
 
     name: str
     unit: str = ""
     number: int = 0
     reference: str = ""
+    dataset: str = ""
 
     @property
     def option_value(self) -> str:
@@ -31,13 +33,14 @@ class FileColumn(msgspec.Struct, frozen=True):
 
 
 class ColumnGuess(msgspec.Struct, frozen=True):
-    """Assignment of columns by reference, one for each actuator; forces for all of them or none."""
+    """Columns by reference, one for each actuator, forces for all of them or none; the dataset that has them."""
 
     command: tuple[str, ...] = ()
     measured: tuple[str, ...] = ()
     force: tuple[str, ...] = ()
     time: str | None = None
     auxiliary: bool = False
+    dataset: str | None = None
 
 
 class RecordedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -95,6 +98,7 @@ class Description(msgspec.Struct, frozen=True):
     doubts : those of the notes that report damage.
     events : of a recorded run.
     overview : None unless requested.
+    remembered : whether the assignment is one that is remembered beside the file.
     """
 
     format: str = ""
@@ -111,6 +115,13 @@ class Description(msgspec.Struct, frozen=True):
     doubts: tuple[str, ...] = ()
     events: tuple[RecordedEvent, ...] = ()
     overview: Overview | None = None
+    remembered: bool = False
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """Names of the datasets to choose from, in file order; empty where there are not several."""
+        names = tuple(dict.fromkeys(column.dataset for column in self.columns))
+        return names if len(names) > 1 and all(names) else ()
 
     @property
     def default_channel(self) -> str:

@@ -94,7 +94,7 @@ def inspect_recording(path: str | Path, selection: Selection = _EVERYTHING) -> t
             if found.selection is None:
                 raise RecordingError(f"{path}: --remember: the file's columns are not chosen")
             notes.append(remember(path, found.selection))
-        return known, replace(found, recording=with_notes(found.recording, notes))
+        return known, replace(found, recording=with_notes(found.recording, notes), remembered=bool(note))
     except OSError as problem:
         raise _unreadable(path, problem) from problem
 

@@ -127,6 +127,7 @@ class Inspection:
         anything; None without columns.
     recording : the file as it is then read; None when that cannot be done.
     problem : what must be chosen, one line; empty if nothing must.
+    remembered : whether something is chosen as it is remembered beside the file.
     """
 
     columns: tuple[FileColumn, ...]
@@ -134,6 +135,7 @@ class Inspection:
     selection: Selection | None
     recording: Recording | None
     problem: str = ""
+    remembered: bool = False
 
 
 @dataclass(frozen=True)

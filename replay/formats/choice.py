@@ -53,7 +53,8 @@ def inspect_tables(tables: Sequence[SignalTable], selection: Selection) -> Inspe
     """
     every = tuple(column for table in tables for column in table.columns)
     found = references(every)
-    columns = tuple(FileColumn(c.name, c.unit, c.position + 1, found[c]) for c in every)
+    names = {c: table.name if len(tables) > 1 else "" for table in tables for c in table.columns}
+    columns = tuple(FileColumn(c.name, c.unit, c.position + 1, found[c], names[c]) for c in every)
     try:
         choice = _choose(tables, selection)
         recording = _read(choice, selection)
@@ -65,8 +66,10 @@ def inspect_tables(tables: Sequence[SignalTable], selection: Selection) -> Inspe
         if isinstance(problem, _UnclearColumnsError):
             pair = found[problem.proposal.command], found[problem.proposal.measured]
             guess = replace(selection, command=pair[:1], measured=pair[1:])
+        elif isinstance(problem, _SeveralDatasetsError):
+            guess = _as_selection(problem.first, found, selection, tables)
         return Inspection(columns, max(table.n_rows for table in tables), guess, None, text)
-    chosen = _as_selection(choice, found, selection)
+    chosen = _as_selection(choice, found, selection, tables)
     return Inspection(columns, choice.table.n_rows, chosen, recording)
 
 
@@ -102,7 +105,8 @@ def _choose(tables: Sequence[SignalTable], selection: Selection) -> _Choice:
         return replace(found[0], notes=(*found[0].notes, left))
     if found:
         several = [choice.table for choice in found]
-        raise RecordingError(f"{len(several)} datasets have a command and a measured signal: {_ask_dataset(several)}")
+        text = f"{len(several)} datasets have a command and a measured signal: {_ask_dataset(several)}"
+        raise _SeveralDatasetsError(text, found[0])
     every = tuple(column for table in tables for column in table.columns)
     try:
         choose_actuators(every, selection)
@@ -177,6 +181,14 @@ class _UnclearColumnsError(RecordingError):
         self.proposal = proposal
 
 
+class _SeveralDatasetsError(RecordingError):
+    """The user must choose a dataset, such as the first."""
+
+    def __init__(self, text: str, first: _Choice) -> None:
+        super().__init__(text)
+        self.first = first
+
+
 def _proposal(table: SignalTable, signals: Sequence[TableColumn]) -> Proposal | None:
     return propose(signals, table.read(0, min(table.n_rows, MOST_ROWS), signals)) if signals else None
 
@@ -220,8 +232,12 @@ def _read(choice: _Choice, selection: Selection) -> Recording:
     return make_recording(choice.table, choice.signals, channels, choice.time, wanted, choice.notes)
 
 
-def _as_selection(choice: _Choice, found: dict[TableColumn, str], selection: Selection) -> Selection:
+def _as_selection(
+    choice: _Choice, found: dict[TableColumn, str], selection: Selection, tables: Sequence[SignalTable]
+) -> Selection:
     """Return the choice as the options of a user; forces only if every actuator has one."""
+    # not of a table that was made of several
+    is_one = len(tables) > 1 and any(choice.table is table for table in tables)
     forces = tuple(found[a.force] for a in choice.actuators if a.force is not None)
     return replace(
         selection,
@@ -230,6 +246,7 @@ def _as_selection(choice: _Choice, found: dict[TableColumn, str], selection: Sel
         force=forces if len(forces) == len(choice.actuators) else (),
         time=found[choice.time] if choice.time is not None and selection.rate is None else None,
         auxiliary=not choice.actuators,
+        dataset=selection.dataset or (choice.table.name or None if is_one else None),
     )
 
 

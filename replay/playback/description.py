@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from monitor.messages.blocks import Samples, SignalBlock
@@ -44,9 +45,10 @@ def open_described(
     chosen = found.selection
     guess = None
     if chosen is not None:
-        guess = ColumnGuess(chosen.command, chosen.measured, chosen.force, chosen.time, chosen.auxiliary)
-    about = found.n_rows, found.columns, guess, found.problem
-    return _describe(known.name, found.recording, n_columns, *about), found.recording
+        about = chosen.command, chosen.measured, chosen.force, chosen.time, chosen.auxiliary
+        guess = ColumnGuess(*about, chosen.dataset)
+    described = _describe(known.name, found.recording, n_columns, found.n_rows, found.columns, guess, found.problem)
+    return msgspec.structs.replace(described, remembered=found.remembered), found.recording
 
 
 def describe_recording(recording: Recording, form: str = "simulation", n_columns: int = 0) -> Description:

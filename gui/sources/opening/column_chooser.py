@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
+    QComboBox,
     QDialog,
     QDialogButtonBox,
+    QFormLayout,
     QLabel,
     QPushButton,
     QScrollArea,
@@ -20,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from gui.sources.opening.columns import (
     ACTUATORS,
+    DATASET,
     FILE,
     ActuatorColumns,
     ActuatorRow,
@@ -30,9 +33,9 @@ from gui.sources.opening.columns import (
 from gui.sources.replay_bar.overview import ColumnPreview
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
-from monitor.messages.recordings import Description, Overview
+from monitor.messages.recordings import Description, FileColumn, Overview
 
-_OPTIONS = re.compile(r"[\s:;,(]*(name them with|give) --.*$")
+_OPTIONS = re.compile(r"[\s:;,(]*(name them with|or name one with|name one with|give) --.*$")
 
 
 class ColumnChooser(QDialog):
@@ -50,9 +53,11 @@ class ColumnChooser(QDialog):
     Signals
     -------
     wanted : a valid `ColumnChoice`, to be tried.
+    dataset_chosen : another dataset of the file was chosen; empty: all of them.
     """
 
     wanted = Signal(object)
+    dataset_chosen = Signal(str)
 
     def __init__(
         self,
@@ -64,7 +69,7 @@ class ColumnChooser(QDialog):
     ) -> None:
         super().__init__(parent)
         self.theme = theme
-        self._columns = description.columns
+        self._columns, self._datasets = description.columns, description.datasets
         self._names = {column.option_value: column.name for column in description.columns}
         self._overview: Overview | None = None
         self._empty_text = "no preview"
@@ -73,11 +78,20 @@ class ColumnChooser(QDialog):
         self.setWindowTitle(f"Columns of {title}")
         self.heading = PlainLabel(_question(description))
         self.heading.setWordWrap(True)
+        self.dataset = QComboBox()
+        self.dataset.setAccessibleName("dataset of the file")
+        self.dataset.addItem("all datasets", "")
+        for name in self._datasets:
+            n_columns = sum(column.dataset == name for column in self._columns)
+            self.dataset.addItem(f"{name}   ({n_columns} {'column' if n_columns == 1 else 'columns'})", name)
+        self.dataset.setCurrentIndex(max(0, self.dataset.findData(choice.dataset)))
         self.auxiliary = QCheckBox("There are no actuators: show every column as it is")
         self.auxiliary.setChecked(choice.auxiliary)
         self.add = QPushButton("&Add an actuator")
-        self.time = TimeForm(self._columns, choice, theme)
-        self.problems = {field: self._problem_label() for field in (ACTUATORS, (FILE, "file"))}
+        self.time = TimeForm(self._shown_columns, choice, theme)
+        self.remember = QCheckBox("Re&member this beside the file, also for the command line")
+        self.remember.setToolTip(f"Writes {title}.synchroscope.toml, which is read whenever the file is")
+        self.problems = {field: self._problem_label() for field in (DATASET, ACTUATORS, (FILE, "file"))}
         self.preview = ColumnPreview(theme)
         self.buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Open | QDialogButtonBox.StandardButton.Cancel, self
@@ -88,6 +102,7 @@ class ColumnChooser(QDialog):
             self._add_row(actuator)
         self.add.clicked.connect(self._add_empty)
         self.auxiliary.toggled.connect(self._check)
+        self.dataset.currentIndexChanged.connect(self._choose_dataset)
         self.time.changed.connect(self._check)
         self.buttons.accepted.connect(self._submit)
         self.buttons.rejected.connect(self.reject)
@@ -99,12 +114,27 @@ class ColumnChooser(QDialog):
         columns = tuple(row.columns for row in self.rows)
         time = self.time
         without = self.auxiliary.isChecked()
-        return ColumnChoice(columns, time.column.column, time.rate_text, without, time.resample_text)
+        dataset = str(self.dataset.currentData() or "")
+        return ColumnChoice(columns, time.column.column, time.rate_text, without, time.resample_text, dataset)
+
+    @property
+    def has_datasets(self) -> bool:
+        """Whether the file has several datasets."""
+        return bool(self._datasets)
 
     @property
     def can_open(self) -> bool:
         """Whether the choice is valid as far as is known without the file."""
-        return not self.choice.problems()
+        return not self._problems
+
+    def fill(self, choice: ColumnChoice) -> None:
+        """Set the actuators and the time column to those of a choice, in the dataset that is chosen."""
+        for row in tuple(self.rows):
+            self._remove_row(row)
+        for actuator in choice.actuators or (ActuatorColumns(),):
+            self._add_row(actuator)
+        self.time.column.choose(choice.time)
+        self._check()
 
     def show_preview(self, overview: Overview | None, text: str = "no preview") -> None:
         """Draw a preview of the chosen columns; `text` is shown if there is none."""
@@ -135,12 +165,18 @@ class ColumnChooser(QDialog):
         scroll.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         layout = QVBoxLayout(self)
         layout.addWidget(self.heading)
+        if self._datasets:
+            form = QFormLayout()
+            form.addRow("&Dataset", self.dataset)
+            layout.addLayout(form)
+            layout.addWidget(self.problems[DATASET])
         layout.addWidget(self.auxiliary)
         layout.addWidget(scroll)
         layout.addWidget(self.problems[ACTUATORS])
         layout.addWidget(self.add, alignment=Qt.AlignmentFlag.AlignLeft)
         layout.addWidget(self.time)
         layout.addWidget(self.preview, 1)
+        layout.addWidget(self.remember)
         layout.addWidget(self.problems[FILE, "file"])
         layout.addWidget(self.buttons)
         self.resize(760, 560)
@@ -158,7 +194,7 @@ class ColumnChooser(QDialog):
         self.rows[-1].boxes["command"].setFocus()
 
     def _add_row(self, columns: ActuatorColumns) -> None:
-        row = ActuatorRow(self._columns, columns, self.theme)
+        row = ActuatorRow(self._shown_columns, columns, self.theme)
         row.changed.connect(self._check)
         row.removed.connect(self._remove_row)
         self.rows.append(row)
@@ -171,10 +207,31 @@ class ColumnChooser(QDialog):
         row.deleteLater()
         self._check()
 
+    @property
+    def _shown_columns(self) -> Sequence[FileColumn]:
+        """The columns of the dataset that is chosen."""
+        dataset = self.dataset.currentData()
+        return [column for column in self._columns if not dataset or column.dataset == dataset]
+
+    def _choose_dataset(self) -> None:
+        boxes = [box for row in self.rows for box in row.boxes.values()]
+        for box in (*boxes, self.time.column):
+            box.set_columns(self._shown_columns)
+        self._check()
+        self.dataset_chosen.emit(self.choice.dataset)
+
+    @property
+    def _problems(self) -> dict[Field, str]:
+        choice = self.choice
+        problems = choice.problems()
+        if choice.auxiliary and self.has_datasets and not choice.dataset:
+            problems[DATASET] = "choose one: the columns of all were not sampled together"
+        return problems
+
     def _check(self) -> None:
         """Show problems at their fields; without any, the button is enabled."""
         choice = self.choice
-        problems = choice.problems()
+        problems = self._problems
         for place, row in enumerate(self.rows):
             row.name(place)
             row.setEnabled(not choice.auxiliary)
@@ -197,7 +254,7 @@ class ColumnChooser(QDialog):
     def _draw(self) -> None:
         choice = self.choice
         if choice.auxiliary:
-            curves = list(zip((column.name for column in self._columns), self.theme.series, strict=False))
+            curves = list(zip((column.name for column in self._shown_columns), self.theme.series, strict=False))
         else:
             pairs = [(each.command, self.theme.command) for each in choice.actuators]
             pairs += [(each.measured, self.theme.measured) for each in choice.actuators]
@@ -233,6 +290,8 @@ def _question(description: Description) -> str:
     """Return what must be chosen, without the advice on command line options."""
     asked = _OPTIONS.sub("", description.problem)
     asked = asked[:1].upper() + asked[1:]
+    if description.problem and description.guess is not None and description.guess.dataset:
+        return f"{asked}: choose one."
     if description.problem and description.guess is not None:
         return f"{asked} By their values perhaps these:"
     return asked or "What do the columns of this file mean?"

@@ -18,6 +18,7 @@ FILE = -1
 RATE: Field = (FILE, "rate")
 RESAMPLE: Field = (FILE, "resample")
 ACTUATORS: Field = (FILE, "actuators")
+DATASET: Field = (FILE, "dataset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class ColumnChoice:
     rate : Hz, as typed, of evenly spaced samples; empty where there is a time column.
     auxiliary : without actuators; every column is an auxiliary signal.
     resample : Hz, as typed, to interpolate samples at uneven times to; empty otherwise.
+    dataset : that has the columns, of a file with several; empty: the columns say which.
     """
 
     actuators: tuple[ActuatorColumns, ...] = (ActuatorColumns(),)
@@ -47,6 +49,7 @@ class ColumnChoice:
     rate: str = ""
     auxiliary: bool = False
     resample: str = ""
+    dataset: str = ""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -69,6 +72,8 @@ class ColumnChoice:
             yield f"--time={self.time}"
         if self.resample:
             yield f"--resample={float(self.resample):.12g}"
+        if self.dataset:
+            yield f"--dataset={self.dataset}"
 
     def problems(self) -> dict[Field, str]:
         """Return the problems by field; empty if the choice is valid."""
@@ -102,7 +107,8 @@ class ColumnChoice:
         """Return whether the file has all columns of the choice."""
         there = {column.option_value for column in columns} | {""}
         named = [name for each in self.actuators for name in (each.command, each.measured, each.force)]
-        return there.issuperset(named) and self.time in there
+        datasets = {column.dataset for column in columns} | {""}
+        return there.issuperset(named) and self.time in there and self.dataset in datasets
 
 
 def choice_of(guess: ColumnGuess | None) -> ColumnChoice:
@@ -111,7 +117,9 @@ def choice_of(guess: ColumnGuess | None) -> ColumnChoice:
         return ColumnChoice()
     forces = guess.force if len(guess.force) == len(guess.command) else ("",) * len(guess.command)
     actuators = tuple(map(ActuatorColumns, guess.command, guess.measured, forces))
-    return ColumnChoice(actuators or (ActuatorColumns(),), guess.time or "", "", guess.auxiliary)
+    return ColumnChoice(
+        actuators or (ActuatorColumns(),), guess.time or "", "", guess.auxiliary, dataset=guess.dataset or ""
+    )
 
 
 def _is_rate(text: str) -> bool:
@@ -135,11 +143,21 @@ class ColumnBox(QComboBox):
 
     def __init__(self, columns: Sequence[FileColumn], nothing: str = NOTHING) -> None:
         super().__init__()
-        self.addItem(nothing, "")
-        for column in columns:
-            self.addItem(f"{column.name} [{column.unit}]" if column.unit else column.name, column.option_value)
+        self._nothing = nothing
+        self.set_columns(columns)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(12)
+
+    def set_columns(self, columns: Sequence[FileColumn]) -> None:
+        """Offer other columns; the one that is chosen remains, if it is among them."""
+        chosen = self.column
+        blocked = self.blockSignals(True)
+        self.clear()
+        self.addItem(self._nothing, "")
+        for column in columns:
+            self.addItem(f"{column.name} [{column.unit}]" if column.unit else column.name, column.option_value)
+        self.choose(chosen)
+        self.blockSignals(blocked)
 
     @property
     def column(self) -> str:

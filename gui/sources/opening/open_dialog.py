@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -60,6 +61,7 @@ def _key(columns: Sequence[FileColumn]) -> str:
 
 
 _FOLDER = "open/folder"
+_REMEMBER = "--remember"  # option that writes the choice beside the file
 _SHOWN_AS_EVENTS = ("note at ", "alarm ")  # of a run file
 
 
@@ -174,12 +176,13 @@ class Opener(QObject):
     def _accept_first(self, description: Description) -> None:
         """Open the file if no choice is needed; else use the stored choice, or show the dialog."""
         self._first = description
-        known = self._memory.recall(description.columns) if description.columns and not self._words else None
+        given = bool(set(self._words) - {_REMEMBER}) or description.remembered
+        known = self._memory.recall(description.columns) if description.columns and not given else None
         if self._choose and description.columns:
             self._ask_columns(description, known or choice_of(description.guess))
         elif known is not None:
             self._choice = known
-            self._describe(known.words).described.connect(self._accept_choice)
+            self._describe((*known.words, *self._stored)).described.connect(self._accept_choice)
         elif description.problem or (description.columns and description.guess is None):
             self._ask_columns(description, choice_of(description.guess))
         else:
@@ -187,29 +190,57 @@ class Opener(QObject):
 
     def _ask_columns(self, description: Description, choice: ColumnChoice, problem: str = "") -> None:
         chooser = ColumnChooser(self._path.name, description, choice, self.theme, self._window)
+        # one that is remembered would else override what is chosen now
+        chooser.remember.setChecked(_REMEMBER in self._words or description.remembered)
         chooser.wanted.connect(self._try)
+        chooser.dataset_chosen.connect(self._read_dataset)
         chooser.rejected.connect(self._cancel_description)
         chooser.finished.connect(self._drop_chooser)
         self.chooser = chooser
         if problem:
             chooser.refuse(problem)
-        chooser.show_preview(None, "reading the file ...")
-        self._preview(("--auxiliary",))
+        self._preview_dataset(chooser.choice.dataset)
         chooser.open()
+
+    @property
+    def _stored(self) -> tuple[str, ...]:
+        """The option that writes the choice beside the file, where that is wanted."""
+        wanted = _REMEMBER in self._words if self.chooser is None else self.chooser.remember.isChecked()
+        return (_REMEMBER,) if wanted else ()
+
+    def _read_dataset(self, dataset: str) -> None:
+        """Fill the chooser with what the columns of another dataset are taken for, and draw them."""
+        self._cancel_description()
+        if dataset:
+            describing = self._describe((f"--dataset={dataset}",), quietly=True)
+            describing.described.connect(self._fill)
+        self._preview_dataset(dataset)
+
+    def _fill(self, description: Description) -> None:
+        if self.chooser is not None:
+            self.chooser.fill(choice_of(description.guess))
+
+    def _preview_dataset(self, dataset: str) -> None:
+        assert self.chooser is not None
+        if self.chooser.has_datasets and not dataset:
+            self.chooser.show_preview(None, "choose a dataset to see its columns")
+            return
+        self.chooser.show_preview(None, "reading the file ...")
+        self._preview(("--auxiliary", f"--dataset={dataset}") if dataset else ("--auxiliary",))
 
     def _preview(self, words: tuple[str, ...]) -> None:
         describing = self._describe(words, quietly=True)
-        describing.described.connect(self._show_preview)
+        describing.described.connect(partial(self._show_preview, words))
         describing.failed.connect(self._show_no_preview)
 
-    def _show_preview(self, description: Description) -> None:
+    def _show_preview(self, words: tuple[str, ...], description: Description) -> None:
         if self.chooser is None:
             return
         if description.overview is not None and description.overview.channels:
             self.chooser.show_preview(description.overview)
-        elif description.sample_rate is None and "--rate=1" not in self._asked[-1].played:
+        elif description.sample_rate is None and "--rate=1" not in words:
             # the times are not known yet, and not needed for the curves
-            self._preview(("--auxiliary", "--rate=1"))
+            self._preview((*words, "--rate=1"))
         else:
             self.chooser.show_preview(None)
 
@@ -219,7 +250,7 @@ class Opener(QObject):
 
     def _try(self, choice: ColumnChoice) -> None:
         self._choice = choice
-        self._describe(choice.words).described.connect(self._accept_choice)
+        self._describe((*choice.words, *self._stored)).described.connect(self._accept_choice)
 
     def _accept_choice(self, description: Description) -> None:
         choice = self._choice
@@ -239,6 +270,7 @@ class Opener(QObject):
             # notes and alarms of a run are among its events
             if not description.events or not note.startswith(_SHOWN_AS_EVENTS):
                 self.notified.emit("info", f"{self._path.name}: {note}")
+        words = tuple(word for word in words if word != _REMEMBER)
         self.opened.emit(OpenRecording(self._path, words, description))
 
     def _drop_chooser(self) -> None:

@@ -28,6 +28,7 @@ choices = st.builds(
     columns,
     st.sampled_from(["", "100", "0.5", "0", "-1", "x", "inf", "nan"]),
     st.booleans(),
+    dataset=st.sampled_from(["", "/run 1", "-d=2"]),
 )
 
 
@@ -35,7 +36,9 @@ def selection(choice):
     """Return what the command makes of the words of a choice."""
     given = parser_for(["replay"]).parse_args(["replay", "file", *choice.words])
     columns = tuple(given.command), tuple(given.measured), tuple(given.force)
-    return Selection(*columns, given.time, given.rate, given.auxiliary, resample=given.resample)
+    return Selection(
+        *columns, given.time, given.rate, given.auxiliary, resample=given.resample, dataset=given.dataset
+    )
 
 
 @given(choices)
@@ -44,6 +47,7 @@ def test_what_has_no_problems_is_understood(choice):
         return
     read = selection(choice)
     assert read.auxiliary is choice.auxiliary
+    assert read.dataset == (choice.dataset or None)
     assert read.rate == (float(choice.rate) if choice.rate else None)
     assert read.time == (choice.time or None if not choice.rate else None)
     if not choice.auxiliary:
