@@ -65,6 +65,25 @@ def recording_part(path: Path, recording: Recording, arguments: argparse.Namespa
         raise ValueError(f"{path}: {problem}") from problem
 
 
+_PAGES = {".html", ".htm"}
+
+
+def page_path(out: Path, stem: str) -> Path:
+    """Return the file of a page; in a folder it has the stem of a recording.
+
+    Raises
+    ------
+    ValueError : the ending is not that of a page.
+    """
+    if out.is_dir():
+        out /= f"{stem}.html"
+    if out.suffix.lower() == ".pdf":
+        raise ValueError(f"{out}: the report is a page; write {out.with_suffix('.html')} and print it to PDF")
+    if out.suffix.lower() not in _PAGES:
+        raise ValueError(f"{out}: the report is a page; give it the ending .html")
+    return out
+
+
 def add_worker_options(parser: argparse.ArgumentParser, what: str, default: str) -> None:
     """Add the options of `workers_of`; `what` is what is done by several of them, `default` what is done without."""
     group = parser.add_argument_group("workers")

@@ -1,19 +1,25 @@
-"""`synchroscope compare`: recorded runs beside a reference, with tolerances, as a table or JSON."""
+"""`synchroscope compare`: recorded runs beside a reference, with tolerances, as a table, JSON or a page."""
 
 from __future__ import annotations
 
 import argparse
 import math
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.commands.options import add_column_options, add_indicator_options
 from monitor.commands.output import print_json, progress_bars
+from monitor.commands.process import StopSignals
 from monitor.system.safe_text import printable
-from replay.commands import column_selection, given_indicators, recording_part
+from replay.commands import column_selection, given_indicators, page_path, recording_part
 
 if TYPE_CHECKING:
     from replay.comparison import AssessedRun, Quantity, RunComparison
+    from replay.report import Written
 
 _HEADINGS = ("figure", "reference", "run", "difference", "chance", "tolerance", "result")
 
@@ -39,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--start", type=float, metavar="S", help="compare from S seconds after A's start on")
     parser.add_argument("--stop", type=float, metavar="S", help="compare up to S seconds after A's start")
+    parser.add_argument("-o", "--out", type=Path, metavar="OUT", help="write a page too, OUT.html")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing page")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--config", type=Path, metavar="TOML", help="use the indicators' settings in this file")
     add_indicator_options(parser)
@@ -61,28 +69,61 @@ def run(arguments: argparse.Namespace) -> int:
     start = 0.0 if arguments.start is None else arguments.start
     stop = math.inf if arguments.stop is None else arguments.stop
     settings, notes = record_settings(recording, given)
-    with progress_bars() as progress:
-        thin = "every" not in given
-        reference = assess_run(arguments.reference, recording, settings, thin=thin, progress=progress)
-        found = [
-            compare_runs(
-                reference,
-                # the same window for all, for the same figures of the same motion
-                assess_run(path, open_recording(path, selection), settings, thin=thin, progress=progress),
-                lag=lag,
-                align_by=arguments.align_by,
-                start=start,
-                stop=stop,
-                tolerances=tolerances,
-            )
-            for path in arguments.files
-        ]
+    with _page(arguments) as write:
+        with progress_bars() as progress:
+            thin = "every" not in given
+            reference = assess_run(arguments.reference, recording, settings, thin=thin, progress=progress)
+            found = [
+                compare_runs(
+                    reference,
+                    # the same window for all, for the same figures of the same motion
+                    assess_run(path, open_recording(path, selection), settings, thin=thin, progress=progress),
+                    lag=lag,
+                    align_by=arguments.align_by,
+                    start=start,
+                    stop=stop,
+                    tolerances=tolerances,
+                )
+                for path in arguments.files
+            ]
+        written = write(found, notes)
     failed = sum(each.result in {"exceeded", "unknown"} for one in found for each in one.all_quantities())
     if arguments.json:
         print_json(_as_json(reference, found, notes, failed if tolerances else None))
     else:
         _print(reference, found, notes)
+        if written is not None:
+            print(f"{printable(str(written.path))}: {written.size / 1e3:.0f} kB")
     return 1 if failed else 0
+
+
+@contextmanager
+def _page(arguments: argparse.Namespace) -> Iterator[Callable[[list[RunComparison], list[str]], Written | None]]:
+    """Yield a function that writes the page, if one was wanted; nothing is left of it after an error or a signal."""
+    if arguments.out is None:
+        if arguments.overwrite:
+            raise ValueError("--overwrite replaces a page: give its name with -o")
+        yield lambda *_: None
+        return
+    from replay.export.target_files import TargetFiles
+    from replay.report import write_comparison
+
+    out = page_path(arguments.out, f"{arguments.reference.stem}-compared")
+    for path in arguments.files:
+        if out.exists() and path.exists() and out.samefile(path):
+            raise ValueError(f"{out}: is one of the recordings; give another name")
+    try:
+        # SIGTERM removes the unfinished page, as Ctrl-C does
+        with (
+            StopSignals(signal.SIGTERM) as stop,
+            stop.interrupting(),
+            TargetFiles(out, arguments.reference, overwrite=arguments.overwrite) as targets,
+        ):
+            temporary = targets.temporary()
+            yield lambda found, notes: write_comparison(temporary, out, found, notes)
+    except KeyboardInterrupt:
+        print("synchroscope compare: interrupted; nothing was written", file=sys.stderr)
+        raise
 
 
 def _print(reference: AssessedRun, found: list[RunComparison], notes: list[str]) -> None:
@@ -119,16 +160,12 @@ def _alignment_words(one: RunComparison, window: float) -> str:
 
 
 def _row(each: Quantity) -> list[str]:
-    found, chance = each.estimate, each.probability
+    from replay.comparison import chance_text, value_text
+
+    found = each.estimate
     numbers = (found.reference, found.reference_sd), (found.value, found.sd), (each.difference, found.difference_sd)
-    words = "" if math.isnan(chance) else "< 0.001" if chance < 0.001 else f"{chance:.3f}"
-    return [each.key, *(_number(*number) for number in numbers), words, str(each.tolerance or ""), each.result]
-
-
-def _number(value: float, sd: float) -> str:
-    if not math.isfinite(value):
-        return "—"
-    return f"{value + 0.0:.5g} ± {sd:.2g}" if math.isfinite(sd) else f"{value + 0.0:.5g}"
+    cells = [value_text(*number) for number in numbers]
+    return [each.key, *cells, chance_text(each.probability), str(each.tolerance or ""), each.result]
 
 
 def _as_json(

@@ -11,9 +11,7 @@ from monitor.commands.options import add_column_options, add_indicator_options
 from monitor.commands.output import progress_bars
 from monitor.commands.process import StopSignals
 from monitor.system.safe_text import printable
-from replay.commands import column_selection, given_indicators, recording_part
-
-_PAGES = {".html", ".htm"}
+from replay.commands import column_selection, given_indicators, page_path, recording_part
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,13 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     from replay.formats import open_recording
     from replay.report import write_report
 
-    out = arguments.out or arguments.file.with_suffix(".html")
-    if out.is_dir():
-        out /= f"{arguments.file.stem}.html"
-    if out.suffix.lower() == ".pdf":
-        raise ValueError(f"{out}: the report is a page; write {out.with_suffix('.html')} and print it to PDF")
-    if out.suffix.lower() not in _PAGES:
-        raise ValueError(f"{out}: the report is a page; give it the ending .html")
+    out = page_path(arguments.out or arguments.file.with_suffix(".html"), arguments.file.stem)
     given = given_indicators(arguments)
     recording = recording_part(arguments.file, open_recording(arguments.file, column_selection(arguments)), arguments)
     try:

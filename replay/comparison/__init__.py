@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replay.comparison.quantities import KEYS, Quantity, Tolerance, parse_tolerance
+from replay.comparison.quantities import KEYS, Quantity, Tolerance, chance_text, parse_tolerance, value_text
 from replay.comparison.runs import ActuatorComparison, Alignment, AssessedRun, RunComparison, assess_run, compare_runs
 
 __all__ = [
@@ -14,6 +14,8 @@ __all__ = [
     "RunComparison",
     "Tolerance",
     "assess_run",
+    "chance_text",
     "compare_runs",
     "parse_tolerance",
+    "value_text",
 ]

@@ -86,6 +86,26 @@ class Quantity:
         return "within" if abs(self.difference) <= self.tolerance.limit(self.reference) else "exceeded"
 
 
+def value_text(value: float, sd: float = math.nan) -> str:
+    """Return ``2.93 ± 0.02``, both to the second digit of the standard deviation; a dash for no value."""
+    if not math.isfinite(value):
+        return "—"
+    if not math.isfinite(sd):
+        return f"{value + 0.0:.5g}"
+    # less is rounding
+    if sd <= 1e-9 * abs(value) or sd < 1e-9:
+        return f"{value + 0.0:.5g} ± 0"
+    decimals = min(max(0, 1 - math.floor(math.log10(sd))), 9)
+    return f"{round(value, decimals) + 0.0:.{decimals}f} ± {sd:.{decimals}f}"
+
+
+def chance_text(probability: float) -> str:
+    """Return the probability of a difference by chance; empty where it is unknown."""
+    if math.isnan(probability):
+        return ""
+    return "<0.001" if probability < 1e-3 else f"{probability:.3f}"
+
+
 def parse_tolerance(text: str) -> tuple[str, Tolerance]:
     """Return the key and the tolerance of ``KEY=VALUE`` or ``KEY=VALUE%``.
 

@@ -99,24 +99,44 @@ class Alignment:
     overlap: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ActuatorComparison:
-    """The figures of one actuator, and the name that it has in the other run."""
+    """One actuator in both runs, whose names may differ, and its figures."""
 
-    actuator: str
-    other: str
+    own: Pair
+    theirs: Pair
     quantities: tuple[Quantity, ...]
 
+    @property
+    def actuator(self) -> str:
+        """Its name in the reference."""
+        return self.own.actuator
 
-@dataclass(frozen=True, slots=True)
+    @property
+    def other(self) -> str:
+        """Its name in the other run."""
+        return self.theirs.actuator
+
+    def quantity(self, key: str) -> Quantity:
+        """Return one of its figures."""
+        return next(each for each in self.quantities if each.key == key)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RunComparison:
     """A run compared with the reference; notes are what was taken for granted, a line each."""
 
-    path: Path
+    reference: AssessedRun
+    run: AssessedRun
     alignment: Alignment
     quantities: tuple[Quantity, ...]
     actuators: tuple[ActuatorComparison, ...]
     notes: tuple[str, ...]
+
+    @property
+    def path(self) -> Path:
+        """Of the file of the run."""
+        return self.run.path
 
     def all_quantities(self) -> Iterator[Quantity]:
         """Yield the figures of the run, then of each actuator."""
@@ -181,12 +201,12 @@ def compare_runs(
             reference.assessment.settings.window,
         )
         quantities = actuator_quantities(estimates, signals, given)
-        actuators.append(ActuatorComparison(own.actuator, theirs.actuator, quantities))
+        actuators.append(ActuatorComparison(own, theirs, quantities))
     needed = FEWEST_WINDOWS * reference.assessment.settings.window
     if end - begin < needed:
         notes.append(f"{end - begin:.4g} s are too short for standard deviations: {needed:.4g} s are needed")
     whole = run_quantities(reference.summary.row(), other.summary.row(), given)
-    return RunComparison(other.path, alignment, whole, tuple(actuators), tuple(notes))
+    return RunComparison(reference, other, alignment, whole, tuple(actuators), tuple(notes))
 
 
 def _paired(reference: AssessedRun, other: AssessedRun) -> tuple[list[tuple[Pair, Pair]], list[str]]:

@@ -283,17 +283,18 @@ def _reliability(recording: Recording, columns: int) -> Iterator[Figure]:
 
 def _settings(recording: Recording, assessment: Assessment) -> Iterator[tuple[str, str]]:
     """Yield the indicators' settings, then those of the service that recorded the run."""
-    yield from _flat("indicators", assessment.settings.model_dump())
+    yield from flat_settings("indicators", assessment.settings.model_dump())
     recorded = dict(getattr(recording, "settings", {}))
     recorded.pop("indicators", None)
     for name, value in recorded.items():
-        yield from _flat(f"recorded: {name}", value)
+        yield from flat_settings(f"recorded: {name}", value)
 
 
-def _flat(name: str, value: object) -> Iterator[tuple[str, str]]:
+def flat_settings(name: str, value: object) -> Iterator[tuple[str, str]]:
+    """Yield the names, with dots, and the values of settings as text."""
     if isinstance(value, Mapping):
         for key, each in value.items():
-            yield from _flat(f"{name}.{key}", each)
+            yield from flat_settings(f"{name}.{key}", each)
     elif isinstance(value, (list, tuple)):
         yield name, ", ".join(map(str, value)) or "—"
     else:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from monitor.system.safe_text import printable
 from replay import Progress, silent
 from replay.assessment import assess
 from replay.assessment.run import record_settings
+from replay.comparison import RunComparison
 from replay.export.target_files import TargetFiles
 from replay.formats import Recording
+from replay.report.comparison import ComparisonReport, comparison_contents
 from replay.report.contents import Report, report_contents
 
 
@@ -62,16 +64,37 @@ def write_report(
     return Written(out, len(page), report.lead)
 
 
-def render(report: Report) -> str:
+def write_comparison(temporary: Path, out: Path, found: Sequence[RunComparison], notes: Sequence[str]) -> Written:
+    """Write the page of a comparison into a temporary file, which is to become `out`.
+
+    Parameters
+    ----------
+    found : one or more runs, compared with one reference.
+    notes : on the settings.
+    """
+    report = comparison_contents(found, notes)
+    page = render(report).encode()
+    temporary.write_bytes(page)
+    return Written(out, len(page), report.lead)
+
+
+def render(report: Report | ComparisonReport) -> str:
     """Return a report as HTML; every text is escaped, and the policy of the page admits no request."""
     folder = files("replay.report")
-    style, script, template = (
-        folder.joinpath("assets", name).read_text("utf-8") for name in ("report.css", "report.js", "report.html.j2")
+    style, script = (folder.joinpath("assets", name).read_text("utf-8") for name in ("report.css", "report.js"))
+    loader = PackageLoader("replay.report", "assets")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["plain"] = printable
-    return environment.from_string(template).render(
-        report=report, style=style, script=script, style_hash=_hash(style), script_hash=_hash(script)
+    name, kind = ("report", "Tracking report") if isinstance(report, Report) else ("comparison", "Comparison")
+    return environment.get_template(f"{name}.html.j2").render(
+        report=report,
+        kind=kind,
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
     )
 
 

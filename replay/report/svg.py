@@ -221,10 +221,14 @@ def _limits(low: float, high: float) -> tuple[float, float]:
 
 
 def _ticks(low: float, high: float, about: int) -> list[float]:
+    """Return round numbers within limits: about so many, and at least half of that."""
     raw = (high - low) / about
     power = 10.0 ** math.floor(math.log10(raw))
-    step = power * next(each for each in (1.0, 2.0, 5.0, 10.0) if each * power >= raw * 0.999)
-    return [step * i for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    for step in (10.0 * power, 5.0 * power, 2.0 * power, power):
+        ticks = [step * i for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+        if step < 1.999 * raw and len(ticks) >= about / 2:
+            break
+    return ticks
 
 
 def _number(value: float) -> str:

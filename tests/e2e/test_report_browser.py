@@ -125,3 +125,23 @@ def test_a_record_of_a_shaker(browse: Browse, records: Records, tmp_path, warm_k
     found = check(browse, page)
     assert "ms late at" in found["lead"] or "ms late" in found["lead"]
     assert "A file of this format has no alarms and no notes" in page.read_text("utf-8")
+
+
+def test_a_comparison(browse: Browse, tmp_path, warm_kernels) -> None:
+    one, two = record_run(tmp_path / "one.h5"), record_run(tmp_path / "two.h5", bad=True)
+    page = tmp_path / "page.html"
+    assert main(["compare", str(one), str(two), str(one), "-o", str(page), "--tolerance", "delay_ms=1"]) == 1
+    found = check(browse, page)
+    assert "two.h5 beside " in found["lead"]
+    # delay and ratio of three actuators
+    assert found["pictures"] == 6
+    # the delay of north, 2 ms early at the end, in the reference and in the other two
+    reading = re.match(
+        r"[\d.]+ s: \S+one.h5 \(1\) (\S+) ms, \S+two.h5 (\S+) ms, \S+one.h5 \(2\) (\S+) ms", found["reading"]
+    )
+    assert [float(each) for each in reading.groups()[::2]] == pytest.approx([-2.0, -2.0], abs=0.5)
+    printed = tmp_path / "page.pdf"
+    browse("--no-pdf-header-footer", f"--print-to-pdf={printed}", page.as_uri())
+    # a first page, two for each actuator, and those of runs and settings
+    assert 6 <= len(re.findall(rb"/Type\s*/Page[^s]", printed.read_bytes())) <= 10
+    assert HOSTILE not in page.read_text("utf-8")
