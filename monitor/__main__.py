@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from monitor.commands.compilation_watch import ending_compilation
 from monitor.commands.process import retrying_interrupts
 from monitor.system.files import documentation
 from monitor.system.safe_text import printable
@@ -120,7 +121,7 @@ def main(words: list[str] | None = None) -> int:
             parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         module, _ = COMMANDS[arguments.subcommand]
         more = _MORE_ARGUMENTS.get(arguments.subcommand, {})
-        with retrying_interrupts():
+        with ending_compilation(), retrying_interrupts():
             code = int(import_module(module).run(arguments, **more))
         # here and not at exit, where errors cannot be caught
         sys.stdout.flush()

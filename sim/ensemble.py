@@ -182,12 +182,16 @@ def measurement(model: Experiment, seed: int, replicate: int = 0, *, bad: bool =
 
 
 def measured_pieces(model: Experiment, seed: int, *, bad: bool = False) -> Iterator[Samples]:
-    """Give `measurement` in pieces as they are computed: in one where the model does not divide it."""
+    """Return `measurement` in pieces as they are computed: in one where the model does not divide it.
+
+    Raises
+    ------
+    ValueError : a negative seed.
+    """
     generator = _generator(seed, _EXPERIMENT, 0)
     if isinstance(model, PiecewiseExperiment):
-        yield from model.pieces(generator, bad)
-    else:
-        yield model.measure(generator, bad)
+        return model.pieces(generator, bad)
+    return (model.measure(generator, bad) for _ in range(1))
 
 
 def _generator(seed: int, *key: int) -> np.random.Generator:

@@ -8,10 +8,13 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from monitor.commands.process import exit_immediately
 from replay.commands import add_worker_options, workers_of
 
 if TYPE_CHECKING:
     from sim.ensemble import Experiment
+
+_INTERRUPTED = 130  # exit code
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate, with a progress bar."""
-    from monitor.commands.output import progress_bars
+    from monitor.commands.output import announced, progress_bars
     from replay.simulations.models import ensemble_model, simulate_ensemble
 
     model = ensemble_model(arguments.model)
@@ -48,8 +51,20 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.bad:
         raise ValueError("--bad: needs --experiments N")
     chosen = arguments.workers is not None or arguments.scheduler is not None
-    with progress_bars() as progress, workers_of(arguments) if chosen else nullcontext() as workers:
-        simulate_ensemble(model, arguments.realizations, arguments.seed, arguments.out, progress, workers)
+    doing = f"simulating {arguments.model}; kernels are compiled once, which takes up to a minute"
+    with (
+        announced("" if sys.stderr.isatty() else doing, lambda text: print(text, file=sys.stderr, flush=True)),
+        progress_bars() as progress,
+        workers_of(arguments) if chosen else nullcontext() as workers,
+    ):
+        progress("realizations", 0, arguments.realizations)
+        try:
+            simulate_ensemble(model, arguments.realizations, arguments.seed, arguments.out, progress, workers)
+        except KeyboardInterrupt:
+            if chosen:
+                raise
+            # the file is closed, and continued by the same call; threads that compile would be waited for
+            exit_immediately(_INTERRUPTED)
     print(
         f"{arguments.realizations} realizations of {model.quantity} [{model.unit}], {len(model.time)} instants, "
         f"in {arguments.out}",

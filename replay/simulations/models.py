@@ -123,24 +123,24 @@ def _by_threads(model: EnsembleModel, seed: int, numbers: range) -> Iterator[Sam
     """Yield the blocks of these numbers, made by as many threads as there are cores."""
     blocks = iter(numbers)
     cores = os.cpu_count() or 1
-    with ThreadPoolExecutor(cores) as pool:
-        waiting: deque[Future[Samples]] = deque()
+    pool = ThreadPoolExecutor(cores)
+    waiting: deque[Future[Samples]] = deque()
 
-        def submit() -> None:
-            block = next(blocks, None)
-            if block is not None:
-                waiting.append(pool.submit(realization_block, model, seed, block))
+    def submit() -> None:
+        block = next(blocks, None)
+        if block is not None:
+            waiting.append(pool.submit(realization_block, model, seed, block))
 
-        try:
-            for _ in range(cores):
-                submit()
-            while waiting:
-                response = waiting.popleft().result()
-                submit()
-                yield response
-        finally:
-            for made in waiting:
-                made.cancel()
+    try:
+        for _ in range(cores):
+            submit()
+        while waiting:
+            response = waiting.popleft().result()
+            submit()
+            yield response
+    finally:
+        # blocks that are being made are not waited for
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 # s that an experiment of each model lasts, and the longest: the beam's loads are correlated over all of it
@@ -186,8 +186,6 @@ def _experiment(model: str, bad: bool, duration: float, seed: int) -> Recording:
         raise ValueError(f"simulation duration {duration:g} s: the {model} experiment has no second sample by then")
     dt = float(experiment.time[1] - experiment.time[0])
     channels = tuple(Channel(name, Role.AUXILIARY, unit) for name, unit in experiment.channels)
-    if seed < 0:
-        raise ValueError(f"seed {seed}: must be zero or more")
     return ComputedRecording(
         Stream(model, 0, round(1.0 / dt, 6), channels),
         len(experiment.time),
