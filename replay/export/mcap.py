@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from monitor.messages.alarms import Severity
 from monitor.messages.blocks import Event, EventKind
+from monitor.messages.event_text import kind_text
 from monitor.transport.plotjuggler import NumberTree, channel_tree
 from replay import Progress
 from replay.export.contents import RunContents, SeriesTable
@@ -153,7 +154,7 @@ def _write_events(writer: Writer, contents: RunContents, clock: _Clock) -> None:
         message = {
             "timestamp": {"sec": time // 10**9, "nsec": time % 10**9},
             "level": _level(event),
-            "message": event.detail or event.kind.value,
+            "message": event.detail or kind_text(event) or event.kind.value,
             "name": event.kind.value,
             "file": "",
             "line": 0,

@@ -371,11 +371,6 @@ def test_the_rules_fire(sink: PrometheusSink, tmp_path: Path) -> None:
     sink.health(replace(HEALTH, disk_free=1_000))
     sink.alarms(AlarmReport((TRIP,)))
     sink.results(results([0.06, *ROW[1:]]))
-    series = []
-    for family in parse(scrape(sink)):
-        for one in family.samples:
-            labels = ",".join(f"{name}={json.dumps(value)}" for name, value in one.labels.items())
-            series.append({"series": f"{one.name}{{{labels}}}", "values": f"{one.value}+0x24"})
     fires = {
         "SynchroscopeBrokerDenies",
         "SynchroscopeBrokerIsAway",
@@ -383,14 +378,62 @@ def test_the_rules_fire(sink: PrometheusSink, tmp_path: Path) -> None:
         "SynchroscopeDiskAlmostFull",
         "SynchroscopeTrip",
     }
-    firing = [
-        {"expr": f"count(ALERTS{{alertstate='firing',alertname='{name}'}})", "eval_time": "2m"} for name in fires
+    evaluate(tmp_path, constant(scrape(sink)), firing(fires))
+    # a service that hangs, then is gone, and a rig that is lost
+    changing = {
+        'up{job="synchroscope"}': "0x24",
+        "synchroscope_service_silence_seconds": "6x24",
+        'synchroscope_stream_state{state="stale"}': "1x24",
+        "synchroscope_samples_lost_total": "0+1x24",
+        "synchroscope_samples_unrecorded_total": "0+1x24",
+    }
+    fires = {"SynchroscopeIsGone", "SynchroscopeHangs", "SynchroscopeStreamIsStale"}
+    series = [{"series": name, "values": counts} for name, counts in changing.items()]
+    evaluate(tmp_path, series, firing(fires | {"SynchroscopeSamplesLost", "SynchroscopeNotRecorded"}))
+
+
+@needs_promtool
+def test_every_query_of_the_dashboard_finds_something(sink: PrometheusSink, tmp_path: Path) -> None:
+    sink.health(replace(HEALTH, broker=BrokerStatus("away")))
+    sink.alarms(AlarmReport((TRIP,)))
+    sink.results(results(ROW))
+    series = constant(scrape(sink), 'job="synchroscope",instance="a"')
+    variables = {"$job": ".*", "$instance": ".*", "$__rate_interval": "30s"}
+    asked = []
+    for panel in json.loads(RULES.with_name("grafana.json").read_text())["panels"]:
+        for target in panel["targets"]:
+            for name, value in variables.items():
+                target["expr"] = target["expr"].replace(name, value)
+            asked.append({"expr": f"count({target['expr']}) > bool 0", "eval_time": "2m"})
+            asked[-1]["exp_samples"] = [{"labels": "{}", "value": 1}]
+    assert len(asked) > 25
+    evaluate(tmp_path, series, asked)
+
+
+def constant(page: str, more: str = "") -> list[dict[str, str]]:
+    """Return the samples of a page as series that do not change for two minutes."""
+    series = []
+    for family in parse(page):
+        for one in family.samples:
+            labels = ",".join([f"{name}={json.dumps(value)}" for name, value in one.labels.items()] + [more])
+            series.append({"series": f"{one.name}{{{labels}}}", "values": f"{one.value}+0x24"})
+    return series
+
+
+def firing(names: set[str]) -> list[dict[str, object]]:
+    """Return queries by which these alerts fire after two minutes, and no others."""
+    counts = {f"count(ALERTS{{alertstate='firing',alertname='{name}'}})": 1 for name in names}
+    counts["count(ALERTS{alertstate='firing'})"] = len(names)
+    return [
+        {"expr": expression, "eval_time": "2m", "exp_samples": [{"labels": "{}", "value": count}]}
+        for expression, count in counts.items()
     ]
-    firing.append({"expr": "count(ALERTS{alertstate='firing'})", "eval_time": "2m"})
-    for one in firing:
-        one["exp_samples"] = [{"labels": "{}", "value": 1 if "alertname" in one["expr"] else len(fires)}]
-    tests = [{"interval": "5s", "input_series": series, "promql_expr_test": firing}]
-    file = tmp_path / "tests.yml"
+
+
+def evaluate(folder: Path, series: list[dict[str, str]], queries: list[dict[str, object]]) -> None:
+    """Let Prometheus evaluate the rules on series of a sample every 5 s, and check the results of queries."""
+    tests = [{"interval": "5s", "input_series": series, "promql_expr_test": queries}]
+    file = folder / "tests.yml"
     # JSON is YAML
     file.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "5s", "tests": tests}))
     promtool("test", "rules", str(file))

@@ -137,7 +137,7 @@ def test_mcap_has_a_message_a_sample(run):
     assert (note["message"], note["name"], gap["message"], alarm["message"]) == (
         "=1+1, a note",
         "note",
-        "gap",
+        "10 samples lost",
         "too late",
     )
     assert note["timestamp"]["sec"] == 1_763_000_001
@@ -240,3 +240,35 @@ def test_octave_loads_mat_files(octave, run):
     )
     assert out.split("|")[:3] == ["north.measured", "alarm", "rig"]
     assert [float(text) for text in out.split("|")[3:-1]] == [300.0, 1.0, stored(run)[0][299, 2], 59.0, RATE]
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_foxgloves_reader_has_every_message(run):
+    node = shutil.which("node")
+    if node is None or not (ROOT / "node_modules" / "@mcap" / "core").is_dir():
+        pytest.skip("no @mcap/core (npm install --no-save @mcap/core @mcap/support)")
+    (path,) = export(run, "mcap").paths
+    done = subprocess.run(
+        [node, Path(__file__).with_name("read_mcap.cjs"), path], capture_output=True, text=True, check=False
+    )
+    assert not done.returncode, done.stderr
+    found = json.loads(done.stdout)
+    samples, time, _, _ = stored(run)
+    signals, results, events = (found["topics"][topic] for topic in ("/signals", "/results", "/events"))
+    assert (found["count"], found["metadata"]["synchroscope"]["rig"]) == (333, "rig")
+    for position, (group, name) in enumerate(
+        [("north", "command"), ("north", "measured"), ("auxiliary", "oil temp"), ("auxiliary", "time")]
+    ):
+        assert signals["schema"]["properties"][group]["properties"][name]["type"] == "number"
+        read = [message[group].get(name, math.nan) for message in signals["messages"]]
+        np.testing.assert_array_equal(read, samples[:, position])
+    np.testing.assert_allclose([int(each) for each in signals["times"]], 1e9 * time, rtol=0.0, atol=300.0)
+    assert results["messages"][0] == {"north": {}}
+    assert results["messages"][-1] == {"north": {"fdb_delay": 58.0, "fdb_ratio": 59.0}}
+    assert [(each["name"], each["message"]) for each in events["messages"]] == [
+        ("note", "=1+1, a note"),
+        ("gap", "10 samples lost"),
+        ("alarm", "too late"),
+    ]

@@ -23,6 +23,7 @@ _UNCERTAINTY = ("_sd", "_se")
 _CLASSES = {"ms": "duration", "s": "duration", "Hz": "frequency"}
 # decimals; without them Home Assistant shows 1.3 Hz as 1 Hz
 _PRECISION = {"ms": 1, "s": 3, "Hz": 2, "%": 1, "°": 1, "": 3, "1": 3}
+_DECIMALS = 6
 _OUTPUTS = outputs_by_name()
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -129,7 +130,7 @@ class Discovery:
 
 
 class StateEncoder:
-    """Encode the newest row for the sensors of `Discovery`, in display units, to four significant digits.
+    """Encode the newest row for the sensors of `Discovery`, in display units, to four significant digits and six decimals.
 
     Home Assistant stores a state in its database whenever it differs from the one before.
 
@@ -166,7 +167,8 @@ class StateEncoder:
 
 
 def _rounded(value: float | None, factor: float) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(f"{value * factor:.4g}")
+    # a delay of 1e-15 ms would be another state, and another row, each time
+    return None if value is None or not math.isfinite(value) else round(float(f"{value * factor:.4g}"), _DECIMALS)
 
 
 def _display(name: str, unit: str) -> tuple[str, float]:
