@@ -130,7 +130,7 @@ class Discovery:
 
 
 class StateEncoder:
-    """Encode the newest row for the sensors of `Discovery`, in display units, to four significant digits and six decimals.
+    """Encode the newest row for the sensors of `Discovery`, in display units, to four digits, at most six decimals.
 
     Home Assistant stores a state in its database whenever it differs from the one before.
 
