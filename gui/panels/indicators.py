@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 
-import numpy as np
 from PySide6.QtWidgets import QToolButton
 
 from gui.model.alarms import AlarmLimits, DisplayLimits, display_limits_apply
@@ -15,21 +13,10 @@ from gui.model.history import History
 from gui.model.ranking import RankedResult, severities, worst
 from gui.model.results import ResultHistory
 from gui.model.statistics import CurveStatistics, statistics
-from gui.panels.limit_lines import LimitSubject, ResultKey, alarm_lines, display_lines, limit_subject
+from gui.panels.indicator_curves import CurveSource, curve_data, read_values
+from gui.panels.limit_lines import LimitSubject, alarm_lines, display_lines, limit_subject
 from gui.panels.over_time import TimePanel
-from gui.plots.time.rows import (
-    CurveStyle,
-    Interval,
-    LimitLine,
-    PlotRow,
-    Reader,
-    RowData,
-    Trace,
-    extremes,
-    intervals,
-    spread,
-    trace,
-)
+from gui.plots.time.rows import CurveStyle, LimitLine, PlotRow, Reader, RowData
 from gui.plots.view import View
 from gui.widgets.theme import Theme
 from gui.wording.quantity_names import QUANTITIES, Quantity, QuantityCurve
@@ -48,24 +35,6 @@ _MAX_SOLID = 8  # curves; further ones repeat the colours and are dashed
 _RANKING_INTERVAL = 1.0  # s of data
 
 
-@dataclass(frozen=True, slots=True)
-class _CurveSource:
-    """Source of a curve: a result, its display factor, and the result of its standard deviation or empty.
-
-    Of several actuators the curve is the band from the lowest to the highest value.
-    """
-
-    actuators: tuple[str, ...]
-    name: str
-    factor: float
-    deviation: str = ""
-
-    @property
-    def keys(self) -> list[ResultKey]:
-        """Its results."""
-        return [(actuator, self.name) for actuator in self.actuators]
-
-
 class IndicatorsPanel(TimePanel):
     """One row a quantity, of one actuator or of all: the worst by name, the others as a band."""
 
@@ -76,7 +45,7 @@ class IndicatorsPanel(TimePanel):
         super().__init__(view, theme, _NOTHING)
         self.limits: DisplayLimits = {}
         self._alarm_limits: AlarmLimits = ()
-        self._sources: dict[str, tuple[_CurveSource, ...]] = {}
+        self._sources: dict[str, tuple[CurveSource, ...]] = {}
         self._named: dict[str, tuple[str, ...]] = {}
         self._colours: dict[str, int] = {}
         self._ranked: tuple[object, ...] | None = None
@@ -153,37 +122,9 @@ class IndicatorsPanel(TimePanel):
         rows, seen, results = self.stack.rows, self.stack.seen, history.results
         if results is None:
             return (None,) * len(rows)
-        names = [
-            (actuator, name)
-            for i in seen
-            for source in self._sources[rows[i].key]
-            for name in (source.name, source.deviation)
-            if name
-            for actuator in source.actuators
-        ]
-        envelope = results.envelope(left, right, self.stack.columns, names)
-        place = {name: i for i, name in enumerate(names)}
-
-        # the last row of every instant is stored
-        late = max(0.0, 1.0 / results.rate - results.stream.every / results.stream.sample_rate)
-
-        def one(source: _CurveSource, name: str) -> Trace:
-            columns = [place[actuator, name] for actuator in source.actuators]
-            if len(columns) > 1:
-                return extremes(envelope, columns, source.factor, late)
-            return trace(envelope, columns[0], source.factor, late)
-
-        def data(row: PlotRow) -> RowData:
-            sources = self._sources[row.key]
-            curves = tuple(one(source, source.name) for source in sources)
-            bands = tuple(
-                spread(curve, one(source, source.deviation))
-                for curve, source in zip(curves, sources, strict=True)
-                if source.deviation
-            )
-            return RowData(curves, bands)
-
-        return tuple(data(row) if i in seen else None for i, row in enumerate(rows))
+        shown = [self._sources[rows[i].key] for i in seen]
+        data = dict(zip(seen, curve_data(results, shown, left, right, self.stack.columns), strict=True))
+        return tuple(data.get(i) for i in range(len(rows)))
 
     def row_statistics(self, history: History, rows: range, x0: float, x1: float) -> list[list[CurveStatistics]]:
         """Return the statistics of the results that are stored as received; else those of the picture."""
@@ -192,7 +133,7 @@ class IndicatorsPanel(TimePanel):
             return super().row_statistics(history, rows, x0, x1)
         x, values = results.rows(x0, x1)
 
-        def of(source: _CurveSource) -> CurveStatistics:
+        def of(source: CurveSource) -> CurveStatistics:
             column = results.column(*source.keys[0])
             if column is None or len(source.keys) > 1:
                 return CurveStatistics()
@@ -202,7 +143,7 @@ class IndicatorsPanel(TimePanel):
 
     def reader(self, history: History) -> Reader:
         """Return a reader of results."""
-        return partial(_read, history.results, [self._sources[row.key] for row in self.stack.rows])
+        return partial(read_values, history.results, [self._sources[row.key] for row in self.stack.rows])
 
     def limit_subject(self, row: str, label: str) -> LimitSubject:
         """Return the result of a curve, which has limits of alarms or of the window."""
@@ -223,7 +164,7 @@ class IndicatorsPanel(TimePanel):
         measures = computed if actuator else computed[:1]
         unit = quantity.unit
         curves: list[CurveStyle] = []
-        sources: list[_CurveSource] = []
+        sources: list[CurveSource] = []
         bands: list[str | int] = []
         named = actuators if actuator else self._named_first(quantity, results, measures)
         for owner in named:
@@ -242,7 +183,7 @@ class IndicatorsPanel(TimePanel):
                 label = measure.label if actuator else owner
                 dashed = not actuator and isinstance(colour, int) and colour >= _MAX_SOLID
                 curves.append(CurveStyle(label, colour, faint, dashed, named=not actuator))
-                sources.append(_CurveSource((owner,), measure.name, quantity.factor, deviation))
+                sources.append(CurveSource((owner,), measure.name, quantity.factor, deviation))
         if not curves:
             return None
         others = tuple(
@@ -250,7 +191,7 @@ class IndicatorsPanel(TimePanel):
         )
         if others:
             curves.append(CurveStyle(f"{len(others)} others", "muted", faint=True, filled=True, named=True))
-            sources.append(_CurveSource(others, measures[0].name, quantity.factor))
+            sources.append(CurveSource(others, measures[0].name, quantity.factor))
         self._sources[quantity.key] = tuple(sources)
         by = f"by {measures[0].label}" if not actuator and len(quantity.curves) > 1 else ""
         legend = ", ".join(filter(None, (quantity.note, by, _BANDS if bands else "")))
@@ -307,20 +248,3 @@ def _ranked(quantity: Quantity, results: ResultHistory) -> RankedResult | None:
         if owners:
             return RankedResult(measure.name, owners, 1.0 if quantity.key == "ratio" else 0.0)
     return None
-
-
-def _read(results: ResultHistory | None, rows: Sequence[tuple[_CurveSource, ...]], x: float) -> list[list[Interval]]:
-    """Return the values at `x`, or of the newest instant before."""
-    if results is None:
-        return []
-    sources = [source for row in rows for source in row]
-    keys = [source.keys for source in sources]
-    low, high = results.between(min(x, results.end_x), [key for each in keys for key in each])
-    begins = np.cumsum([0, *(len(each) for each in keys)])[:-1]
-    factors = np.array([source.factor for source in sources])
-    found = iter(
-        intervals(factors * np.fmin.reduceat(low, begins), factors * np.fmax.reduceat(high, begins))
-        if sources
-        else ()
-    )
-    return [[next(found) for _ in row] for row in rows]

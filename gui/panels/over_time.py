@@ -7,21 +7,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
 
 from gui.model.history import History, PlacedEvent
-from gui.model.statistics import CurveStatistics, statistics
+from gui.model.statistics import CurveStatistics
 from gui.model.timeline import ClockSegment
 from gui.panels.base import Panel, span_text
 from gui.panels.controls import RowChoice, RowMenu
 from gui.panels.limit_lines import LimitSubject
-from gui.panels.statistics import HINT, StatisticsLine, StatisticsTable
+from gui.panels.statistics import HINT, StatisticsLine, StatisticsTable, trace_statistics
 from gui.plots.figure import Figure, Page
 from gui.plots.time.figure import time_figure
 from gui.plots.time.limit_drag import LimitDrag
-from gui.plots.time.rows import Frame, PlotRow, Reader, RowData, Trace, extent, no_values
+from gui.plots.time.rows import Frame, PlotRow, Reader, RowData, Trace, no_values
 from gui.plots.time.stack import TimeStack
 from gui.plots.value_axis import duration_text
 from gui.plots.view import View
@@ -223,7 +222,7 @@ class TimePanel(Panel):
 
     def row_statistics(self, history: History, rows: range, x0: float, x1: float) -> list[list[CurveStatistics]]:  # noqa: ARG002
         """Return the statistics of the curves of `rows` from `x0` to `x1`; by default those of the picture."""
-        return [[_of_trace(trace, x0, x1) for trace in self._traces(row)] for row in rows]
+        return [[trace_statistics(trace, x0, x1) for trace in self._traces(row)] for row in rows]
 
     def _traces(self, row: int) -> Sequence[Trace]:
         found = self.stack.frame.rows[row] if row < len(self.stack.frame.rows) else None
@@ -308,14 +307,6 @@ class TimePanel(Panel):
             return ""
         state = history.state
         return state.words if state.key in _STALE_STATES else ""
-
-
-def _of_trace(trace: Trace, x0: float, x1: float) -> CurveStatistics:
-    """Return the statistics of a trace; of one that has only minima and maxima, these."""
-    part = trace.within(x0, x1)
-    if part.exact:
-        return statistics(part.centers, part.low[:, np.newaxis])[0]
-    return CurveStatistics(*extent([part]))
 
 
 def _marks(history: History, left: float, right: float) -> tuple[PlacedEvent, ...]:

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHeaderView, QTableView, QVBoxLayout, QWidget
 
-from gui.model.statistics import CurveStatistics
+from gui.model.statistics import CurveStatistics, statistics
 from gui.plots.time.axis import ShownUnit
+from gui.plots.time.rows import Trace, extent
 from gui.plots.value_axis import MINUS, value_text
 from gui.widgets.labels import PlainLabel
 from gui.widgets.lists import Index, ListModel, set_list_style
@@ -100,3 +102,11 @@ class StatisticsTable(QWidget):
         each = self.table.verticalHeader().defaultSectionSize()
         n_lines = min(len(lines), _MOST_LINES)
         self.table.setFixedHeight(self.table.horizontalHeader().sizeHint().height() + n_lines * each + 4)
+
+
+def trace_statistics(trace: Trace, x0: float, x1: float) -> CurveStatistics:
+    """Return the statistics of a trace; of one that has only minima and maxima, these."""
+    part = trace.within(x0, x1)
+    if part.exact:
+        return statistics(part.centers, part.low[:, np.newaxis])[0]
+    return CurveStatistics(*extent([part]))
