@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from sim.arrays import Samples
 from sim.identification.differentiation import Derivatives, Differentiated
+from sim.laboratory.structure import sensor_indices
 from sim.models.chain import Chain, ChainMotion, TooStiffError, chain_response
 
 _ELEMENTS = {"m": "masses", "k": "springs", "c": "dampers", "alpha": "cubic", "friction": "friction"}
@@ -76,17 +77,7 @@ class ChainResponse:
             raise ValueError(
                 f"chain response quantity {self.quantity!r}: choose among {', '.join(ChainMotion._fields)}"
             )
-        for each in self.sensors:
-            if int(each) != each:
-                raise ValueError(f"chain response sensor {each}: must be the number of a mass")
-        sensors = tuple(int(each) for each in self.sensors)
-        if not sensors:
-            raise ValueError("chain response sensors: none given, so that nothing is seen; give one at least")
-        for sensor in sensors:
-            if not 1 <= sensor <= self.chain.dofs:
-                raise ValueError(f"chain response sensor {sensor}: the masses have numbers 1 to {self.chain.dofs}")
-        if len(set(sensors)) < len(sensors):
-            raise ValueError(f"chain response sensors {', '.join(map(str, sensors))}: give each once")
+        sensors = tuple((sensor_indices(self.sensors, self.chain.dofs, "masses") + 1).tolist())
         object.__setattr__(self, "sensors", sensors)
         free = (self.free,) if isinstance(self.free, str) else tuple(self.free)
         object.__setattr__(self, "free", free)

@@ -202,6 +202,29 @@ class Differentiated:
         return found.ravel()
 
 
+def second_differences(
+    cost: Callable[[Samples], float], at: Samples, steps: Samples, here: float | None = None
+) -> Samples:
+    """Return (p, p), the second derivatives, by central differences.
+
+    Parameters
+    ----------
+    at, steps : (p,).
+    here : the cost there, where it is known.
+    """
+    p, moves = len(at), np.diag(steps)
+    here = cost(at) if here is None else here
+    ahead = [cost(at + each) for each in moves]
+    behind = [cost(at - each) for each in moves]
+    found = np.empty((p, p))
+    for i in range(p):
+        found[i, i] = ahead[i] - 2.0 * here + behind[i]
+        for j in range(i):
+            both = cost(at + moves[i] + moves[j]) + cost(at - moves[i] - moves[j])
+            found[i, j] = found[j, i] = 0.5 * (both - ahead[i] - behind[i] - ahead[j] - behind[j] + 2.0 * here)
+    return found / np.outer(steps, steps)
+
+
 def _row(name: str, value: ArrayLike, p: int) -> Samples:
     row = np.asarray(value, dtype=np.float64)
     if row.shape not in ((), (p,)) or np.isnan(row).any():

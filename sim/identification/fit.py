@@ -5,23 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from sim.arrays import Flags, Samples
 from sim.identification.covariance import correlated_covariance, information
 from sim.identification.identifiability import ConfoundedGroup, confounded_groups
-from sim.identification.least_squares import PRECISION, Minimum, minimize
+from sim.identification.least_squares import PRECISION, distinct_minima, minimize
 from sim.identification.regression import Regression, original_parameters
 from sim.identification.reparameterization import transformed_normal, transformed_ranges
 from sim.identification.residual_checks import ResidualChecks, check_residuals
 from sim.identification.solvers import Solver, find_minimum
-
-# standard errors: minima that are closer, and equally good, are the same; searches end within a hundredth of a
-# minimum that is a kink
-_APART = 0.05
-# fraction of the observations' squares below which differences are rounding
-_OBSERVED_ROUNDING = 1e-20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,35 +222,6 @@ def check_fittable(observations: int, parameters: int, squares: float) -> None:
         )
     if not np.isfinite(squares):
         raise ValueError("fit: the response at the start is not finite, begin elsewhere")
-
-
-def distinct_minima(found: Minimum, observed: Samples) -> NDArray[np.int64]:
-    """Return which of the starts led to minima of their own, (k,) indices, the least sum of squares first.
-
-    The best start is first, whether it converged or not; of the others only those that converged.
-
-    Two that are equally good are two minima nevertheless, unless the data do not distinguish them.
-
-    Parameters
-    ----------
-    found : of one problem from each start.
-    observed : (n,).
-    """
-    order = np.argsort(found.sum_of_squares)
-    scale = _OBSERVED_ROUNDING * float(observed @ observed)
-    kept = order[:1].tolist()
-    for i in order[found.converged[order]].tolist():
-        if not any(_are_same_minimum(found, i, j, len(observed), scale) for j in kept):
-            kept.append(i)
-    return np.array(kept, dtype=np.int64)
-
-
-def _are_same_minimum(found: Minimum, i: int, j: int, n: int, scale: float) -> bool:
-    least = found.sum_of_squares[j]
-    # distances along directions without information in the data are ignored
-    apart = found.parameters[i] - found.parameters[j]
-    limit = _APART**2 * least / max(n - len(apart), 1) + scale
-    return bool(found.sum_of_squares[i] - least <= limit and apart @ found.normal[j] @ apart <= limit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

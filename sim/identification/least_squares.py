@@ -7,7 +7,7 @@ from math import sqrt
 
 import numpy as np
 
-from sim.arrays import Flags, Samples
+from sim.arrays import Flags, Integers, Samples
 from sim.identification.regression import Regression, evaluated
 
 # added to the diagonal, so that a matrix with equal columns is not singular
@@ -21,6 +21,11 @@ _UNSEEN = 0.1 * float(np.finfo(float).eps)
 # of a sum of squares, as its rounding grows with the number of terms
 _SUMMED = float(np.finfo(float).eps)
 _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e14
+# standard errors: minima that are closer, and equally good, are the same; searches end within a hundredth of a
+# minimum that is a kink
+_APART = 0.05
+# fraction of the observations' squares below which differences are rounding
+_OBSERVED_ROUNDING = 1e-20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,3 +239,32 @@ def spread_starts(lower: Samples, upper: Samples, number: int, seed: int = 1) ->
     parts = generator.permuted(np.tile(np.arange(number), (len(lower), 1)), axis=1).T
     share = (parts + generator.random(parts.shape)) / number
     return np.asarray(lower + share * (upper - lower))
+
+
+def distinct_minima(found: Minimum, observed: Samples) -> Integers:
+    """Return which of the starts led to minima of their own, (k,) indices, the least sum of squares first.
+
+    The best start is first, whether it converged or not; of the others only those that converged.
+
+    Two that are equally good are two minima nevertheless, unless the data do not distinguish them.
+
+    Parameters
+    ----------
+    found : of one problem from each start.
+    observed : (n,).
+    """
+    order = np.argsort(found.sum_of_squares)
+    scale = _OBSERVED_ROUNDING * float(observed @ observed)
+    kept = order[:1].tolist()
+    for i in order[found.converged[order]].tolist():
+        if not any(_are_same_minimum(found, i, j, len(observed), scale) for j in kept):
+            kept.append(i)
+    return np.array(kept, dtype=np.int64)
+
+
+def _are_same_minimum(found: Minimum, i: int, j: int, n: int, scale: float) -> bool:
+    least = found.sum_of_squares[j]
+    # distances along directions without information in the data are ignored
+    apart = found.parameters[i] - found.parameters[j]
+    limit = _APART**2 * least / max(n - len(apart), 1) + scale
+    return bool(found.sum_of_squares[i] - least <= limit and apart @ found.normal[j] @ apart <= limit)

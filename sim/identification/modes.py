@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from math import pi
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sim.arrays import Integers, Samples
-from sim.laboratory.structure import Structure
+from sim.laboratory.structure import Structure, eigenmodes, sensor_indices
 
 Shapes = NDArray[np.float64] | NDArray[np.complex128]
 
@@ -85,45 +85,6 @@ def natural_modes(structure: Structure, sensors: Sequence[int] | None = None, *,
         ratios = np.einsum("ik,ij,jk->k", shapes, damping, shapes) / (2.0 * circular)
     ratios[squares == 0.0] = np.nan
     return Modes(circular / (2.0 * pi), ratios, shapes[sensor_indices(sensors, structure.dofs)].T)
-
-
-def eigenmodes(mass: ArrayLike, stiffness: ArrayLike) -> tuple[Samples, Samples]:
-    """Return (..., n) squared circular frequencies, rising, and (..., n, n) shapes in columns, of unit modal mass.
-
-    Raises
-    ------
-    ValueError : K is not symmetric, or the mass matrix not positive.
-    """
-    m, k = np.asarray(mass, dtype=np.float64), np.asarray(stiffness, dtype=np.float64)
-    for name, matrix in (("mass", m), ("stiffness", k)):
-        if not np.allclose(matrix, np.swapaxes(matrix, -1, -2), rtol=1e-9, atol=1e-9 * float(np.abs(matrix).max())):
-            raise ValueError(f"modes: the {name} matrix is not symmetric")
-    try:
-        root = np.linalg.cholesky(m)
-    except np.linalg.LinAlgError:
-        raise ValueError(
-            "modes: the mass matrix is singular or negative, give every mass a positive number"
-        ) from None
-    half = np.linalg.solve(*np.broadcast_arrays(root, k))
-    scaled = np.linalg.solve(*np.broadcast_arrays(root, np.swapaxes(half, -1, -2)))
-    squares, vectors = np.linalg.eigh(0.5 * (scaled + np.swapaxes(scaled, -1, -2)))
-    shapes = np.linalg.solve(*np.broadcast_arrays(np.swapaxes(root, -1, -2), vectors))
-    return squares, shapes
-
-
-def sensor_indices(sensors: Sequence[int] | None, dofs: int) -> Integers:
-    """Return indices, from 0, of sensors by number, from 1; None: all.
-
-    Raises
-    ------
-    ValueError : there is none, one twice, or one that is not a degree of freedom.
-    """
-    numbers = np.arange(1, dofs + 1) if sensors is None else np.asarray(sensors)
-    if numbers.ndim != 1 or not numbers.size or not np.issubdtype(numbers.dtype, np.integer):
-        raise ValueError(f"sensors {sensors}: give degrees of freedom by number, from 1")
-    if len(set(numbers.tolist())) < numbers.size or numbers.min() < 1 or numbers.max() > dofs:
-        raise ValueError(f"sensors {numbers.tolist()}: give degrees of freedom 1 to {dofs}, each once")
-    return np.asarray(numbers - 1, dtype=np.int64)
 
 
 def check_seen(modes: Modes, full: Samples, sensors: Sequence[int] | Integers, what: str) -> None:

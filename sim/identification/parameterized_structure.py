@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sim.arrays import Samples
-from sim.identification.modes import eigenmodes
 from sim.identification.reduction import Reduction
-from sim.laboratory.structure import Structure
+from sim.laboratory.structure import Structure, eigenmodes
 
 # of the largest squared frequency: two closer ones are the same, their shapes have no derivatives in their plane
 _EQUAL = 1e-12

@@ -9,8 +9,8 @@ from math import pi
 import numpy as np
 
 from sim.arrays import Integers, Samples
-from sim.identification.modes import Modes, Shapes, check_seen, natural_modes, sensor_indices
-from sim.laboratory.structure import Structure
+from sim.identification.modes import Modes, Shapes, check_seen, natural_modes
+from sim.laboratory.structure import Structure, sensor_indices
 
 # of the largest eigenvalue or singular value: below, a matrix is singular
 _SINGULAR = 1e-10

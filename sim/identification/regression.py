@@ -32,6 +32,33 @@ class Regression(Protocol):
         """Return the responses to (m, p) parameters, (m, n), and their derivatives by them, (m, n, p)."""
 
 
+@dataclass(frozen=True, eq=False)
+class ModelWrapper:
+    """What is fitted in place of a model, with its parameters and their bounds.
+
+    Parameters
+    ----------
+    regression : the model.
+    """
+
+    regression: Regression
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those of the model."""
+        return self.regression.names
+
+    @property
+    def lower(self) -> Samples:
+        """(p,)."""
+        return self.regression.lower
+
+    @property
+    def upper(self) -> Samples:
+        """(p,)."""
+        return self.regression.upper
+
+
 def evaluated(regression: Regression, parameters: Samples, n: int) -> tuple[Samples, Samples]:
     """Return the responses to (m, p) parameters, (m, n), and their derivatives by them, (m, n, p).
 
@@ -108,7 +135,7 @@ class Reparameterized:
 
     Parameters
     ----------
-    regression : whose own bounds are not looked at.
+    regression : whose own bounds are ignored.
     matrix : (p, p), parameters = matrix @ coordinates.
     names : of the coordinates.
     lower, upper : (p,), of the coordinates.

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sim.arrays import Samples
-from sim.identification.regression import Regression
+from sim.identification.regression import ModelWrapper
 
 
 @dataclass(frozen=True, eq=False)
-class Regularized:
+class Regularized(ModelWrapper):
     """A regression with the term (p - p0)' S^-1 (p - p0) added to its cost (Hemez and Doebling, eq. 3).
 
     It is a Gaussian prior: what is least is the posterior's mode, and where the model is linear its mean. The term
@@ -32,7 +32,6 @@ class Regularized:
     ValueError : sizes do not fit, or the covariance is no covariance.
     """
 
-    regression: Regression
     expected: ArrayLike
     covariance: ArrayLike
     sigma: float = 1.0
@@ -52,21 +51,6 @@ class Regularized:
             )
         object.__setattr__(self, "expected", expected)
         object.__setattr__(self, "_root", self.sigma / np.sqrt(self.repeated) * _inverse_root(covariance))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Those of the model."""
-        return self.regression.names
-
-    @property
-    def lower(self) -> Samples:
-        """(p,)."""
-        return self.regression.lower
-
-    @property
-    def upper(self) -> Samples:
-        """(p,)."""
-        return self.regression.upper
 
     def observations(self, observed: Samples) -> Samples:
         """Return (n + p,), or (n_observations, n + p), of (n,) or (n_observations, n) observations.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import pi
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sim.arrays import Samples
+from sim.arrays import Integers, Samples
 from sim.laboratory.parts import Element
 
 
@@ -129,13 +130,54 @@ def classical_damping(mass: ArrayLike, stiffness: ArrayLike, ratios: float | Sam
     C = M Phi diag(2 zeta w) Phi^T M with modes of unit modal mass (Chopra, Dynamics of Structures, 11.4.3).
     """
     m, k = _matrix("mass", mass), _matrix("stiffness", stiffness, np.shape(mass)[-1] if np.ndim(mass) else None)
-    root = np.linalg.cholesky(m)
-    half = np.linalg.solve(root, k)
-    squares, vectors = np.linalg.eigh(np.linalg.solve(root, half.T))
+    squares, shapes = eigenmodes(m, k)
     if squares[0] < 0.0:
         raise ValueError(f"stiffness matrix with an eigenvalue of {squares[0]:.3g}: modal damping needs w^2 >= 0")
-    shape = root @ vectors
-    return np.asarray((shape * (2.0 * np.broadcast_to(ratios, squares.shape) * np.sqrt(squares))) @ shape.T)
+    inertia = m @ shapes
+    return np.asarray((inertia * (2.0 * np.broadcast_to(ratios, squares.shape) * np.sqrt(squares))) @ inertia.T)
+
+
+def eigenmodes(mass: ArrayLike, stiffness: ArrayLike) -> tuple[Samples, Samples]:
+    """Return (..., n) squared circular frequencies, rising, and (..., n, n) shapes in columns, of unit modal mass.
+
+    Raises
+    ------
+    ValueError : K is not symmetric, or the mass matrix not positive.
+    """
+    m, k = np.asarray(mass, dtype=np.float64), np.asarray(stiffness, dtype=np.float64)
+    for name, matrix in (("mass", m), ("stiffness", k)):
+        if not np.allclose(matrix, np.swapaxes(matrix, -1, -2), rtol=1e-9, atol=1e-9 * float(np.abs(matrix).max())):
+            raise ValueError(f"modes: the {name} matrix is not symmetric")
+    try:
+        root = np.linalg.cholesky(m)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "modes: the mass matrix is singular or negative, give every mass a positive number"
+        ) from None
+    half = np.linalg.solve(*np.broadcast_arrays(root, k))
+    scaled = np.linalg.solve(*np.broadcast_arrays(root, np.swapaxes(half, -1, -2)))
+    squares, vectors = np.linalg.eigh(0.5 * (scaled + np.swapaxes(scaled, -1, -2)))
+    shapes = np.linalg.solve(*np.broadcast_arrays(np.swapaxes(root, -1, -2), vectors))
+    return squares, shapes
+
+
+def sensor_indices(sensors: Sequence[int] | None, dofs: int, what: str = "degrees of freedom") -> Integers:
+    """Return indices, from 0, of sensors by number, from 1; None: all.
+
+    Parameters
+    ----------
+    what : is numbered, named in the error.
+
+    Raises
+    ------
+    ValueError : there is none, one twice, or one that is not a degree of freedom.
+    """
+    numbers = np.arange(1, dofs + 1) if sensors is None else np.asarray(sensors)
+    whole = numbers.ndim == 1 and numbers.size > 0 and np.issubdtype(numbers.dtype, np.integer)
+    if not whole or len(set(numbers.tolist())) < numbers.size or numbers.min() < 1 or numbers.max() > dofs:
+        listed = ", ".join(map(str, np.atleast_1d(np.asarray(sensors, dtype=object)))) or "none"
+        raise ValueError(f"sensors {listed}: give {what} 1 to {dofs}, each once")
+    return np.asarray(numbers - 1, dtype=np.int64)
 
 
 def highest_frequency(mass: Samples, tangent: Samples) -> float:

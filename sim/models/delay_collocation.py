@@ -16,13 +16,13 @@ _Factors = tuple[Samples, NDArray[np.int32]]
 # where an element's length times the matrices' size is no more, the solution is a polynomial of this degree to 1e-14
 DEGREE = 12
 REACH = 2.0
-# the ends of an element are looked at from inside, because a signal may jump there
+# the ends of an element are evaluated from inside, because a signal may jump there
 _INSIDE = 1e-12
 
 _NODES = -np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE)
 # of barycentric interpolation
 _WEIGHTS = (-1.0) ** np.arange(DEGREE + 1) * np.where(np.arange(DEGREE + 1) % DEGREE, 1.0, 0.5)
-# where forces are looked at, as shares of an element
+# where forces are evaluated, as shares of an element
 PLACES = np.clip(0.5 * (1.0 + _NODES), _INSIDE, 1.0 - _INSIDE)
 
 
@@ -101,7 +101,7 @@ class DenseSolution:
 
 # of the last coefficients, as a share of the largest value; those left out are smaller still
 _TOLERANCE = 1e-10
-# of a delay, or of all time where that is shorter: as near as a jump is looked for that no break names
+# of a delay, or of all time where that is shorter: as near as a jump is sought that no break names
 _SHORTEST = 1e-9
 
 
@@ -127,7 +127,7 @@ def refined(edges: Samples, signals: Sequence[ForcingSignal], most: int) -> Samp
     Parameters
     ----------
     edges : (m + 1,), s, from zero.
-    signals : what is looked at, at each element's nodes in every delay.
+    signals : what is evaluated, at each element's nodes in every delay.
     most : so many elements are allowed in a delay.
 
     Raises

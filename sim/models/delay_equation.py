@@ -164,7 +164,7 @@ def _divided(instants: Samples, equations: Samples) -> tuple[Samples, Samples, S
     last, delay = float(instants.max(initial=0.0)), equations[:, 4]
     # what comes after the last time need not be cut
     span = np.minimum(delay, last) if last else delay
-    # numbers beyond all others, and those that are none, are refused by who asks
+    # numbers beyond all others, and those that are not numbers, are rejected by the caller
     with np.errstate(over="ignore", invalid="ignore"):
         rate = np.abs(equations[:, 0]) + np.abs(equations[:, 1])
         pieces = np.maximum(np.ceil(rate * span / _LONGEST_PIECE), 1.0)
@@ -215,7 +215,7 @@ def is_stable(q0: ArrayLike, q1: ArrayLike, delay: ArrayLike) -> Flags:
     """Return whether the rightmost root is left of zero, of many equations.
 
     For q1 of zero or more that is q0 + q1 < 0, whatever the delay, and for all where q0 + |q1| < 0; only of the rest
-    is the root looked for.
+    is the root sought.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class DelaySystem:
     g, disturbance : (n, l), and w at (n_times,) s as (n_times, l); by default none.
     c : (p, n); by default all states are measured.
     breaks : s, where the disturbance or the history is not smooth; multiples of the delay need not be named. A jump
-        that is not named is looked for, and found to a billionth of the delay.
+        that is not named is sought, and found to a billionth of the delay.
     longest_element : s; give one where the disturbance or the history has pulses so short that no element sees them.
 
     Raises

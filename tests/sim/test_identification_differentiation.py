@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sim.identification.differentiation import Derivatives, Differentiated
+from sim.identification.differentiation import Derivatives, Differentiated, second_differences
 from sim.identification.fit import fit
 
 TIME = np.linspace(0.0, 2.0, 31)
@@ -135,3 +135,10 @@ def test_a_jump_is_no_slope():
     slopes = Differentiated(stepped, ("x",), how="piecewise").evaluate(point)[1][0, :, 0]
     np.testing.assert_allclose(slopes, [1.0, 2.0, 1.0], atol=1e-8)
     assert Differentiated(stepped, ("x",)).evaluate(point)[1][0, 2, 0] > 1e4
+
+
+def test_second_differences_of_a_known_function():
+    found = second_differences(
+        lambda p: float(np.exp(p[0]) + p[0] ** 2 * p[1] + 3.0 * p[1] ** 2), np.array([0.5, -1.0]), np.full(2, 1e-3)
+    )
+    np.testing.assert_allclose(found, [[np.exp(0.5) - 2.0, 1.0], [1.0, 6.0]], rtol=1e-5)

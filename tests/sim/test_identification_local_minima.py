@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
 
-from sim.identification.fit import distinct_minima, fit
-from sim.identification.least_squares import minimize, spread_starts
+from sim.identification.fit import fit
+from sim.identification.least_squares import distinct_minima, minimize, spread_starts
 from sim.identification.model_responses import DelayResponse
 from sim.identification.regression import unbounded
 from sim.models.delay_equation import DelayEquation

@@ -10,7 +10,8 @@ from scipy.linalg import eigh
 
 from sim.arrays import Samples
 from sim.identification.correlation.modal_identification import IdentifiedModes
-from sim.identification.correlation.modal_residues import ForceResidue, HybridResidue, OutputResidue
+from sim.identification.correlation.modal_residues import ForceResidue, HybridResidue
+from sim.identification.correlation.output_residue import OutputResidue
 from sim.identification.fit import fit
 from sim.identification.modes import Modes, natural_modes
 from sim.identification.parameterized_structure import ParameterizedStructure, mode_derivatives, spring_patterns

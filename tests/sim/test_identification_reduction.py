@@ -164,7 +164,7 @@ def _loose() -> Structure:
         (lambda: dynamic(_middle_node(), (1, 3), np.sqrt(200.0) / (2.0 * np.pi)), "have a natural frequency at"),
         (lambda: guyan(chain(), (0,)), "give degrees of freedom 1 to 8, each once"),
         (lambda: guyan(chain(), (1, 1)), "each once"),
-        (lambda: guyan(chain(), ()), "give degrees of freedom by number"),
+        (lambda: guyan(chain(), ()), "sensors none: give degrees of freedom 1 to 8, each once"),
         (lambda: guyan(chain(), (1, 2)).expand(np.ones(3)), "its last axis must be the 2 sensors 1, 2"),
     ],
 )

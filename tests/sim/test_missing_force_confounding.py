@@ -57,9 +57,9 @@ def test_one_sensor_beside_one_unknown_force_tells_nothing() -> None:
     [
         (np.eye(3)[:, :1], np.ones((5, 2)), (1,), r"places \(3, 1\) and load \(5, 2\): give \(2, forces\)"),
         (np.eye(2)[:, :1], np.ones((5, 3)), (1,), r"load \(5, 3\)"),
-        (np.eye(2)[:, :1], np.ones((5, 2)), (), "sensors none: give some of the masses 1 to 2"),
-        (np.eye(2)[:, :1], np.ones((5, 2)), (0, 1), "sensors 0, 1: give some of the masses 1 to 2"),
-        (np.eye(2)[:, :1], np.ones((5, 2)), (1.0, 2), "sensors 1.0, 2: give some of the masses 1 to 2"),
+        (np.eye(2)[:, :1], np.ones((5, 2)), (), "sensors none: give masses 1 to 2, each once"),
+        (np.eye(2)[:, :1], np.ones((5, 2)), (0, 1), "sensors 0, 1: give masses 1 to 2, each once"),
+        (np.eye(2)[:, :1], np.ones((5, 2)), (1.0, 2), "sensors 1.0, 2: give masses 1 to 2, each once"),
         (np.eye(2)[:, :1], np.zeros((5, 2)), (1,), "no mass is loaded"),
         (np.eye(2)[:, :1], np.full((5, 2), np.nan), (1,), "the load is not finite"),
     ],

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from monitor.messages.blocks import Samples
 from replay.studies.nonlinear.eight_dof_tests import TIME_SENSORS, Case, VirtualTest, virtual_bed
 from sim.identification.missing_force.force_prior import Matern
-from sim.identification.missing_force.smoother import ForceProblem
-from sim.identification.missing_force.state_space import Sensor
-from sim.laboratory.structure import Structure
+from sim.identification.missing_force.marginal_fit import Hypothesis, fit_beside_forces, force_on_chain
 
 # s: of the unknown forces, shorter than the shortest period; of order 0, as friction jumps
 _LENGTH, _ORDER = 6e-3, 0
@@ -57,31 +53,20 @@ def fit_with_unknown_forces(test: VirtualTest, window: int, spread: float) -> Un
     nominal = virtual_bed(Case.NEITHER).chain
     stiffness, n = np.asarray(nominal.springs), nominal.dofs
     time: Samples = test.bed.dt * np.arange(window, dtype=np.float64)
-    sensors = [Sensor(each, "acceleration") for each in TIME_SENSORS]
 
-    def cost(parameters: Samples) -> float:
+    def hypothesis(parameters: Samples) -> Hypothesis:
         shares, (damper, force) = parameters[:-2], np.exp(parameters[-2:]).tolist()
         chain = replace(nominal, springs=shares * stiffness, dampers=damper)
-        problem = ForceProblem(
-            Structure(*chain.matrices),
-            np.eye(n, dtype=np.float64),
-            time,
-            test.load[:window],
-            sensors,
-            record,
-            initial_sd=np.zeros(2 * n),
-        )
-        prior = 0.5 * float(np.sum(((shares - 1.0) / spread) ** 2))
-        return prior - problem.log_likelihood([Matern(force, _LENGTH, _ORDER)] * n, noise)
+        problem = force_on_chain(chain, np.eye(n, dtype=np.float64), time, test.load[:window], TIME_SENSORS, record)
+        return Hypothesis(problem, [Matern(force, _LENGTH, _ORDER)] * n, noise)
+
+    def penalty(parameters: Samples) -> float:
+        return 0.5 * float(np.sum(((parameters[:-2] - 1.0) / spread) ** 2))
 
     start = np.concatenate([np.ones(len(stiffness)), np.log([_DAMPER[0], _FORCE[0]])])
-    if not np.isfinite(cost(start)):
-        raise ValueError("unknown forces: the likelihood at the nominal springs is not finite")
     bounds = [(1.0 - spread, 1.0 + spread)] * len(stiffness) + [
         (float(np.log(low)), float(np.log(high))) for _, low, high in (_DAMPER, _FORCE)
     ]
-    # its overloads are by method
-    search: Any = minimize
-    found = search(cost, start, method="L-BFGS-B", bounds=bounds, options=_OPTIONS)
-    damper, force = np.exp(found.x[-2:]).tolist()
-    return UnknownForceFit(found.x[:-2] * stiffness, damper, force, bool(found.success))
+    found = fit_beside_forces(hypothesis, start, penalty=penalty, bounds=bounds, **_OPTIONS)
+    damper, force = np.exp(found.parameters[-2:]).tolist()
+    return UnknownForceFit(found.parameters[:-2] * stiffness, damper, force, found.converged)

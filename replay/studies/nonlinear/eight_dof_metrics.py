@@ -21,7 +21,8 @@ from replay.studies.nonlinear.eight_dof_tests import (
 )
 from sim.identification.chain_response import ChainResponse
 from sim.identification.correlation.metric import Correlated, Metric
-from sim.identification.correlation.modal_residues import ForceResidue, HybridResidue, OutputResidue
+from sim.identification.correlation.modal_residues import ForceResidue, HybridResidue
+from sim.identification.correlation.output_residue import OutputResidue
 from sim.identification.correlation.principal_components import PrincipalComponents
 from sim.identification.correlation.time_histories import TimeHistories
 from sim.identification.fit import Fit, fit

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.optimize import minimize
 
 from monitor.messages.blocks import Samples
 from replay.studies.nonlinear.four_dof_record import SPRINGS, FourMassRecord, without_cubic
+from sim.identification.differentiation import second_differences
 from sim.identification.missing_force.confounding import confounded_with_force
 from sim.identification.missing_force.force_prior import Matern
 from sim.identification.missing_force.law_fit import CurveFit, LawFit, fit_law
+from sim.identification.missing_force.marginal_fit import (
+    Hypothesis,
+    fit_beside_forces,
+    force_on_chain,
+    marginal_cost,
+)
 from sim.identification.missing_force.recovery import RecoveredForce, recover_force
 from sim.identification.missing_force.smoother import ForceProblem, characteristic_rate
-from sim.identification.missing_force.state_space import Sensor
-from sim.laboratory.structure import Structure
 from sim.models.chain import Chain
 
 # on mass 1, on the internal side
@@ -36,12 +39,12 @@ class JointEstimate:
 
     Parameters
     ----------
-    percent, standard_errors : (4,), of nominal; NaN for what cannot be told from a force on mass 1.
+    percent, standard_errors : (4,), of nominal; NaN for what cannot be distinguished from a force on mass 1.
     confounded : in words, which cannot.
     noise : found, over the rms of each sensor.
     problem : of the force that the chain with these stiffnesses is missing.
     sigma : (sensors,) noise in m/s^2.
-    evaluations : of the likelihood.
+    evaluations : of the likelihood in the search.
     seconds : of the search and the standard errors.
     """
 
@@ -68,7 +71,7 @@ def identify_jointly(record: FourMassRecord, held: float = 100.0) -> JointEstima
 
     Raises
     ------
-    ValueError : no stiffness can be told from the force by these sensors.
+    ValueError : these sensors distinguish no stiffness from the force.
     """
     start = time.perf_counter()
     chain, size = without_cubic(record.nominal), record.rms
@@ -79,40 +82,35 @@ def identify_jointly(record: FourMassRecord, held: float = 100.0) -> JointEstima
     free = [i for i, name in enumerate(SPRINGS) if name not in confounded or name in leading]
     if not free:
         raise ValueError(
-            f"four-dof: sensors {', '.join(map(str, record.sensors))} tell no stiffness from an unknown force on "
-            "mass 1: add a sensor"
+            f"four-dof: sensors {', '.join(map(str, record.sensors))} distinguish no stiffness from an unknown "
+            "force on mass 1: add a sensor"
         )
     inertia = float(np.max(np.asarray(chain.masses))) * float(size.max())
     prior = Matern(_WIDE * inertia, _LENGTH / characteristic_rate(record.time, record.observed), _ORDER)
-    evaluations = 0
 
-    def chain_at(parameters: Samples) -> Chain:
+    def hypothesis(parameters: Samples) -> Hypothesis:
         share = np.full(len(SPRINGS), held / 100.0)
         share[free] = parameters[:-1]
-        return replace(chain, springs=chain.springs * share)
-
-    def cost(parameters: Samples) -> float:
-        nonlocal evaluations
-        evaluations += 1
-        problem = force_problem(chain_at(parameters), record)
-        return -problem.log_likelihood([prior], np.exp(parameters[-1]) * size)
+        problem = force_problem(replace(chain, springs=chain.springs * share), record)
+        return Hypothesis(problem, [prior], np.exp(parameters[-1]) * size)
 
     first = np.append(np.ones(len(free)), np.log(_FIRST_NOISE))
-    found = minimize(cost, first, method="BFGS", options={"gtol": 0.1})
+    found = fit_beside_forces(hypothesis, first, gtol=0.1)
     steps = np.append(np.full(len(free), _STIFFNESS_STEP), _NOISE_STEP)
-    variance = np.diag(np.linalg.inv(second_differences(cost, found.x, steps)))
+    curvature = second_differences(marginal_cost(hypothesis), found.parameters, steps)
+    variance = np.diag(np.linalg.inv(curvature))
     percent, errors = np.full(4, np.nan), np.full(4, np.nan)
-    for i, value, spread in zip(free, found.x[:-1], variance[:-1], strict=True):
+    for i, value, spread in zip(free, found.parameters[:-1], variance[:-1], strict=True):
         if SPRINGS[i] not in confounded:
             percent[i], errors[i] = 100.0 * value, 100.0 * np.sqrt(spread)
-    noise = float(np.exp(found.x[-1]))
+    noise = float(np.exp(found.parameters[-1]))
     seconds = time.perf_counter() - start
     words = tuple(
         f"{group}: a force on mass 1 does what a change of {'it' if len(group.names) == 1 else 'them'} does"
         for group in blind
     )
-    problem = force_problem(chain_at(found.x), record)
-    return JointEstimate(percent, errors, words, noise, problem, noise * size, evaluations, seconds)
+    problem, _, sigma = found.hypothesis
+    return JointEstimate(percent, errors, words, noise, problem, sigma, found.evaluations, seconds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,20 +148,5 @@ def recover_law(record: FourMassRecord, held: float = 100.0) -> ForceLaw:
 
 
 def force_problem(chain: Chain, record: FourMassRecord) -> ForceProblem:
-    """Return the problem of the force on mass 1 that a linear chain is missing; all masses are at rest at first."""
-    sensors = [Sensor(each, "acceleration") for each in record.sensors]
-    at_rest = np.zeros(2 * chain.dofs)
-    structure = Structure(*chain.matrices)
-    return ForceProblem(structure, PLACE, record.time, record.load, sensors, record.observed, initial_sd=at_rest)
-
-
-def second_differences(cost: Callable[[Samples], float], at: Samples, steps: Samples) -> Samples:
-    """Return (p, p), the second derivatives, by central differences with steps, (p,)."""
-    p, moves = len(at), np.diag(steps)
-    found = np.empty((p, p))
-    for i in range(p):
-        for j in range(i + 1):
-            corners = [(a, b) for a in (1, -1) for b in (1, -1)]
-            whole = sum(a * b * cost(at + a * moves[i] + b * moves[j]) for a, b in corners)
-            found[i, j] = found[j, i] = whole / (4.0 * steps[i] * steps[j])
-    return found
+    """Return the problem of the force on mass 1 that a linear chain is missing."""
+    return force_on_chain(chain, PLACE, record.time, record.load, record.sensors, record.observed)

@@ -19,13 +19,14 @@ from sim.identification.differentiation import Differentiated
 from sim.identification.fit import Fit, fit
 from sim.identification.reduction import Reduction, guyan, improved, serep
 from sim.identification.regression import Regression
+from sim.laboratory.runge_kutta_nystroem import accelerations_from_rest
 from sim.laboratory.structure import Structure
 
 # of nominal: bounds of a stiffness
 _LOWER, _UPPER = 0.5, 1.5
 # of the record: what is fitted one after the other, and how closely, in standard errors
 _SHARES = ((0.15, 0.1), (0.4, 0.1), (1.0, 1e-3))
-# steps of Runge and Kutta's method between two samples of a reduced model
+# steps between two samples of a reduced model
 _SUBSTEPS = 2
 # of the integration: far under the noise
 _TOLERANCE = 1e-7
@@ -83,7 +84,7 @@ def fit_stiffness(
 
 
 def fit_reduced(record: FourMassRecord, reduction: str) -> StiffnessFit:
-    """Fit a model that is reduced to the sensors, anew for each set of stiffnesses; the cubic spring is at sensor 1.
+    """Fit a model that is reduced to the sensors for each set of stiffnesses; the cubic spring is at sensor 1.
 
     Parameters
     ----------
@@ -93,15 +94,21 @@ def fit_reduced(record: FourMassRecord, reduction: str) -> StiffnessFit:
     size = np.asarray(chain.springs, dtype=np.float64)
     alpha = float(np.asarray(chain.cubic)[0])
 
+    def cubic_force(x: Samples) -> Samples:
+        force = np.zeros_like(x)
+        force[:, 0] = alpha * x[:, 0] ** 3
+        return force
+
     def model(n: int) -> Regression:
         def response(parameters: Samples) -> Samples:
             whole = (Structure(*replace(chain, springs=each).matrices) for each in parameters)
             found = [reduce(each, record.sensors) for each in whole]
             mass, damping, stiffness = map(np.stack, zip(*(one.reduced().matrices for one in found), strict=True))
             load = np.stack([record.load[:n] @ one.transformation for one in found])
-            return _integrated(Structure(mass, damping, stiffness), alpha, load, record.dt).reshape(
-                len(parameters), -1
+            motion = accelerations_from_rest(
+                Structure(mass, damping, stiffness), cubic_force, load, record.dt, _SUBSTEPS
             )
+            return motion.reshape(len(parameters), -1)
 
         bounds = _LOWER * size, _UPPER * size
         return cast("Regression", Differentiated(response, SPRINGS, *bounds, step=1e-5 * size, vectorized=True))
@@ -132,42 +139,3 @@ def _fitted(
         at = found.parameters
     seconds = time.perf_counter() - began
     return StiffnessFit(100.0 * at / start, 100.0 * found.standard_errors / start, found, seconds)
-
-
-def _integrated(structure: Structure, alpha: float, load: Samples, dt: float) -> Samples:
-    """Return accelerations, (m, n, s), from rest, with a cubic spring between the ground and the first sensor.
-
-    Parameters
-    ----------
-    structure : of m draws.
-    alpha : N/m^3.
-    load : (m, n, s) N.
-    """
-    mass, damping, stiffness = structure.matrices
-    inverse = np.linalg.inv(mass)
-    m, n, s = load.shape
-    step = dt / _SUBSTEPS
-    ends = load @ np.swapaxes(inverse, 1, 2)
-    law = alpha * inverse[:, :, 0]
-    internal = np.swapaxes(inverse @ np.concatenate([stiffness, damping], axis=2), 1, 2).copy()
-
-    def acceleration(x: Samples, v: Samples, push: Samples) -> Samples:
-        restoring = (np.concatenate([x, v], axis=1)[:, None] @ internal)[:, 0]
-        return np.asarray(push - restoring - law * x[:, :1] ** 3)
-
-    x, v, found = np.zeros((m, s)), np.zeros((m, s)), np.empty((m, n, s))
-    for i in range(n):
-        found[:, i] = acceleration(x, v, ends[:, i])
-        if i + 1 == n:
-            break
-        for j in range(_SUBSTEPS):
-            first, middle, last = (
-                ends[:, i] + (j + part) / _SUBSTEPS * (ends[:, i + 1] - ends[:, i]) for part in (0.0, 0.5, 1.0)
-            )
-            a1 = acceleration(x, v, first)
-            a2 = acceleration(x + 0.5 * step * v, v + 0.5 * step * a1, middle)
-            a3 = acceleration(x + 0.5 * step * v + 0.25 * step**2 * a1, v + 0.5 * step * a2, middle)
-            a4 = acceleration(x + step * v + 0.5 * step**2 * a2, v + step * a3, last)
-            x = x + step * v + step**2 / 6.0 * (a1 + a2 + a3)
-            v = v + step / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
-    return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from monitor.messages.blocks import Samples
+from sim.laboratory.structure import sensor_indices
 from sim.models.chain import Chain, ChainMotion, chain_response
 from sim.models.nonlinear_chains import FourMasses
 
@@ -78,13 +79,11 @@ def simulate_record(
     """
     force_seed, noise_seed = np.random.SeedSequence([seed, run]).spawn(2)
     bed = FourMasses(seed=int(force_seed.generate_state(1)[0]))
-    if not sensors or not set(sensors) <= set(range(1, 5)):
-        raise ValueError(f"sensors {', '.join(map(str, sensors)) or 'none'}: give some of the masses 1 to 4")
     actual = bed.damaged
+    columns = sensor_indices(sensors, actual.dofs, "masses")
     load = np.zeros((len(bed.time), 4))
     load[:, bed.driven - 1] = bed.force() if band is None else _below(band, bed.force(), bed.dt)
     motion = chain_response(actual, load, bed.dt)
-    columns = np.array(sensors) - 1
     # all four have noise, so that that of a sensor does not depend on which others there are
     drawn = np.random.default_rng(noise_seed).standard_normal(motion.acceleration.shape)[:, columns]
     exact = motion.acceleration[:, columns]

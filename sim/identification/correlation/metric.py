@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import svd
 
 from sim.arrays import Samples
-from sim.identification.regression import Regression, evaluated
+from sim.identification.regression import ModelWrapper, evaluated
 
 
 class Metric(Protocol):
@@ -32,7 +32,7 @@ class Metric(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Correlated:
+class Correlated(ModelWrapper):
     """A model's response as a metric sees it: what is fitted to `metric.observed`.
 
     Parameters
@@ -41,23 +41,7 @@ class Correlated:
     metric : of the record.
     """
 
-    regression: Regression
     metric: Metric
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Those of the model."""
-        return self.regression.names
-
-    @property
-    def lower(self) -> Samples:
-        """(p,)."""
-        return self.regression.lower
-
-    @property
-    def upper(self) -> Samples:
-        """(p,)."""
-        return self.regression.upper
 
     def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return features and their derivatives by the parameters, (m, k) and (m, k, p).

@@ -60,7 +60,7 @@ def identify_modes(
 ) -> IdentifiedModes:
     """Identify modes from the response alone: covariance-driven stochastic subspace identification.
 
-    The excitation is taken for white noise that does not depend on the response, or for none, as in a free decay: an
+    The excitation is assumed to be white noise that does not depend on the response, or zero, as in a free decay: an
     exact one gives exact modes. Source: Peeters and De Roeck, Mech. Systems and Signal Processing 13, 1999, 855.
 
     Parameters

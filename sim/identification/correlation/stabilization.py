@@ -29,7 +29,7 @@ class Stabilization:
     Parameters
     ----------
     max_order : of the realizations, two a mode: all orders from 2.
-    frequency, damping : largest relative change from order to order; ratios below 1 % are taken for 1 %.
+    frequency, damping : largest relative change from order to order; ratios below 1 % count as 1 %.
     mac : largest loss of MAC from order to order.
     orders : share of the orders in which a mode is found at least.
     max_damping : ratio above which a pole is no mode.

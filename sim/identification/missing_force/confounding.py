@@ -1,4 +1,4 @@
-"""Which springs of a chain cannot be told from an unknown force, before anything is fitted."""
+"""Which springs of a chain cannot be distinguished from an unknown force, before anything is fitted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from sim.arrays import Samples
 from sim.identification.identifiability import ConfoundedGroup, confounded_groups
-from sim.laboratory.structure import highest_frequency
+from sim.laboratory.structure import highest_frequency, sensor_indices
 from sim.models.chain import Chain
 
 # frequencies of which the sensors' sensitivities are made, and how far they are beside the axis, where there is no
@@ -21,7 +21,7 @@ _ROUNDING = 1e-9
 def confounded_with_force(
     chain: Chain, places: Samples, load: Samples, sensors: Sequence[int]
 ) -> tuple[ConfoundedGroup, ...]:
-    """Return which springs of a chain cannot be told from unknown forces by accelerations at sensors.
+    """Return which springs of a chain accelerations at sensors cannot distinguish from unknown forces.
 
     A change dk of a spring does to the motion x what the force -dk B x does, with B its part of the stiffness matrix.
     What the sensors see of it at one frequency, less what unknown forces can do there, is its sensitivity.
@@ -43,16 +43,14 @@ def confounded_with_force(
             f"confounding: places {places.shape} and load {np.shape(load)}: give ({n}, forces) and (n_times, {n}) "
             "beside one chain"
         )
-    if not sensors or not all(isinstance(each, int | np.integer) and 1 <= each <= n for each in sensors):
-        listed = ", ".join(map(str, sensors)) or "none"
-        raise ValueError(f"confounding: sensors {listed}: give some of the masses 1 to {n}")
+    columns = sensor_indices(sensors, n, "masses")
     if not np.all(np.isfinite(rms)):
         raise ValueError("confounding: the load is not finite everywhere: leave out the instants where it is unknown")
     if not np.any(rms):
-        raise ValueError("confounding: no mass is loaded: without motion nothing is told from anything")
+        raise ValueError("confounding: no mass is loaded: without motion nothing can be distinguished")
     mass, damping, stiffness = chain.matrices
     highest = 2.0 * np.pi * highest_frequency(mass, stiffness)
-    rows, columns = chain.incidence(), np.array(sensors) - 1
+    rows = chain.incidence()
     parts = rows[:, :, None] * rows[:, None, :]
     at = highest * (_BESIDE + 1j * np.linspace(0.1, 1.2, _FREQUENCIES))
     flexibility = np.linalg.inv(at[:, None, None] ** 2 * mass + at[:, None, None] * damping + stiffness)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from sim.arrays import Samples
+from sim.identification.differentiation import second_differences
 from sim.identification.missing_force.force_prior import Matern
 from sim.identification.missing_force.smoother import ForceProblem, characteristic_rate, reach
 
@@ -16,7 +17,7 @@ from sim.identification.missing_force.smoother import ForceProblem, characterist
 _WIDE = {"amplitude": 2.5, "length": 1.5, "sigma": 2.0}
 # amplitude relative to the elastic and inertial force of the motion, noise relative to the rms of a sensor
 _AMPLITUDE, _NOISE = 0.2, 0.05
-# of an amplitude that is taken for zero
+# of an amplitude that counts as zero
 _ZERO = 1e-8
 # the search ends at so many standard deviations of the above
 _FARTHEST = 4.0
@@ -26,7 +27,7 @@ _SHORTEST = 0.1
 _STEP = 1e-5
 # of the logarithms, for second differences that rounding does not reach
 _DIFFERENCE = 0.03
-# standard deviation of the logarithms below which the most probable ones stand for all
+# standard deviation of the logarithms below which the most probable ones represent all
 _SHARP = 0.1
 # cost where the likelihood is not finite: searches compare and subtract it
 NEVER = 1e300
@@ -42,7 +43,7 @@ class Search:
     Parameters
     ----------
     sigma : (s,) of the sensors' noise; None: a part of them.
-    without : a force that is taken for zero; its hyperparameters keep their prior, which adds nothing to an evidence.
+    without : a force that is zero; its hyperparameters keep their prior, which adds nothing to an evidence.
     """
 
     def __init__(self, problem: ForceProblem, order: int, sigma: Samples | None, without: int | None = None) -> None:
@@ -94,7 +95,7 @@ class Laplace:
     ----------
     mode : (p,).
     log_evidence : of the samples.
-    points : weights, which sum to one, and logarithms, (p,), that stand for the posterior.
+    points : weights, which sum to one, and logarithms, (p,), that represent the posterior.
     """
 
     mode: Samples
@@ -103,7 +104,7 @@ class Laplace:
 
 
 def laplace(search: Search, also: Samples | None = None) -> Laplace:
-    """Return the mode, the evidence, and weighted points that stand for the posterior.
+    """Return the mode, the evidence, and weighted points that represent the posterior.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ def laplace(search: Search, also: Samples | None = None) -> Laplace:
         search.cost, start, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-9, "maxiter": 100, "eps": _STEP}
     )
     mode, least = np.asarray(found.x), float(found.fun)
-    curvature = _hessian(search, mode, least)
+    curvature = second_differences(search.cost, mode, np.full(p, _DIFFERENCE), least)
     values, vectors = np.linalg.eigh(curvature)
     # the prior alone gives this curvature at least, unless the mode is at a bound
     values = np.maximum(values, 0.25 / search.width.max() ** 2)
@@ -148,17 +149,3 @@ def laplace(search: Search, also: Samples | None = None) -> Laplace:
     points = [each for each in points if each[0] > _LEAST_WEIGHT]
     total = sum(weight for weight, _ in points)
     return Laplace(mode, log_evidence, [(weight / total, at) for weight, at in points])
-
-
-def _hessian(search: Search, at: Samples, cost: float) -> Samples:
-    """Return (p, p), by central differences wide enough for rounding."""
-    p = len(at)
-    hessian, eye = np.empty((p, p)), _DIFFERENCE * np.eye(p)
-    ahead = [search.cost(at + eye[i]) for i in range(p)]
-    behind = [search.cost(at - eye[i]) for i in range(p)]
-    for i in range(p):
-        hessian[i, i] = ahead[i] - 2.0 * cost + behind[i]
-        for j in range(i):
-            both = search.cost(at + eye[i] + eye[j]) + search.cost(at - eye[i] - eye[j])
-            hessian[i, j] = hessian[j, i] = 0.5 * (both - ahead[i] - behind[i] - ahead[j] - behind[j] + 2.0 * cost)
-    return hessian / _DIFFERENCE**2

@@ -104,7 +104,7 @@ def fit_law(problem: ForceProblem, recovered: RecoveredForce, laws: Sequence[Seq
 
     Raises
     ------
-    ValueError : there is not one law for each force, a term is none, or there are too few samples.
+    ValueError : there is not one law for each force, a term is not one, or there are too few samples.
     """
     if len(laws) != problem.n_forces:
         raise ValueError(f"missing force: {len(laws)} laws of {problem.n_forces} forces: give one each")
@@ -132,7 +132,7 @@ def find_laws(
     best = _fitted(motion, ((),) * f)
     tried = {best.laws: best}
     if f > 1:
-        # none of several can be judged without the others: each begins with the term that explains it best
+        # several cannot be assessed one without the others: each begins with the term that explains it best
         proposed = [[law for _, law in _proposed(motion, e, (), candidates)] for e in range(f)]
         best = min(best, _once(motion, tried, tuple(laws[0] for laws in proposed)), key=lambda each: each.score)
         for e, law in [(place, law) for place in range(f) for law in proposed[place][1:]]:

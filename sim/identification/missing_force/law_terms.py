@@ -94,7 +94,7 @@ def term(name: str) -> Term:
     return Term(name, powers["x"], odd["x"], powers["v"], odd["v"])
 
 
-# what is looked for: springs that are wrong, harden or differ by side, dampers, friction, a preload
+# candidates: springs that are wrong, harden or differ by side, dampers, friction, a preload
 DICTIONARY = tuple(
     term(name) for name in ("constant", "x", "|x|x", "x^2", "x^3", "x^5", "v", "v|v|", "v^3", "sign v", "x^2 v")
 )

@@ -30,7 +30,7 @@ class RecoveredForce:
     smoothed : means of the plausible orders, weighted by their probabilities; covariances of the band's order.
     orders : compared, with their posterior probabilities.
     band_order : the roughest one that is not implausible. A smoother one's band is too narrow where a force jumps,
-        and samples rarely tell.
+        and samples rarely show it.
     priors, sigma : the most probable: of each force, and (s,) of the sensors' noise.
     sigma_known : whether the noise was given.
     seen : (f,) fraction of each force's variance that the samples take away, 0 to 1.
