@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -14,16 +15,29 @@ from rich.text import Text
 _BORDERS, _EDGE = 3, 1
 
 
-def report_console(width: int = 120, *, wrap: bool = False) -> Console:
+def report_console(width: int = 100, *, wrap: bool = False) -> Console:
     """Return a console for reports, in which brackets are text: file names and headers may have some.
 
     Parameters
     ----------
-    width : in a pipe, which has none of its own.
+    width : in a pipe, which has none of its own, unless the environment gives COLUMNS.
     wrap : wrap text in a pipe as well; else a line stays one line, for scripts.
     """
-    terminal = sys.stdout.isatty()
+    terminal, columns = sys.stdout.isatty(), os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdecimal() and int(columns) else width
     return Console(width=None if terminal else width, soft_wrap=not (terminal or wrap), markup=False, highlight=False)
+
+
+def uncut(table: Table) -> Table:
+    """Return a table in which no number is cut: columns flush right, or without wrapping, are as wide as their cells.
+
+    Print it with ``crop=False``, so that a narrow terminal wraps its lines.
+    """
+    for column in table.columns:
+        if column.justify == "right" or column.no_wrap:
+            lines = [line for cell in (column.header, *column.cells) for line in str(cell).split("\n")]
+            column.min_width = max(map(cell_len, lines))
+    return table
 
 
 def print_table(

@@ -58,7 +58,7 @@ _MARK = "≠"
 
 def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> None:
     """Print the assessment of one record; times in ms, angles in degrees, a dash where there is no value."""
-    console = report_console()
+    console = report_console(120)
     console.print(
         Text(printable(str(path)), "bold"),
         f" {assessment.samples} samples, {assessment.duration:.4g} s at "

@@ -131,7 +131,7 @@ def _print(reference: AssessedRun, found: list[RunComparison], notes: list[str])
 
     from replay.tables import print_table, report_console
 
-    console = report_console()
+    console = report_console(120)
     for one in found:
         console.print(Text(f"{printable(str(one.path))} compared with {printable(str(reference.path))}", "bold"))
         console.print(Text(printable(_alignment_words(one, reference.assessment.settings.window))))

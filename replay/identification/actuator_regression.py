@@ -198,7 +198,7 @@ def select_fit(model: Regression, observed: Samples, best: Fit) -> tuple[Fit, Sa
 
 # what a lag does, less what gain, delay and drift do as well, as a share of its square: of one frequency rounding
 _LEAST_OF_ITS_OWN = 1e-7
-# the lag at which that is looked at: s, and a share of max_delay, so that the record's beginning is forgotten
+# the lag at which that is checked: s, and a share of max_delay, so that the record's beginning is forgotten
 _TRIED, _TRIED_SHARE = 0.01, 0.1
 # a lag takes away so many times the variance of the errors; by chance, with one parameter, once in 370
 _LEAST_GAIN = 9.0

@@ -19,7 +19,7 @@ from sim.identification.missing_force.smoother import ForceProblem
 from sim.identification.missing_force.state_space import Sensor
 
 _BLOCK = 1 << 16
-# more instants cost memory and tell no more: means of several are taken
+# more instants cost memory and add no information: means of several are taken
 _MOST_INSTANTS = 120_000
 _PER_PERIOD = 20.0
 _FEWEST = 8
@@ -160,7 +160,7 @@ def force_problem(
     unknown = int(np.sum(~np.isfinite(load).all(axis=1)))
     if unknown:
         warnings.append(
-            f"the load is not known at {unknown} of {len(time)} instants: the motion begins anew after them"
+            f"the load is not known at {unknown} of {len(time)} instants: the motion starts again after them"
         )
     missing = int(np.sum(~np.isfinite(observed).all(axis=1))) - unknown
     if missing > 0:

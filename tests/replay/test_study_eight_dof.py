@@ -9,7 +9,7 @@ from monitor.__main__ import main
 from replay.studies.nonlinear.eight_dof import DAMAGED, RUNS, compute, run_study
 from replay.studies.nonlinear.eight_dof_force import fit_with_unknown_forces
 from replay.studies.nonlinear.eight_dof_metrics import MODAL, RANGE, WINDOW, DamageMetric, update
-from replay.studies.nonlinear.eight_dof_pictures import draw_study
+from replay.studies.nonlinear.eight_dof_pictures import draw
 from replay.studies.nonlinear.eight_dof_report import PRINTED_1, as_json, print_study, remarks
 from replay.studies.nonlinear.eight_dof_tests import Case, virtual_test
 
@@ -89,7 +89,10 @@ def test_json_tables_and_pictures(study, capsys, tmp_path):
     print_study(study)
     shown = capsys.readouterr().out
     assert "Table 1" in shown and "Figure 8" in shown and "with friction, impact" in shown
-    files = draw_study(study, tmp_path)
+    assert all(len(line) <= 100 for line in shown.splitlines())
+    # no table is split: every metric is in one row of each case
+    assert shown.count("principal comp. (13)") == 3
+    files = draw(study, tmp_path)
     assert len(files) == 3 and all(path.stat().st_size > 10_000 for path in files)
 
 

@@ -140,6 +140,7 @@ def test_the_command_prints_tables_json_and_pictures(found, tmp_path, capsys, mo
     shown = capsys.readouterr().out
     for word in ("Table 2", "paper: data sets", "updated", "specimen", "Shock response spectra", "ARX error ratio"):
         assert word in shown
+    assert all(len(line) <= 100 for line in shown.splitlines())
     # at the end of the last surface nothing is promised
     stuck = replace(found, fit=replace(found.fit, at_bound=np.arange(6) == 5), intervals=np.full((6, 2), np.nan))
     monkeypatch.setattr(impact, "update", lambda records, progress: stuck)

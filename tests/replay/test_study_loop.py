@@ -122,7 +122,7 @@ def test_the_json_has_the_names_that_scripts_read(made_up) -> None:
 def test_the_tables_fit_a_terminal(made_up, capsys) -> None:
     print_study(made_up)
     said = capsys.readouterr().out
-    assert "nan" not in said and all(len(line) <= 118 for line in said.splitlines())
+    assert "nan" not in said and all(len(line) <= 100 for line in said.splitlines())
     assert "diverge" not in said.casefold()
     said = " ".join(said.split())
     for words in (

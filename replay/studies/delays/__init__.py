@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from replay.studies import StudyResult
+from replay.studies import StudyResult, study_result
 
 
 def run(arguments: argparse.Namespace) -> StudyResult:
@@ -15,8 +14,6 @@ def run(arguments: argparse.Namespace) -> StudyResult:
     with progress_bars() as progress:
         # the progress bar is shown before slow imports
         progress("loading", 0, 1)
-        from replay.studies.delays.as_json import as_json
-        from replay.studies.delays.report import print_study
         from replay.studies.delays.study import RUNS, SIGMAS, run_study
 
         progress("loading", 1, 1)
@@ -28,9 +25,4 @@ def run(arguments: argparse.Namespace) -> StudyResult:
             progress=progress,
         )
 
-    def draw(folder: Path) -> tuple[Path, ...]:
-        from replay.studies.delays.pictures import draw
-
-        return draw(study, folder)
-
-    return StudyResult(lambda: as_json(study), lambda: print_study(study), draw)
+    return study_result(study, "delays.report", "delays.pictures", "delays.as_json")

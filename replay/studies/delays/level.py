@@ -157,7 +157,7 @@ class MethodRuns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstRun:
-    """The first run of a method, looked at closely.
+    """The first run of a method, in detail.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from replay.tables import report_console
+from replay.tables import report_console, uncut
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Samples
@@ -42,9 +42,9 @@ def print_study(study: DelayStudy) -> None:
         truth = ", ".join(f"{name} {example.known(name):g}" for name in example.disturbed.names)
         console.print(Text(f"Example {example_number}: {truth}", "bold"))
         for method, words in zip(levels[0].first_run, _WORDS, strict=True):
-            console.print(_first_run(levels, method, words))
+            console.print(_first_run(levels, method, words), crop=False)
             _print_doubts(console, levels, method)
-        console.print(_scatter(levels))
+        console.print(_scatter(levels), crop=False)
         _print_later(console, levels)
         if example.claim:
             console.print(Text(f"the paper prints: {example.claim}", "cyan"))
@@ -120,10 +120,10 @@ def _scatter(levels: list[NoiseLevel]) -> Group:
 
 def _print_later(console: Console, levels: list[NoiseLevel]) -> None:
     """Print the tables of one example."""
-    console.print(_predictions(levels))
-    console.print(_steady_states(levels))
+    console.print(_predictions(levels), crop=False)
+    console.print(_steady_states(levels), crop=False)
     if any(level.posterior is not None for level in levels):
-        console.print(_posteriors(levels))
+        console.print(_posteriors(levels), crop=False)
 
 
 def _predictions(levels: list[NoiseLevel]) -> Group:
@@ -256,7 +256,7 @@ def _table(*headings: str) -> Table:
 
 def _titled(title: str, caption: str, found: Table) -> Group:
     """Return a table under its title and what its columns are."""
-    return Group(Text(title, "bold"), Text(caption), found)
+    return Group(Text(title, "bold"), Text(caption), uncut(found))
 
 
 def level_of(sigma: float) -> str:

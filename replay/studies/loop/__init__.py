@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replay.studies import StudyResult
+from replay.studies import StudyResult, study_result
 
 if TYPE_CHECKING:
     from replay.formats.ground_motion import GroundMotion
@@ -19,19 +18,13 @@ def run(arguments: argparse.Namespace) -> StudyResult:
     with progress_bars() as progress:
         # the progress bar is shown before slow imports
         progress("loading", 0, 1)
-        from replay.studies.loop.report import as_json, print_study
         from replay.studies.loop.study import DRAWS, run_study
 
         progress("loading", 1, 1)
         motion = _ground_motion(arguments)
         study = run_study(DRAWS if arguments.draws is None else arguments.draws, arguments.seed, motion, progress)
 
-    def draw(folder: Path) -> tuple[Path, ...]:
-        from replay.studies.loop.pictures import draw
-
-        return draw(study, folder)
-
-    return StudyResult(lambda: as_json(study), lambda: print_study(study), draw)
+    return study_result(study, "loop.report", "loop.pictures")
 
 
 def _ground_motion(arguments: argparse.Namespace) -> GroundMotion | None:

@@ -142,7 +142,7 @@ def _all_cases(values: Samples, left_at: Samples) -> tuple[Samples, Samples]:
 
 def print_study(study: LoopStudy) -> None:
     """Print when the loop is unstable, what announces it, and what the compensators make of it."""
-    console = report_console(118, wrap=True)
+    console = report_console(wrap=True)
     _print_stability(console, study.stability)
     _print_benchmark(console, study)
     _print_draws(console, study)
@@ -179,11 +179,11 @@ def _print_stability(console: Console, found: Stability) -> None:
         for each in found.warnings
     ]
     console.print(
-        f"Limits: the indicator at the critical delay, and at {100.0 * EARLY:.0f} % of it. Seconds after the delay "
-        "is critical (negative: before), and before the stroke is left."
+        f"Limits: the indicator at the critical delay, and at {100.0 * EARLY:.0f} % of it. Critical: seconds since "
+        "the delay is critical (negative: before); stroke: seconds until the stroke is left."
     )
     early = f"{100.0 * EARLY:.0f} %"
-    headings = ("indicator", "limit", "at", "after critical", "before stroke", early, "at", "after critical")
+    headings = ("indicator", "limit", "at", "critical", "stroke", early, "at", "critical")
     print_table(console, "What announces it", headings, rows)
     left = [
         (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from monitor.commands.output import to_json_types
 from monitor.messages.blocks import Samples
 from replay import Progress, silent
-from replay.studies import StudyResult
+from replay.studies import StudyResult, study_result
 from sim.identification.fit import Fits, fit_many
 from sim.identification.missing_force.law_fit import curve_fit
 from sim.identification.missing_force.law_response import LawResponse
@@ -98,17 +97,7 @@ def run_study(runs: int | None, seed: int, progress: Progress = silent) -> Study
         raise ValueError(f"--runs {runs}: must be from 1 to {MOST_RUNS}")
     study = identify_duffing(runs, seed, progress)
 
-    def draw(folder: Path) -> tuple[Path, ...]:
-        from replay.studies.nonlinear.duffing_pictures import draw
-
-        return draw(study, folder)
-
-    def show() -> None:
-        from replay.studies.nonlinear.duffing_report import print_study
-
-        print_study(study)
-
-    return StudyResult(lambda: as_json(study), show, draw)
+    return study_result(study, "nonlinear.duffing_report", "nonlinear.duffing_pictures", "nonlinear.duffing")
 
 
 def identify_duffing(runs: int, seed: int, progress: Progress = silent) -> DuffingStudy:

@@ -24,7 +24,7 @@ def print_study(study: DuffingStudy) -> None:
     """Print alpha of every method beside the paper's, and how long it takes."""
     from replay.studies.nonlinear.duffing import PAPER, PAPER_HOURS
 
-    console = report_console(110, wrap=True)
+    console = report_console(wrap=True)
     of, runs = study.oscillator, len(next(iter(study.sampled.values())).coverage)
     console.print(
         f"{_factor(of.mass)}x'' + {_factor(of.damping)}x' + {_factor(of.stiffness)}x + alpha x^3 = cos t "

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from monitor.reliability.tolerance import TolerancePolicy
 from replay import Progress, silent
-from replay.studies import StudyResult
+from replay.studies import StudyResult, study_result
 from replay.studies.nonlinear.eight_dof_metrics import (
     MODAL,
     WINDOW,
@@ -148,19 +147,11 @@ def run_study(runs: int | None, seed: int, progress: Progress = silent) -> Study
     ------
     ValueError : the number of runs is out of range.
     """
-    from replay.studies.nonlinear.eight_dof_report import as_json, print_study
-
     number = RUNS if runs is None else runs
     if not 1 <= number <= _MOST_RUNS:
         raise ValueError(f"--runs {number}: the study eight-dof needs 1 to {_MOST_RUNS}")
     study = compute(number, seed, progress)
-
-    def draw(folder: Path) -> tuple[Path, ...]:
-        from replay.studies.nonlinear.eight_dof_pictures import draw_study
-
-        return draw_study(study, folder)
-
-    return StudyResult(lambda: as_json(study), lambda: print_study(study), draw)
+    return study_result(study, "nonlinear.eight_dof_report", "nonlinear.eight_dof_pictures")
 
 
 def compute(runs: int, seed: int, progress: Progress = silent) -> EightDofStudy:

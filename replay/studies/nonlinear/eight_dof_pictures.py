@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from replay.studies.nonlinear.eight_dof import DAMAGED, LOSS, DamageStatistics, EightDofStudy
 from replay.studies.nonlinear.eight_dof_metrics import WORDS, DamageMetric
+from replay.studies.nonlinear.eight_dof_report import PRINTED_LOSS
 from replay.studies.nonlinear.eight_dof_tests import Case
-
-if TYPE_CHECKING:
-    from replay.studies.nonlinear.eight_dof import DamageStatistics, EightDofStudy
 
 _COLOURS = {Case.FRICTION: "tab:blue", Case.BOTH: "tab:red"}
 _MARKERS = "osD^v"
-# the damage and what the paper's Figure 20 has for it, %
-_DAMAGE, _PRINTED = -14.0, -17.0
 _MODAL = (DamageMetric.FORCE, DamageMetric.HYBRID)
 _IN_TIME = (DamageMetric.PCD, DamageMetric.UNKNOWN)
+_PAPER = f"paper, Figure 20: {PRINTED_LOSS:g} %,\nby principal components and\nunknown forces together"
 
 
-def draw_study(study: EightDofStudy, folder: Path) -> tuple[Path, ...]:
+def draw(study: EightDofStudy, folder: Path) -> tuple[Path, ...]:
     """Write the pictures into a folder that is there; return the files."""
     figures = {
         "eight-dof-levels.png": _levels(study),
@@ -64,39 +61,52 @@ def _levels(study: EightDofStudy) -> Figure:
 def _adjustments(
     study: EightDofStudy, metrics: tuple[DamageMetric, ...], name: str, last: DamageMetric | None = None
 ) -> Figure:
-    """Return bars of the springs' changes: a row for each metric, a column for each case."""
+    """Return bars of what the springs have lost: a row for each metric, a column for each case.
+
+    Parameters
+    ----------
+    last : a metric that is applied where impact acts; the legend is in the place of its other panel.
+    """
     cases = (Case.FRICTION, Case.BOTH)
     rows = [*metrics, *([last] if last else [])]
     figure = Figure(figsize=(11.0, 2.6 * len(rows) + 1.0), layout="constrained")
-    figure.suptitle(f"Adjustment of the springs, spring 5 having lost 14 % ({name}); bars: mean, lines: scatter")
+    figure.suptitle(f"Stiffness lost by each spring, as found ({name}); bars: mean of the tests, lines: scatter")
     grid = figure.subplots(len(rows), len(cases), sharex=True, sharey=True, squeeze=False)
     for axes, metric in zip(grid, rows, strict=True):
         for axis, case in zip(axes, cases, strict=True):
             found = study.damage[case].get(metric)
             if found is None:
-                axis.text(4.0, 0.0, "not applied: no impact acts", ha="center", va="center", color="0.5")
-                axis.set_title(f"{WORDS[metric]}; acts: {case}", fontsize="medium")
-            else:
-                _bars(axis, found, f"{WORDS[metric]}; acts: {case}")
-            axis.axhline(_DAMAGE, color="black", linestyle="--", linewidth=0.8, label="true, spring 5")
-            if metric is DamageMetric.PCD and case is Case.FRICTION:
-                axis.plot([5.0], [_PRINTED], "k*", markersize=9.0, label="paper, spring 5")
-        axes[0].set_ylabel("change [%]")
-    for axis in grid[-1]:
-        axis.set_xlabel("spring")
-        axis.set_xticks(range(1, 8))
-    grid[0, 0].legend(fontsize="small", loc="lower left")
+                axis.set_axis_off()
+                continue
+            _bars(axis, found, f"{WORDS[metric]}  |  acting: {case}")
+            axis.plot(
+                [4.6, 5.4], [LOSS, LOSS], color="black", linestyle="--", linewidth=1.2, label=f"truth: {LOSS:g} %"
+            )
+            if metric in _IN_TIME and case is Case.FRICTION:
+                axis.plot([5.0], [PRINTED_LOSS], "k*", markersize=9.0, label=_PAPER)
+            axis.set_ylabel("stiffness lost [%]")
+            axis.set_xlabel("spring")
+            axis.set_xticks(range(1, 8))
+            axis.label_outer()
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    if last is None:
+        grid[0, 0].legend(handles, labels, fontsize="small", loc="upper left")
+    else:
+        # neighbours of the panel that is not there have their own labels
+        grid[-2, 0].tick_params(labelbottom=True)
+        grid[-2, 0].set_xlabel("spring")
+        grid[-1, 1].tick_params(labelleft=True)
+        grid[-1, 1].set_ylabel("stiffness lost [%]")
+        grid[-1, 0].legend(handles, labels, fontsize="medium", loc="center")
     return figure
 
 
 def _bars(axis: Axes, found: DamageStatistics, title: str) -> None:
     springs = np.arange(1, 8)
     means, scatter = np.transpose([found.loss_of(i) for i in springs.tolist()])
-    colours = ["tab:red" if i == 5 else "tab:gray" for i in springs]
-    axis.bar(springs, -means, color=colours, width=0.6)
-    axis.errorbar(
-        springs, -means, yerr=np.nan_to_num(scatter), fmt="none", ecolor="black", linewidth=1.0, capsize=2.0
-    )
+    colours = ["tab:red" if i == DAMAGED else "tab:gray" for i in springs]
+    axis.bar(springs, means, color=colours, width=0.6)
+    axis.errorbar(springs, means, yerr=np.nan_to_num(scatter), fmt="none", ecolor="black", linewidth=1.0, capsize=2.0)
     axis.axhline(0.0, color="black", linewidth=0.6)
-    axis.set_title(f"{title}: found in {found.found} of {len(found.updates)}", fontsize="medium")
+    axis.set_title(f"{title}  |  found in {found.found} of {len(found.updates)}", fontsize="medium")
     axis.grid(alpha=0.3, axis="y")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.text import Text
 
-from replay.studies.nonlinear.eight_dof_metrics import MODAL, WINDOW, WORDS, DamageMetric
+from replay.studies.nonlinear.eight_dof_metrics import MODAL, SPRINGS, WINDOW, WORDS, DamageMetric
 from replay.studies.nonlinear.eight_dof_tests import MODAL_SENSORS, TIME_SENSORS, Case
 from replay.tables import print_table, report_console
 from replay.validation.ranking import ranking_table
@@ -37,8 +37,7 @@ PRINTED_3 = (
 PRINTED_LOSS = 17.0
 _NONE = "—"
 _OFTEN = 0.8
-_HEADINGS = ("mode", "identified Hz", "damping %", "model Hz", "MAC %", "error %")
-_PAPER = ("paper Hz", "paper damping", "paper FE Hz", "paper MAC", "paper error")
+_HEADINGS = ("Hz", "damping %", "model Hz", "MAC %", "error %")
 
 
 def as_json(study: EightDofStudy) -> dict[str, Any]:
@@ -110,7 +109,7 @@ def _comparison(found: ModalComparison) -> dict[str, Any]:
 
 def print_study(study: EightDofStudy) -> None:
     """Print the tables of the paper beside ours, what each metric finds, and the ranking."""
-    console = report_console()
+    console = report_console(wrap=True)
     modal, in_time = (", ".join(map(str, each)) for each in (MODAL_SENSORS, TIME_SENSORS))
     console.print(
         Text(
@@ -120,11 +119,12 @@ def print_study(study: EightDofStudy) -> None:
             "the paper are not public: these are virtual."
         )
     )
-    title = "\nTable 1: sound chain with friction, and the linear model; right: paper"
+    console.print(Text("\nModes identified and of a model; beside each number that of the paper."))
+    title = "Table 1: sound chain with friction, and the linear model"
     _print_modes(console, title, study.nominal, PRINTED_1)
     for case in (Case.FRICTION, Case.BOTH):
         if case in study.adjusted:
-            title = f"Table 3: damaged chain with {case}, and the model adjusted by the force residue; right: paper"
+            title = f"Table 3: damaged chain with {case}, and the model adjusted by the force residue"
             _print_modes(console, title, study.adjusted[case], PRINTED_3)
     levels = study.levels
     for words, values, scale, digits in (
@@ -138,15 +138,16 @@ def print_study(study: EightDofStudy) -> None:
         ]
         title = f"{words} of the sound chain, by the rms of the force"
         print_table(console, title, ("acting", "force", *(f"mode {i}" for i in range(1, 6))), rows, texts=2)
-    for case, by_metric in study.damage.items():
-        tests = len(next(iter(by_metric.values())).updates)
-        rows = [_damage_row(metric, found) for metric, found in by_metric.items()]
-        title = (
-            f"Stiffness lost [%], tests: {tests}, {case} acting; worst: the spring that loses most in most "
-            "tests; place: tests in which it is spring 5; found: those in which spring 5 loses 14 ± 3 %"
+    console.print(
+        Text(
+            "\nStiffness lost [%]. Worst: the spring that loses most in most tests; place: tests in which it is "
+            "spring 5; found: those of them in which it loses 14 ± 3 %; springs: means, of spring 5 with its scatter."
         )
-        headings = ("metric", "found", "place", "worst", *(f"k{i}" for i in range(1, 8)), "± k5")
-        print_table(console, title, headings, rows)
+    )
+    headings = ("metric", "found", "place", "worst", *SPRINGS)
+    for case, by_metric in study.damage.items():
+        rows = [_damage_row(metric, found) for metric, found in by_metric.items()]
+        print_table(console, f"{str(case).capitalize()} acting", headings, rows)
     console.print(ranking_table(study.ranked, "Reliability of the models of the first test, against another test"))
     console.print("tolerance: 20 % of the measurement or of its rms, whichever is larger, at all three sensors")
     for line in remarks(study):
@@ -163,23 +164,27 @@ def _print_modes(console: Any, title: str, found: ModalComparison, printed: Sequ
             100.0 * found.mac[k],
             100.0 * found.frequency_errors[k],
         )
-        rows.append(
-            [str(k + 1), *(_number(value, 1) for value in ours), *(_number(value, 1) for value in printed[k])]
-        )
-    print_table(console, title, (*_HEADINGS, *_PAPER), rows)
+        pairs = zip(ours, printed[k], strict=True)
+        rows.append([str(k + 1), *(_number(value, 1) for pair in pairs for value in pair)])
+    print_table(console, title, ("mode", *(cell for name in _HEADINGS for cell in (name, "paper"))), rows)
 
 
 def _damage_row(metric: DamageMetric, found: DamageStatistics) -> list[str]:
     tests = len(found.updates)
-    means = [found.loss_of(i)[0] for i in range(1, 8)]
+    cells = [_whole(found.loss_of(i)[0]) for i in range(1, 8)]
+    cells[4] = _loss(found, 1)
     return [
         WORDS[metric],
         f"{found.found}/{tests}",
         f"{found.placed}/{tests}",
         str(found.spring or _NONE),
-        *(_number(value, 1) for value in means),
-        _number(found.loss_of(5)[1], 1),
+        *cells,
     ]
+
+
+def _whole(value: float) -> str:
+    # plus zero: of -0.4 the sign is not shown
+    return _NONE if not np.isfinite(value) else f"{round(value) + 0:d}"
 
 
 def _number(value: float | None, digits: int) -> str:
@@ -218,19 +223,20 @@ def remarks(study: EightDofStudy) -> Iterator[str]:
         )
     unknown, linear = friction[DamageMetric.UNKNOWN], friction[DamageMetric.PCD]
     yield (
-        f"with friction alone the linear model with unknown forces finds a loss of {_loss(unknown, 0)} in spring 5, "
-        f"place right in {unknown.placed} of {len(unknown.updates)} tests (paper, Figure 20: {PRINTED_LOSS:.0f} %); "
-        f"by principal components without such forces the place is right in {linear.placed}"
+        "with friction alone the linear model with unknown forces finds a loss of "
+        f"{_loss(unknown, 0)} % in spring 5, place right in {unknown.placed} of {len(unknown.updates)} tests (paper, "
+        f"Figure 20: {PRINTED_LOSS:.0f} %); by principal components without such forces the place is right in "
+        f"{linear.placed}"
     )
     rough, wide = both[DamageMetric.ROUGH], both[DamageMetric.UNKNOWN]
     yield (
         f"with friction and impact the model that has both finds it in {rough.found} of {len(rough.updates)} tests, "
-        f"{_loss(rough, 1)}; the linear model with unknown forces does in {wide.found} of {len(wide.updates)}: the "
+        f"{_loss(rough, 1)} %; the linear model with unknown forces does in {wide.found} of {len(wide.updates)}: the "
         "bumper's force is that of a stiffer spring 5"
     )
 
 
 def _loss(found: DamageStatistics, digits: int) -> str:
+    """Return the loss of spring 5, with its scatter where there is one: not of a single test."""
     mean, scatter = found.loss_of(5)
-    # of a single test there is no scatter
-    return f"{mean:.{digits}f} ± {scatter:.{digits}f} %" if np.isfinite(scatter) else f"{mean:.{digits}f} %"
+    return _number(mean, digits) + (f" ± {scatter:.{digits}f}" if np.isfinite(scatter) else "")

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay import Progress
-from replay.studies import StudyResult
+from replay.studies import StudyResult, study_result
 from replay.studies.nonlinear.four_dof_joint import ForceLaw, JointEstimate, identify_jointly, recover_law
 from replay.studies.nonlinear.four_dof_parametric import (
     REDUCTIONS,
@@ -99,22 +98,7 @@ def run_study(runs: int | None, seed: int, progress: Progress) -> StudyResult:
     """
     study = identify_four_masses(RUNS if runs is None else runs, seed, progress)
 
-    def show() -> None:
-        from replay.studies.nonlinear.four_dof_report import print_study
-
-        print_study(study)
-
-    def draw(folder: Path) -> tuple[Path, ...]:
-        from replay.studies.nonlinear.four_dof_pictures import draw
-
-        return draw(study, folder)
-
-    def to_json() -> dict[str, object]:
-        from replay.studies.nonlinear.four_dof_report import as_json
-
-        return as_json(study)
-
-    return StudyResult(to_json, show, draw)
+    return study_result(study, "nonlinear.four_dof_report", "nonlinear.four_dof_pictures")
 
 
 def identify_four_masses(runs: int, seed: int, progress: Progress) -> FourMassStudy:
@@ -165,7 +149,7 @@ class _Way(NamedTuple):
         ).percent
 
 
-_KNOWN, _UNKNOWN = "known", "unknown"
+KNOWN, _UNKNOWN = "known", "unknown"
 
 
 def _components(record: FourMassRecord) -> StiffnessFit:
@@ -177,12 +161,12 @@ def _ignoring(record: FourMassRecord) -> StiffnessFit:
 
 
 _WAYS = (
-    *(_Way("histories", _KNOWN, fit_stiffness, noise) for noise in (0.01, 0.05, 0.2)),
-    *(_Way("histories", _KNOWN, fit_stiffness, sensors=sensors) for sensors in ((1, 4), (4,))),
-    *(_Way("components", _KNOWN, _components, noise) for noise in (0.01, 0.2)),
+    *(_Way("histories", KNOWN, fit_stiffness, noise) for noise in (0.01, 0.05, 0.2)),
+    *(_Way("histories", KNOWN, fit_stiffness, sensors=sensors) for sensors in ((1, 4), (4,))),
+    *(_Way("components", KNOWN, _components, noise) for noise in (0.01, 0.2)),
     _Way("histories", "ignored", _ignoring),
     *(_Way("likelihood", _UNKNOWN, identify_jointly, noise) for noise in (0.05, 0.2)),
     _Way("likelihood", _UNKNOWN, identify_jointly, sensors=(3, 4)),
-    *(_Way(name, _KNOWN, partial(fit_reduced, reduction=name)) for name in REDUCTIONS),
-    _Way(f"SEREP below {_BAND:g} Hz", _KNOWN, partial(fit_reduced, reduction="SEREP"), band=_BAND),
+    *(_Way(name, KNOWN, partial(fit_reduced, reduction=name)) for name in REDUCTIONS),
+    _Way(f"SEREP below {_BAND:g} Hz", KNOWN, partial(fit_reduced, reduction="SEREP"), band=_BAND),
 )

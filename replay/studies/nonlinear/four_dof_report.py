@@ -128,7 +128,7 @@ def _named(values: Samples) -> dict[str, float]:
 
 def print_study(study: FourMassStudy) -> None:
     """Print what each way found, beside the paper."""
-    console, runs, record = report_console(118, wrap=True), len(study.parametric), study.record
+    console, runs, record = report_console(wrap=True), len(study.parametric), study.record
     console.print(
         _BEGINNING.format(
             sensors=", ".join(map(str, record.sensors)),
@@ -203,25 +203,31 @@ def _print_laws(study: FourMassStudy) -> None:
         "Law a x + b x^3 of the force recovered from record 1 [N/m, N/m^3], as a curve and on the samples; "
         "k2 to k4 as found"
     )
-    print_table(report_console(118), title, headings, rows)
+    print_table(report_console(wrap=True), title, headings, rows)
 
 
 def _print_variants(study: FourMassStudy) -> None:
+    from replay.studies.nonlinear.four_dof import KNOWN
+
     number = len(study.variants[0].percent)
     rows: list[list[str] | None] = []
     for each in study.variants:
         mean, scatter = each.percent.mean(axis=0), _scatter(each.percent)
         cells = [_with_scatter(*pair) for pair in zip(mean.tolist(), scatter.tolist(), strict=True)]
-        rows.append([each.features, each.sensors, f"{100.0 * each.noise:g} %", each.law, *cells])
-    title = f"Features, sensors, noise, force and reduced models: mean ± sd of {number} record{'s' * (number > 1)}"
-    print_table(report_console(118), title, ["features", "sensors", "noise", "cubic law", *SPRINGS], rows, texts=4)
+        features = each.features if each.law == KNOWN else f"{each.features}, {each.law}"
+        rows.append([features, each.sensors, f"{100.0 * each.noise:g} %", *cells])
+    title = (
+        f"Features, sensors, noise and reduced models: mean ± sd of {number} record{'s' * (number > 1)}; the cubic "
+        "law is known, or ignored or unknown where that is added"
+    )
+    print_table(report_console(wrap=True), title, ["features", "sensors", "noise", *SPRINGS], rows, texts=3)
 
 
 def _with_scatter(mean: float, scatter: float) -> str:
     if np.isnan(mean):
         return _NONE
     digits = 1 if scatter >= 1.0 else 2
-    return f"{mean:.{digits}f} ± {scatter:.{digits}f}" if np.isfinite(scatter) else f"{mean:.{digits}f}"
+    return f"{mean:.{digits}f}±{scatter:.{digits}f}" if np.isfinite(scatter) else f"{mean:.{digits}f}"
 
 
 def _cells(values: Samples, form: str) -> list[str]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay import Progress
-from replay.studies import StudyResult
+from replay.studies import StudyResult, study_result
 from replay.studies.nonlinear.impact_records import (
     CONFIGURATIONS,
     NOMINAL,
@@ -106,22 +105,7 @@ def run_study(runs: int | None, seed: int, progress: Progress) -> StudyResult:
     """
     study = update_and_predict(RUNS if runs is None else runs, seed, progress)
 
-    def show() -> None:
-        from replay.studies.nonlinear.impact_report import print_study
-
-        print_study(study)
-
-    def draw(folder: Path) -> tuple[Path, ...]:
-        from replay.studies.nonlinear.impact_pictures import draw
-
-        return draw(study, folder)
-
-    def to_json() -> dict[str, object]:
-        from replay.studies.nonlinear.impact_report import as_json
-
-        return as_json(study)
-
-    return StudyResult(to_json, show, draw)
+    return study_result(study, "nonlinear.impact_report", "nonlinear.impact_pictures")
 
 
 def update_and_predict(runs: int, seed: int, progress: Progress) -> ImpactStudy:

@@ -57,7 +57,7 @@ def _peaks(study: ImpactStudy) -> Figure:
         for peaks, colour, label in (
             (study.nominal[each].peaks, _NOMINAL, f"nominal model, {study.runs} tests"),
             (study.updated[each].peaks, _UPDATED, f"updated model, {study.runs} tests"),
-            (study.records[each].peaks, _TESTS, f"{each.repeats} tests"),
+            (study.records[each].peaks, _TESTS, f"specimen, {each.repeats} tests"),
         ):
             ordered = np.sort(peaks)
             share = np.arange(len(ordered) + 1) / len(ordered)

@@ -103,7 +103,7 @@ def _peaks_json(prediction: Prediction) -> dict[str, Any]:
 
 def print_study(study: ImpactStudy) -> None:
     """Print the tables."""
-    console = report_console(118, wrap=True)
+    console = report_console(wrap=True)
     console.print(_BEGINNING + "\n")
     rows = [
         [
@@ -118,8 +118,8 @@ def print_study(study: ImpactStudy) -> None:
         for each in CONFIGURATIONS
     ]
     speeds = "paper: m/s", "sqrt(2 g h)"
-    headings = ["Table 2", "pad, mm", "paper: drop, in", *speeds, "paper: data sets", "ours"]
-    print_table(console, "Data sets of each configuration", headings, rows)
+    headings = ["configuration", "pad, mm", "paper: drop, in", *speeds, "paper: data sets", "ours"]
+    print_table(console, "Data sets of each configuration (Table 2 of the paper)", headings, rows)
     console.print(_SPEEDS + "\n")
     _print_peaks(study)
     _print_parameters(study)
@@ -134,29 +134,26 @@ def print_study(study: ImpactStudy) -> None:
 
 
 def _print_peaks(study: ImpactStudy) -> None:
-    console = report_console(118, wrap=True)
-    rows = []
+    console = report_console(wrap=True)
+    rows: list[list[str] | None] = []
     for each in CONFIGURATIONS:
-        peaks = study.records[each].peaks
-        cells = [each.label, f"{peaks.mean():.0f}", f"{peaks.std(ddof=1):.0f}", _range(peaks, "{:.0f}")]
-        for prediction in (study.nominal[each], study.updated[each]):
-            low, middle, high = np.percentile(prediction.peaks, [2.5, 50.0, 97.5])
-            inside = f"{prediction.inside} of {each.repeats}"
-            cells += [f"{low:.0f} | {middle:.0f} | {high:.0f}", inside, f"{prediction.area:.0f}"]
-        rows.append(cells)
-    model = "2.5 | 50 | 97.5 %", "inside", "area"
-    headings = ["peak, g", "tests: mean", "sd", "range", *(f"nominal: {each}" for each in model)]
-    print_table(
-        console,
-        f"Peak acceleration of the impactor: tests, and {study.runs} tests of each model",
-        [*headings, *(f"updated: {each}" for each in model)],
-        rows,
+        tests = study.records[each].peaks
+        rows += [[each.label, f"{each.repeats} tests", *_percentiles(tests, (0.0, 50.0, 100.0)), "", ""]]
+        for name, prediction in (("nominal", study.nominal[each]), ("updated", study.updated[each])):
+            cells = _percentiles(prediction.peaks, (2.5, 50.0, 97.5))
+            rows += [["", name, *cells, f"{prediction.inside} of {each.repeats}", f"{prediction.area:.0f}"]]
+        rows += [None]
+    title = (
+        f"Peak acceleration [g] of the impactor; low to high: least, median and largest of the tests, 2.5, 50 and "
+        f"97.5 % of {study.runs} tests of each model"
     )
+    headings = ["configuration", "", "low", "middle", "high", "mean", "sd", "tests inside", "area"]
+    print_table(console, title, headings, rows[:-1], texts=2)
     console.print(_PEAKS + "\n")
 
 
 def _print_parameters(study: ImpactStudy) -> None:
-    console = report_console(118, wrap=True)
+    console = report_console(wrap=True)
     rows = []
     ends = study.pad.intervals
     for (name, (unit, factor)), nominal, found, interval, specimen in zip(
@@ -182,7 +179,7 @@ def _print_parameters(study: ImpactStudy) -> None:
 
 
 def _print_spectra(study: ImpactStudy) -> None:
-    console = report_console(118, wrap=True)
+    console = report_console(wrap=True)
     rows = []
     for each in CONFIGURATIONS:
         tests = np.median(study.records[each].spectra, axis=0)
@@ -193,6 +190,12 @@ def _print_spectra(study: ImpactStudy) -> None:
     headings = ["medians", *(f"{frequency:g} Hz" for frequency in FREQUENCIES)]
     print_table(console, "Shock response spectra of the impactor, 5 % damping", headings, rows)
     console.print("")
+
+
+def _percentiles(peaks: Samples, percent: tuple[float, float, float]) -> list[str]:
+    """Return cells of three percentiles, the mean and the standard deviation."""
+    numbers = (*np.percentile(peaks, percent), peaks.mean(), peaks.std(ddof=1))
+    return [f"{value:.0f}" for value in numbers]
 
 
 def _range(values: Samples, form: str) -> str:

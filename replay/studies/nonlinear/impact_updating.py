@@ -32,7 +32,7 @@ from sim.identification.least_squares import spread_starts
 
 NODES = 48
 NAMES = tuple(each.name for each in fields(PadParameters))
-# tests that stand for the population, and sets of repeats drawn from it, for the standard errors
+# tests that represent the population, and sets of repeats drawn from it, for the standard errors
 _POPULATION, _RESAMPLED = 256, 2000
 # of a spectrum's logarithm: what neither model nor sensor is better than
 FLOOR = 0.003
@@ -76,7 +76,7 @@ class RepeatedImpacts:
     ----------
     configurations : that were tested.
     reference : parameters at which the standard errors hold.
-    n_nodes : tests that stand for the distribution.
+    n_nodes : tests that represent the distribution.
     """
 
     configurations: tuple[Configuration, ...]
@@ -84,7 +84,7 @@ class RepeatedImpacts:
     n_nodes: int = NODES
 
     def logarithms(self, parameters: PadParameters, configuration: Configuration, n_nodes: int) -> Samples:
-        """Return (n_nodes, k), logarithms of the spectra of tests that stand for the distribution."""
+        """Return (n_nodes, k), logarithms of the spectra of tests that represent the distribution."""
         test, (tight, tilted) = parameters.test(configuration), nodes(n_nodes)
         motion = test.simulate(test.preload.at(tight), test.tilt_deviation * tilted)
         return np.asarray(np.log(spectra(motion.impactor)))

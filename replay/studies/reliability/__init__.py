@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from replay.studies import StudyResult
+from replay.studies import StudyResult, study_result
 
 
 def run(arguments: argparse.Namespace) -> StudyResult:
     """Run the study with the options."""
     from monitor.commands.output import progress_bars
     from monitor.reliability.tolerance import TolerancePolicy
-    from replay.studies.reliability.report import as_json, print_study
     from replay.studies.reliability.study import REPLICATES, run_study
 
     with progress_bars() as progress:
@@ -25,9 +23,4 @@ def run(arguments: argparse.Namespace) -> StudyResult:
             progress=progress,
         )
 
-    def draw(folder: Path) -> tuple[Path, ...]:
-        from replay.studies.reliability.pictures import draw
-
-        return draw(study, folder)
-
-    return StudyResult(lambda: as_json(study), lambda: print_study(study), draw)
+    return study_result(study, "reliability.report", "reliability.pictures")

@@ -53,7 +53,7 @@ def print_study(study: ReliabilityStudy) -> None:
     """Print the cases at the end of the horizon, and how the tolerance decides."""
     from replay.validation.tolerance_choice import OF_WHAT
 
-    console = report_console(110, wrap=True)
+    console = report_console(wrap=True)
     ensemble = study.ensemble
     console.print(
         f"{ensemble.name}: {ensemble.n_realizations} realizations, {study.good.shape[1]} replicates, at "

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from replay.studies import StudyResult
+from replay.studies import StudyResult, study_result
 
 
 def run(arguments: argparse.Namespace) -> StudyResult:
     """Run the study with the options."""
     from monitor.commands.output import progress_bars
-    from replay.studies.thermal.report import as_json, print_study
 
     with progress_bars() as progress:
         # imports of a second are done while the progress bar is shown
@@ -25,9 +23,4 @@ def run(arguments: argparse.Namespace) -> StudyResult:
             progress=progress,
         )
 
-    def draw(folder: Path) -> tuple[Path, ...]:
-        from replay.studies.thermal.pictures import draw
-
-        return draw(study, folder)
-
-    return StudyResult(lambda: as_json(study), lambda: print_study(study), draw)
+    return study_result(study, "thermal.report", "thermal.pictures")

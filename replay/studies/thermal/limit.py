@@ -26,7 +26,7 @@ _NODES = 64
 # where the limit is known: J/(m^3 K), and W/(m K^2). A unit that takes up less is too hot for any conductivity that
 # the data allow, one that takes up more too cool; no resampled data have slopes beyond
 CAPACITIES, SLOPES = (2.3e5, 6.0e5), (-1.5e-5, 5.5e-5)
-# of the specimens: how many may be taken for too hot or too cool because their capacity lies outside
+# of the specimens: how many may count as too hot or too cool because their capacity lies outside
 _MOST_UNRESOLVED = 1e-3
 _DEGREE_CAPACITY, _DEGREE_SLOPE = 14, 8
 # degC: conductivities there are nearly the limit's for any slope, and within this factor

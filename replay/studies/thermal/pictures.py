@@ -83,7 +83,7 @@ def _material(study: ThermalStudy) -> Figure:
     figure = Figure(figsize=(11.0, 3.8), layout="constrained")
     known, data = study.levels[-1].characterization, material(_LEVEL)
     number = len(data.temperature)
-    figure.suptitle(f"Level {_LEVEL}: {number} specimens (Table 4), and what is taken for the population")
+    figure.suptitle(f"Level {_LEVEL}: {number} specimens (Table 4), and the assumed population")
     axes = figure.subplots(1, 2)
     ends = np.array([0.0, 1000.0])
     rows = (

@@ -30,7 +30,7 @@ def print_study(study: ThermalStudy) -> None:
     """Print every table of results of the paper next to ours, and the decision at each level of data."""
     from replay.studies.thermal.statement import RULE
 
-    console = report_console(110, wrap=True)
+    console = report_console(wrap=True)
     console.print(_sources() + "\n")
     _show(console, _check(study), _convergence(study), *map(_properties, study.levels), _fits(study))
     validation = {each.level: each.validation for each in study.levels}

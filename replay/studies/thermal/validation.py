@@ -124,7 +124,7 @@ class FittedRun:
     """The specimen that a record fits best.
 
     The standard errors assume independent residuals. The records have no noise: the residual is what the
-    model misses, and hangs together, so that they are only of the right size.
+    model misses, and is correlated, so that they are only of the right size.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def fit_run(test: SlabTest, time: Samples, temperature: Samples, start: Samples,
 
 
 def fit_all_runs(progress: Progress = silent) -> dict[Conductivity, dict[str, tuple[FittedRun, ...]]]:
-    """Fit each of the sixteen runs by a specimen of its own; the slope of k is none, or that of High."""
+    """Fit each of the sixteen runs by a specimen of its own; the slope of k is zero, or that of High."""
     known = characterize(material(LEVELS[-1]))
     runs, tests = validation_runs(), configurations()
     total = len(VALIDATED) * sum(each.temperature.shape[1] for each in runs.values())

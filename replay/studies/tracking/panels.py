@@ -174,7 +174,7 @@ def _enlarged_subspace(axis: Axes, study: CaseStudy, place: float) -> None:
 
 
 def _peak(study: CaseStudy, place: float) -> int:
-    """Return the sample at which the command stands out most within a quarter of a cycle."""
+    """Return the sample at which the command is largest within a quarter of a cycle."""
     case = study.case
     near = np.flatnonzero(np.abs(case.time - place) <= 0.25 / case.frequency)
     return int(near[np.argmax(np.abs(case.command[near]))])

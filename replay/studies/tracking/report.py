@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.commands.output import with_units
-from replay.tables import report_console
+from replay.tables import report_console, uncut
 
 if TYPE_CHECKING:
     from monitor.indicators.benchmark_criteria import BenchmarkCriteria
@@ -28,7 +28,7 @@ _SHOWN_AS = {"s": ("ms", 1e3), "rad": ("deg", _DEGREES), "m": ("mm", 1e3)}
 
 def print_study(study: TrackingStudy) -> None:
     """Print every case with the known and the printed values."""
-    console = report_console(110)
+    console = report_console(wrap=True)
     for case in study.cases:
         _print_case(console, case)
     if study.growth is not None:
@@ -48,9 +48,10 @@ def _print_case(console: Console, study: CaseStudy) -> None:
         unit, factor = _SHOWN_AS.get(accuracy.unit, (accuracy.unit, 1.0))
         if not math.isfinite(accuracy.mean):
             continue
-        numbers = (accuracy.known, accuracy.mean, accuracy.deviation, accuracy.error, accuracy.worst)
-        found.add_row(accuracy.column, unit, *(_number(factor * value) for value in numbers))
-    console.print(found)
+        cells = [_number(factor * value) for value in (accuracy.known, accuracy.mean)]
+        cells += [_number(factor * value, 3) for value in (accuracy.deviation, accuracy.error, accuracy.worst)]
+        found.add_row(accuracy.column, unit, *cells)
+    console.print(uncut(found), crop=False)
     for name, fei in (("FEI", pair.whole.fei), ("FEI under a Hann taper", pair.whole.fei_tapered)):
         console.print(
             f"whole record: {name} ratio {_number(fei.ratio)}, phase {_number(_DEGREES * fei.phase)} deg, delay "
@@ -74,7 +75,7 @@ def _print_beside_the_paper(console: Console, study: CaseStudy) -> None:
     for figure in figures:
         unit = "" if figure.unit == "1" else figure.unit
         found.add_row(figure.label, unit, f"{figure.printed:g}", _number(figure.ours), figure.where, style="cyan")
-    console.print(found)
+    console.print(uncut(found), crop=False)
     for remark in dict.fromkeys(figure.remark for figure in figures if figure.remark):
         labels = "; ".join(dict.fromkeys(figure.label for figure in figures if figure.remark == remark))
         console.print(Text(f"{labels}: {remark}"), soft_wrap=False)
@@ -85,7 +86,7 @@ def _print_growth(console: Console, growth: dict[str, float]) -> None:
     for name, factor in growth.items():
         if math.isfinite(factor):
             found.add_row(name, _number(factor))
-    console.print(found)
+    console.print(uncut(found), crop=False)
 
 
 def _print_noise(console: Console, rows: tuple[NoisyPhase, ...]) -> None:
@@ -94,17 +95,17 @@ def _print_noise(console: Console, rows: tuple[NoisyPhase, ...]) -> None:
         "Case (i) in white noise on both signals, 200 runs of 2 s: "
         f"phase, known {known.known:.4f} rad, and ratio, known {known.known_ratio:g}"
     )
-    found = _table(title, "indicator", "noise mm", "%", "phase rad", "deviation", "reported", "ratio", "error %")
+    found = _table(title, "indicator", "noise mm", "%", "phase rad", "sd", "reported", "ratio", "error %")
     for row in rows:
-        numbers = (
-            row.mean,
-            row.deviation,
-            row.reported,
-            row.mean_ratio,
-            100.0 * (row.mean_ratio / row.known_ratio - 1.0),
+        cells = (
+            _number(row.mean),
+            _number(row.deviation, 3),
+            _number(row.reported, 3),
+            _number(row.mean_ratio),
+            _number(100.0 * (row.mean_ratio / row.known_ratio - 1.0), 3),
         )
-        found.add_row(row.indicator, f"{1e3 * row.noise:g}", f"{100.0 * row.level:.3g}", *map(_number, numbers))
-    console.print(found)
+        found.add_row(row.indicator, f"{1e3 * row.noise:g}", f"{100.0 * row.level:.3g}", *cells)
+    console.print(uncut(found), crop=False)
     console.print(
         "%: of the command's amplitude. Eq. 1 holds the coefficient a of the command's square at one; the direct fit "
         "(Fitzgibbon) holds 4ac - b² at one and opens a noisy loop."
@@ -131,9 +132,9 @@ def _table(title: str, first: str, *headings: str) -> Table:
     return found
 
 
-def _number(value: float) -> str:
-    """Return five digits, and a dash for what is no number."""
-    return f"{value:.5g}" if math.isfinite(value) else "—"
+def _number(value: float, digits: int = 5) -> str:
+    """Return so many digits, and a dash for what is no number."""
+    return f"{value:.{digits}g}" if math.isfinite(value) else "—"
 
 
 def _criteria(found: BenchmarkCriteria, sample_rate: float) -> str:
@@ -161,7 +162,7 @@ def _print_responses(console: Console, study: PlantStudy) -> None:
         continuous, published, held = (1e3 * delay for delay in row.delays())
         numbers = (1.0 / abs(row.continuous), 1.0 / abs(row.held), continuous, published, held, held - continuous)
         found.add_row(_number(row.frequency), *map(_number, numbers))
-    console.print(found)
+    console.print(uncut(found), crop=False)
     console.print(
         f"The hold is half a sample: {500.0 / RATE:.3f} ms at {RATE:g} Hz, {500.0 / PUBLISHED_RATE:.3f} ms at the "
         f"benchmark's {PUBLISHED_RATE:g} Hz. What follows is held at {RATE:g} Hz."
@@ -182,7 +183,7 @@ def _print_sines(console: Console, study: PlantStudy) -> None:
             row.phase - row.known_phase,
         )
         found.add_row(row.indicator, *map(_number, numbers))
-    console.print(found)
+    console.print(uncut(found), crop=False)
 
 
 def _print_transfer(console: Console, study: PlantStudy) -> None:
@@ -201,7 +202,7 @@ def _print_transfer(console: Console, study: PlantStudy) -> None:
     driven = np.flatnonzero((frequency >= 0.3) & (frequency <= 8.0))
     for i in driven[:: max(1, len(driven) // 10)].tolist():
         found.add_row(_number(frequency[i]), *(_number(float(column[i])) for column in columns))
-    console.print(found)
+    console.print(uncut(found), crop=False)
 
 
 def as_json(study: TrackingStudy) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def run_study(parts: Iterable[str], seed: int = 1, progress: Progress = silent) 
 
     Raises
     ------
-    ValueError : a name is none of these.
+    ValueError : a name is not one of these.
     """
     requested = [part for name in parts for part in _TOGETHER.get(name, (name,))]
     for name in requested:
