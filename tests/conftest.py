@@ -4,6 +4,7 @@ before anything is timed."""
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import Generator
@@ -18,6 +19,9 @@ settings.register_profile("same", deadline=None, max_examples=20, derandomize=Tr
 # with --hypothesis-profile=random, as make test-all has it
 settings.register_profile("random", deadline=None, max_examples=100, print_blob=True)
 settings.load_profile("same")
+
+# reports are as wide as it says; workers of xdist have 80
+os.environ.pop("COLUMNS", None)
 
 
 def _freeze_objects() -> None:
