@@ -71,6 +71,8 @@ def _write_layout(path: Path, time: Samples, shape: tuple[int, int], attributes:
             # allocated now, not written
             creation.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
             creation.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+            # the same ensemble has the same bytes whenever it is written
+            creation.set_obj_track_times(False)
             space = h5py.h5s.create_simple(shape)
             h5py.h5d.create(file.id, name.encode(), h5py.h5t.py_create(np.dtype(dtype)), space, creation)
 

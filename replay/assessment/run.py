@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
@@ -203,7 +204,9 @@ def updates(
     report_unfit : called with the reason where the settings do not fit the recording; without it, that is raised.
     """
     monitor, done = Monitor(_for_a_record(settings, recording)), 0
-    with report_compilation(partial(_show_compilation, progress)):
+    # to list what may be compiled takes longer than to assess a short record
+    compiled = nullcontext() if progress is silent else report_compilation(partial(_show_compilation, progress))
+    with compiled:
         for block in recording.blocks(_BLOCK):
             try:
                 update = monitor.update(block)

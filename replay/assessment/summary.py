@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -176,6 +177,7 @@ def summarise(path: Path | str, recording: Recording, assessment: Assessment) ->
     )
 
 
+@cache
 def program_version() -> str:
     """Return the version of this program; empty where it is not installed as a package."""
     try:

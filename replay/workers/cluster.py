@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-# s to reach the scheduler
+# s to reach the scheduler, and for its first worker
 _CONNECT = 15.0
 # tasks submitted for each thread of the cluster: a worker need not wait for the next one
 _PENDING = 2
@@ -67,11 +67,15 @@ class ClusterWorkers:
         except (OSError, ValueError, TypeError, RuntimeError) as problem:
             why = " ".join(str(problem).split()) or type(problem).__name__
             raise WorkersLostError(f"--scheduler {self._scheduler}: cannot be reached ({why})") from problem
-        if not self._client.nthreads():
+        try:
+            # they may have been started just now
+            self._client.wait_for_workers(1, timeout=_CONNECT)
+        except TimeoutError as problem:
             self._client.close()
             raise WorkersLostError(
-                f"--scheduler {self._scheduler}: has no workers: start some, dask worker {self._scheduler}"
-            )
+                f"--scheduler {self._scheduler}: has no workers after {_CONNECT:g} s: start some, dask worker "
+                f"{self._scheduler}"
+            ) from problem
         self._executor = self._client.get_executor(pure=False)
         return self
 

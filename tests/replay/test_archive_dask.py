@@ -1,13 +1,18 @@
-"""The archive and ensembles on a real Dask cluster with TLS, of which a worker is killed: the same table and bits."""
+"""Archives and ensembles by a Dask scheduler and workers as they are typed, with TLS; a worker is killed."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from time import sleep
 
 import numpy as np
 import pytest
@@ -18,7 +23,6 @@ from cryptography.x509.oid import NameOID
 
 from monitor.__main__ import main
 from replay.archive import Archive, assess_archive
-from replay.simulations.models import ensemble_model, realizations
 from replay.workers.cluster import ClusterWorkers
 from tests.replay.worker_tasks import ThreadWorkers
 
@@ -32,7 +36,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning:distributed"),
 ]
-_ROLES = ("client", "scheduler", "worker")
+ROOT = Path(__file__).parents[2]
 GIVEN = {"window": 1.0, "measures": ("fdb", "paei")}
 
 
@@ -64,30 +68,53 @@ def _certificates(folder: Path) -> dict[str, Path]:
     return files
 
 
+@dataclass(frozen=True)
+class Cluster:
+    """Address of the scheduler, PEM files, and the processes of the workers."""
+
+    address: str
+    files: dict[str, Path]
+    workers: list[int]
+
+    @property
+    def words(self) -> list[str]:
+        tls = [word for name, path in self.files.items() for word in (f"--tls-{name}", str(path))]
+        return ["--scheduler", self.address, *tls]
+
+
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[object, dict[str, Path]]]:
-    """A scheduler and two workers, processes that talk by TLS alone."""
-    files = _certificates(tmp_path_factory.mktemp("tls"))
-    security = distributed.Security(
-        tls_ca_file=str(files["ca"]),
-        require_encryption=True,
-        **{
-            f"tls_{role}_{part}": str(files[part])
-            for role in ("client", "scheduler", "worker")
-            for part in ("cert", "key")
-        },
-    )
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        protocol="tls://",
-        security=security,
-        dashboard_address=None,
-        silence_logs=50,
-    ) as running:
-        yield running, files
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """``dask scheduler`` and ``dask worker``, which talk by TLS alone."""
+    folder = tmp_path_factory.mktemp("cluster")
+    files = _certificates(folder)
+    tls = ["--tls-ca-file", str(files["ca"]), "--tls-cert", str(files["cert"]), "--tls-key", str(files["key"])]
+    about = folder / "scheduler.json"
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start(*words: str) -> None:
+        with (folder / words[0]).open("wb") as log:
+            command = [sys.executable, "-m", "dask", *words, "--no-dashboard", *tls]
+            running.append(subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True))
+
+    try:
+        own = ["--protocol", "tls", "--host", "127.0.0.1", "--port", "0"]
+        start("scheduler", *own, "--scheduler-file", str(about))
+        while not about.is_file() or not about.read_text().endswith("}"):
+            assert running[0].poll() is None, (folder / "scheduler").read_text()
+            sleep(0.05)
+        address = json.loads(about.read_text())["address"]
+        start("worker", address, "--nthreads", "1", "--nworkers", "2", "--local-directory", str(folder))
+        security = distributed.Security(
+            tls_ca_file=str(files["ca"]), tls_client_cert=str(files["cert"]), tls_client_key=str(files["key"])
+        )
+        with distributed.Client(address, security=security, timeout=60, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=60)
+            workers = list(client.run(os.getpid).values())
+        yield Cluster(address, files, workers)
+    finally:
+        for process in reversed(running):
+            process.terminate()
+            process.wait()
 
 
 @pytest.fixture
@@ -103,42 +130,49 @@ def runs(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_worker_killed_in_the_middle_leaves_the_same_table(cluster, runs: Path) -> None:
-    running, files = cluster
+def test_a_worker_killed_in_the_middle_leaves_the_same_table(cluster: Cluster, runs: Path) -> None:
     killed: list[int] = []
 
     def kill(_: str, done: int, total: int) -> None:
         if done == 2 and not killed:
-            killed.append(next(iter(running.workers.values())).pid)
+            killed.append(cluster.workers[0])
             os.kill(killed[0], signal.SIGKILL)
 
     own, other = runs.parent / "threads.parquet", runs.parent / "dask.parquet"
     with ThreadWorkers() as threads:
         assess_archive(Archive((runs,), own, GIVEN), threads)
-    with ClusterWorkers(running.scheduler_address, **files) as workers:
-        assert running.scheduler_address.startswith("tls://")
+    with ClusterWorkers(cluster.address, **cluster.files) as workers:
+        assert cluster.address.startswith("tls://")
         result = assess_archive(Archive((runs,), other, GIVEN), workers, kill)
     assert killed
     assert [Path(name).name for name, _ in result.problems] == ["bad.csv"]
     assert own.read_bytes() == other.read_bytes()
 
 
-def test_the_ensemble_has_the_same_bits(cluster) -> None:
-    running, files = cluster
-    model = ensemble_model("duffing", 0.2)
-    with ClusterWorkers(running.scheduler_address, **files) as workers:
-        found = np.hstack(list(realizations(model, 2500, 4, 100, workers)))
-    assert found.tobytes() == np.hstack(list(realizations(model, 2500, 4, 100))).tobytes()
+def test_the_commands_as_typed_write_the_same_bytes(cluster: Cluster, runs: Path, tmp_path: Path) -> None:
+    one, many = tmp_path / "one.h5", tmp_path / "many.h5"
+    words = ["simulate", "beam", "--realizations", "2500", "--seed", "4", "--out"]
+    assert main([*words, str(one)]) == 0
+    command = [sys.executable, "-m", "monitor", *words, str(many), *cluster.words]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert (run.returncode, run.stdout) == (0, "")
+    assert run.stderr == f"2500 realizations of deflection at midspan [m], 251 instants, in {many}\n"
+    assert one.read_bytes() == many.read_bytes()
+    one, many = tmp_path / "one.parquet", tmp_path / "many.parquet"
+    words = ["assess", str(runs), "--window", "1", "--measures", "fdb,paei", "--out"]
+    with ThreadWorkers() as threads:
+        assess_archive(Archive((runs,), one, GIVEN), threads)
+    assert main([*words, str(many), *cluster.words]) == 2
+    assert one.read_bytes() == many.read_bytes()
 
 
-def test_without_certificates_and_without_a_scheduler_is_one_line(cluster, runs: Path, tmp_path, capsys) -> None:
-    running, files = cluster
-    words = ["assess", str(runs), "--out", str(tmp_path / "t.csv"), "--scheduler"]
-    tls = [word for name, path in files.items() for word in (f"--tls-{name}", str(path))]
-    tls_missing = [*tls[:-1], str(tmp_path / "none.pem")]
+def test_without_certificates_and_without_a_scheduler_is_one_line(
+    cluster: Cluster, runs: Path, tmp_path, capsys
+) -> None:
+    words = ["assess", str(runs), "--out", str(tmp_path / "t.csv")]
     for more, text in (
-        ([running.scheduler_address], "cannot be reached"),
-        ([running.scheduler_address, *tls_missing], "none.pem: no such file"),
+        (cluster.words[:2], "cannot be reached"),
+        ([*cluster.words[:-1], str(tmp_path / "none.pem")], "none.pem: no such file"),
     ):
         assert main([*words, *more]) == 2
         error = capsys.readouterr().err
