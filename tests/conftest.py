@@ -37,8 +37,13 @@ def _freeze_objects() -> None:
     gc.freeze()
 
 
+# the objects of a collection are kept: going through them again and again finds nothing
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    _freeze_objects()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

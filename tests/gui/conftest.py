@@ -121,11 +121,21 @@ def service(warm_kernels, rig, tmp_path):
     service.die()
 
 
+@pytest.fixture(scope="session")
+def repeated_loads(tmp_path_factory):
+    """What `assess` has sent of recordings, for tests that open the same ones."""
+    from tests.gui.repeated_loads import RepeatedLoads
+
+    return RepeatedLoads(tmp_path_factory.mktemp("loads"))
+
+
 @pytest.fixture
-def begin(qtbot, store):
+def begin(qtbot, store, monkeypatch, repeated_loads):
     """Start the program on something, as `synchroscope gui` does; returns hands for it."""
+    from gui.sources.processes import run_loader
     from tests.gui.hands import Hands, left_over
 
+    monkeypatch.setattr(run_loader, "start_python", repeated_loads.start)
     begun = []
 
     def start(**opening):

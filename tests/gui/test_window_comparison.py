@@ -148,9 +148,10 @@ def test_loading_can_be_cancelled_and_ends_with_the_recording(compared, monkeypa
 
     monkeypatch.setattr(run_loader, "start_python", start)
     third, _ = write(tmp_path / "third.csv", 0.0, 1.0)
-    for end in (lambda: hands.click(panel._cancel), lambda: hands.key("Ctrl+D")):
+    for number, end in enumerate((lambda: hands.click(panel._cancel), lambda: hands.key("Ctrl+D")), 1):
         hands.program.comparison.opener.open_path(third)
-        hands.until(lambda: "third.csv: reading the file" in panel._loading.text())
+        # the text is that of the first one at first
+        hands.until(lambda n=number: len(started) == n and "third.csv: reading the file" in panel._loading.text())
         end()
         hands.until(lambda: started[-1].poll() is not None)
         assert not panel._loading.isVisible()

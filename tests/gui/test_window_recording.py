@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import math
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -51,12 +53,12 @@ def table(tmp_path):
     return path
 
 
-@pytest.fixture
-def run(tmp_path, warm_kernels):
+@pytest.fixture(scope="module")
+def recorded_run(tmp_path_factory, warm_kernels):
     """A run file as a service records it, with a note and an alarm; and what it published."""
     recording = simulation("hybrid", duration=12.0)
     monitor = Monitor(IndicatorSettings(window=1.5), max_rows=200.0)
-    path, history = tmp_path / "run.h5", History(memory=64 << 20)
+    path, history = tmp_path_factory.mktemp("recorded") / "run.h5", History(memory=64 << 20)
     writer = RunWriter(path, {"indicators": {"window": 1.5}})
     for block in recording.blocks(400):
         update = monitor.update(block)
@@ -75,6 +77,13 @@ def run(tmp_path, warm_kernels):
         history.update(ReceivedMessages(results=(update.results,), signals=(update.signals,), events=tuple(events)))
     writer.close()
     return path, history
+
+
+@pytest.fixture
+def run(tmp_path, recorded_run):
+    """A copy of that file, and what was published."""
+    path, history = recorded_run
+    return Path(shutil.copy(path, tmp_path)), history
 
 
 def load(hands):
