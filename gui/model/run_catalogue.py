@@ -59,13 +59,20 @@ class RunFilter:
     text: str = ""
     with_alarms: bool = False
 
-    def matches(self, row: RunRow) -> bool:
-        """Whether a run is shown."""
-        if self.with_alarms and not row.alarms:
-            return False
-        parts = (row.file, row.note_texts, outcome_text(row), row.rig, row.alarm_names)
-        searched = "\n".join(part for part in parts if part).casefold()
-        return all(word in searched for word in self.text.casefold().split())
+    def matching(self, rows: Sequence[RunRow], searched: Sequence[str]) -> list[RunRow]:
+        """Return the runs that are shown; `searched` are their texts."""
+        words = self.text.casefold().split()
+        return [
+            row
+            for row, text in zip(rows, searched, strict=True)
+            if (row.alarms or not self.with_alarms) and all(word in text for word in words)
+        ]
+
+
+def searched_text(row: RunRow) -> str:
+    """Return the texts of a run in which a filter searches."""
+    parts = row.file, row.note_texts, outcome_text(row), row.rig, row.alarm_names
+    return "\n".join(part for part in parts if part).casefold()
 
 
 def read_listing(answer: Mapping[str, Any]) -> RunListing:
@@ -85,9 +92,10 @@ def read_listing(answer: Mapping[str, Any]) -> RunListing:
 def ordered(rows: Sequence[RunRow], column: int, *, descending: bool) -> list[RunRow]:
     """Return the rows in the order of a column; unknown values are last, delays by their distance from zero."""
     value = _VALUES[column]
-    known = [row for row in rows if value(row) is not None]
-    unknown = [row for row in rows if value(row) is None]
-    return [*sorted(known, key=value, reverse=descending), *unknown]
+    valued = [(value(row), row) for row in rows]
+    known = [pair for pair in valued if pair[0] is not None]
+    known.sort(key=lambda pair: pair[0], reverse=descending)
+    return [*(row for _, row in known), *(row for found, row in valued if found is None)]
 
 
 def _start(row: RunRow) -> float | None:

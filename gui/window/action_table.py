@@ -94,6 +94,7 @@ _FILE = (
         ("Ctrl+Shift+O",),
         "Draw another recording over the one that is shown, with their difference.",
     ),
+    ActionSpec("file.runs", "Ru&ns…", "File", (), "The run files of a folder: open, compare or report them."),
     ActionSpec("file.columns", "C&hoose columns…", "File", (), "Choose again which column of this file is what."),
     ActionSpec(
         "file.export_figure",

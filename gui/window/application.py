@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings
 
@@ -32,6 +31,7 @@ from gui.window.limit_requests import LimitController
 from gui.window.operator_mode import OperatorMode
 from gui.window.preferences import SettingsController
 from gui.window.report import ReportController
+from gui.window.runs import RunsController
 from gui.window.service_connection import ServiceConnection
 from gui.window.service_requests import AlarmController, NoteController
 from gui.window.source_controller import SourceController
@@ -69,6 +69,7 @@ class Program(QObject):
         self.comparison = ComparisonController(
             self.window, self.actions, self.sources, self.layouts, offers, store, self.notify
         )
+        self.runs = RunsController(self.window, self.actions, self.sources, self.comparison, self.reports, store)
         self.operator = OperatorMode(
             self.window,
             self.actions,
@@ -105,6 +106,7 @@ class Program(QObject):
         """Close everything; waits some seconds for processes at most."""
         self.sources.finish()
         self.comparison.close()
+        self.runs.close()
         self.exports.close()
         self.reports.close()
         self._notes.close()
@@ -144,10 +146,6 @@ class Program(QObject):
         self.sources.opening.connect(window.notification_bar.dismiss_of_source)
         self.sources.opened.connect(self._show_model)
         sessions.changed.connect(self._show_session)
-        # its recording is complete now
-        sessions.ended.connect(window.start_page.runs.refresh)
-        window.start_page.runs.compared.connect(self._compare_runs)
-        window.start_page.runs.reported.connect(lambda path: self.reports.ask(Path(path)))
         self.sources.opener.progress.connect(self._show_progress)
         self.operator.changed.connect(self._show_session)
         self.operator.changed.connect(self._limits.set_read_only)
@@ -172,11 +170,6 @@ class Program(QObject):
     def _show_recording(self, history: History) -> None:
         self.connection.show(history)
         self._show_session()
-
-    def _compare_runs(self, paths: list[str]) -> None:
-        """Open the first recording, and draw the others over it."""
-        self.sources.opener.open_path(paths[0])
-        self.comparison.open_paths(tuple(paths[1:]), over=Path(paths[0]))
 
     def _show_session(self) -> None:
         """Show the parts that the current session has, and enable the actions that it allows."""

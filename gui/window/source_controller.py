@@ -301,7 +301,7 @@ class SourceController(QObject):
         if Path(path).is_dir():
             self._window.start_page.runs.set_folder(path)
             if not self._window.start_page.isVisible():
-                self.notified.emit("info", f"the runs of {path} are on the start page")
+                self.notified.emit("info", f"File > Runs lists the runs of {path}")
             return
         self.opener.open_path(path)
 

@@ -62,9 +62,19 @@ def test_runs_are_listed_opened_and_compared(begin, warm_kernels, store, folder)
     # the list is that of before while it is read again
     assert [row.file for row in runs.view.chosen] == ["second.h5"]
     assert runs.last_opened == str(folder / "second.h5")
-    runs.compared.emit([runs.last_opened, str(folder / "first.h5")])
+    # the same list, over the recording that is shown
+    runs.view.setFocus()
+    hands.key("Return")
+    hands.until(lambda: hands.history.recording is not None)
+    shown = hands.history
+    hands.program.actions["file.runs"].trigger()
+    dialog = hands.program.runs.dialog
+    hands.until(lambda: len(dialog.runs.table.rows) == 3)
+    assert dialog.runs.last_opened == str(folder / "second.h5")
+    dialog.runs.compared.emit([dialog.runs.last_opened, str(folder / "first.h5")])
+    assert not dialog.isVisible()
     hands.until(lambda: len(hands.history.compared) == 1)
-    assert hands.history.recording.name == "second.h5"
+    assert hands.history is shown
     assert hands.history.compared[0].name == "first.h5"
 
 

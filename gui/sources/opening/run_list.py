@@ -31,6 +31,7 @@ class RunList(QWidget):
     ----------
     settings : that store the folder.
     theme : colours.
+    fills : the table has the height of the widget; else it is as high as its rows, to be on a page that is scrolled.
     launch : creates processes.
 
     Signals
@@ -44,10 +45,12 @@ class RunList(QWidget):
     compared = Signal(list)
     reported = Signal(str)
 
-    def __init__(self, settings: QSettings, theme: Theme, *, launch: ProcessFactory = ChildProcess) -> None:
+    def __init__(
+        self, settings: QSettings, theme: Theme, *, fills: bool = False, launch: ProcessFactory = ChildProcess
+    ) -> None:
         super().__init__()
         self.theme = theme
-        self._settings, self._launch = settings, launch
+        self._settings, self._fills, self._launch = settings, fills, launch
         self._job: ListRunsJob | None = None
         self._listing, self._stale = RunListing(), True
         self._listed: Path | None = None
@@ -92,7 +95,7 @@ class RunList(QWidget):
     def set_room(self, height: int) -> None:
         """Set how high the table may be, px; longer ones are scrolled."""
         self._most = max(_ROWS // 2, height // self.view.verticalHeader().defaultSectionSize())
-        self.view.fit_rows(self._most)
+        self._fit_rows()
 
     def refresh(self) -> None:
         """List the runs again: now where the widget is visible, else when it is shown."""
@@ -140,8 +143,10 @@ class RunList(QWidget):
         rows.setSpacing(6)
         rows.addLayout(above)
         rows.addLayout(below)
-        rows.addWidget(self.view)
+        rows.addWidget(self.view, 1)
         rows.addWidget(self.status)
+        if self._fills:
+            rows.addStretch()
 
     def _list(self) -> None:
         folder, self._stale = self.folder, False
@@ -189,8 +194,12 @@ class RunList(QWidget):
         self.again.setVisible(folder is not None)
         for part in (self.filter, self.with_alarms, self.view):
             part.setVisible(bool(listing.rows))
-        self.view.fit_rows(self._most)
+        self._fit_rows()
         self._show_status()
+
+    def _fit_rows(self) -> None:
+        if not self._fills:
+            self.view.fit_rows(self._most)
 
     def _show_progress(self, line: str) -> None:
         self.status.setText(line)

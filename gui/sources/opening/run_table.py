@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QObject, QPoint, Qt, Signal
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QContextMenuEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -23,6 +23,7 @@ from gui.model.run_catalogue import (
     details,
     ordered,
     outcome_level,
+    searched_text,
 )
 from gui.widgets.labels import plain_tip
 from gui.widgets.lists import Index, ListModel, set_list_style
@@ -48,6 +49,7 @@ class RunTable(ListModel):
         super().__init__(parent)
         self.theme = theme
         self._all: Sequence[RunRow] = ()
+        self._searched: Sequence[str] = ()
         self._rows: list[RunRow] = []
         self._filter = RunFilter()
         self._column, self._descending = START, True
@@ -64,7 +66,7 @@ class RunTable(ListModel):
 
     def set_runs(self, rows: Sequence[RunRow]) -> None:
         """Set all runs."""
-        self._all = rows
+        self._all, self._searched = rows, [searched_text(row) for row in rows]
         self._update()
 
     def show_only(self, run_filter: RunFilter) -> None:
@@ -87,7 +89,7 @@ class RunTable(ListModel):
 
     def _update(self) -> None:
         self.beginResetModel()
-        matching = [row for row in self._all if self._filter.matches(row)]
+        matching = self._filter.matching(self._all, self._searched)
         self._rows = ordered(matching, self._column, descending=self._descending)
         self.endResetModel()
 
@@ -233,12 +235,18 @@ class RunView(QTableView):
 
     def _restore_selection(self) -> None:
         model, flags = self.selectionModel(), QItemSelectionModel.SelectionFlag
-        for place, row in enumerate(self._table.rows):
-            index = self._table.index(place, 0)
-            if row.file in self._selected:
-                model.select(index, flags.Select | flags.Rows)
-            if row.file == self._current:
-                model.setCurrentIndex(index, flags.NoUpdate)
+        selection, first = QItemSelection(), -1
+        for place, row in enumerate((*self._table.rows, None)):
+            selected = row is not None and row.file in self._selected
+            # neighbours at once: Qt is slow at many ranges
+            if selected and first < 0:
+                first = place
+            elif not selected and first >= 0:
+                selection.select(self._table.index(first, 0), self._table.index(place - 1, len(COLUMNS) - 1))
+                first = -1
+            if row is not None and row.file == self._current:
+                model.setCurrentIndex(self._table.index(place, 0), flags.NoUpdate)
+        model.select(selection, flags.Select)
 
 
 def _too_many(widths: dict[int, int], room: int) -> set[int]:

@@ -14,6 +14,7 @@ from gui.model.run_catalogue import (
     ordered,
     outcome_level,
     read_listing,
+    searched_text,
 )
 from gui.wording.level import Level
 from monitor.messages.runs import RunRow
@@ -64,7 +65,7 @@ def test_another_answer_is_refused(answer):
     ],
 )
 def test_filters(run_filter, expected):
-    assert [row for row in ROWS if run_filter.matches(row)] == list(expected)
+    assert run_filter.matching(ROWS, [searched_text(row) for row in ROWS]) == list(expected)
 
 
 @pytest.mark.parametrize("column", range(len(COLUMNS)))
