@@ -30,7 +30,7 @@ RATE, N_PAIRS, WINDOW, SPAN = 1000.0, 8, 2.0, 60.0
 SIZE = 1600, 1000
 TICK = 40
 """Samples from one frame to the next, at 25 a second."""
-_TOLD = 12  # frames from one word of the service about itself to the next
+_HEALTH_INTERVAL = 12  # frames
 
 
 class FedConnection(ServiceConnection):
@@ -123,18 +123,18 @@ def sent(seconds: float, n_ticks: int, n_pairs: int = N_PAIRS, tick: int = TICK)
     stream, before = make_stream("bench", n_pairs, RATE), int(seconds * RATE)
     samples = make_samples(before + n_ticks * tick, n_pairs, RATE)
     blocks = [SignalBlock(stream, i, i / RATE, samples[i : i + tick]) for i in range(0, before, tick)]
-    yield _update(monitor, blocks, told=True)
+    yield _update(monitor, blocks, with_health=True)
     for number, start in enumerate(range(before, len(samples), tick)):
         blocks = [SignalBlock(stream, i, i / RATE, samples[i : i + 1]) for i in range(start, start + tick)]
-        yield _update(monitor, blocks, told=number % _TOLD == 0)
+        yield _update(monitor, blocks, with_health=number % _HEALTH_INTERVAL == 0)
 
 
-def _update(monitor: Monitor, blocks: list[SignalBlock], *, told: bool) -> ReceivedMessages:
+def _update(monitor: Monitor, blocks: list[SignalBlock], *, with_health: bool) -> ReceivedMessages:
     updates = [monitor.update(block) for block in blocks]
     transfers = [update.transfer for update in updates if update.transfer is not None]
     return ReceivedMessages(
         # several times a second, not at every frame
-        health(blocks[-1].index) if told else None,
+        health(blocks[-1].index) if with_health else None,
         tuple(event for update in updates for event in update.events),
         tuple(update.results for update in updates if update.results is not None),
         transfers[-1] if transfers else None,

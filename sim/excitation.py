@@ -243,7 +243,7 @@ class SeparateExcitations:
 
     Raises
     ------
-    ValueError : there is none, one is no excitation, or they act in different ways.
+    ValueError : there is none, one is not an excitation, or they act in different ways.
     """
 
     excitations: tuple[Excitation, ...]

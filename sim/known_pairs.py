@@ -213,7 +213,7 @@ UNRELATED = {
     "unrelated 1/f noise": Recipe(pink_noise, other=pink_noise),
     "unrelated tones": Recipe(five_tones, other=five_tones),
 }
-"""Where there is none."""
+"""Pairs without a delay and ratio."""
 
 
 DELAYS = (-0.004, 0.035)

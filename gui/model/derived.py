@@ -54,7 +54,7 @@ def from_text(text: str) -> tuple[DerivedChannel, ...]:
 
     Raises
     ------
-    ValueError : these are none, or too many.
+    ValueError : the text is not such definitions, or there are too many.
     """
     found = msgspec.json.decode(text, type=list[DerivedChannel])
     if len(found) > MAX_DERIVED or len({channel.name for channel in found}) < len(found):

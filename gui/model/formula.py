@@ -120,7 +120,7 @@ def compile_formula(text: str, names: Collection[str], rate: float) -> Formula:
 
     Raises
     ------
-    FormulaError : it is none; one line with the place.
+    FormulaError : it is not a formula; one line with the place.
     """
     return _Compiler(text, names, rate).formula()
 

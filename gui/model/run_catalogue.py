@@ -80,7 +80,7 @@ def read_listing(answer: Mapping[str, Any]) -> RunListing:
 
     Raises
     ------
-    ValueError : it is none.
+    ValueError : it is not a listing.
     """
     try:
         rows = msgspec.convert(answer["runs"], type=tuple[RunRow, ...])

@@ -38,7 +38,7 @@ class DerivedChannelController(QObject):
             stored = store.value(_KEY, "")
             window.connection.derive(from_text(stored) if isinstance(stored, str) and stored else ())
         except ValueError:
-            notify("warning", "the derived channels that were stored cannot be read: there are none")
+            notify("warning", "the stored derived channels cannot be read: none are shown")
         actions.connect({"window.derived": self._present})
         self._panel.derived_wanted.connect(actions["window.derived"].trigger)
         window.ticked.connect(self._update)

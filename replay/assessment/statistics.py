@@ -189,7 +189,7 @@ def _range(
     Parameters
     ----------
     least : the smallest change, between windows of any uncertainty.
-    irrelevant : a range of the certain windows below this is none.
+    irrelevant : a range of the certain windows below this does not count.
     """
     if not len(values):
         return None

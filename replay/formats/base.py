@@ -123,7 +123,7 @@ class Inspection:
     ----------
     columns : all of them in file order; empty where the file itself knows its channels, so that none is chosen.
     n_rows : rows of numbers.
-    selection : what the columns were taken for, by their references; with a problem what their values propose, if
+    selection : the roles of the columns, by their references; with a problem what their values propose, if
         anything; None without columns.
     recording : the file as it is then read; None when that cannot be done.
     problem : what must be chosen, one line; empty if nothing must.

@@ -16,8 +16,8 @@ from replay.formats.computed import ComputedRecording
 from replay.formats.run_file import RunRecording
 
 _BLOCK = 1 << 14
-_STILL = 1e-9  # change from sample to sample of a delay [s] or a ratio that is none
-_INSTANTS = 1 << 17  # at which the injected truth is looked at
+_STILL = 1e-9  # change from sample to sample of a delay [s] or a ratio that counts as constant
+_INSTANTS = 1 << 17  # at which the injected truth is evaluated
 _RESTS = 0.5  # s that an injected delay and ratio must be constant, to be described
 
 

@@ -172,7 +172,7 @@ def _runs(names: Sequence[str], found: Sequence[RunComparison]) -> Table:
 
 
 def _overlays(base: str, of_runs: Sequence[tuple[str, RunComparison, ActuatorComparison]]) -> Iterator[Figure]:
-    """Yield delay, then ratio, of the reference and some runs over its time, with the differences beneath."""
+    """Yield delay, then ratio, of the reference and some runs over its time, with the differences below."""
     _, one, each = of_runs[0]
     start = min(other.alignment.start for _, other, _ in of_runs)
     stop = max(other.alignment.stop for _, other, _ in of_runs)

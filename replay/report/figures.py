@@ -46,7 +46,7 @@ def tracking_figure(
     ----------
     time : (n,), s after the record's first sample.
     marks : alarms and notes.
-    columns : of pixels that are told apart.
+    columns : of pixels that are distinguished.
     """
     values = assessment.series.of(found.pair.actuator)
     channels = assessment.stream.channels

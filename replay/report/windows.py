@@ -16,7 +16,7 @@ from replay.assessment.warnings import added_damping
 
 # windows with a standard deviation above so many medians are in weak motion, and not compared
 _CERTAIN = 3.0
-# fraction of critical, below which added damping is none
+# fraction of critical, below which added damping is zero
 _NO_DAMPING = 5e-4
 
 

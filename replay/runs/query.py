@@ -55,7 +55,7 @@ def read_filter(text: str) -> Filter:
 
     Raises
     ------
-    ValueError : it is none; the line lists what there is.
+    ValueError : it is not a condition; the line lists what there is.
     """
     form = _FORM.fullmatch(text)
     if form is None:
@@ -115,7 +115,7 @@ def instant(text: str, *, end: bool = False) -> datetime:
 
     Raises
     ------
-    ValueError : it is none.
+    ValueError : it is not a date.
     """
     try:
         day = date.fromisoformat(text)

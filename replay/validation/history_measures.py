@@ -223,7 +223,7 @@ def compare_histories(
     ----------
     measured, model : (n,), one unit, sampled uniformly at the same instants. Instants at which one of them is no
         number are left out of both and counted; samples on either side of such a gap become neighbours, which
-        only the time warping can tell.
+        only the time warping may show.
     dt : s, the time step.
     warping_window : s, the largest shift of the time warping; a tenth of the record where it is not given.
 

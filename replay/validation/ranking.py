@@ -80,7 +80,7 @@ def rank_models(
 
     A realization has parameters drawn from the normal distribution of the estimates: with the covariance for
     autocorrelated errors where it is known, else for white ones. Of several sensors one is within the tolerance where
-    it is at all of them. Records that were not fitted tell most.
+    it is at all of them. Records that were not fitted are the best test.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ def read_tolerance(text: str, policy: str | None = None) -> ToleranceChoice:
 
     Raises
     ------
-    ToleranceError : it is none of these, not positive, or does not go with the policy.
+    ToleranceError : it is neither, not positive, or does not go with the policy.
     """
     if Path(text).is_file():
         if policy is not None:

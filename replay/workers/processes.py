@@ -26,7 +26,7 @@ def n_cores() -> int:
 
 
 class ProcessWorkers:
-    """Processes that are started anew (spawn) and end with this one; as a context manager it stops them.
+    """Fresh processes (spawn) that end with this one; as a context manager it stops them.
 
     Each is a pool of its own: a pool of several ends all of their tasks when one process dies.
 

@@ -209,7 +209,7 @@ class Opener(QObject):
         return (_REMEMBER,) if wanted else ()
 
     def _read_dataset(self, dataset: str) -> None:
-        """Fill the chooser with what the columns of another dataset are taken for, and draw them."""
+        """Fill the chooser with the proposed roles of the columns of another dataset, and draw them."""
         self._cancel_description()
         if dataset:
             describing = self._describe((f"--dataset={dataset}",), quietly=True)

@@ -1,4 +1,4 @@
-"""Time stamps of an LSL stream -> sample numbers, in which lost samples are gaps and jitter is none."""
+"""Time stamps of an LSL stream -> sample numbers, in which lost samples are gaps and jitter is not."""
 
 from __future__ import annotations
 
