@@ -113,7 +113,7 @@ _FILE = (
         "&Report…",
         "File",
         (),
-        "Write a page on this recording, and open it in the browser.",
+        "Write a page on what is recorded, so far if live, and open it.",
     ),
     _read_only("file.quit", "&Quit", "File", ("Ctrl+Q",), "Quit Synchroscope.", separator_before=True),
 )

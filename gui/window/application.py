@@ -199,7 +199,7 @@ class Program(QObject):
             actions.enable(key, session is not None and not recorded)
         actions.enable("view.live", not recorded)
         actions.enable("file.compare", recorded)
-        self.reports.set_enabled(recorded)
+        self.reports.set_enabled(session is not None and not loading)
         self.exports.set_enabled(session is not None)
 
     def _show_model(self, source: SourceSpec) -> None:

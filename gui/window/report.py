@@ -46,9 +46,9 @@ class ReportController(QObject):
         self._page = Path()
         actions["file.report"].triggered.connect(self._ask)
 
-    def set_enabled(self, recorded: bool) -> None:
-        """Enable or disable the action: for a recording that is shown as a whole, or not."""
-        self._actions.enable("file.report", recorded and isinstance(self._sources.source, OpenRecording))
+    def set_enabled(self, on: bool) -> None:
+        """Enable or disable the action: for data that are shown, or not."""
+        self._actions.enable("file.report", on)
 
     def ask(self, path: Path, options: Sequence[str] = ()) -> None:
         """Ask for the name of the page on a recording; `options` are those of `assess`."""
@@ -94,3 +94,13 @@ class ReportController(QObject):
         source = self._sources.source
         if isinstance(source, OpenRecording):
             self.ask(source.path, source.options)
+            return
+        recorded = self._window.connection.history.run_path
+        if not recorded:
+            self._notify(
+                "warning", "nothing is recorded, so there is nothing to report on: record with --record PATH"
+            )
+        elif not Path(recorded).is_file():
+            self._notify("warning", f"{recorded} is on the service's machine: run synchroscope report there")
+        else:
+            self.ask(Path(recorded))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFileDialog
 
 pytest.importorskip("jinja2")
 
@@ -54,3 +57,36 @@ def test_a_failure_is_one_line(shown, opened, tmp_path):
 
 def test_there_is_no_report_without_a_recording(begin):
     assert not begin().program.actions["file.report"].isEnabled()
+
+
+def test_a_live_run_is_reported_as_far_as_it_is_recorded(begin, service, rig, opened, tmp_path):
+    live = begin(connect=service.url)
+    live.until(lambda: live.program.actions["file.report"].isEnabled())
+    rig.move(6.0)
+    live.until(lambda: live.history.health is not None and live.history.health.recorded >= 1000)
+    page = tmp_path / "page.html"
+    live.program.actions["file.report"].trigger()
+    live.name_file(page)
+    live.until(lambda: opened)
+    assert opened == [str(page)]
+    assert "ms late" in page.read_text("utf-8")
+    # the run continues
+    rig.move(1.0)
+    live.until(lambda: live.history.health.recorded >= 1400)
+
+
+@pytest.mark.parametrize(
+    ("recording", "line"),
+    [
+        ("", "nothing is recorded, so there is nothing to report on: "),
+        ("/elsewhere/run.h5", "/elsewhere/run.h5 is on the service's machine: run synchroscope report there"),
+    ],
+)
+def test_a_live_run_without_a_file_here_is_one_line(fed, hybrid_arrivals, recording, line):
+    live = fed()
+    first = hybrid_arrivals[0]
+    live.played.say(replace(first, health=replace(first.health, recording=recording)))
+    live.until(lambda: live.history.health is not None)
+    live.program.actions["file.report"].trigger()
+    assert any(line in notice for notice in live.notices)
+    assert live.window.findChild(QFileDialog) is None
