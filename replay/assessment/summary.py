@@ -153,7 +153,7 @@ def summarise(path: Path | str, recording: Recording, assessment: Assessment) ->
     worst = max(known, key=lambda one: abs(one.worst_delay_ms or 0.0), default=None)
     return RunSummary(
         str(path),
-        _start(recording),
+        recording_start(recording),
         assessment.duration,
         assessment.stream.sample_rate,
         assessment.samples,
@@ -260,7 +260,8 @@ def start_of(time: float, created: str) -> str | None:
     return created or None
 
 
-def _start(recording: Recording) -> str | None:
+def recording_start(recording: Recording) -> str | None:
+    """Return when a recording starts, ISO 8601; None where the file does not know it."""
     block = next(iter(recording.blocks(1)), None)
     created = recording.created if isinstance(recording, RunRecording) else ""
     return start_of(math.nan if block is None else block.time, created)

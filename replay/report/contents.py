@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from replay import Progress, silent
 from replay.assessment import Assessment, PairAssessment
 from replay.assessment.record_signals import RecordSignals, read_signals
 from replay.assessment.run import record_time
+from replay.assessment.summary import program_version, recording_start
 from replay.assessment.wording import (
     COMPARED_AS,
     change_words,
@@ -31,19 +31,18 @@ from replay.formats.parts import RecordingPart
 from replay.formats.run_file import RunRecording
 from replay.report.figures import (
     Figure,
-    reliability_figure,
     subspace_figure,
     tracking_figure,
     transfer_figure,
 )
 from replay.report.quality import QUALITY_HEADINGS, channel_rows, quality_rows
-from replay.report.svg import Curve, Mark
+from replay.report.reliability import recorded_reliability, reliability_figure, reliability_words
+from replay.report.svg import Mark
 from replay.report.windows import best_and_worst, damping_words, worst_words
 
 # columns of pixels of a figure; fewer where there are many actuators, for the size of the page
 _COLUMNS, _FEWER_COLUMNS, _MANY = 600, 240, 8
 _MOST_EVENTS = 400
-_STYLES = "first", "second", "third", "plain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +106,17 @@ class Report:
 
 
 def report_contents(
-    path: Path, recording: Recording, assessment: Assessment, notes: Sequence[str], progress: Progress = silent
+    path: Path,
+    recording: Recording,
+    assessment: Assessment | None,
+    notes: Sequence[str],
+    progress: Progress = silent,
 ) -> Report:
     """Return the contents of the report on a recording.
 
     Parameters
     ----------
+    assessment : None for one without command and measured channels, whose model reliability was recorded.
     notes : on the settings.
 
     Raises
@@ -120,42 +124,55 @@ def report_contents(
     RecordingError : the file has become unreadable.
     """
     signals = read_signals(recording)
-    time = record_time(assessment.series.time, float(signals.time[0]))
-    columns = _COLUMNS if len(assessment.pairs) <= _MANY else _FEWER_COLUMNS
+    pairs = () if assessment is None else assessment.pairs
+    columns = _COLUMNS if len(pairs) <= _MANY else _FEWER_COLUMNS
     events = _events(recording)
     marks = [Mark(seconds, seconds, f"mark {_level(event)}") for event, seconds in events or () if _level(event)]
     sections = []
-    for done, found in enumerate(assessment.pairs):
-        progress("figures", done, len(assessment.pairs))
-        sections.append(_section(found, assessment, signals, time, marks, columns))
-    several = len(sections) > 1
+    if assessment is not None:
+        time = record_time(assessment.series.time, float(signals.time[0]))
+        for done, found in enumerate(pairs):
+            progress("figures", done, len(pairs))
+            sections.append(_section(found, assessment, signals, time, marks, columns))
     overview = None
-    if several:
-        rows = tuple(comparison_row(found, assessment) for found in assessment.pairs)
+    if assessment is not None and len(sections) > 1:
+        rows = tuple(comparison_row(found, assessment) for found in pairs)
         overview = Table("The actuators compared", COMPARED_AS, rows)
+    reliabilities = recorded_reliability(recording)
+    lead = [reliability_words(each) for each in reliabilities] if assessment is None else _lead(sections, assessment)
     shown = None if events is None else tuple(_event_row(event, seconds) for event, seconds in events[:_MOST_EVENTS])
-    stream = assessment.stream
+    noted = recording.notes if assessment is None else assessment.notes
     return Report(
         title=path.name,
-        facts=(
-            ("rig", stream.rig),
-            ("length", f"{assessment.duration:.6g} s at {stream.sample_rate:g} Hz"),
-            ("window", f"{assessment.settings.window:.4g} s"),
-            ("actuators", ", ".join(found.pair.actuator for found in assessment.pairs)),
-        ),
-        lead=tuple(_lead(sections, assessment)),
+        facts=tuple(_facts(recording, assessment)),
+        lead=tuple(lead),
         overview=overview,
-        warnings=tuple(warning.text for warning in assessment.warnings_of(None)),
-        notes=tuple(dict.fromkeys([*notes, *(n for n in assessment.notes if not _is_event(n, events))])),
+        warnings=() if assessment is None else tuple(warning.text for warning in assessment.warnings_of(None)),
+        notes=tuple(dict.fromkeys([*notes, *(n for n in noted if not _is_event(n, events))])),
         actuators=tuple(sections),
-        reliability=tuple(_reliability(recording, columns)),
+        reliability=tuple(reliability_figure(each, columns) for each in reliabilities),
         events=shown,
         events_left_out=max(0, len(events or ()) - _MOST_EVENTS),
         quality=Table("The record", ("property", "value"), tuple(quality_rows(recording, signals))),
         channels=Table("The channels", QUALITY_HEADINGS, tuple(channel_rows(recording, signals))),
         settings=Table("Settings", ("setting", "value"), tuple(_settings(recording, assessment))),
-        version=metadata.version("synchroscope"),
+        version=program_version(),
     )
+
+
+def _facts(recording: Recording, assessment: Assessment | None) -> Iterator[tuple[str, str]]:
+    """Yield names and values of what the run is."""
+    stream = recording.stream
+    yield "rig", stream.rig
+    start = recording_start(recording)
+    if start is not None:
+        yield "start", start
+    yield "length", f"{recording.n_samples / stream.sample_rate:.6g} s at {stream.sample_rate:g} Hz"
+    if isinstance(recording, RunRecording):
+        yield "outcome", recording.outcome
+    if assessment is not None:
+        yield "window", f"{assessment.settings.window:.4g} s"
+        yield "actuators", ", ".join(found.pair.actuator for found in assessment.pairs)
 
 
 def _lead(sections: Sequence[ActuatorSection], assessment: Assessment) -> Iterator[str]:
@@ -260,32 +277,12 @@ def _is_event(note: str, events: _Events | None) -> bool:
     return events is not None and note.startswith(("note at ", "alarm at ", "alarm "))
 
 
-def _reliability(recording: Recording, columns: int) -> Iterator[Figure]:
-    """Yield a figure for each channel whose model reliability was recorded."""
-    if not isinstance(recording, RunRecording):
-        return
-    stream, epoch, index, values = recording.results()
-    if stream is None or not len(values):
-        return
-    # the first start of the publisher: an ensemble begins there
-    of_first = epoch == epoch[0]
-    time = (index[of_first] - recording.epochs[0].index) / stream.sample_rate
-    by_channel: dict[str, list[Curve]] = {}
-    for column, each in zip(stream.columns, values[of_first].T, strict=True):
-        word = column.name.removeprefix("reliability_")
-        if word in ("instantaneous", "first_passage", "accumulated", "windowed") and np.isfinite(each).any():
-            curves = by_channel.setdefault(column.actuator, [])
-            curves.append(Curve(word.replace("_", " "), each, _STYLES[len(curves) % len(_STYLES)]))
-    for channel, curves in by_channel.items():
-        if len(time) > 1:
-            yield reliability_figure(channel, time, curves, columns)
-
-
-def _settings(recording: Recording, assessment: Assessment) -> Iterator[tuple[str, str]]:
+def _settings(recording: Recording, assessment: Assessment | None) -> Iterator[tuple[str, str]]:
     """Yield the indicators' settings, then those of the service that recorded the run."""
-    yield from flat_settings("indicators", assessment.settings.model_dump())
     recorded = dict(getattr(recording, "settings", {}))
-    recorded.pop("indicators", None)
+    if assessment is not None:
+        yield from flat_settings("indicators", assessment.settings.model_dump())
+        recorded.pop("indicators", None)
     for name, value in recorded.items():
         yield from flat_settings(f"recorded: {name}", value)
 

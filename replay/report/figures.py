@@ -1,4 +1,4 @@
-"""The figures of an actuator: tracking over time, subspace plots, transfer function; and of model reliability."""
+"""The figures of an actuator: tracking over time, subspace plots, transfer function."""
 
 from __future__ import annotations
 
@@ -163,16 +163,3 @@ def transfer_figure(
     description = f"{', '.join(row.title for row in rows)} from {frequency[0]:.3g} to {frequency[-1]:.3g} Hz."
     svg = rows_figure(f"Transfer function of {name}", description, frequency, "frequency [Hz]", rows, (), columns)
     return Figure(f"Transfer function from command to measured signal, ±{_BAND:g} standard deviations", svg)
-
-
-def reliability_figure(name: str, time: NDArray[np.float64], curves: Sequence[Curve], columns: int) -> Figure:
-    """Return the model reliabilities of a channel over time."""
-    rows = [Row("reliability", "", tuple(curves), (0.0, 1.0))]
-    medians = "; ".join(f"{c.name}: {_last(c.values)} at the end" for c in curves)
-    svg = rows_figure(f"Model reliability of {name}", medians, time, "time [s]", rows, (), columns)
-    return Figure(f"Model reliability of {name} over time", svg, tuple((c.style, c.name) for c in curves))
-
-
-def _last(values: NDArray[np.float64]) -> str:
-    known = values[np.isfinite(values)]
-    return f"{known[-1]:.3f}" if len(known) else "unknown"

@@ -20,6 +20,7 @@ from replay.export.target_files import TargetFiles
 from replay.formats import Recording
 from replay.report.comparison import ComparisonReport, comparison_contents
 from replay.report.contents import Report, report_contents
+from replay.report.reliability import recorded_reliability
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,9 @@ def write_report(
     with TargetFiles(out, path, overwrite=overwrite) as targets:
         temporary = targets.temporary()
         settings, notes = record_settings(recording, given)
-        assessment = assess(recording, settings, progress=progress)
+        # a run without actuators may have the reliability of a model alone
+        alone = not recording.stream.pairs and recording.n_samples and recorded_reliability(recording)
+        assessment = None if alone else assess(recording, settings, progress=progress)
         report = report_contents(path, recording, assessment, notes, progress)
         page = render(report).encode()
         temporary.write_bytes(page)

@@ -12,7 +12,17 @@ import pytest
 
 from monitor.__main__ import main
 from monitor.config import IndicatorSettings
-from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from monitor.messages.blocks import (
+    Channel,
+    Column,
+    Event,
+    EventKind,
+    ResultBlock,
+    ResultStream,
+    Role,
+    SignalBlock,
+    Stream,
+)
 from monitor.recording import RunWriter
 from replay.assessment import assess
 from replay.formats import ArrayRecording, open_recording
@@ -281,6 +291,43 @@ def test_recorded_reliability_is_drawn_and_its_last_value_is_in_words(tmp_path) 
         attributes["aria-label"] for tag, attributes in page.tags if tag == "svg" and "aria-label" in attributes
     ]
     assert "Model reliability of a.m. accumulated: 0.250 at the end" in labels
+
+
+def test_a_run_with_reliability_alone_is_reported(tmp_path, capsys) -> None:
+    """A sensor without a command: accumulated from 1 to 0.25 in 9.96 s, and rejected when it is below 0.5."""
+    run, rate = tmp_path / "run.h5", 256.0
+    names = "reliability_accumulated", "reliability_accumulated_se", "reliability_decision"
+    columns = tuple(Column(name, "1", "drift") for name in names)
+    stream = Stream("rig", 1, rate, (Channel("drift", Role.AUXILIARY, "mm"),))
+    writer = RunWriter(run, {"reliability": {"tolerance": 0.1}})
+    writer.signals(SignalBlock(stream, 0, 0.0, np.sin(6.0 * np.arange(2560)[:, None] / rate)))
+    falling = np.linspace(1.0, 0.25, 256)
+    values = np.column_stack([falling, np.full(256, 0.01), np.where(falling < 0.5, -1.0, 0.0)])
+    writer.results(ResultBlock(ResultStream("rig", 1, rate, 10, columns), 0, 0.0, values))
+    writer.event(Event(EventKind.NOTE, 5.0, 1280, 0, "tightened"))
+    writer.close()
+    assert main(["report", str(run)]) == 0
+    whole = "Reliability of the model at drift: accumulated 0.250 at the end, 0.250 at least; rejected at the end."
+    assert capsys.readouterr().out.splitlines()[0] == whole
+    words = "".join(Page((tmp_path / "run.html").read_text("utf-8")).words)
+    assert whole in words
+    assert "tightened" in words
+    assert "recorded: reliability.tolerance0.1" in words
+    assert main(["report", str(run), "-o", str(tmp_path / "part.html"), "--stop", "5"]) == 0
+    # half of the way: a row of 10 samples each, up to number 128 of 255
+    expected = 1.0 - 0.75 * 128 / 255
+    assert f"accumulated {expected:.3f} at the end, {expected:.3f} at least; watched" in capsys.readouterr().out
+
+
+def test_a_run_without_actuators_and_reliability_is_refused(tmp_path, capsys) -> None:
+    run = tmp_path / "run.h5"
+    writer = RunWriter(run, {})
+    stream = Stream("rig", 1, 256.0, (Channel("drift", Role.AUXILIARY, "mm"),))
+    writer.signals(SignalBlock(stream, 0, 0.0, np.zeros((256, 1))))
+    writer.close()
+    assert main(["report", str(run)]) == 2
+    assert "no command and measured channels" in capsys.readouterr().err
+    assert not (tmp_path / "run.html").exists()
 
 
 def test_a_run_with_a_restart_has_one_time_axis(tmp_path, capsys) -> None:
