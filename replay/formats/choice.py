@@ -10,9 +10,11 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from monitor.messages.recordings import FileColumn
 from replay.formats.base import DamagedFileError, Inspection, Recording, RecordingError, Selection
+from replay.formats.clock import SampleTiming
 from replay.formats.columns import TableColumn, find_column, references
+from replay.formats.resampling import resample
 from replay.formats.roles import PairColumns, as_channels, choose_actuators
-from replay.formats.signal_table import SignalTable, choose_time, make_recording, merged
+from replay.formats.signal_table import SignalTable, array_reader, choose_time, make_recording
 from replay.formats.similarity import MOST_ROWS, Proposal, propose
 from replay.formats.units import unit_factor
 
@@ -145,12 +147,51 @@ def _of_columns(tables: Sequence[SignalTable], selection: Selection) -> tuple[Si
     columns = [find_column(every, text) for text in texts]
     owners = list({id(owner[c.position]): owner[c.position] for c in columns}.values())
     if len(owners) > 1 and selection.resample is not None and all(table.times is not None for table in owners):
-        return merged(owners, selection.resample), True
+        return _merged(owners, selection.resample), True
     if len(owners) > 1:
         advice = ", or give --resample HZ" if all(table.times is not None for table in owners) else ""
         parts = ", ".join(f"{c.name} ({owner[c.position].n_rows} rows of {owner[c.position].name})" for c in columns)
         raise RecordingError(f"the columns were not sampled together: {parts}; choose columns of one dataset{advice}")
     return owners[0], False
+
+
+def _merged(tables: Sequence[SignalTable], rate: float) -> SignalTable:
+    """Return tables with times of one clock as one, resampled where all of them have samples.
+
+    Raises
+    ------
+    RecordingError : they were not sampled at the same time, or their times do not rise.
+    """
+    spans = [(float(table.times[0]), float(table.times[-1])) for table in tables if table.times is not None]
+    span = max(first for first, _ in spans), min(last for _, last in spans)
+    names = " and ".join(table.name for table in tables)
+    if not span[0] < span[1]:
+        raise RecordingError(f"{names} have no time in common: choose columns of one of them")
+    found: list[tuple[SignalTable, Samples, SampleTiming]] = []
+    for table in tables:
+        assert table.times is not None
+        samples, timing = resample(table.times, table.values(table.columns), rate, table.place, span)
+        found.append((table, samples, timing))
+    n_samples = int(np.floor((span[1] - span[0]) * rate + 1e-9)) + 1
+    values = np.full((n_samples, sum(len(table.columns) for table in tables)), np.nan)
+    columns: list[TableColumn] = []
+    notes = [f"{names} are put together from {span[0]:.6g} to {span[1]:.6g} s, where all have samples"]
+    for table, samples, timing in found:
+        rows = slice(None) if timing.index is None else timing.index
+        values[rows, len(columns) : len(columns) + len(table.columns)] = samples
+        columns += table.columns
+        notes += [f"{table.name}: {note}" for note in timing.notes]
+    places = {column.position: place for place, column in enumerate(columns)}
+    return replace(
+        tables[0],
+        columns=tuple(columns),
+        n_rows=n_samples,
+        read=array_reader(values, places),
+        name=names,
+        notes=(*tables[0].notes, *notes),
+        times=span[0] + np.arange(n_samples) / rate,
+        pairs=(),
+    )
 
 
 def _columns(table: SignalTable, selection: Selection) -> _Choice:

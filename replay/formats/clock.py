@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -42,10 +42,13 @@ class SampleTiming:
 
 
 _ISO_8601 = re.compile(
-    r"(?P<day>\d{4}-\d\d-\d\d)[T ](?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,12}))?"
+    r"(?:(?P<day>\d{4}-\d\d-\d\d)[T ](?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
+    # the basic format, without separators
+    r"|(?P<day_>\d{8})T(?P<hour_>\d\d)(?P<minute_>\d\d)(?P<second_>\d\d))(?:[.,](?P<fraction>\d{1,12}))?"
     r" ?(?P<zone>Z|UTC|[+-]\d\d(?::?\d\d)?)?"
 )
-_DAY = 86400
+_DAY, _HOUR = 86400, 3600.0
+_FEWEST_TO_GO_BACK = 4
 
 
 def parse_instant(text: str, first_day: int = 0) -> float:
@@ -53,7 +56,7 @@ def parse_instant(text: str, first_day: int = 0) -> float:
 
     Parameters
     ----------
-    text : such as ``2026-03-02T09:31:07.482Z``; a space instead of the T is accepted.
+    text : such as ``2026-03-02T09:31:07.482Z`` or ``20260302T093107.482Z``; a space for the first T is accepted.
     first_day : days since 1970 of that day. Since 1970 itself a float resolves 0.2 us only.
 
     Raises
@@ -63,8 +66,8 @@ def parse_instant(text: str, first_day: int = 0) -> float:
     found = _ISO_8601.fullmatch(text)
     if found is None:
         raise ValueError(text)
-    day = date.fromisoformat(found["day"]).toordinal() - date(1970, 1, 1).toordinal()
-    hour, minute, second = (int(found[name]) for name in ("hour", "minute", "second"))
+    day = date.fromisoformat(found["day"] or found["day_"]).toordinal() - date(1970, 1, 1).toordinal()
+    hour, minute, second = (int(found[name] or found[f"{name}_"]) for name in ("hour", "minute", "second"))
     if hour > 23 or minute > 59 or second > 60:
         raise ValueError(text)
     zone = found["zone"] or "Z"
@@ -73,6 +76,39 @@ def parse_instant(text: str, first_day: int = 0) -> float:
         offset = int(zone[:3]) * 3600 + int(zone[0] + (zone[3:].lstrip(":") or "0")) * 60
     whole = (day - first_day) * _DAY + hour * 3600 + minute * 60 + second - offset
     return whole + float(f"0.{found['fraction'] or 0}")
+
+
+def parse_instants(texts: Sequence[str]) -> NDArray[np.datetime64] | None:
+    """Return ISO 8601 dates and times as (n,) datetime64[ns], in UTC; None where one of them is another text."""
+    try:
+        days = np.array([int(parse_instant(text) // _DAY) for text in texts], dtype=np.int64)
+        since = [parse_instant(text, day) for text, day in zip(texts, days.tolist(), strict=True)]
+    except ValueError:
+        return None
+    # of a day a float resolves 0.01 ns
+    nanoseconds = np.round(np.array(since, dtype=np.float64) * 1e9).astype(np.int64)
+    midnights: NDArray[np.datetime64] = days.astype("datetime64[D]").astype("datetime64[ns]")
+    found: NDArray[np.datetime64] = midnights + nanoseconds.astype("timedelta64[ns]")
+    return found
+
+
+def through_daylight_saving(times: Samples) -> tuple[Samples, int | None]:
+    """Return dated times with the hour added that local time went back once, and the first row after that.
+
+    Parameters
+    ----------
+    times : (n,) s; as they are, and None, where they do not go back, or by another time, or more than once.
+    """
+    with np.errstate(invalid="ignore"):
+        steps = np.diff(times)
+        back = np.flatnonzero(steps < 0.0)
+    if len(back) != 1 or len(times) < _FEWEST_TO_GO_BACK:
+        return times, None
+    row = int(back[0]) + 1
+    usual = float(np.median(steps))
+    if not abs(steps[row - 1] + _HOUR - usual) <= 0.5 * usual:
+        return times, None
+    return np.concatenate([times[:row], times[row:] + _HOUR]), row
 
 
 def check_times(times: Samples, place: Callable[[int], str], advice: str = f"; {_OVERRIDE}") -> None:

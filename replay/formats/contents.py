@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from replay.formats.clock import parse_instants
 from replay.formats.reading import as_numbers
 
 LABELS = frozenset(("columns", "column_names", "names", "labels", "channels", "channel_names", "headers", "signals"))
@@ -64,8 +65,8 @@ class Contents:
             for name in values.dtype.names:
                 self.add(f"{path}/{name}" if path else name, values[name], unit)
         elif values.dtype.kind in "US":
-            self.texts[path] = tuple(str(np.char.decode(v, "utf-8", "replace") if values.dtype.kind == "S" else v)
-                                     for v in values.ravel())  # fmt: skip
+            flat = np.char.decode(values, "utf-8", "replace") if values.dtype.kind == "S" else values
+            self.add_texts(path, tuple(str(each) for each in flat.ravel()))
         elif values.dtype.kind not in "fiubMm":
             self.others.append(f"{path} ({_kind(values)})")
         elif values.size == 1:
@@ -73,6 +74,14 @@ class Contents:
         else:
             numbers, day = as_numbers(values) if values.dtype.kind in "Mm" else (values, None)
             self.entries.append(Entry(path, values.shape, lambda a, b: numbers[a:b], unit, labels, day))
+
+    def add_texts(self, path: str, texts: tuple[str, ...]) -> None:
+        """Add texts; several that are all dates and times, as a column of these."""
+        instants = parse_instants(texts) if len(texts) > 1 else None
+        if instants is None:
+            self.texts[path] = texts
+        else:
+            self.add(path, instants)
 
 
 def _kind(values: np.ndarray) -> str:

@@ -12,8 +12,9 @@ import numpy as np
 
 from monitor.system.files import HDF5_SIGNATURE
 from replay.formats.arrays import tables_of
-from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
-from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.base import DamagedFileError, Format, Inspection, Recording, RecordingError, Selection
+from replay.formats.choice import inspect_tables
+from replay.formats.clock import parse_instants
 from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents, Entry
 from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable
@@ -70,6 +71,8 @@ def add_dataset(contents: Contents, path: Path, dataset: Any, name: str) -> None
             inner = dataset.dtype[field]
             shape = (*dataset.shape, *inner.shape)
             _add_array(contents, path, dataset.name, f"{name}/{field}", shape, inner.base.kind, "", (), field)
+    elif kind in "SO" and dataset.ndim == 1 and parse_instants(_texts(dataset[:1])) is not None:
+        contents.add_texts(name, _texts(dataset[()]))
     elif kind in "SO" and dataset.size <= _MOST_TEXTS:
         contents.texts[name] = _texts(dataset[()])
     else:
@@ -212,6 +215,29 @@ def _label_blocks(contents: Contents) -> None:
     contents.entries[:] = kept
 
 
+_LISTED = 6
+
+
+def _described(path: Path, problem: str) -> str:
+    """Return the problem, with what the file is and its datasets in front."""
+    import h5py
+
+    found: list[str] = []
+    with damage_reported(path, _WHAT), h5py.File(path, "r") as file:
+        if {"time", "response"} <= set(file) and len(getattr(file["response"], "shape", ())) == 2:
+            return f"is an ensemble of realizations, not a recording: give it to 'validate --model {path.name}'"
+
+        def visit(_: str, node: Any) -> None:
+            if isinstance(node, h5py.Dataset):
+                size = " x ".join(map(str, node.shape or ())) or "one value"
+                found.append(f"{node.name.strip('/')} ({size})")
+
+        file.visititems(visit)
+    more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    listed = f"datasets {', '.join(found[:_LISTED])}{more}" if found else "no dataset"
+    return f"an HDF5 file of another program, with {listed}: {problem}"
+
+
 def open_hdf5(path: Path, selection: Selection) -> Recording:
     """Read an HDF5 file of another program.
 
@@ -219,7 +245,10 @@ def open_hdf5(path: Path, selection: Selection) -> Recording:
     ------
     RecordingError : it is damaged, or what is meant is not clear; one line.
     """
-    return open_tables(_tables(path), selection)
+    found = inspect_hdf5(path, selection)
+    if found.recording is None:
+        raise RecordingError(f"{path}: {found.problem}")
+    return found.recording
 
 
 def inspect_hdf5(path: Path, selection: Selection) -> Inspection:
@@ -229,7 +258,13 @@ def inspect_hdf5(path: Path, selection: Selection) -> Inspection:
     ------
     RecordingError : it is damaged, or holds no signals; one line.
     """
-    return inspect_tables(_tables(path), selection)
+    try:
+        found = inspect_tables(_tables(path), selection)
+    except DamagedFileError:
+        raise
+    except RecordingError as problem:
+        raise RecordingError(f"{path}: {_described(path, str(problem).removeprefix(f'{path}: '))}") from None
+    return replace(found, problem=_described(path, found.problem)) if found.problem else found
 
 
 FORMAT = Format("HDF5", ("*.h5", "*.hdf5", "*.hdf", "*.he5", "*.nxs"), is_hdf5, open_hdf5, inspect_hdf5, _tables)

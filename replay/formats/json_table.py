@@ -14,7 +14,6 @@ import numpy as np
 from replay.formats.arrays import tables_of
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables, open_tables
-from replay.formats.clock import parse_instant
 from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents
 from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable, pairs_given, row_place
@@ -113,13 +112,7 @@ class _Found:
             place = next(at for at, each in enumerate(cells) if not isinstance(each, int | float | None))
             row = row_place(place // shape[-1] if len(shape) > 1 else place)
             raise RecordingError(f"{self.path}: {name or 'the matrix'} has {str(cells[place])[:30]!r} at {row}")
-        try:
-            since = np.array([parse_instant(each) for each in texts])
-        except ValueError:
-            self.contents.texts[name] = tuple(texts)
-            return
-        nanoseconds = np.round(since * 1e6).astype(np.int64) * 1000
-        self.contents.add(name, nanoseconds.astype("datetime64[ns]"))
+        self.contents.add_texts(name, tuple(texts))
 
 
 def _load(path: Path) -> Any:

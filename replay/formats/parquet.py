@@ -11,6 +11,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.clock import parse_instants
 from replay.formats.columns import TableColumn, name_and_unit
 from replay.formats.contents import INDEX_IS_TIME
 from replay.formats.reading import as_numbers, damage_reported, optional
@@ -42,7 +43,8 @@ def _tables(path: Path) -> list[SignalTable]:
         left_out = []
         for position, field in enumerate(schema):
             kind = field.type
-            dated = types.is_timestamp(kind)
+            written = (types.is_string(kind) or types.is_large_string(kind)) and _is_written_time(file, field.name)
+            dated = types.is_timestamp(kind) or written
             numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
             if not (dated or numeric or types.is_decimal(kind)):
                 left_out.append(f"{field.name} ({kind})")
@@ -75,13 +77,45 @@ def _column(position: int, field: Any) -> TableColumn:
     return TableColumn(position, name or f"column_{position + 1}", unit, field.name)
 
 
+def _is_written_time(file: Any, name: str) -> bool:
+    """Whether the first text of a column is an ISO 8601 date and time."""
+    for batch in file.iter_batches(1 << 10, columns=[name]):
+        values = batch.column(0).drop_null()
+        if len(values):
+            return parse_instants(values[:1].to_pylist()) is not None
+    return False
+
+
+def _instants(values: Any, name: str) -> np.ndarray:
+    """Return dates and times, (n,) datetime64[ns], of a column of time stamps or of texts; NaT where one is missing.
+
+    Raises
+    ------
+    RecordingError : a text is no date and time.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(values.type):
+        return np.asarray(values.cast(_nanoseconds(values.type)).to_numpy(zero_copy_only=False)).astype(
+            "datetime64[ns]"
+        )
+    texts = values.to_pylist()
+    found = np.full(len(texts), np.datetime64("NaT", "ns"))
+    there = [at for at, text in enumerate(texts) if text is not None]
+    instants = parse_instants([texts[at] for at in there])
+    if instants is None:
+        wrong = next(at for at in there if parse_instants([texts[at]]) is None)
+        raise RecordingError(f"column {name}: {texts[wrong][:30]!r} is no date and time as those before it")
+    found[there] = instants
+    return found
+
+
 def _first_day(file: Any, name: str) -> int:
     """Return the day of the first instant, in days since 1970."""
     for batch in file.iter_batches(1 << 16, columns=[name]):
         values = batch.column(0).drop_null()
         if len(values):
-            first = values[:1].cast(_nanoseconds(values.type)).to_numpy(zero_copy_only=False)
-            return int(first.astype("datetime64[ns]").astype(np.int64)[0] // _DAY_NS)
+            return int(_instants(values[:1], name).astype(np.int64)[0] // _DAY_NS)
     return 0
 
 
@@ -130,7 +164,7 @@ class _Reader:
         values = table.column(self._names[column.position])
         day = self._days.get(column.position)
         if day is not None:
-            found = values.cast(_nanoseconds(values.type)).to_numpy().astype("datetime64[ns]")
+            found = _instants(values, column.name)
             since = (found - np.datetime64(day, "D")).astype(np.int64) / 1e9
             return np.where(np.isnat(found), np.nan, since)
         return as_numbers(values.cast("float64").to_numpy())[0]

@@ -11,7 +11,14 @@ import numpy as np
 
 from monitor.messages.blocks import Channel, Samples, Stream
 from replay.formats.base import RecordingError, Selection
-from replay.formats.clock import SampleTiming, check_times, is_increasing, is_step_index, read_timing
+from replay.formats.clock import (
+    SampleTiming,
+    check_times,
+    is_increasing,
+    is_step_index,
+    read_timing,
+    through_daylight_saving,
+)
 from replay.formats.columns import SECONDS, TableColumn, find_column
 from replay.formats.recordings import ArrayRecording, PiecewiseRecording
 from replay.formats.resampling import resample
@@ -133,7 +140,7 @@ def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selec
     if time is None and table.rate is not None:
         notes = (f"no times: evenly spaced at {table.rate:.10g} Hz, as the file gives it",)
         return SampleTiming(table.rate, table.start, notes=notes)
-    times, unit, dated = _written_times(table, time)
+    times, unit, dated, hour = _written_times(table, time)
     assert time is not None
     if not unit and not dated and is_step_index(times):
         raise RecordingError(f"column {time.name!r} counts steps and is not a time: give --rate HZ")
@@ -145,7 +152,7 @@ def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selec
         )
     if dated:
         day = date.fromordinal(_EPOCH + table.days[time.position])
-        return replace(timing, notes=(f"the times of {time.name} count from {day}, 00:00 UTC", *timing.notes))
+        return replace(timing, notes=(f"the times of {time.name} count from {day}, 00:00 UTC", *hour, *timing.notes))
     if not table.named and selection.time is None:
         return replace(timing, notes=(f"{time.name} is the time in s", *timing.notes))
     if not unit and timing.sample_rate <= _SLOW:
@@ -165,7 +172,7 @@ def _given_rate_note(table: SignalTable, rate: float) -> str:
         if table.times is not None:
             own = read_timing(table.times, 1.0, table.place)
         elif time is not None:
-            times, unit, dated = _written_times(table, time)
+            times, unit, dated, _ = _written_times(table, time)
             if not unit and not dated and (is_step_index(times) or _unit_since_1970(times)):
                 return note
             own = read_timing(times, SECONDS.get(unit, 1.0), table.place)
@@ -204,8 +211,8 @@ def _own_timing(table: SignalTable) -> SampleTiming:
         )
 
 
-def _written_times(table: SignalTable, time: TableColumn | None) -> tuple[Samples, str, bool]:
-    """Return the times as written, their unit, and whether they are dates."""
+def _written_times(table: SignalTable, time: TableColumn | None) -> tuple[Samples, str, bool, tuple[str, ...]]:
+    """Return the times as written, their unit, whether they are dates, and a note on an hour added to them."""
     if time is None:
         raise RecordingError("no column of times: name it with --time NAME or give --rate HZ")
     dated = time.position in table.days
@@ -214,9 +221,28 @@ def _written_times(table: SignalTable, time: TableColumn | None) -> tuple[Sample
         raise RecordingError(
             f"the times of {time.name!r} are in {time.unit!r}, which is not a time unit: give --rate HZ"
         )
+    if dated:
+        times, notes = dated_times(table, time)
+        return times, "", True, notes
     times = table.column(time)
     check_times(times, table.place)
-    return times, unit, dated
+    return times, unit, dated, ()
+
+
+def dated_times(table: SignalTable, time: TableColumn) -> tuple[Samples, tuple[str, ...]]:
+    """Return a column of dates, s; where local time goes back at the end of daylight saving time, through it, noted.
+
+    Raises
+    ------
+    RecordingError : one is missing.
+    """
+    times = table.column(time)
+    check_times(times, table.place)
+    times, row = through_daylight_saving(times)
+    if row is None:
+        return times, ()
+    place = table.place(row)
+    return times, (f"the times go back by an hour at {place}, as local time in autumn: an hour is added from there",)
 
 
 def sample_times(table: SignalTable, time: TableColumn | None, selection: Selection) -> Samples:
@@ -232,48 +258,9 @@ def sample_times(table: SignalTable, time: TableColumn | None, selection: Select
     if time is None and table.times is not None:
         check_times(table.times, table.place)
         return table.times
-    times, unit, dated = _written_times(table, time)
+    times, unit, dated, _ = _written_times(table, time)
     unit = unit or ("" if dated else _unit_since_1970(times))
     return np.asarray(times * SECONDS.get(unit, 1.0))
-
-
-def merged(tables: Sequence[SignalTable], rate: float) -> SignalTable:
-    """Return tables with times of one clock as one, resampled where all of them have samples.
-
-    Raises
-    ------
-    RecordingError : they were not sampled at the same time, or their times do not rise.
-    """
-    spans = [(float(table.times[0]), float(table.times[-1])) for table in tables if table.times is not None]
-    span = max(first for first, _ in spans), min(last for _, last in spans)
-    names = " and ".join(table.name for table in tables)
-    if not span[0] < span[1]:
-        raise RecordingError(f"{names} have no time in common: choose columns of one of them")
-    found: list[tuple[SignalTable, Samples, SampleTiming]] = []
-    for table in tables:
-        assert table.times is not None
-        samples, timing = resample(table.times, table.values(table.columns), rate, table.place, span)
-        found.append((table, samples, timing))
-    n_samples = int(np.floor((span[1] - span[0]) * rate + 1e-9)) + 1
-    values = np.full((n_samples, sum(len(table.columns) for table in tables)), np.nan)
-    columns: list[TableColumn] = []
-    notes = [f"{names} are put together from {span[0]:.6g} to {span[1]:.6g} s, where all have samples"]
-    for table, samples, timing in found:
-        rows = slice(None) if timing.index is None else timing.index
-        values[rows, len(columns) : len(columns) + len(table.columns)] = samples
-        columns += table.columns
-        notes += [f"{table.name}: {note}" for note in timing.notes]
-    places = {column.position: place for place, column in enumerate(columns)}
-    return replace(
-        tables[0],
-        columns=tuple(columns),
-        n_rows=n_samples,
-        read=array_reader(values, places),
-        name=names,
-        notes=(*tables[0].notes, *notes),
-        times=span[0] + np.arange(n_samples) / rate,
-        pairs=(),
-    )
 
 
 def make_recording(

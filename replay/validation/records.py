@@ -15,7 +15,7 @@ from replay.formats.base import RecordingError, Selection
 from replay.formats.clock import check_times
 from replay.formats.columns import SECONDS, TableColumn, find_column, listing
 from replay.formats.run_file import FORMAT
-from replay.formats.signal_table import SignalTable
+from replay.formats.signal_table import SignalTable, dated_times
 
 RESPONSE = "response"
 
@@ -86,9 +86,10 @@ def _table_times(table: SignalTable, name: str | None) -> tuple[Samples, tuple[s
     if clock is None:
         assert table.rate is not None
         return table.start + np.arange(table.n_rows) / table.rate, (f"evenly spaced at {table.rate:g} Hz",)
-    times = table.column(clock)
     if clock.position in table.days:
-        return times - times[0], (f"the times of {clock.name} count from the first sample",)
+        dated, notes = dated_times(table, clock)
+        return dated - dated[0], (f"the times of {clock.name} count from the first sample", *notes)
+    times = table.column(clock)
     factor = SECONDS.get(clock.unit.strip().lower() or "s")
     if factor is None:
         raise RecordingError(f"the times of {clock.name!r} are in {clock.unit!r}, which is not a time unit")

@@ -175,5 +175,35 @@ def test_a_part_of_a_virtual_dataset_that_is_missing_is_reported(tmp_path: Path)
 def test_an_ensemble_of_responses_is_no_record(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "e.h5", "w") as file:
         file["time"], file["response"] = np.arange(20.0), np.zeros((20, 5000))
-    with pytest.raises(RecordingError, match="more than 4096 columns: this is no record of signals"):
+    with pytest.raises(RecordingError, match=r"e\.h5: is an ensemble .* give it to 'validate --model e\.h5'$"):
         open_recording(tmp_path / "e.h5")
+    with h5py.File(tmp_path / "wide.h5", "w") as file:
+        file["t"], file["a"] = np.arange(20.0), np.zeros((20, 5000))
+    with pytest.raises(RecordingError, match="more than 4096 columns: this is no record of signals"):
+        open_recording(tmp_path / "wide.h5")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({}, r"with no dataset: no array of numbers with two rows or more$"),
+        ({"image": np.zeros((4, 5, 6))}, r"with datasets image \(4 x 5 x 6\): no array of numbers .*"),
+        (
+            {"a/x": np.arange(50.0) / 7, "a/y": np.cos(np.arange(50.0)), "b/z": np.zeros((80, 3)), "rig": "north"},
+            r"with datasets a/x \(50\), a/y \(50\), b/z \(80 x 3\), rig \(one value\): which column is the command, "
+            r".* name them with --command NAME --measured NAME; there are x, y, .* --dataset NAME; there are a, b/z$",
+        ),
+        (
+            {f"d{k}": np.arange(9.0) for k in range(8)},
+            r"with datasets d0 \(9\), .* d5 \(9\) and 2 more: which column is the command.*",
+        ),
+    ],
+)
+def test_a_foreign_file_is_named_with_what_it_has_and_what_to_type(tmp_path, content, said) -> None:
+    path = tmp_path / "foreign.h5"
+    with h5py.File(path, "w") as file:
+        file.attrs["dt"] = 0.01
+        for name, value in content.items():
+            file[name] = value
+    with pytest.raises(RecordingError, match=rf"^{path}: an HDF5 file of another program, {said}"):
+        open_recording(path)

@@ -88,19 +88,19 @@ def test_a_file_of_a_killed_program_is_read_as_far_as_it_goes(tmp_path):
     whole = WRITTEN.encode()
     data = whole.index(b"<Data>")
     refused = 0
-    for at in range(1, len(whole) - 1):
+    for at in [*range(1, data, 41), *range(data, len(whole) - 1)]:
         path = file(tmp_path, whole[:at])
         try:
             recording, samples = read(path)
         except RecordingError as problem:
             assert str(problem).startswith(f"{path}: ") and "\n" not in str(problem)
-            refused += 1
+            refused += at > data
             continue
         assert at > data
         np.testing.assert_array_equal(samples, ROWS[: len(samples)])
         assert "cut short" in " ".join(recording.notes)
-    # all of the description, and two rows and a bit of numbers
-    assert data < refused < data + 130
+    # two rows are needed
+    assert 50 < refused < 130
 
 
 def test_a_damaged_file_is_one_line(tmp_path):

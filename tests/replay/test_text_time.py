@@ -1,15 +1,19 @@
 """Written times: rounding, units, gaps and jitter told apart."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
+import h5py
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.formats import RecordingError, Selection, open_recording
-from replay.formats.clock import parse_instant, read_timing
+from replay.formats.clock import parse_instant, parse_instants, read_timing, through_daylight_saving
 
 PAIR = Selection(command=("cmd",), measured=("meas",))
 
@@ -179,12 +183,16 @@ def test_an_instant_is_that_of_the_standard_library(moment: datetime, offset: in
     text = f"{moment:%Y-%m-%dT%H:%M:%S.%f}{zone}".rjust(32, "0")
     expected = datetime.fromisoformat(text).timestamp()
     assert parse_instant(text) == pytest.approx(expected, abs=1e-6)
+    basic = f"{moment:%Y%m%dT%H%M%S.%f}".rjust(22, "0") + zone.replace(":", "")
+    assert parse_instant(basic) == parse_instant(text)
+    (stamp,) = parse_instants([text]).astype("datetime64[us]").tolist()
+    assert stamp.replace(tzinfo=UTC) == datetime.fromisoformat(text)
     day = int(parse_instant(text) // 86400)
     assert parse_instant(text, day) == pytest.approx(expected - 86400 * day, abs=2e-6)
 
 
 @pytest.mark.parametrize(
-    "text", ["2026-02-30T00:00:00", "2026-03-02", "2026-03-02T24:00:00", "20260302T093107", "1e3"]
+    "text", ["2026-02-30T00:00:00", "2026-03-02", "2026-03-02T24:00:00", "20260302T2400", "20260302 093107", "1e3"]
 )
 def test_what_is_no_instant_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
@@ -204,3 +212,73 @@ def test_times_in_ms_are_noted(tmp_path: Path, header: str) -> None:
     recording = open_recording(write(tmp_path / "r.csv", [str(2 * k) for k in range(200)], header), PAIR)
     assert recording.stream.sample_rate == 500.0
     assert any(note.endswith("are in ms, converted to s") for note in recording.notes)
+
+
+BERLIN = ZoneInfo("Europe/Berlin")
+STAMPS = {
+    "naive": lambda t: t.replace(tzinfo=None).isoformat(timespec="milliseconds"),
+    "Z": lambda t: t.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z",
+    "offset": lambda t: t.astimezone(BERLIN).isoformat(timespec="microseconds"),
+    "basic": lambda t: f"{t:%Y%m%dT%H%M%S.%f}Z",
+    "comma": lambda t: t.replace(tzinfo=None).isoformat(timespec="milliseconds").replace(".", ","),
+    "local": lambda t: t.astimezone(BERLIN).replace(tzinfo=None).isoformat(timespec="milliseconds"),
+}
+KINDS = ["csv", "json", "records.json", "parquet", "stamps.parquet", "npz", "h5"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", STAMPS)
+def test_stamps_of_every_form_are_times_in_every_format(tmp_path: Path, form: str, kind: str) -> None:
+    # local time goes back by an hour after the first second
+    start, n = datetime(2026, 10, 25, 0, 59, 59, tzinfo=UTC), 200
+    when = [STAMPS[form](start + timedelta(milliseconds=10 * k)) for k in range(n)]
+    x = np.sin(np.arange(n) / 8)
+    columns = {"when": when, "cmd": x.tolist(), "meas": np.roll(x, 1).tolist()}
+    path = tmp_path / f"run.{kind}"
+    if kind == "csv":
+        rows = zip(*columns.values(), strict=True)
+        path.write_text("when;cmd;meas\n" + "".join(";".join(map(str, row)) + "\n" for row in rows))
+    elif kind == "json":
+        path.write_text(json.dumps(columns))
+    elif kind == "records.json":
+        path.write_text(json.dumps(pd.DataFrame(columns).to_dict("records")))
+    elif kind == "parquet":
+        pd.DataFrame(columns).to_parquet(path)
+    elif kind == "stamps.parquet":
+        stamps = pd.to_datetime([t.replace(",", ".") for t in when], format="ISO8601", utc=form == "offset")
+        pd.DataFrame(columns | {"when": stamps}).to_parquet(path)
+    elif kind == "npz":
+        np.savez(path, **{name: np.array(values) for name, values in columns.items()})
+    else:
+        with h5py.File(path, "w") as file:
+            for name, values in columns.items():
+                file[name] = values
+    recording = open_recording(path, PAIR)
+    assert (recording.stream.sample_rate, recording.n_samples) == (100.0, n)
+    notes = " ".join(recording.notes)
+    assert "count from 2026-10-25, 00:00 UTC" in notes
+    assert ("go back by an hour" in notes) == (form == "local")
+    # local time is two hours ahead
+    assert next(recording.blocks(1)).time == pytest.approx(3599.0 + 7200.0 * (form == "local"))
+
+
+@given(st.integers(4, 60), st.floats(1e-3, 10.0), st.data())
+def test_an_hour_is_added_where_times_go_back_by_one_and_nowhere_else(n: int, dt: float, data: st.DataObject) -> None:
+    times, row = dt * np.arange(n), data.draw(st.integers(1, n - 1))
+    folded = times - 3600.0 * (np.arange(n) >= row)
+    found, at = through_daylight_saving(folded)
+    assert at == row
+    np.testing.assert_allclose(found, times, atol=1e-9)
+    by = data.draw(st.sampled_from([10.0 * dt, 1800.0, 3599.0 - 10.0 * dt, 7200.0]))
+    other = times - by * (np.arange(n) >= row)
+    assert through_daylight_saving(other)[1] is None
+    assert through_daylight_saving(times)[1] is None
+
+
+def test_a_text_among_stamps_is_named(tmp_path: Path) -> None:
+    when = ["2026-03-02T09:31:07", "2026-03-02T09:31:08", "later", "2026-03-02T09:31:10"]
+    pd.DataFrame({"when": when, "cmd": [1.0, 2.0, 3.0, 4.0], "meas": [1.0, 2.0, 3.0, 5.0]}).to_parquet(
+        tmp_path / "a.parquet"
+    )
+    with pytest.raises(RecordingError, match=r"a\.parquet: column when: 'later' is no date and time as those before"):
+        open_recording(tmp_path / "a.parquet", PAIR)
