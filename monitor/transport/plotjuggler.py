@@ -17,7 +17,7 @@ from monitor.system.worker_process import POSSIBLE
 from monitor.transport.wall_time import WallTime
 from monitor.transport.zeromq.publisher_process import PublisherProcess
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
-from monitor.transport.zeromq.queued_publisher import QueuedPublisher
+from monitor.transport.zeromq.queued_publisher import PublisherSink, QueuedPublisher
 
 
 class NumberTree:
@@ -81,7 +81,7 @@ _LINGER = 0.5
 _SEVERITIES = {Severity.WARN: 1.0, Severity.TRIP: 2.0}
 
 
-class PlotJugglerSink:
+class PlotJugglerSink(PublisherSink):
     """Sink that publishes the newest sample, row of results and alarms some tens of times a second, without blocking.
 
     Parameters
@@ -126,21 +126,6 @@ class PlotJugglerSink:
         self._channels: tuple[Stream, NumberTree] | None = None
         self._columns: tuple[ResultStream, NumberTree] | None = None
         self._names: tuple[tuple[str, ...], NumberTree] | None = None
-
-    @property
-    def endpoint(self) -> str:
-        """Where it is bound, with its port."""
-        return self._publisher.url
-
-    @property
-    def dropped(self) -> int:
-        """Messages that were dropped before any subscriber got them."""
-        return self._publisher.dropped
-
-    @property
-    def fault(self) -> str:
-        """What is wrong with the publisher, in one line; empty: nothing."""
-        return self._publisher.fault
 
     def signals(self, block: SignalBlock) -> None:
         """Publish the newest sample."""

@@ -20,13 +20,13 @@ from monitor.transport.lsl.library import SCHEME, StreamAddress, load_library
 from monitor.transport.lsl.outlet_process import POSITION, LslOutlets, ResultHeader, event_frames, result_frames
 from monitor.transport.wall_time import WallTime
 from monitor.transport.zeromq.publisher_process import PublisherProcess
-from monitor.transport.zeromq.queued_publisher import QueuedPublisher
+from monitor.transport.zeromq.queued_publisher import PublisherSink, QueuedPublisher
 
 _PROGRAM = "monitor.transport.lsl.outlet_process"
 _LINGER = 1.0  # s
 
 
-class LslSink:
+class LslSink(PublisherSink):
     """Publish every row of results as a stream ``NAME``, and events as a stream of texts, ``NAME events``.
 
     liblsl runs in a process of its own, so that no receiver can crash or delay this one. Times are those of LSL's
@@ -70,21 +70,6 @@ class LslSink:
         self._time = WallTime(monotonic, monotonic)
         self._started = False
         self._header: tuple[ResultStream, bytes] | None = None
-
-    @property
-    def endpoint(self) -> str:
-        """Address of the stream."""
-        return self._publisher.url
-
-    @property
-    def dropped(self) -> int:
-        """Messages that were dropped before they were published."""
-        return self._publisher.dropped
-
-    @property
-    def fault(self) -> str:
-        """What is wrong with the process that publishes, in one line; empty: nothing."""
-        return self._publisher.fault
 
     def signals(self, block: SignalBlock) -> None:
         """Follow the rig's clock; the signals are not published: their stream is the rig's."""

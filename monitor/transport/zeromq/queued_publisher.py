@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from queue import SimpleQueue
+from typing import Protocol
 
 from monitor.transport.zeromq.publisher_process import PublisherProcess
 from monitor.transport.zeromq.publisher_socket import BUSY_INTERVAL, PublisherSocket
@@ -12,6 +13,54 @@ from monitor.wire.native import Frames
 _MAX_WAITING = 2000  # messages; they wait only while libzmq is busy with subscriptions
 _IDLE_INTERVAL = 0.05  # s between polls of subscriptions
 _JOIN_TIMEOUT = 1.0  # s
+
+
+class Publisher(Protocol):
+    """What sinks publish by."""
+
+    @property
+    def url(self) -> str:
+        """Where it is bound, with its port, or the address of a stream."""
+        ...
+
+    @property
+    def dropped(self) -> int:
+        """Messages that were dropped before any subscriber got them."""
+        ...
+
+    @property
+    def fault(self) -> str:
+        """What is wrong, in one line; empty: nothing."""
+        ...
+
+    def send(self, frames: Frames) -> None:
+        """Send without blocking."""
+        ...
+
+    def close(self, linger: float = 0.0) -> None:
+        """Close, after up to `linger` s for what is queued."""
+        ...
+
+
+class PublisherSink:
+    """Base class of sinks with one publisher, whose address, losses and faults are theirs."""
+
+    _publisher: Publisher
+
+    @property
+    def endpoint(self) -> str:
+        """Where it publishes: bound with its port, or the address of a stream."""
+        return self._publisher.url
+
+    @property
+    def dropped(self) -> int:
+        """Messages that were dropped before any subscriber got them."""
+        return self._publisher.dropped
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with the publisher, in one line; empty: nothing."""
+        return self._publisher.fault
 
 
 class QueuedPublisher:

@@ -21,14 +21,14 @@ from monitor.system.worker_process import POSSIBLE
 from monitor.transport.zeromq.key_files import Keys
 from monitor.transport.zeromq.publisher_process import PublisherProcess
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
-from monitor.transport.zeromq.queued_publisher import QueuedPublisher
+from monitor.transport.zeromq.queued_publisher import PublisherSink, QueuedPublisher
 from monitor.transport.zeromq.subscriber import Subscriber
 from monitor.transport.zeromq.subscriber_socket import SubscriberSettings
 from monitor.wire import native as wire
 from monitor.wire.native import Decoder, Encoder, Frames, WireError
 
 
-class ResultPublisher:
+class ResultPublisher(PublisherSink):
     """Sink that publishes to subscribers, without blocking.
 
     A slow subscriber loses its own messages, and sees the gap in the indices; the others lose nothing.
@@ -76,21 +76,6 @@ class ResultPublisher:
         self._publishes_signals = signals
         self._encoder = encoder or Encoder()
         self._rig = ""
-
-    @property
-    def endpoint(self) -> str:
-        """Where it is bound, with its port."""
-        return self._publisher.url
-
-    @property
-    def dropped(self) -> int:
-        """Messages that were dropped before any subscriber got them."""
-        return self._publisher.dropped
-
-    @property
-    def fault(self) -> str:
-        """What is wrong with the publisher, in one line; empty: nothing."""
-        return self._publisher.fault
 
     def signals(self, block: SignalBlock) -> None:
         """Publish the accepted samples, if enabled."""
