@@ -9,6 +9,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from monitor.messages.blocks import Samples
+from monitor.transport.lsl.numbering import SampleNumbering
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
 from replay.formats.choice import inspect_tables, open_tables
@@ -19,6 +21,8 @@ from replay.formats.units import unit_symbol
 _MAGIC, _GZIP = b"XDF:", b"\x1f\x8b"
 _WHAT = "an XDF file"
 _LENGTHS = (1, 4, 8)
+_AT_ONCE = 1024  # samples
+_WRONG = 0.02  # of the nominal rate
 
 
 def is_xdf(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
@@ -57,17 +61,19 @@ def _tables(path: Path) -> list[SignalTable]:
     with damage_reported(path, _WHAT, logger="pyxdf"):
         _check_chunks(path)
         with _open(path) as file:
-            streams, _ = pyxdf.load_xdf(file)
+            # its own removal of jitter spreads a gap over all samples
+            streams, _ = pyxdf.load_xdf(file, dejitter_timestamps=False)
         notes = []
         for stream in streams:
             about = stream["info"]
             name, values, times = _text(about, "name") or "stream", stream["time_series"], stream["time_stamps"]
-            # the fit that removes the jitter leaves noise in the last digits
-            times = np.round(times, 9)
             if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu" or len(times) < 2:
                 left_out.append(f"{name} ({len(times)} samples of {_text(about, 'channel_format')})")
                 continue
             _check_count(path, name, stream)
+            rate = _rate(about)
+            # the fit leaves noise in the last digits
+            times = np.round(even_times(times, rate) if rate else times, 9)
             if "footer" not in stream:
                 notes.append(f"stream {name} was not closed: it may be cut short")
             notes.append(f"{name}: {_rates(about)}, times of the clock of LSL without jitter")
@@ -97,8 +103,46 @@ def _check_count(path: Path, name: str, stream: Mapping[str, Any]) -> None:
         raise RecordingError(f"{path}: damaged: {there} samples of {name} are there, {count} were written")
 
 
+def even_times(stamps: Samples, rate: float) -> Samples:
+    """Return times without jitter, evenly spaced but for gaps where samples are lost.
+
+    Samples are numbered as those of a live stream, by the nominal rate unless that is plainly wrong. The interval is
+    that of all stretches without a gap, by least squares.
+
+    Parameters
+    ----------
+    stamps : (n,), s, of a stream of evenly spaced samples.
+    rate : nominal, Hz.
+    """
+    steps = np.diff(stamps)
+    usual = float(np.median(steps))
+    if abs(usual * rate - 1.0) > _WRONG and np.mean(np.abs(steps - usual) < 0.1 * usual) > 0.5:
+        rate = 1.0 / usual
+    numbering, rows = SampleNumbering(rate), np.arange(float(len(stamps)))[:, None]
+    parts = np.split(np.arange(len(stamps)), range(_AT_ONCE, len(stamps), _AT_ONCE))
+    runs = [run for part in parts for run in numbering.accept(stamps[part], rows[part])]
+    number = np.concatenate([run.number + np.arange(len(run.samples)) for run in (*runs, *numbering.flush())])
+    stretch = np.cumsum(np.diff(number, prepend=number[0]) > 1)
+    count = np.bincount(stretch)
+    middles = [np.bincount(stretch, values) / count for values in (number, stamps)]
+    x, y = number - middles[0][stretch], stamps - middles[1][stretch]
+    square = float(x @ x)
+    dt = float(x @ y) / square if square else 1.0 / rate
+    # the length of a gap by the actual interval, not by the nominal one
+    apart = np.round((middles[1] - middles[1][0]) / dt - (middles[0] - middles[0][0]))
+    # in order, whatever the stamps are
+    order = np.arange(len(stamps))
+    number = np.maximum.accumulate(number + apart[stretch] - order) + order
+    times: Samples = dt * number + float(np.mean(stamps - dt * number))
+    return times
+
+
+def _rate(about: Mapping[str, Any]) -> float:
+    return float(_text(about, "nominal_srate") or 0.0)
+
+
 def _rates(about: Mapping[str, Any]) -> str:
-    nominal = float(_text(about, "nominal_srate") or 0.0)
+    nominal = _rate(about)
     return f"nominally {nominal:g} Hz" if nominal else "no nominal rate"
 
 

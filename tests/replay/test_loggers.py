@@ -263,6 +263,25 @@ def test_jitter_of_time_stamps_is_removed_and_left_out_stamps_are_deduced(tmp_pa
     np.testing.assert_array_equal(samples(recording), values)
 
 
+@pytest.mark.parametrize(("rate", "nominal"), [(250.0, 250.0), (250.1, 250.0), (125.0, 250.0)])
+def test_lost_samples_of_a_stream_are_a_gap_whatever_the_jitter(tmp_path: Path, rate: float, nominal: float) -> None:
+    rng = np.random.default_rng(6)
+    taken = np.delete(np.arange(6000), slice(2000, 2011))
+    taken = np.delete(taken, slice(4000, 4900))
+    stamps = 9e4 + taken / rate + rng.exponential(2e-4, len(taken))
+    values = rng.standard_normal((len(taken), 2))
+    parts = [XDF, xdf_stream(1, "rig", nominal, [("cmd", "mm"), ("meas", "mm")])]
+    parts += [xdf_samples(1, stamps[k : k + 60], values[k : k + 60]) for k in range(0, len(taken), 60)]
+    (tmp_path / "g.xdf").write_bytes(b"".join([*parts, xdf_footer(1, len(taken))]))
+    recording = open_recording(tmp_path / "g.xdf")
+    assert recording.stream.sample_rate == pytest.approx(rate, rel=1e-5)
+    assert any(note.startswith("911 missing samples in 2 gaps") for note in recording.notes)
+    blocks = list(recording.blocks(100))
+    np.testing.assert_array_equal(np.concatenate([block.samples for block in blocks]), values)
+    index = np.concatenate([block.index + np.arange(len(block)) for block in blocks])
+    np.testing.assert_array_equal(index, taken)
+
+
 def test_a_compressed_xdf_file(tmp_path: Path) -> None:
     import gzip
 

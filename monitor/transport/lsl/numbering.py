@@ -70,17 +70,24 @@ class SampleNumbering:
             self._due = float(stamps[0]) if np.isfinite(stamps[0]) else 0.0
         while len(stamps):
             delay = stamps - (self._due + self._dt * np.arange(len(stamps)))
-            on_time = np.flatnonzero(~(delay >= _LATE * self._dt))
-            if len(on_time):
-                # those before the last one that is on time are late by jitter alone
-                count = int(on_time[-1]) + 1
+            if count := self._consecutive(stamps, delay):
                 yield self._run(samples[:count], delay[:count])
                 stamps, samples = stamps[count:], samples[count:]
             elif stamps[-1] - stamps[0] >= self._hold:
-                self._skip(float(np.min(delay)))
+                self._skip(float(np.min(delay[stamps - stamps[0] < self._hold])))
             else:
                 self._stamps, self._samples = stamps, samples
                 return
+
+    def _consecutive(self, stamps: Samples, delay: Samples) -> int:
+        """Return how many samples are consecutive, that is how many end with one on time, after a short delay."""
+        on_time = np.flatnonzero(~(delay >= _LATE * self._dt))
+        if not len(on_time):
+            return 0
+        late_since = stamps[np.concatenate(([0], on_time[:-1] + 1))]
+        long = np.flatnonzero(stamps[on_time] - late_since >= self._hold)
+        whole = int(long[0]) if len(long) else len(on_time)
+        return int(on_time[whole - 1]) + 1 if whole else 0
 
     def flush(self) -> Iterator[Run]:
         """Yield the samples that are held, after a gap: no more will come."""
