@@ -209,7 +209,7 @@ def _endpoint_error(field: SettingField, value: Any) -> str:
 
     for url in value if isinstance(value, tuple) else (value,):
         try:
-            if url and url != "none":
+            if url and url != "none" and not (field.opens == "connect" and url.startswith("lsl://")):
                 check_endpoint(url, bind=field.opens == "bind")
         except TransportError as problem:
             return str(problem)

@@ -14,6 +14,7 @@ from monitor.__main__ import _EXTRAS, _PACKAGES, COMMANDS
 
 ROOT = Path(__file__).parents[2]
 ANY_PORT = "tcp://127.0.0.1:*"
+NEEDS_PYLSL = "synchroscope monitor needs pylsl: pip install 'synchroscope[lsl]'"
 HIDDEN = f"import sys; sys.modules.update(dict.fromkeys({tuple(_EXTRAS)!r})); "
 
 
@@ -42,6 +43,8 @@ def without_extras(*words: object) -> subprocess.CompletedProcess[str]:
             ("monitor", "--mqtt", "127.0.0.1", "--publish", ANY_PORT, "--bind", ANY_PORT, "--quiet"),
             "synchroscope monitor needs aiomqtt: pip install 'synchroscope[mqtt]'",
         ),
+        (("monitor", "--connect", "lsl://rig", "--publish", ANY_PORT, "--quiet"), NEEDS_PYLSL),
+        (("monitor", "--lsl", "--insecure", "--bind", ANY_PORT, "--publish", ANY_PORT, "--quiet"), NEEDS_PYLSL),
         (
             ("export", "run.h5", "--to", "parquet"),
             "synchroscope export needs pyarrow: pip install 'synchroscope[formats]'",

@@ -58,7 +58,8 @@ def no_keys(settings: Settings) -> Iterator[CheckResult]:
     """Check which endpoints other machines can reach without keys."""
     results = settings.results
     requests = [] if results.requests in ("", "none") else [results.requests]
-    feeds = [settings.viewers.plotjuggler] if settings.viewers.plotjuggler else []
+    viewers = settings.viewers
+    feeds = [viewers.plotjuggler] * bool(viewers.plotjuggler) + [f"lsl://{viewers.lsl}"] * bool(viewers.lsl)
     reachable = [url for url in (*settings.stream.bind, results.publish, *requests, *feeds) if not is_local(url)]
     if reachable:
         yield warn("keys", f"none: every machine in the network can reach {', '.join(reachable)}")
@@ -93,11 +94,20 @@ def sockets(settings: Settings, insecure: bool, guard: Guard, stack: ExitStack) 
     for subject, endpoint, bind in wanted:
         if endpoint:
             yield from checked(subject, partial(_bind, subject, endpoint, bind, stack))
+    if settings.viewers.lsl:
+        yield from checked("lsl", partial(_publish_lsl, settings.viewers.lsl, insecure))
 
 
 def _bind(subject: str, endpoint: str, bind: Callable[[str], _Closable], stack: ExitStack) -> Iterator[CheckResult]:
     stack.callback(bind(endpoint).close)
     yield ok(subject, f"{endpoint} can be bound")
+
+
+def _publish_lsl(name: str, insecure: bool) -> Iterator[CheckResult]:
+    from monitor.transport.lsl.sink import LslSink
+
+    LslSink(name, insecure=insecure).close()
+    yield ok("lsl", f"results can be published as the LSL stream {name}")
 
 
 _ROUND_TRIP_TIMEOUT = 2.0  # s

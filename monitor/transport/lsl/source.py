@@ -199,7 +199,7 @@ class LslSource:
             self._search.wait()
             while not self._lost.empty():
                 self._lost.get_nowait()  # the last reference: its destructor disconnects
-            found = self._find()
+            found = None if self._stop.is_set() else self._find()
             if found is not None:
                 self._search.clear()
                 self._found.put(found)
