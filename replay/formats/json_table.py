@@ -15,7 +15,7 @@ from replay.formats.arrays import tables_of
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables, open_tables
 from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents
-from replay.formats.reading import damage_reported
+from replay.formats.reading import check_memory, damage_reported
 from replay.formats.signal_table import SignalTable, pairs_given, row_place
 from replay.formats.text import is_text
 from replay.formats.units import unit_symbol
@@ -129,6 +129,8 @@ def _load(path: Path) -> Any:
 
 def _tables(path: Path) -> list[SignalTable]:
     found = _Found(path)
+    # the text and its numbers as objects of Python
+    check_memory(path, 3.0 * path.stat().st_size)
     with damage_reported(path, _WHAT):
         found.walk("", _load(path))
     contents = found.contents

@@ -11,7 +11,7 @@ from replay.formats.arrays import tables_of
 from replay.formats.base import Format, Inspection, Recording, Selection
 from replay.formats.choice import inspect_tables, open_tables
 from replay.formats.contents import Contents
-from replay.formats.reading import damage_reported, optional
+from replay.formats.reading import check_memory, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.text import is_text
 from replay.formats.xpc import xpc_table
@@ -32,6 +32,7 @@ def is_mat(path: Path, head: bytes, selection: Selection) -> bool:
 def _tables(path: Path) -> list[SignalTable]:
     scipy_io = optional("scipy.io", "a MAT file", path)
     contents = Contents()
+    check_memory(path, path.stat().st_size)
     with damage_reported(path, _WHAT), path.open("rb") as file:
         found: dict[str, Any] = scipy_io.loadmat(file, struct_as_record=True)
         for name, value in found.items():

@@ -15,7 +15,7 @@ import numpy as np
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
 from replay.formats.choice import inspect_tables, open_tables
-from replay.formats.reading import damage_reported, optional
+from replay.formats.reading import check_memory, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
 
@@ -68,6 +68,8 @@ def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
 
 def _tables(path: Path) -> list[SignalTable]:
     reading = optional("mcap.reader", _WHAT, path)
+    # a number of 8 bytes is a name and some digits in the file
+    check_memory(path, 0.25 * path.stat().st_size)
     topics: dict[str, _Topic] = {}
     others: dict[str, str] = {}
     count = 0

@@ -17,6 +17,7 @@ from monitor.messages.blocks import Samples
 from replay.formats.base import DamagedFileError, Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables, open_tables
 from replay.formats.columns import read_columns
+from replay.formats.reading import check_memory
 from replay.formats.signal_table import SignalTable, array_reader
 
 _WHAT = "an XML file of OpenSees"
@@ -35,6 +36,8 @@ def is_opensees_xml(path: Path, head: bytes, selection: Selection) -> bool:  # n
 
 
 def _tables(path: Path) -> list[SignalTable]:
+    # the text, and a number of 8 bytes for 10 of it
+    check_memory(path, 1.8 * path.stat().st_size)
     content = path.read_bytes()
     begin = content.find(_DATA, 0, _LARGEST_HEAD)
     if begin < 0:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.reading import check_memory
 from replay.formats.signal_table import SignalTable, array_reader
 from replay.formats.table import Table, read_table
 
@@ -33,6 +34,8 @@ def signal_table(table: Table) -> SignalTable:
 
 
 def _tables(path: Path) -> list[SignalTable]:
+    # a number of 8 bytes for 20 characters and its delimiter, at least
+    check_memory(path, 0.35 * path.stat().st_size)
     try:
         return [signal_table(read_table(path))]
     except RecordingError as problem:

@@ -14,7 +14,7 @@ from monitor.transport.lsl.numbering import SampleNumbering
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
 from replay.formats.choice import inspect_tables, open_tables
-from replay.formats.reading import damage_reported, optional
+from replay.formats.reading import check_memory, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
 
@@ -58,6 +58,7 @@ def _check_chunks(path: Path) -> None:
 def _tables(path: Path) -> list[SignalTable]:
     pyxdf = optional("pyxdf", _WHAT, path)
     channels, left_out = [], []
+    check_memory(path, path.stat().st_size)
     with damage_reported(path, _WHAT, logger="pyxdf"):
         _check_chunks(path)
         with _open(path) as file:
