@@ -32,7 +32,7 @@ from replay.formats.run_file import RunRecording
 from replay.report.figures import (
     Figure,
     subspace_figure,
-    tracking_figure,
+    tracking_figures,
     transfer_figure,
 )
 from replay.report.quality import QUALITY_HEADINGS, channel_rows, quality_rows
@@ -208,7 +208,7 @@ def _section(
     name = found.pair.actuator
     if name in assessment.compensators:
         words.append(f"{name}: {compensator_words(assessment.compensators[name])}.")
-    figures = [tracking_figure(found, assessment, time, worst, marks, columns)]
+    figures: list[Figure | None] = [*tracking_figures(found, assessment, time, worst, marks, columns)]
     if extremes is not None:
         best, _ = extremes
         figures.append(

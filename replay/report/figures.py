@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,15 +32,15 @@ class Figure:
     legend: tuple[tuple[str, str], ...] = ()
 
 
-def tracking_figure(
+def tracking_figures(
     found: PairAssessment,
     assessment: Assessment,
     time: NDArray[np.float64],
     worst: TrackedWindow | None,
     marks: Sequence[Mark],
     columns: int,
-) -> Figure | None:
-    """Return delay with its band, amplitude ratio, added damping and error over time; None without results.
+) -> Iterator[Figure]:
+    """Yield delay with its band and amplitude ratio over time, then added damping and error; those that have values.
 
     Parameters
     ----------
@@ -76,25 +76,32 @@ def tracking_figure(
     if "nrmse" in values and not units_differ(channels[found.pair.command], channels[found.pair.measured]):
         rows.append(Row("error, NRMSE", "%", (Curve("NRMSE", 100.0 * values["nrmse"], "plain"),), (0.0,)))
     rows = [row for row in rows if any(np.isfinite(curve.values).any() for curve in row.curves)]
-    if not rows or len(time) < 2:
-        return None
+    if len(time) < 2:
+        return
     shaded = [] if worst is None else [Mark(worst.start, worst.stop, "worst")]
-    titles = ", ".join(row.title for row in rows)
-    description = f"{titles} from {time[0]:.4g} to {time[-1]:.4g} s; the table of indicators has the numbers."
-    svg = rows_figure(
-        f"Tracking of {found.pair.actuator} over time",
-        description,
-        time,
-        "time [s]",
-        rows,
-        [*shaded, *marks],
-        columns,
-    )
-    legend = [(style, LABELS.get(name, name)) for name, style in _MEASURES if _has(values, f"{name}_delay")]
-    legend += [("worst", "worst window")] if shaded else []
-    legend += [("mark bad", "trip"), ("mark warn", "warning"), ("mark info", "note")] if marks else []
-    caption = f"Tracking over time; the band of broadband is ±{_BAND:g} standard deviations"
-    return Figure(caption, svg, tuple(legend))
+    measures = [(style, LABELS.get(name, name)) for name, style in _MEASURES if _has(values, f"{name}_delay")]
+    more = [("worst", "worst window")] if shaded else []
+    more += [("mark bad", "trip"), ("mark warn", "warning"), ("mark info", "note")] if marks else []
+    # two rows a figure: on paper, a higher one leaves half of the page before it blank
+    for i in range(0, len(rows), 2):
+        part = rows[i : i + 2]
+        titles = " and ".join(row.title for row in part)
+        description = f"{titles} from {time[0]:.4g} to {time[-1]:.4g} s; the table of indicators has the numbers."
+        name = f"{titles[:1].upper()}{titles[1:]}"
+        svg = rows_figure(
+            f"{name} of {found.pair.actuator} over time",
+            description,
+            time,
+            "time [s]",
+            part,
+            [*shaded, *marks],
+            columns,
+        )
+        banded = any(curve.band is not None for row in part for curve in row.curves)
+        band = f"; the band of broadband is ±{_BAND:g} standard deviations" if banded else ""
+        shown = {curve.style for row in part for curve in row.curves}
+        legend = [(style, label) for style, label in measures if style in shown]
+        yield Figure(f"{name} over time{band}", svg, (*legend, *more))
 
 
 def _has(values: Mapping[str, NDArray[np.float64]], name: str) -> bool:

@@ -91,7 +91,7 @@ def test_a_run(browse: Browse, tmp_path, warm_kernels, bad: bool) -> None:
     assert "roof: between 5.0 ms and 30.0 ms late" in found["lead"]
     assert "an error of 46.7 %" in found["lead"]
     assert "takes away 23 % of critical" in found["lead"]
-    assert found["pictures"] == 9
+    assert found["pictures"] == 12
     delay = re.match(r"[\d.]+ s: broadband (\S+) ms, FDB (\S+) ms", found["reading"])
     # north's delay at the end of the simulation: 2 ms early
     assert float(delay.group(2)) == pytest.approx(-2.0, abs=0.5)
