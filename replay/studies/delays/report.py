@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from replay.studies.delays.study import DelayStudy
 
 _BARS = " ▁▂▃▄▅▆▇█"
-_COLUMNS = 12
+_COLUMNS = 10
 _NONE = "—"
 _BEGINNING = (
     "x'(t) = q0 x(t) + q1 x(t - 1) + omega, x(0) = {initial:g}, is observed {n_times} times from 0 to {end:g} s with "
@@ -33,7 +33,7 @@ _WORDS = ("method 1, a polynomial beside the undisturbed model", "method 2, the 
 
 def print_study(study: DelayStudy) -> None:
     """Print each example: a run next to the paper's, all runs, and the prediction."""
-    console = report_console(118, wrap=True)
+    console = report_console(wrap=True)
     console.print(_beginning(study))
     console.print()
     for example_number in sorted({level.example.number for level in study.levels}):
@@ -91,7 +91,7 @@ def _print_doubts(console: Console, levels: list[NoiseLevel], method: Method) ->
 
 
 def _scatter(levels: list[NoiseLevel]) -> Group:
-    found = _table("sigma", "method", "", "mean", "bias", "bias / ±", "deviation", "fits' ±", "/ dev.", "histogram")
+    found = _table("sigma", "method", "mean", "bias", "/ ±", "sd", "fits' ±", "histogram")
     for level in levels:
         for method, runs in level.free.items():
             # the polynomial's terms have no truth
@@ -99,21 +99,19 @@ def _scatter(levels: list[NoiseLevel]) -> Group:
                 values, bias, error = runs.fits.parameters[:, i], runs.bias[i], runs.bias_error[i]
                 found.add_row(
                     level_of(level.sigma) if i == 0 and method == 1 else "",
-                    f"{method}" if i == 0 else "",
-                    name,
+                    f"{method} {name}",
                     _number(float(values.mean()), ".4f"),
                     f"{bias:+.2g} ± {error:.2g}",
                     _ratio(bias, error, "+.2f"),
                     _number(runs.deviation[i]),
                     _number(runs.mean_standard_error[i]),
-                    _ratio(runs.mean_standard_error[i], runs.deviation[i], ".3f"),
                     _bars(values),
                 )
     return _titled(
         f"All {len(levels[0].observed)} runs",
-        "Bias: mean of the estimates less the truth, ± its standard error, and their quotient. Deviation: of the "
-        "estimates. Fits' ±: mean of the fits' standard errors, which should be as large, and their quotient. "
-        "Histogram of the estimates, the least and the largest beside it.",
+        "Method and parameter. Bias: mean of the estimates less the truth, ± its standard error, and their quotient. "
+        "Sd: of the estimates. Fits' ±: mean of the fits' standard errors, which should be as large. Histogram of "
+        "the estimates, the least and the largest beside it.",
         found,
     )
 
@@ -132,7 +130,7 @@ def _predictions(levels: list[NoiseLevel]) -> Group:
     n_runs = len(levels[0].observed)
     constraint = "q0 + |q1| < 0" if levels[0].example.truth.q1 else "q0 < 0"
     found = _table(
-        *("sigma", "method", "median error", "25 %", "75 %", "times closer", "unstable", "%", "at bound"),
+        *("sigma", "method", "median", "25 %", "75 %", "closer", "unstable", "%", "at bound"),
         *("failed", "seconds"),
     )
     for level in levels:
@@ -158,8 +156,8 @@ def _predictions(levels: list[NoiseLevel]) -> Group:
     return _titled(
         f"Prediction at t = {LATER:g}",
         f"Absolute error, median and quartiles of {n_runs} runs. Kept: fitted within {constraint}; at bound: at this "
-        "limit. Times closer: than method 1, in the median. Unstable: runs that do not settle. Failed: runs that did "
-        "not converge. Seconds: that all fits took.",
+        "limit. Closer: how many times, than method 1, in the median. Unstable: runs that do not settle. Failed: "
+        "runs that did not converge. Seconds: that all fits took.",
         found,
     )
 
@@ -175,7 +173,7 @@ def _steady_states(levels: list[NoiseLevel]) -> Group:
         "repeated_together": f"{REPEATS} together",
         "kept_stable": "kept stable",
     }
-    found = _table("sigma", "", "unstable", "mean", "± 2 sigma", "25 %", "median", "75 %", "histogram")
+    found = _table("sigma", "", "unstable", "mean", "± 2 sd", "25 %", "median", "75 %", "histogram")
     for level in levels:
         for i, (name, states) in enumerate(level.steady_states.items()):
             low, median, high = quartiles(states)
@@ -187,7 +185,7 @@ def _steady_states(levels: list[NoiseLevel]) -> Group:
                 f"{total - len(states)} of {total}",
                 f"{states.mean():.4f}" if many else _NONE,
                 _number(2.0 * float(states.std(ddof=1))) if many else _NONE,
-                *(_number(value, ".4f") for value in (low, median, high)),
+                *(_number(value) for value in (low, median, high)),
                 _bars(states, 0.9),
             )
     if "mean_of_repeated" in example.printed_steady_state:
