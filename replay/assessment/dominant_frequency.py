@@ -22,8 +22,8 @@ _DECIMATION = 4
 # 200 dB from 0.15 of the rate on, whose images would lie in the band that is searched; a ripple of 1e-10 in it
 _TAPS, _KAISER = 268, 21.1
 
-# of the first search: transforms of the decimated signal, each shifted by that fraction of a bin
-_SHIFTS = 4
+# of the first search: bins to one over the duration, and the longest transform: a longer signal is folded
+_SHIFTS, _LONGEST = 4, 1 << 18
 # a bin of the first search is at most an eighth of 1 / duration from a peak, and at most this fraction lower
 _NEAR = 0.95
 
@@ -36,7 +36,7 @@ def dominant_frequencies(recording: Recording) -> Iterator[float]:
     despite a slow drift or a lasting displacement. A sample that is no number counts as the mean, and samples beyond
     a gap follow the last one before it.
 
-    In memory are 20 bytes for each sample of one command, and two for each of the others.
+    In memory are two bytes for each sample of each command, and two more of one of them.
     """
     commands = [pair.command for pair in recording.stream.pairs]
     n, means = _means(recording, commands)
@@ -121,12 +121,19 @@ def _peak(decimated: Samples, n: int) -> int:
 
 def _near_peaks(decimated: Samples) -> Samples:
     """Return frequencies, per sample of the record, at which the velocity is near its largest value."""
-    length = fast_length(len(decimated))
-    at = np.arange(len(decimated))
+    n_folds = -(-len(decimated) // _LONGEST)
+    length = fast_length(-(-len(decimated) // n_folds))
+    folds = np.zeros((n_folds, length))
+    folds.reshape(-1)[: len(decimated)] = decimated
+    n_shifts = _SHIFTS * n_folds
     largest, found = 0.0, [(np.empty(0), np.empty(0))]
-    for shift in range(_SHIFTS):
-        spectrum = np.fft.fft(decimated * np.exp(-2j * np.pi * shift / _SHIFTS / length * at), length)
-        frequencies = (np.arange(length) + shift / _SHIFTS) / (length * _DECIMATION)
+    for shift in range(n_shifts):
+        # bins (k + shift / n_shifts) / length: at whole k a fold differs from the one before by a constant phase
+        phases = 2.0 * np.pi * shift / n_shifts * np.arange(n_folds)
+        real, imaginary = np.stack([np.cos(phases), -np.sin(phases)]) @ folds
+        waves = np.exp(-2j * np.pi * shift / n_shifts / length * np.arange(length))
+        spectrum = np.fft.fft((real + 1j * imaginary) * waves)
+        frequencies = (np.arange(length) + shift / n_shifts) / (length * _DECIMATION)
         frequencies = frequencies[frequencies < _HIGHEST]
         sizes: Samples = np.abs(spectrum[: len(frequencies)]) * frequencies
         largest = max(largest, float(sizes.max(initial=0.0)))

@@ -89,8 +89,8 @@ def assess(
 ) -> Assessment:
     """Run the engine over a recording, as it would run live.
 
-    The results are in memory, and 20 bytes for each sample of one command while the window is chosen; the signals
-    only for FEI, as far as the recording itself does not hold them.
+    The results are in memory, and four bytes a sample of the commands while the window is chosen; the signals
+    themselves only for FEI, as far as the recording does not hold them.
 
     Parameters
     ----------
