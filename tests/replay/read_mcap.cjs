@@ -1,6 +1,6 @@
 // Read an MCAP file by the library of Foxglove and Lichtblick; print what is in it as JSON.
 const fs = require("node:fs");
-const { McapIndexedReader } = require("@mcap/core");
+const { McapIndexedReader, McapStreamReader } = require("@mcap/core");
 const { loadDecompressHandlers } = require("@mcap/support");
 
 const text = (bytes) => Buffer.from(bytes).toString("utf8");
@@ -25,7 +25,13 @@ async function main() {
   }
   const metadata = {};
   for await (const one of reader.readMetadata()) metadata[one.name] = Object.fromEntries(one.metadata);
-  console.log(JSON.stringify({ topics, metadata, count: Number(reader.statistics.messageCount) }));
+  // from the first byte to the last, with the checksums of chunks and of the file
+  const stream = new McapStreamReader({ decompressHandlers, validateCrcs: true });
+  stream.append(new Uint8Array(file));
+  const records = {};
+  for (let record; (record = stream.nextRecord()); ) records[record.type] = (records[record.type] ?? 0) + 1;
+  if (!stream.done()) throw new Error("the file has no end");
+  console.log(JSON.stringify({ topics, metadata, count: Number(reader.statistics.messageCount), records }));
 }
 
 main().catch((error) => {

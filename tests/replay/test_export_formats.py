@@ -258,6 +258,7 @@ def test_foxgloves_reader_has_every_message(run):
     samples, time, _, _ = stored(run)
     signals, results, events = (found["topics"][topic] for topic in ("/signals", "/results", "/events"))
     assert (found["count"], found["metadata"]["synchroscope"]["rig"]) == (333, "rig")
+    assert (found["records"]["Message"], found["records"]["DataEnd"]) == (333, 1)
     for position, (group, name) in enumerate(
         [("north", "command"), ("north", "measured"), ("auxiliary", "oil temp"), ("auxiliary", "time")]
     ):

@@ -10,15 +10,19 @@ from time import monotonic, sleep
 
 PROGRAM = shutil.which("nats-server") or shutil.which("nats-server", path="/usr/sbin:/usr/local/sbin")
 
+PAGE = Path(__file__).parents[3] / "docs" / "scaling.md"
 _MONITOR = '{user: monitor, password: valve, permissions: {publish: ["synchroscope.>", "homeassistant.>"], '
 _MONITOR += 'subscribe: ["synchroscope.v1.lab.*.command", "$MQTT.sub.>"]}}'
 _DESK = "{user: desk, password: lamp}"
 
 
 class Nats:
-    """A cluster of nodes, which replicate retained messages; two users, the monitor's limited to its topics."""
+    """A cluster of nodes, which replicate retained messages; two users, the monitor's limited to its topics.
 
-    def __init__(self, folder: Path, nodes: int = 1) -> None:
+    `accounts` and `tls` are lines of its settings.
+    """
+
+    def __init__(self, folder: Path, nodes: int = 1, *, accounts: str = "", tls: str = "") -> None:
         taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(3 * nodes)]
         numbers = [int(each.getsockname()[1]) for each in taken]
         for each in taken:
@@ -30,8 +34,9 @@ class Nats:
         for number in range(nodes):
             lines = [f"server_name: n{number}", f"listen: 127.0.0.1:{clients[number]}"]
             lines += [f'jetstream {{ store_dir: "{folder}/js{number}" }}']
-            lines += [f"mqtt {{ listen: 127.0.0.1:{self.ports[number]} }}"]
-            lines += [f"accounts {{ hall: {{ jetstream: enabled, users: [{_MONITOR}, {_DESK}] }} }}"]
+            lines += [f"mqtt {{\nlisten: 127.0.0.1:{self.ports[number]}\n{tls}\n}}"]
+            users = f"accounts {{ hall: {{ jetstream: enabled, users: [{_MONITOR}, {_DESK}] }} }}"
+            lines += [accounts or users]
             if nodes > 1:
                 lines += [f"cluster {{ name: hall, listen: 127.0.0.1:{routes[number]}, routes: [{others}] }}"]
             (folder / f"n{number}.conf").write_text("\n".join(lines) + "\n")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
+import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,7 +21,8 @@ from monitor.messages.requests import NoteRequest, encode
 from monitor.transport.mqtt import MqttSink, payloads
 from monitor.transport.mqtt.connection import MqttConnection
 from tests.monitor.mqtt.conftest import ALARM, COLUMNS, report, rows, transition
-from tests.monitor.mqtt.nats import PROGRAM, Nats
+from tests.monitor.mqtt.mosquitto import Authority, here
+from tests.monitor.mqtt.nats import PAGE, PROGRAM, Nats
 from tests.monitor.mqtt.watcher import until
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="nats-server is not installed")
@@ -30,11 +33,11 @@ LEVEL = "hall%207%2Eb"
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Callable[[int], Nats]]:
+def run(tmp_path: Path) -> Iterator[Callable[..., Nats]]:
     running: list[Nats] = []
 
-    def start(nodes: int) -> Nats:
-        running.append(Nats(tmp_path, nodes))
+    def start(nodes: int, **more: str) -> Nats:
+        running.append(Nats(tmp_path, nodes, **more))
         return running[-1]
 
     yield start
@@ -82,6 +85,36 @@ def test_one_node_takes_plain_topics_and_dots_are_reported(run, watch, tell, use
     found = list(checked("broker", lambda: check_broker(settings, "other")))
     assert found[-1].level is CheckLevel.FAIL
     assert found[-1].detail.endswith("check/alarm/a.b: it closes the connection; if it is NATS, set plain_topics")
+
+
+def test_users_of_the_page_have_the_rights_they_need_and_no_more(run, watch, tell, tmp_path, monkeypatch) -> None:
+    accounts = re.search(r"^accounts .*?^\] \} \}", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    assert accounts is not None
+    authority = Authority(tmp_path, "authority")
+    certificate, key = authority.issue("broker", here())
+    tls = f'tls {{ cert_file: "{certificate}", key_file: "{key}" }}'
+    (port,) = run(1, accounts=accounts[0].replace('"..."', "valve"), tls=tls).ports
+    monkeypatch.setenv("WORD", "valve")
+    given = {"username": "frame", "password_variable": "WORD", "ca": str(authority.path), "lab": "hall-2"}
+    given |= {"commands": True, "discovery": True, "plain_topics": True}
+    trusted = ssl.create_default_context(cafile=str(authority.path))
+    watcher = watch(port, "synchroscope/#", "homeassistant/#", user=("display", "valve"), tls=trusted)
+    sink = tell(port, "frame", **given)
+    sink.results(rows(0, [[0.0] * 6], stream=ResultStream("frame", 7, 100.0, 2, COLUMNS)))
+    sink.alarms(report(transition(1)))
+    until(lambda: idle(sink) and watcher.transitions() and watcher.on("/acknowledge_alarms/config"))
+    notes: list[str] = []
+    sink.command_handler.serve(lambda request: notes.append(request.text))
+    assert notes == [f"broker {sink.url}: connected"]
+    # the display asks in vain, and the service of this rig cannot write another's topics
+    watcher.send("synchroscope/v1/hall-2/frame/command", encode(NoteRequest(text="x", id=3)))
+    other = tell(port, "tower", **given)
+    until(lambda: idle(other))
+    sink.alarms(report(transition(2)))
+    until(lambda: len(watcher.transitions()) == 2)
+    sink.command_handler.serve(lambda request: notes.append(request.text))
+    assert len(notes) == 1
+    assert not [one for one in watcher.heard if "/tower/" in one.topic]
 
 
 # a leader is elected in up to some 20 s
