@@ -8,6 +8,7 @@ import pwd
 import re
 import shutil
 import socket
+import ssl
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,12 @@ from time import monotonic, sleep
 import pytest
 
 from monitor.__main__ import main
+from monitor.config import MqttSettings
+from monitor.messages.requests import AcknowledgeRequest, Request
+from monitor.transport.mqtt import MqttSink
+from tests.monitor.mqtt.conftest import report, transition
 from tests.monitor.mqtt.mosquitto import PROGRAM
+from tests.monitor.mqtt.watcher import Watcher, until
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mqtt.md").read_text()
 USER = "mosquitto"
@@ -46,6 +52,31 @@ def etc() -> Iterator[Path]:
     folder.mkdir(mode=0o755)
     yield folder
     shutil.rmtree(folder)
+
+
+def home_assistant(port: int, folder: Path, settings: MqttSettings) -> None:
+    """Home Assistant's user reads sensors and alarms, announces itself, and presses the button."""
+    trusted = ssl.create_default_context(cafile=str(folder / "ca.pem"))
+    # the certificate has the name localhost, by which the service connects
+    trusted.check_hostname = False
+    sink = MqttSink(settings, "rig")
+    watcher = Watcher(port, "synchroscope/#", "homeassistant/#", user=("homeassistant", "valve"), tls=trusted)
+    try:
+        sink.alarms(report(transition(1)))
+        button = watcher.until("/acknowledge_alarms/config")
+        watcher.send("homeassistant/status", b"online")
+        until(lambda: watcher.on("homeassistant/status") and watcher.transitions())
+        watcher.send(button["command_topic"], button["payload_press"].encode())
+        asked: list[Request] = []
+        until(lambda: sink.command_handler.serve(asked.append) or len(asked) == 2)
+        assert asked[1] == AcknowledgeRequest(by="Home Assistant")
+        # but no values of its own
+        watcher.send("synchroscope/v1/hall-2/rig/status", b"{}")
+        until(lambda: watcher.on("/answer"))
+        assert watcher.until("/rig/status")["status"] == "online"
+    finally:
+        watcher.close()
+        sink.close(0.5)
 
 
 def test_the_recipe_works_as_it_is_written(etc: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -87,6 +118,7 @@ def test_the_recipe_works_as_it_is_written(etc: Path, tmp_path: Path, capfd: pyt
         of_broker = [each for each in found if each["subject"] == "broker"]
         assert [each["level"] for each in of_broker] == ["ok", "ok"], of_broker
         assert "with TLS" in of_broker[0]["detail"]
+        home_assistant(port, tmp_path, MqttSettings.model_validate({**lines, "commands": True}))
     finally:
         broker.terminate()
         broker.wait(30.0)
