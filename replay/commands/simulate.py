@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate, with a progress bar."""
-    from monitor.commands.output import announced, progress_bars
+    from monitor.commands.output import progress_bars
     from replay.simulations.models import ensemble_model, simulate_ensemble
 
     model = ensemble_model(arguments.model)
@@ -51,9 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.bad:
         raise ValueError("--bad: needs --experiments N")
     chosen = arguments.workers is not None or arguments.scheduler is not None
-    doing = f"simulating {arguments.model}; kernels are compiled once, which takes up to a minute"
     with (
-        announced("" if sys.stderr.isatty() else doing, lambda text: print(text, file=sys.stderr, flush=True)),
+        _announced(arguments.model),
         progress_bars() as progress,
         workers_of(arguments) if chosen else nullcontext() as workers,
     ):
@@ -73,6 +72,14 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _announced(name: str) -> AbstractContextManager[None]:
+    """Print what takes long where no progress bar says it."""
+    from monitor.commands.output import announced
+
+    doing = f"simulating {name}; kernels are compiled once, which takes up to a minute"
+    return announced("" if sys.stderr.isatty() else doing, lambda text: print(text, file=sys.stderr, flush=True))
+
+
 def _experiments(model: Experiment, arguments: argparse.Namespace) -> int:
     import numpy as np
 
@@ -81,7 +88,7 @@ def _experiments(model: Experiment, arguments: argparse.Namespace) -> int:
 
     written = []
     try:
-        with progress_bars() as progress:
+        with _announced(model.name), progress_bars() as progress:
             progress("experiments", 0, arguments.experiments)
             measured = replicates(model, arguments.experiments, arguments.seed, bad=arguments.bad)
             arguments.out.mkdir(parents=True, exist_ok=True)
