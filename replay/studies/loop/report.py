@@ -208,26 +208,28 @@ def _print_benchmark(console: Console, study: LoopStudy) -> None:
         "the actuator [%]; J4 to J6 and J7 to J9: rms and largest error of floors 1 to 3, against the whole building "
         "[%]. Of a test that leaves the stroke: until then."
     )
-    rows: list[tuple[str, ...] | None] = []
-    for k, case in enumerate(CASES):
-        rows += [None] if rows else []
-        rows += [
-            (
-                case if not i else "",
-                name,
-                _number(benchmark.nominal_left_at[i, k], ".2f", " s"),
-                *(_number(value, ".3g") for value in benchmark.nominal[i, k]),
-            )
-            for i, name in enumerate(COMPENSATORS)
-        ]
-    print_table(console, "", ("case", "compensator", "left at", *CRITERIA), rows, texts=2)
+    split = CRITERIA.index("J4")
+    for title, shown in (("Actuator", CRITERIA[:split]), ("Building", CRITERIA[split:])):
+        rows: list[tuple[str, ...] | None] = []
+        for k, case in enumerate(CASES):
+            rows += [None] if rows else []
+            rows += [
+                (
+                    case if not i else "",
+                    name,
+                    _number(benchmark.nominal_left_at[i, k], ".2f", " s"),
+                    *(_number(benchmark.nominal[i, k, CRITERIA.index(each)], ".3g") for each in shown),
+                )
+                for i, name in enumerate(COMPENSATORS)
+            ]
+        print_table(console, title, ("case", "compensator", "left at", *shown), rows, texts=2)
     console.print()
 
 
 def _print_draws(console: Console, study: LoopStudy) -> None:
     benchmark = study.benchmark
     console.print(Text(f"{benchmark.n_draws} draws of {study.drawn}", "bold"))
-    console.print("Median / 90 % / worst. The criteria of draws that left the stroke are those until then.")
+    console.print("Median/90 %/worst. Left: tests that left the stroke, whose criteria are those until then.")
     first, *others = benchmark.draws
     groups = [(case, benchmark.draws[first][:, k], benchmark.left_at[first][:, k]) for k, case in enumerate(CASES)]
     for scenario in others:
@@ -241,7 +243,7 @@ def _print_draws(console: Console, study: LoopStudy) -> None:
             cells = [_spread(values[i, :, CRITERIA.index(criterion)]) for criterion in _SHOWN]
             left = f"{np.isfinite(left_at[i]).sum()} of {values.shape[1]}"
             rows.append((label if not i else "", name, left, *cells))
-    print_table(console, "", ("", "compensator", "left the stroke", *_SHOWN), rows, texts=2)
+    print_table(console, "", ("", "compensator", "left", *_SHOWN), rows, texts=2)
     _print_against_ats(console, benchmark)
 
 
@@ -262,7 +264,7 @@ def _print_against_ats(console: Console, benchmark: Benchmark) -> None:
 
 def _spread(values: np.ndarray[Any, Any]) -> str:
     found = draw_statistics(values)
-    return " / ".join(_number(value, ".2g") for value in (found.median, found.p90, found.worst))
+    return "/".join(_number(value, ".2g") for value in (found.median, found.p90, found.worst))
 
 
 def _at(seconds: float) -> str:
