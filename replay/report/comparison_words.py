@@ -81,7 +81,7 @@ def _verdict(base: str, name: str, each: ActuatorComparison) -> str:
         return f"Whether {name} tracks better than {base} is unknown: no error and no delay is known of both."
     unit = "%" if by.key.endswith("percent") else "ms"
     what = LABELS[by.key].partition(",")[0]
-    amounts = f"{what} {after:.3g} against {before:.3g} {unit}"
+    amounts = f"{what} {_digits(after)} against {_digits(before)} {unit}"
     difference = f"{value_text(abs(by.difference), by.estimate.difference_sd)} {unit}"
     if by.difference == 0.0:
         return f"{name} tracks as {base} does: {amounts}."
@@ -99,7 +99,7 @@ def _delay_words(base: str, each: ActuatorComparison) -> str:
     delay = each.quantity("delay_ms")
     if not math.isfinite(delay.difference):
         return "A delay is not known of both."
-    amounts = f"({delay.value:.4g} against {delay.reference:.4g} ms)"
+    amounts = f"({_digits(delay.value)} against {_digits(delay.reference)} ms)"
     if abs(delay.difference) < 5e-4:
         return f"It is as late as {base} {amounts}."
     late = "later" if delay.difference > 0.0 else "earlier"
@@ -114,3 +114,8 @@ def _change_words(one: RunComparison, each: ActuatorComparison) -> str:
         return ""
     low, high = map(milliseconds, headline.delay_range)
     return f" Its delay changes within the run, between {low} and {high} ms."
+
+
+def _digits(value: float) -> str:
+    """Return a number with three digits, also where the last are zeros."""
+    return f"{value:#.3g}".rstrip(".")

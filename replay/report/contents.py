@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -166,13 +167,21 @@ def _facts(recording: Recording, assessment: Assessment | None) -> Iterator[tupl
     yield "rig", stream.rig
     start = recording_start(recording)
     if start is not None:
-        yield "start", start
+        yield "start", _date(start)
     yield "length", f"{recording.n_samples / stream.sample_rate:.6g} s at {stream.sample_rate:g} Hz"
     if isinstance(recording, RunRecording):
         yield "outcome", recording.outcome
     if assessment is not None:
         yield "window", f"{assessment.settings.window:.4g} s"
         yield "actuators", ", ".join(found.pair.actuator for found in assessment.pairs)
+
+
+def _date(text: str) -> str:
+    """Return an ISO 8601 date to the second, in UTC; other text as it is."""
+    try:
+        return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (ValueError, OverflowError):
+        return text
 
 
 def _lead(sections: Sequence[ActuatorSection], assessment: Assessment) -> Iterator[str]:

@@ -111,6 +111,12 @@ def test_no_motion_has_no_worst_window() -> None:
     assert "unknown" in damping_words(assessment.pairs[0], None)
 
 
+def test_the_facts_have_the_start_and_the_outcome(pages) -> None:
+    words = "".join(Page(pages["bad"].read_text("utf-8")).words)
+    assert re.search(r"start\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", words)
+    assert "outcomelossy" in words
+
+
 def test_quality_of_a_channel_that_is_quantised_clipped_and_not_finite() -> None:
     x = np.round(np.sin(np.arange(5000) / 50.0) / 0.02) * 0.02
     x = np.minimum(x, 0.503)
