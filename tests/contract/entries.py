@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from monitor.config import IndicatorSettings
+from monitor.catalogue import CATALOGUE
+from monitor.config import IndicatorSettings, Measure
 from monitor.indicators.base import WindowedIndicator
 from monitor.indicators.tracking_pass import create_indicators
 from tests.oracles.tones import Tones
@@ -20,15 +22,22 @@ STIFFNESS = 3.0
 class Entry(NamedTuple):
     """One indicator of the catalogue with one set of settings."""
 
-    which: int
+    measure: Measure
     name: str
     settings: dict[str, Any]
     n_pairs: int = 1
 
     def make(self, *, n_pairs: int | None = None, **changes: Any) -> WindowedIndicator[Any]:
         """Return a new indicator, with other settings where `changes` says so."""
-        settings = IndicatorSettings(**{"window": N_WINDOW / RATE, **self.settings, **changes})
-        return create_indicators(settings, RATE, n_pairs or self.n_pairs, with_force=True)[self.which]
+        given = {"window": N_WINDOW / RATE, "measures": (self.measure,), **self.settings, **changes}
+        settings = IndicatorSettings(**given)
+        (indicator,) = create_indicators(settings, RATE, n_pairs or self.n_pairs, with_force=True)
+        return indicator
+
+    @property
+    def unused(self) -> WindowedIndicator[Any]:
+        """One that is only asked for what never changes."""
+        return _unused(self.name)
 
     @property
     def every(self) -> int:
@@ -37,13 +46,12 @@ class Entry(NamedTuple):
     @property
     def hop(self) -> int:
         """Samples for which a value may be an old one."""
-        made = self.make()
-        return made.hop + getattr(made, "latency", 0)
+        return self.unused.hop + getattr(self.unused, "latency", 0)
 
     @property
     def fills_early(self) -> bool:
         """Whether values may come before the window is full."""
-        return getattr(self.make(), "fills_early", False)
+        return getattr(self.unused, "fills_early", False)
 
     @property
     def settling(self) -> int:
@@ -53,12 +61,29 @@ class Entry(NamedTuple):
     @property
     def outputs(self):
         """Name, unit and column of every output."""
-        return [(o.name, o.unit, j) for j, o in enumerate(self.make().outputs)]
+        return [(o.name, o.unit, j) for j, o in enumerate(self.unused.outputs)]
 
     def run(self, x_c, x_m, **changes):
         """Return the rows of a new indicator over whole signals, (n_rows, n_pairs, n_outputs)."""
         indicator = self.make(**changes)
         return rows_of(indicator, x_c, x_m)
+
+    def run_once(self, signals, n):
+        """Return the rows over `signals(n, n_pairs)`, which many examples of a test are compared with; read-only."""
+        return _rows_once(self.name, signals, n)
+
+
+@cache
+def _unused(name: str) -> WindowedIndicator[Any]:
+    return BY_NAME[name].make()
+
+
+@cache
+def _rows_once(name, signals, n):
+    entry = BY_NAME[name]
+    rows = entry.run(*signals(n, entry.n_pairs))
+    rows.setflags(write=False)
+    return rows
 
 
 def rows_of(indicator, x_c, x_m, **keywords):
@@ -71,21 +96,30 @@ def rows_of(indicator, x_c, x_m, **keywords):
 
 
 def _entries():
-    kinds = [type(i).__name__ for i in create_indicators(IndicatorSettings(), RATE, 1, with_force=True)]
-    for which, name in enumerate(kinds):
-        yield Entry(which, name, {})
-    yield Entry(kinds.index("FrequencyDomainIndicator"), "own peaks", {"peak": "own"})
-    yield Entry(kinds.index("FrequencyDomainIndicator"), "uncorrected", {"image_correction": False})
+    default = IndicatorSettings().measures
+    kinds = {}
+    for measure in (each for each, entry in CATALOGUE.items() if entry.indicator and each in default):
+        kinds[type(Entry(measure, "", {}).make()).__name__] = measure
+    # nothing of the catalogue is left out
+    assert list(kinds) == [
+        type(each).__name__ for each in create_indicators(IndicatorSettings(), RATE, 1, with_force=True)
+    ]
+    for name, measure in kinds.items():
+        yield Entry(measure, name, {})
+    frequency_domain = kinds["FrequencyDomainIndicator"]
+    yield Entry(frequency_domain, "own peaks", {"peak": "own"})
+    yield Entry(frequency_domain, "uncorrected", {"image_correction": False})
     for taper in ("hamming", "blackman", "rectangular"):
-        yield Entry(kinds.index("FrequencyDomainIndicator"), taper, {"taper": taper})
-    yield Entry(kinds.index("PhaseAmplitudeIndices"), "equation 1", {"noise_correction": False})
-    yield Entry(kinds.index("AdaptivePhaseAmplitudeIndices"), "adaptive equation 1", {"noise_correction": False})
-    for which, name in enumerate(kinds):
-        yield Entry(which, f"{name} every 3", {"every": 3})
-        yield Entry(which, f"{name} 3 pairs", {}, n_pairs=3)
+        yield Entry(frequency_domain, taper, {"taper": taper})
+    yield Entry(kinds["PhaseAmplitudeIndices"], "equation 1", {"noise_correction": False})
+    yield Entry(kinds["AdaptivePhaseAmplitudeIndices"], "adaptive equation 1", {"noise_correction": False})
+    for name, measure in kinds.items():
+        yield Entry(measure, f"{name} every 3", {"every": 3})
+        yield Entry(measure, f"{name} 3 pairs", {}, n_pairs=3)
 
 
 ENTRIES = list(_entries())
+BY_NAME = {entry.name: entry for entry in ENTRIES}
 
 
 def tones(n, n_pairs=1, **changes):

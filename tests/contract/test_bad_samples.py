@@ -37,7 +37,7 @@ def same_window(entry, rows, clean):
 )
 def test_one_bad_sample_spoils_one_window_of_its_pair_and_is_forgotten(entry, bad, at, command, pair):
     x_c, x_m = tones(N, entry.n_pairs)
-    clean = entry.run(x_c, x_m)
+    clean = entry.run_once(tones, N)
     pair %= entry.n_pairs
     (x_c if command else x_m)[at, pair] = bad
     rows = entry.run(x_c, x_m)
@@ -56,7 +56,7 @@ def test_one_bad_sample_spoils_one_window_of_its_pair_and_is_forgotten(entry, ba
 @given(runs=st.lists(st.tuples(st.integers(0, N - 2 * N_WINDOW - 20), st.integers(1, 20)), max_size=4))
 def test_runs_of_bad_samples_leave_no_trace(entry, runs):
     x_c, x_m = tones(N, entry.n_pairs)
-    clean = entry.run(x_c, x_m)
+    clean = entry.run_once(tones, N)
     for start, length in runs:
         x_c[start : start + length] = np.nan
     rows = entry.run(x_c, x_m)
@@ -82,7 +82,7 @@ def test_runs_of_bad_samples_leave_no_trace(entry, runs):
 )
 def test_a_burst_is_forgotten_when_it_has_left_the_window(entry, burst, at, where):
     x_c, x_m = tones(N, entry.n_pairs)
-    clean = entry.run(x_c, x_m)
+    clean = entry.run_once(tones, N)
     stop = at + len(burst)
     if where != "measured":
         x_c[at:stop] += np.array(burst)[:, None]
@@ -173,7 +173,7 @@ def test_what_follows_a_tone_that_stops_means_nothing(entry):
 @every_entry
 def test_values_come_back_after_any_of_these_signals(entry):
     wave_c, wave_m = tones(N, entry.n_pairs)
-    clean = entry.run(wave_c, wave_m)
+    clean = entry.run_once(tones, N)
     after = np.arange(0, N, entry.every) >= 3 * N_WINDOW + entry.hop
     for x_c, x_m in DEGENERATE.values():
         indicator = entry.make(relative_gate=0.0)

@@ -142,7 +142,7 @@ def test_a_snapshot_of_another_indicator_is_refused():
     snapshots = [entry.make().snapshot() for entry in ENTRIES]
     for i, entry in enumerate(ENTRIES):
         for j, snapshot in enumerate(snapshots):
-            same = (entry.which, entry.settings, entry.n_pairs) == tuple(ENTRIES[j])[:1] + tuple(ENTRIES[j])[2:]
+            same = (entry.measure, entry.settings, entry.n_pairs) == tuple(ENTRIES[j])[:1] + tuple(ENTRIES[j])[2:]
             assert same == (i == j)
             if not same:
                 with pytest.raises(ValueError, match="settings"):
