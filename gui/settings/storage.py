@@ -102,9 +102,6 @@ class WindowSettings(Section):
         "Maximum size of the history; with many channels it covers a shorter time.",
         unit="MB",
     )
-    record_folder: str = setting(
-        "", "Folder for runs", "Default folder for recordings of a rig.", empty="none", opens="folder"
-    )
     blink: bool = setting(True, "Alarms blink", "Unacknowledged alarms blink once a second.")
     sound: bool = setting(
         False, "Alarm sound", "The alert sound of the desktop, every 2 s while an alarm is unacknowledged."

@@ -51,21 +51,22 @@ def test_runs_are_listed_opened_and_compared(begin, warm_kernels, store, folder)
     runs = listed(hands, 3)
     assert names(hands) == ["second.h5", "first.h5", "damaged.h5"]
     assert runs.table.rows[0].note_texts == "20 ms late"
+
+    # what cannot be opened is not compared, also not with the next that is opened
+    runs.compared.emit([str(folder / "damaged.h5"), str(folder / "first.h5")])
+    hands.until(lambda: any("damaged.h5" in line for line in hands.notices))
+    assert hands.first_page
     runs.view.setFocus()
     runs.view.selectRow(0)
     hands.key("Return")
     hands.until(lambda: hands.history.recording is not None)
     assert not hands.first_page
     assert hands.window.title == "second.h5"
-    hands.key("Ctrl+D")
-    hands.until(lambda: hands.first_page)
-    # the list is that of before while it is read again
-    assert [row.file for row in runs.view.chosen] == ["second.h5"]
-    assert runs.last_opened == str(folder / "second.h5")
+    hands.ticks(3)
+    assert not hands.program.comparison.opener.busy
+    assert hands.history.compared == ()
+
     # the same list, over the recording that is shown
-    runs.view.setFocus()
-    hands.key("Return")
-    hands.until(lambda: hands.history.recording is not None)
     shown = hands.history
     hands.program.actions["file.runs"].trigger()
     dialog = hands.program.runs.dialog
@@ -77,19 +78,11 @@ def test_runs_are_listed_opened_and_compared(begin, warm_kernels, store, folder)
     assert hands.history is shown
     assert hands.history.compared[0].name == "first.h5"
 
-
-def test_a_comparison_waits_for_no_other_recording(begin, warm_kernels, store, folder):
-    store.setValue("serve/record", str(folder))
-    hands = begin()
-    runs = listed(hands, 3)
-    runs.compared.emit([str(folder / "damaged.h5"), str(folder / "first.h5")])
-    hands.until(lambda: any("damaged.h5" in line for line in hands.notices))
+    hands.program.actions["source.disconnect"].trigger()
     assert hands.first_page
-    runs.opened.emit(str(folder / "second.h5"))
-    hands.until(lambda: hands.history.recording is not None)
-    hands.ticks(3)
-    assert not hands.program.comparison.opener.busy
-    assert hands.history.compared == ()
+    # the list is that of before while it is read again
+    assert [row.file for row in runs.view.chosen] == ["second.h5"]
+    assert runs.last_opened == str(folder / "second.h5")
 
 
 def test_a_recorded_test_is_listed_when_it_ends(begin, warm_kernels, tmp_path):

@@ -30,9 +30,7 @@ def store(tmp_path):
 
 
 def test_what_is_kept_comes_back(store, tmp_path):
-    chosen = WindowSettings(
-        theme="dark", span=12.5, record_folder="/runs/ä b", limits=DisplayLimitSettings(delay_trip=7.25)
-    )
+    chosen = WindowSettings(theme="dark", span=12.5, operator="Jörg b", limits=DisplayLimitSettings(delay_trip=7.25))
     save_window_settings(store, chosen)
     store.sync()
     again = QSettings(str(tmp_path / "store.ini"), QSettings.Format.IniFormat)
