@@ -143,7 +143,7 @@ def _by_threads(model: EnsembleModel, seed: int, numbers: range) -> Iterator[Sam
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-# s that an experiment of each model lasts, and the longest: the beam's loads are correlated over all of it
+# s that an experiment of each model lasts, and the longest
 _EXPERIMENTS = {
     "beam": (5.0, 60.0, "beam under random loads"),
     "sandia": (0.1, 10.0, "masses on a driven beam"),
