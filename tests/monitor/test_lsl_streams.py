@@ -166,6 +166,22 @@ def test_a_stream_that_pauses_continues_its_numbers(name: str, open_source: Call
     np.testing.assert_array_equal(numbers, np.concatenate([block.samples[:, 0] for block in blocks]))
 
 
+def test_samples_beyond_the_queue_are_a_gap(name: str, open_source: Callable[..., LslSource]) -> None:
+    made, source = outlet(name), open_source(name, queue_seconds=1.0)
+    assert made.wait_for_consumers(PATIENCE)
+    push(made, 0, 100, 500.0)
+    items = until(source, lambda found: count(found) == 100)
+    for first in range(100, 20_000, 100):
+        push(made, first, first + 100, 500.0)
+    # while this reader sleeps, more than a second of samples arrives
+    sleep(0.3)
+    items += until(source, lambda found: any(b.index + len(b) == 20_000 for b in found if isinstance(b, SignalBlock)))
+    blocks = [item for item in items if isinstance(item, SignalBlock)]
+    numbers = np.concatenate([block.index + np.arange(len(block)) for block in blocks])
+    np.testing.assert_array_equal(numbers, np.concatenate([block.samples[:, 0] for block in blocks]))
+    assert 100 < len(numbers) < 20_000
+
+
 def test_a_stream_that_restarts_has_a_later_epoch(name: str, open_source: Callable[..., LslSource]) -> None:
     source, epochs = open_source(name), []
     for _ in range(2):
