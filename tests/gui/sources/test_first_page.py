@@ -174,6 +174,7 @@ def test_everything_is_reached_by_tab(page, qtbot):
     wanted = {
         page.demonstration, page.open, page.watch.endpoint.box, page.watch.go, page.serve.direction,
         page.serve.endpoint.box, page.serve.folder, page.serve.browse, page.serve.go, page.simulations, page.recent,
+        page.runs.choose,
     }  # fmt: skip
     assert wanted <= reached
 
