@@ -114,7 +114,7 @@ def test_no_motion_has_no_worst_window() -> None:
 def test_the_facts_have_the_start_and_the_outcome(pages) -> None:
     words = "".join(Page(pages["bad"].read_text("utf-8")).words)
     assert re.search(r"start\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", words)
-    assert "outcomelossy" in words
+    assert f"outcome{open_recording(pages['bad'].with_suffix('.h5')).outcome}window" in words
 
 
 def test_quality_of_a_channel_that_is_quantised_clipped_and_not_finite() -> None:
