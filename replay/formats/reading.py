@@ -113,11 +113,19 @@ def free_memory() -> float:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 free = float(line.split()[1]) * 1024.0
-    group = Path("/sys/fs/cgroup")
-    with suppress(OSError, ValueError):
-        # "max" is no number
-        free = min(free, float((group / "memory.max").read_text()) - float((group / "memory.current").read_text()))
-    return free
+    return min(free, group_memory(Path("/sys/fs/cgroup")))
+
+
+def group_memory(group: Path) -> float:
+    """Return the bytes that are left of the limit of a control group; infinite without one."""
+    with suppress(OSError, ValueError, KeyError):
+        limit = float((group / "memory.max").read_text())  # "max" is no number
+        used = float((group / "memory.current").read_text())
+        lines = (line.split() for line in (group / "memory.stat").read_text().splitlines())
+        parts = {name: float(value) for name, value in lines}
+        # the cache of files is given back when memory is needed
+        return limit - used + parts["inactive_file"] + parts["active_file"]
+    return float("inf")
 
 
 def check_memory(path: Path, needed: float) -> None:

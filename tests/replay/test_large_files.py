@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import zipfile
 from pathlib import Path
@@ -93,3 +94,12 @@ def test_the_free_memory_is_less_than_that_of_the_machine() -> None:
     if total is None:
         pytest.skip("needs /proc/meminfo")
     assert 0.0 < reading.free_memory() <= 1024.0 * float(total[1])
+
+
+def test_the_memory_of_a_control_group_is_its_limit_less_what_is_used_but_for_the_cache(tmp_path: Path) -> None:
+    assert reading.group_memory(tmp_path) == math.inf
+    (tmp_path / "memory.current").write_text("700\n")
+    (tmp_path / "memory.stat").write_text("anon 300\nfile 400\ninactive_file 250\nactive_file 150\n")
+    for limit, left in (("max\n", math.inf), ("1000\n", 700.0)):
+        (tmp_path / "memory.max").write_text(limit)
+        assert reading.group_memory(tmp_path) == left
