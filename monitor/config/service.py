@@ -36,7 +36,7 @@ class StreamSettings(Section):
     sample_rate: Positive | None = setting(
         None,
         "Sample rate",
-        "Of plain senders without rate or times.",
+        "Of plain senders and LSL streams without a rate.",
         unit="Hz",
         empty="as the rig sends it",
     )
