@@ -71,7 +71,11 @@ def _better(before: float, after: float) -> str:
 
 def run_words(base: str, name: str, one: RunComparison, each: ActuatorComparison) -> str:
     """Return which run tracks better, how much later it is, and whether its delay changes."""
-    return f"{_verdict(base, name, each)} {_delay_words(base, each)}{_change_words(one, each)}"
+    parts = [_verdict(base, name, each)]
+    # where the units differ, the verdict is on the delay
+    if _compared_by(each)[0].key.endswith("percent"):
+        parts.append(_delay_words(base, each))
+    return " ".join(filter(None, [*parts, _change_words(one, each)]))
 
 
 def _verdict(base: str, name: str, each: ActuatorComparison) -> str:
@@ -113,7 +117,7 @@ def _change_words(one: RunComparison, each: ActuatorComparison) -> str:
     if headline is None or headline.delay_range is None:
         return ""
     low, high = map(milliseconds, headline.delay_range)
-    return f" Its delay changes within the run, between {low} and {high} ms."
+    return f"Its delay changes within the run, between {low} and {high} ms."
 
 
 def _digits(value: float) -> str:

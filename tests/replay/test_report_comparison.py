@@ -77,6 +77,20 @@ def test_a_difference_that_is_chance_or_nothing_is_stated_as_that(tmp_path) -> N
     assert " tracks as " in lead[2]
 
 
+def test_other_units_are_compared_by_the_delay_and_few_windows_leave_chance_open(tmp_path) -> None:
+    files = write(tmp_path / "a.csv"), write(tmp_path / "b.csv", delay=0.015, seed=2)
+    for file in map(Path, files):
+        file.write_text(file.read_text("utf-8").replace("north.command [mm]", "north.command [V]"), "utf-8")
+    page = tmp_path / "page.html"
+    assert main(["compare", *files, "-o", str(page)]) == 0
+    pattern = r"b.csv tracks worse than a.csv: delay (\S+) against (\S+) ms, \S+ ± \S+ ms apart, which is"
+    later, earlier = map(float, re.match(pattern, lead_of(page)[0]).groups())
+    assert (later, earlier) == pytest.approx((15.0, 12.0), abs=0.2)
+    assert main(["compare", *files, "--stop", "9", "-o", str(page), "--overwrite"]) == 0
+    assert lead_of(page)[0].endswith("; whether by more than chance is unknown.")
+    assert "9 s are too short for standard deviations: 14 s are needed" in page.read_text("utf-8")
+
+
 def test_the_curves_are_the_delays_and_their_difference(tmp_path) -> None:
     """The paths, by the scale that the picture states: 12 and 15 ms, and 3 ms in the row beneath."""
     files = write(tmp_path / "a.csv"), write(tmp_path / "b.csv", late=1.5, delay=0.015)
