@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -114,11 +113,3 @@ def test_a_missing_folder_is_one_line_of_the_command(begin, store, tmp_path):
     status = hands.window.start_page.runs.status
     hands.until(lambda: "no such folder" in status.text())
     assert status.text() == f"{tmp_path / 'gone'}: no such folder; name a folder of run files"
-
-
-def test_a_name_that_is_no_text_is_listed(begin, store, folder):
-    (folder / "first.h5").rename(folder / os.fsdecode(b"\xff.h5"))
-    store.setValue("serve/record", str(folder))
-    hands = begin()
-    listed(hands, 3)
-    hands.window.start_page.runs.grab()

@@ -11,6 +11,7 @@ from gui.commands.gui import _column_options
 from gui.sources.opening.columns import DATASET, ActuatorColumns, ColumnChoice
 from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue
+from gui.sources.processes.child_process import finish_all
 from gui.widgets.theme import LIGHT
 from monitor.__main__ import main, parser_for
 from replay.assessment import assess
@@ -204,4 +205,6 @@ def test_a_real_file_is_chosen_from_and_remembered(window, settings, qtbot, path
     opener.open_path(path)
     qtbot.waitUntil(lambda: len(opened) == 2, timeout=60_000)
     assert opened[1].description.guess.dataset == "run2"
+    reading = opener.processes
     opener.stop()
+    finish_all(reading, 5.0)

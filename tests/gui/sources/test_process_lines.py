@@ -1,11 +1,13 @@
 """Lines: however the bytes come, the same lines come out."""
 
 import itertools
+import json
+import os
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.sources.processes.child_process import LineBuffer
+from gui.sources.processes.child_process import ChildProcess, LineBuffer
 
 
 @given(
@@ -30,3 +32,12 @@ def test_a_line_that_never_ends_takes_no_memory(monkeypatch):
     for _ in range(50):
         assert reader.feed(b"x" * 30) == []
     assert len(reader.rest()) <= 130
+
+
+def test_an_answer_may_have_names_that_are_no_text(qtbot, heard):
+    process = ChildProcess(["runs"])
+    answers, lines = heard(process.answer), heard(process.line)
+    name = os.fsdecode(b"\xff.h5")
+    process._emit_lines([json.dumps({"file": name}).encode(), b'{"file": '])
+    assert answers == [{"file": name}]
+    assert lines == ['{"file":']
