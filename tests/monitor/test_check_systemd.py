@@ -13,7 +13,7 @@ import pytest
 
 from monitor.__main__ import parser_for
 from monitor.config import MqttSettings
-from monitor.transport.mqtt.connection import CredentialError, password
+from monitor.transport.mqtt.credentials import CredentialError, password
 
 UNIT = Path(__file__).parents[2] / "examples" / "systemd" / "synchroscope.service"
 CREDENTIAL = "#LoadCredential="

@@ -127,11 +127,10 @@ async def _check_broker(settings: MqttSettings, rig: str) -> list[CheckResult]:
         MqttConnection,
         NoConnectionError,
         advice,
-        password,
-        tls_context,
         url_of,
         write_refusal,
     )
+    from monitor.transport.mqtt.credentials import password, tls_context
     from monitor.transport.mqtt.discovery import check_topic
     from monitor.transport.mqtt.outbox import CHECK, RigTopics
 

@@ -15,16 +15,14 @@ import aiomqtt
 from monitor.config import MqttSettings
 from monitor.transport.mqtt import payloads
 from monitor.transport.mqtt.connection import (
-    CredentialError,
     MqttConnection,
     NoConnectionError,
     connection_error,
-    password,
-    tls_context,
     url_of,
     write_refusal,
 )
 from monitor.transport.mqtt.connection_tasks import DISCONNECT_TIMEOUT, POLL_INTERVAL, ConnectionTasks, RowEncoder
+from monitor.transport.mqtt.credentials import CredentialError, password, tls_context
 from monitor.transport.mqtt.outbox import NATS_FORBIDDEN, STATUS, Outbox, RigTopics
 from monitor.transport.rate_limit import Backoff
 

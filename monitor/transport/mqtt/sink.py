@@ -16,7 +16,8 @@ from monitor.messages.requests import MAX_NOTE, Answer, NoteRequest, Request, Re
 from monitor.messages.transfer import TransferBlock
 from monitor.transport.mqtt import payloads
 from monitor.transport.mqtt.client import MqttClient
-from monitor.transport.mqtt.connection import password, tls_context, url_of
+from monitor.transport.mqtt.connection import url_of
+from monitor.transport.mqtt.credentials import password, tls_context
 from monitor.transport.mqtt.discovery import Discovery, StateEncoder
 from monitor.transport.mqtt.outbox import (
     DISCOVERED,

@@ -14,8 +14,8 @@ from cryptography import x509
 
 from monitor.config import MqttSettings
 from monitor.messages.requests import NoteRequest, encode
-from monitor.transport.mqtt import MqttSink, connection, connection_tasks
-from monitor.transport.mqtt.connection import CredentialError, password, tls_context
+from monitor.transport.mqtt import MqttSink, connection, connection_tasks, credentials
+from monitor.transport.mqtt.credentials import CredentialError, password, tls_context
 from tests.monitor.mqtt.conftest import report, rows, transition
 from tests.monitor.mqtt.mosquitto import PROGRAM, Authority, Mosquitto, here, passwords
 from tests.monitor.mqtt.watcher import until
@@ -317,14 +317,14 @@ def test_a_password_is_a_file_of_ours_and_no_link_or_pipe(tmp_path) -> None:
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="an open file has no name here")
 def test_the_key_that_was_looked_at_is_the_one_that_is_used(tmp_path, authority, monkeypatch) -> None:
     certificate, key = authority.issue("monitor")
-    other, whole = authority.issue("other")[1], connection.open_guarded
+    other, whole = authority.issue("other")[1], credentials.open_guarded
 
     def exchanged(path: Path, forbidden: int) -> BinaryIO:
         file = whole(path, forbidden)
         other.replace(path)
         return file
 
-    monkeypatch.setattr(connection, "open_guarded", exchanged)
+    monkeypatch.setattr(credentials, "open_guarded", exchanged)
     given = {"host": "h", "ca": str(authority.path), "certificate": str(certificate), "key": str(key)}
     # the other key does not belong to the certificate
     assert tls_context(MqttSettings(**given)) is not None
