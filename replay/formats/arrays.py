@@ -87,6 +87,7 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
         columns: list[TableColumn] = []
         places: dict[int, tuple[_Columns, int]] = {}
         days: dict[int, int] = {}
+        in_utc: set[int] = set()
         turned = [each for each in group if each.across and each.width > 1 and not columns_first]
         for each, place, label in ((e, at, text) for e in group for at, text in enumerate(_labels(e, contents))):
             own, written = name_and_unit(label)
@@ -99,6 +100,8 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
             places[position] = each, place
             if each.entry.day is not None:
                 days[position] = each.entry.day
+            if each.entry.in_utc:
+                in_utc.add(position)
         tables.append(
             SignalTable(
                 path,
@@ -109,6 +112,7 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
                 (*notes, *(f"{each.entry.path}: each of its {each.width} rows is a channel" for each in turned)),
                 named=not _is_bare(group, contents),
                 days=days,
+                in_utc=frozenset(in_utc),
                 rate=None if any(c.is_time for c in columns) else _rate(name, group, contents),
             )
         )
@@ -121,7 +125,7 @@ def _as_columns(contents: Contents, columns_first: bool) -> list[_Columns]:
     found = []
     for entry in contents.entries:
         shape = entry.shape
-        if len(shape) not in (1, 2) or max(shape, default=0) < 2:
+        if len(shape) not in (1, 2) or max(shape) < 2 or min(shape) < 1:
             contents.others.append(f"{entry.path} ({' x '.join(map(str, shape)) or 'one number'})")
             continue
         if len(shape) == 1:

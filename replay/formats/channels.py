@@ -28,7 +28,7 @@ class FileChannel:
     unit : its symbol; empty if the file gives none.
     rate, start : Hz, and s of the first sample, where it is evenly sampled by the file.
     times : (n_rows,) s; the same array for all channels of a group that share it.
-    day : of dates, whose values are s since the beginning of it, in days since 1970.
+    day : of dates in UTC, whose values are s since the beginning of it, in days since 1970.
     role, actuator : where the file gives them.
     """
 
@@ -78,6 +78,7 @@ def tables_of_channels(
     for (group, n_rows, rate, _), members in groups.items():
         columns = tuple(_column(position, channel, names) for position, channel in members)
         first = members[0][1]
+        days = {position: channel.day for position, channel in members if channel.day is not None}
         tables.append(
             SignalTable(
                 path,
@@ -86,7 +87,8 @@ def tables_of_channels(
                 _reader(dict(members)),
                 name=group if of_group.count(group) == 1 else f"{group} ({n_rows} rows)",
                 notes=said,
-                days={position: channel.day for position, channel in members if channel.day is not None},
+                days=days,
+                in_utc=frozenset(days),
                 times=first.times,
                 rate=rate,
                 start=first.start,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from replay.formats.clock import parse_instants
+from replay.formats.clock import has_zone, parse_instants
 from replay.formats.reading import as_numbers
 
 LABELS = frozenset(("columns", "column_names", "names", "labels", "channels", "channel_names", "headers", "signals"))
@@ -27,6 +27,7 @@ class Entry:
     read : first row, end row -> that part, along the first axis.
     unit, labels : of its columns, where the file gives them.
     day : of an array of dates, whose values are s since the beginning of it, in days since 1970.
+    in_utc : whether the dates were written with a zone.
     read_across : as `read`, along the second axis; None where the array is in memory.
     """
 
@@ -36,6 +37,7 @@ class Entry:
     unit: str = ""
     labels: tuple[str, ...] = ()
     day: int | None = None
+    in_utc: bool = False
     read_across: Callable[[int, int], np.ndarray] | None = None
 
     @property
@@ -59,8 +61,10 @@ class Contents:
     others: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def add(self, path: str, values: np.ndarray, unit: str = "", labels: tuple[str, ...] = ()) -> None:
-        """Add an array that is in memory; a structured one by its fields."""
+    def add(
+        self, path: str, values: np.ndarray, unit: str = "", labels: tuple[str, ...] = (), *, in_utc: bool = False
+    ) -> None:
+        """Add an array that is in memory; a structured one by its fields. `in_utc`: dates, written with a zone."""
         if values.dtype.names is not None:
             for name in values.dtype.names:
                 self.add(f"{path}/{name}" if path else name, values[name], unit)
@@ -73,7 +77,7 @@ class Contents:
             self.numbers[path] = float(as_numbers(values.ravel())[0][0])
         else:
             numbers, day = as_numbers(values) if values.dtype.kind in "Mm" else (values, None)
-            self.entries.append(Entry(path, values.shape, lambda a, b: numbers[a:b], unit, labels, day))
+            self.entries.append(Entry(path, values.shape, lambda a, b: numbers[a:b], unit, labels, day, in_utc))
 
     def add_texts(self, path: str, texts: tuple[str, ...]) -> None:
         """Add texts; several that are all dates and times, as a column of these."""
@@ -81,7 +85,7 @@ class Contents:
         if instants is None:
             self.texts[path] = texts
         else:
-            self.add(path, instants)
+            self.add(path, instants, in_utc=has_zone(texts[0]))
 
 
 def _kind(values: np.ndarray) -> str:

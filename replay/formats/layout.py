@@ -12,7 +12,7 @@ from itertools import islice
 from math import isnan
 
 from replay.formats.base import RecordingError
-from replay.formats.clock import parse_instant
+from replay.formats.clock import has_zone, is_instant_like, parse_instant
 from replay.formats.columns import is_unit
 
 SPACES = r"\s+"
@@ -45,6 +45,7 @@ class Layout:
     header, units : a text a column, or nothing.
     instants : columns, from 0, of ISO 8601 dates and times; they become s since the beginning of `first_day`.
     first_day : of the first row, in days since 1970.
+    in_utc : those of `instants` whose first text has a zone.
     """
 
     encoding: str
@@ -57,12 +58,17 @@ class Layout:
     units: tuple[str, ...] = ()
     instants: tuple[int, ...] = ()
     first_day: int = 0
+    in_utc: tuple[int, ...] = ()
 
     def value(self, cell: str, position: int) -> float:
         """Return the value of a cell in a column; raises ValueError for text."""
         if position in self.instants:
             return parse_instant(cell, self.first_day) if cell.lower() not in MISSING else float("nan")
         return number(cell, self.decimal)
+
+    def expected(self, cell: str, position: int) -> str:
+        """Return what a cell that has no value should be, for messages."""
+        return "date and time" if position in self.instants or is_instant_like(cell) else "number"
 
 
 def split(line: str, delimiter: str) -> list[str]:
@@ -125,7 +131,10 @@ def find_layout(head: bytes) -> Layout:
     first = split(lines[skip], delimiter)[:width]
     instants = tuple(place for place, cell in enumerate(first) if _is_instant(cell))
     day = int(parse_instant(first[instants[0]]) // 86400) if instants else 0
-    return Layout(encoding, delimiter, decimal, skip, cells, width, header[:width], units[:width], instants, day)
+    in_utc = tuple(place for place in instants if has_zone(first[place]))
+    return Layout(
+        encoding, delimiter, decimal, skip, cells, width, header[:width], units[:width], instants, day, in_utc
+    )
 
 
 def _is_instant(cell: str) -> bool:

@@ -113,16 +113,18 @@ def _rows(path: Path, text: bytes, width: int, first_line: int) -> Samples:
             values = np.fromstring(text, dtype=np.float64, sep=" ")
         except (DeprecationWarning, ValueError):
             values = np.empty(0)
-    lines = sum(not line.isspace() and line != b"" for line in text.split(b"\n"))
-    if values.size == width * lines:
-        return values.reshape(lines, width)
+    # each line: a number that moved to the next one would shift all columns
+    widths = [n for line in text.split(b"\n") if (n := len(line.split()))]
+    if values.size == width * len(widths) and set(widths) <= {width}:
+        return values.reshape(-1, width)
     for number, line in enumerate(text.split(b"\n"), first_line):
         cells = line.decode("latin-1").split()
         if len(cells) not in (0, width):
             raise RecordingError(f"{path}: line {number} has {len(cells)} numbers for {width} responses")
         for cell in cells:
             try:
-                float(cell)
+                # float takes 1_0 for 10
+                float(cell.replace("_", " "))
             except ValueError:
                 raise RecordingError(f"{path}: line {number}: {cell[:_EXCERPT]!r} is not a number") from None
     return np.array(text.split(), dtype=np.float64).reshape(-1, width)

@@ -11,7 +11,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables, open_tables
-from replay.formats.clock import parse_instants
+from replay.formats.clock import has_zone, parse_instants
 from replay.formats.columns import TableColumn, name_and_unit
 from replay.formats.contents import INDEX_IS_TIME
 from replay.formats.reading import as_numbers, damage_reported, optional
@@ -39,18 +39,21 @@ def _tables(path: Path) -> list[SignalTable]:
         columns: list[TableColumn] = []
         roles: dict[int, tuple[str, str]] = {}
         days: dict[int, int] = {}
+        in_utc: set[int] = set()
         names: dict[int, str] = {}
         left_out = []
         for position, field in enumerate(schema):
             kind = field.type
-            written = (types.is_string(kind) or types.is_large_string(kind)) and _is_written_time(file, field.name)
-            dated = types.is_timestamp(kind) or written
+            written = _written_time(file, field.name) if types.is_string(kind) or types.is_large_string(kind) else ""
+            dated = types.is_timestamp(kind) or bool(written)
             numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
             if not (dated or numeric or types.is_decimal(kind)):
                 left_out.append(f"{field.name} ({kind})")
                 continue
             if dated:
                 days[position] = _first_day(file, field.name)
+                if has_zone(written) if written else kind.tz is not None:
+                    in_utc.add(position)
             names[position] = field.name
             columns.append(_column(position, field))
             about = field.metadata or {}
@@ -63,7 +66,19 @@ def _tables(path: Path) -> list[SignalTable]:
             notes.append(INDEX_IS_TIME)
         rate = None if any(c.is_time for c in columns) or days else _rate(schema.metadata or {})
     reader, pairs = _Reader(path, names, days), pairs_given(columns, roles)
-    return [SignalTable(path, tuple(columns), n_rows, reader, notes=tuple(notes), days=days, rate=rate, pairs=pairs)]
+    return [
+        SignalTable(
+            path,
+            tuple(columns),
+            n_rows,
+            reader,
+            notes=tuple(notes),
+            days=days,
+            in_utc=frozenset(in_utc),
+            rate=rate,
+            pairs=pairs,
+        )
+    ]
 
 
 def _column(position: int, field: Any) -> TableColumn:
@@ -77,13 +92,14 @@ def _column(position: int, field: Any) -> TableColumn:
     return TableColumn(position, name or f"column_{position + 1}", unit, field.name)
 
 
-def _is_written_time(file: Any, name: str) -> bool:
-    """Whether the first text of a column is an ISO 8601 date and time."""
+def _written_time(file: Any, name: str) -> str:
+    """Return the first text of a column where it is an ISO 8601 date and time, or nothing."""
     for batch in file.iter_batches(1 << 10, columns=[name]):
         values = batch.column(0).drop_null()
         if len(values):
-            return parse_instants(values[:1].to_pylist()) is not None
-    return False
+            (text,) = values[:1].to_pylist()
+            return str(text) if parse_instants([text]) is not None else ""
+    return ""
 
 
 def _instants(values: Any, name: str) -> np.ndarray:

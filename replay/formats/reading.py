@@ -16,7 +16,6 @@ from monitor.messages.blocks import Samples
 from replay.formats.base import DamagedFileError, RecordingError
 
 _EXCERPT = 160
-_DAY = 86400
 
 
 def optional(package: str, what: str, path: Path) -> ModuleType:
@@ -156,11 +155,11 @@ def as_numbers(values: np.ndarray) -> tuple[Samples, int | None]:
     TypeError : it holds no numbers.
     """
     if values.dtype.kind == "M":
-        whole = values.astype("datetime64[ns]")
-        known = whole[~np.isnat(whole)]
+        known = values[~np.isnat(values)]
         day = int(known.min().astype("datetime64[D]").astype(np.int64)) if known.size else 0
-        since = (whole - np.datetime64(day, "D")).astype(np.int64) / 1e9
-        return np.where(np.isnat(whole), np.nan, since), day
+        # the difference first: dates beyond 2262 are too large in ns
+        since = (values - np.datetime64(day, "D")).astype("timedelta64[ns]").astype(np.int64) / 1e9
+        return np.where(np.isnat(values), np.nan, since), day
     if values.dtype.kind == "m":
         spans = values.astype("timedelta64[ns]")
         return np.where(np.isnat(spans), np.nan, spans.astype(np.int64) / 1e9), None

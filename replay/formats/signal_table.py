@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +26,6 @@ from replay.formats.roles import PairColumns
 _IN_MEMORY = 1 << 28  # bytes; larger tables are read piece by piece
 _SLOW = 2.0  # Hz, of a test: times without a unit may then be in ms
 _SAME_RATE = 0.01  # of a rate that is given: that of the file is no other one
-_EPOCH = date(1970, 1, 1).toordinal()
 
 
 def row_place(row: int) -> str:
@@ -49,6 +47,7 @@ class SignalTable:
     notes : what was left out or taken for granted.
     named : whether the columns' names are the file's.
     days : positions of columns of dates and times, in s since the beginning of a day, in days since 1970.
+    in_utc : those of them that are not local time: with a zone, or by the format.
     times : (n_rows,) s, where the format has times beside its columns.
     rate, start : Hz, and s of the first sample, where the file gives them in place of times.
     pairs : the actuators, where the file gives the roles.
@@ -63,6 +62,7 @@ class SignalTable:
     notes: tuple[str, ...] = ()
     named: bool = True
     days: Mapping[int, int] = field(default_factory=dict)
+    in_utc: frozenset[int] = frozenset()
     times: Samples | None = None
     rate: float | None = None
     start: float = 0.0
@@ -151,7 +151,7 @@ def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selec
             timing, notes=(f"the times of {time.name} are taken as {since_1970} since 1970", *timing.notes)
         )
     if dated:
-        day = date.fromordinal(_EPOCH + table.days[time.position])
+        day = np.datetime64(table.days[time.position], "D")
         return replace(timing, notes=(f"the times of {time.name} count from {day}, 00:00 UTC", *hour, *timing.notes))
     if not table.named and selection.time is None:
         return replace(timing, notes=(f"{time.name} is the time in s", *timing.notes))
@@ -238,7 +238,10 @@ def dated_times(table: SignalTable, time: TableColumn) -> tuple[Samples, tuple[s
     """
     times = table.column(time)
     check_times(times, table.place)
-    times, row = through_daylight_saving(times)
+    # an hour back in UTC is a fault of the clock
+    row = None
+    if time.position not in table.in_utc:
+        times, row = through_daylight_saving(times)
     if row is None:
         return times, ()
     place = table.place(row)

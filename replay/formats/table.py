@@ -143,7 +143,8 @@ def _read_carefully(path: Path, layout: Layout, columns: tuple[TableColumn, ...]
                 row.append(layout.value(cell, column.position))
             except ValueError:
                 text = repr(cell if len(cell) <= _EXCERPT else cell[:_EXCERPT] + "..")
-                fault = f"{where}, column {column.position + 1} ({column.name}): {text} is not a number"
+                what = layout.expected(cell, column.position)
+                fault = f"{where}, column {column.position + 1} ({column.name}): {text} is not a {what}"
                 break
         else:
             values.extend(row)

@@ -29,6 +29,7 @@ def signal_table(table: Table) -> SignalTable:
         notes=table.notes,
         named=bool(layout.header),
         days=dict.fromkeys(layout.instants, layout.first_day),
+        in_utc=frozenset(layout.in_utc),
         place=table.place,
     )
 

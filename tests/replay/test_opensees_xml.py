@@ -117,6 +117,9 @@ def test_a_damaged_file_is_one_line(tmp_path):
     ("old", "new", "word"),
     [
         ("0.00587427 5.87427e-05", "0.00587427 none", "line 20: 'none' is not a number"),
+        ("5.87427e-05 0.00587427", "1_0 0.00587427", "line 20: '1_0' is not a number"),
+        # as many numbers in all
+        ("5.87427e-05 \n", "\n 5.87427e-05 ", "line 20 has 3 numbers for 4 responses"),
         ("0.00587427 5.87427e-05", "0.00587427", "line 20 has 3 numbers for 4 responses"),
         ("<ResponseType>D1</ResponseType>", "<ResponseType>D1", "damaged or cut short, not readable as an XML file"),
         ('<?xml version="1.0" encoding="UTF-8"?>', '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "c">]>', "entities"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+import scipy.io
 from pyarrow import parquet
 
 import replay.formats.recordings
@@ -51,6 +52,19 @@ def test_objects_in_an_npz_file_are_left_out_and_never_unpickled(tmp_path: Path)
     np.save(tmp_path / "o.npy", trap)
     with pytest.raises(RecordingError, match="not readable as NumPy arrays"):
         open_recording(tmp_path / "o.npy")
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (50, 0), (0,)])
+def test_an_array_without_rows_or_columns_is_left_out(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    empty, size = np.zeros(shape), " x ".join(map(str, shape))
+    np.save(tmp_path / "a.npy", empty)
+    scipy.io.savemat(tmp_path / "a.mat", {"a": empty})
+    for name in ("a.npy", "a.mat"):
+        with pytest.raises(RecordingError, match=r"no array of numbers with two rows or more; it holds a \(.*0"):
+            open_recording(tmp_path / name)
+    np.savez(tmp_path / "a.npz", a=empty, time=np.arange(9) / 10, command=np.arange(9.0), measured=np.arange(9.0))
+    recording = open_recording(tmp_path / "a.npz")
+    assert f"left out, not numbers by rows and columns: a ({size})" in recording.notes
 
 
 def test_dates_of_numpy_are_times(tmp_path: Path) -> None:

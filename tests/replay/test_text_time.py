@@ -173,7 +173,7 @@ def test_without_pandas_and_with_a_bad_instant(tmp_path: Path, monkeypatch: pyte
     path.write_text("time;cmd;meas\n" + "".join(f"{t};{k},5;{k},25\n" for k, t in enumerate(times)))
     recording = open_recording(path, PAIR)
     assert next(recording.blocks(10)).samples[1].tolist() == [1.5, 1.25]
-    with pytest.raises(RecordingError, match=r"line 4, column 1 .time.: '2026-03-02 later' is not a number"):
+    with pytest.raises(RecordingError, match=r"line 4, column 1 .time.: '2026-03-02 later' is not a date and time"):
         open_recording(write(tmp_path / "b.csv", [*times[:2], "2026-03-02 later", *times[3:]]), PAIR)
 
 
@@ -191,8 +191,39 @@ def test_an_instant_is_that_of_the_standard_library(moment: datetime, offset: in
     assert parse_instant(text, day) == pytest.approx(expected - 86400 * day, abs=2e-6)
 
 
+def test_a_date_that_does_not_exist_is_called_a_date(tmp_path: Path) -> None:
+    times = [f"2026-02-{27 + k}T10:00:00" for k in range(4)]
+    with pytest.raises(RecordingError, match=r"column 1 .time.: '2026-02-29T10:00:00' is not a date and time"):
+        open_recording(write(tmp_path / "later.csv", times), PAIR)
+    with pytest.raises(
+        RecordingError, match=r"line 2, column 1 .time.: '2026-02-30T10:00:00' is not a date and time"
+    ):
+        open_recording(write(tmp_path / "first.csv", times[-1:] * 4), PAIR)
+
+
+@pytest.mark.parametrize("day", ["1500-01-01", "1677-09-20", "2262-04-12", "2400-01-01"])
+def test_a_day_that_64_bits_of_nanoseconds_do_not_reach_is_not_another_day(tmp_path: Path, day: str) -> None:
+    assert parse_instants([f"{day}T00:00:00", "2026-03-02T00:00:00"]) is None
+    # as an array of coarser dates it is right
+    when = np.datetime64(day, "s") + np.arange(20)
+    np.savez(tmp_path / "a.npz", when=when, cmd=np.arange(20.0), meas=np.arange(20.0))
+    recording = open_recording(tmp_path / "a.npz", PAIR)
+    assert recording.stream.sample_rate == 1.0
+    assert f"the times of when count from {day}, 00:00 UTC" in recording.notes
+
+
+def test_a_date_of_no_calendar_of_python_is_read(tmp_path: Path) -> None:
+    when = np.datetime64(20_000_000, "D") + np.arange(20) * np.timedelta64(1, "s")
+    np.savez(tmp_path / "a.npz", when=when, cmd=np.arange(20.0), meas=np.arange(20.0))
+    assert open_recording(tmp_path / "a.npz", PAIR).n_samples == 20
+
+
 @pytest.mark.parametrize(
-    "text", ["2026-02-30T00:00:00", "2026-03-02", "2026-03-02T24:00:00", "20260302T2400", "20260302 093107", "1e3"]
+    "text",
+    [
+        *("2026-02-30T00:00:00", "2026-03-02", "2026-03-02T24:00:00", "20260302T2400", "20260302 093107", "1e3"),
+        *("2026-03-02T09:31:07+99:99", "2026-03-02T09:31:07+15:00", "2026-03-02T09:31:07-05:60"),
+    ],
 )
 def test_what_is_no_instant_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
@@ -260,6 +291,32 @@ def test_stamps_of_every_form_are_times_in_every_format(tmp_path: Path, form: st
     assert ("go back by an hour" in notes) == (form == "local")
     # local time is two hours ahead
     assert next(recording.blocks(1)).time == pytest.approx(3599.0 + 7200.0 * (form == "local"))
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet", "stamps.parquet", "npz", "h5"])
+@pytest.mark.parametrize("zone", ["Z", "+02:00"])
+def test_an_hour_back_in_utc_is_a_fault_of_the_clock(tmp_path: Path, zone: str, kind: str) -> None:
+    start, n = datetime(2026, 10, 25, 0, 59, 59), 200
+    back = [start + timedelta(milliseconds=10 * k - 3_600_000 * (k >= 100)) for k in range(n)]
+    columns = {"when": [t.isoformat(timespec="milliseconds") + zone for t in back]}
+    columns |= {"cmd": np.arange(n).tolist(), "meas": np.arange(n).tolist()}
+    path = tmp_path / f"run.{kind}"
+    if kind == "csv":
+        pd.DataFrame(columns).to_csv(path, index=False)
+    elif kind == "json":
+        path.write_text(json.dumps(columns))
+    elif kind == "parquet":
+        pd.DataFrame(columns).to_parquet(path)
+    elif kind == "stamps.parquet":
+        pd.DataFrame(columns | {"when": pd.to_datetime(columns["when"], utc=True)}).to_parquet(path)
+    elif kind == "npz":
+        np.savez(path, **{name: np.array(values) for name, values in columns.items()})
+    else:
+        with h5py.File(path, "w") as file:
+            for name, values in columns.items():
+                file[name] = values
+    with pytest.raises(RecordingError, match="the time goes backwards at"):
+        open_recording(path, PAIR)
 
 
 @given(st.integers(4, 60), st.floats(1e-3, 10.0), st.data())
