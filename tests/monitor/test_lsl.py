@@ -73,6 +73,46 @@ def test_a_rate_that_differs_from_the_nominal_one_is_followed(cuts: list[int], f
     np.testing.assert_array_equal(numbers(np.arange(2000) / (factor * RATE), cuts), np.arange(2000))
 
 
+@given(cuts, st.lists(st.integers(0, 1999), min_size=1, max_size=20), st.sampled_from([np.nan, np.inf, -np.inf]))
+def test_a_stamp_that_is_not_finite_is_that_of_the_next_sample(cuts: list[int], at: list[int], value: float) -> None:
+    # from sample 1000 on 40 are lost
+    taken = np.delete(np.arange(2040), slice(1000, 1040))
+    stamps = 5000.0 + taken / RATE
+    stamps[[each for each in at if abs(each - 1000) > 100]] = value
+    np.testing.assert_array_equal(numbers(stamps, cuts), taken)
+
+
+def test_a_stream_whose_first_stamps_are_not_finite_has_no_gap() -> None:
+    stamps = 5000.0 + np.arange(2000) / RATE
+    stamps[:30] = np.nan
+    np.testing.assert_array_equal(numbers(stamps, [10, 20, 30, 40]), np.arange(2000))
+
+
+def slow_rate(stamps: np.ndarray, rate: float) -> float:
+    numbering = SampleNumbering(rate)
+    for first in range(0, len(stamps), 7):
+        chunk = stamps[first : first + 7]
+        list(numbering.accept(chunk, np.zeros((len(chunk), 1))))
+    return numbering.slow_rate
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.05])
+def test_the_rate_of_a_sender_slower_than_can_be_followed_is_known(jitter: float) -> None:
+    stamps = np.arange(400) / 91.0
+    stamps += np.random.default_rng(1).uniform(0.0, jitter / 91.0, len(stamps))
+    assert slow_rate(stamps, 100.0) == pytest.approx(91.0, rel=5e-3)
+    # one that is followed, and one that is faster
+    assert slow_rate(np.arange(2000) / 98.0, 100.0) == 0.0
+    assert slow_rate(np.arange(2000) / 109.0, 100.0) == 0.0
+
+
+def test_a_sender_whose_samples_are_lost_is_not_slow() -> None:
+    every = np.delete(np.arange(4000), np.arange(11, 4000, 11))
+    chance = np.flatnonzero(np.random.default_rng(2).random(4000) > 0.09)
+    for taken in (every, chance):
+        assert slow_rate(taken / 100.0, 100.0) == 0.0
+
+
 def test_times_are_those_of_the_stamps() -> None:
     numbering = SampleNumbering(RATE)
     assert np.isnan(numbering.time)

@@ -134,6 +134,41 @@ def test_of_two_streams_with_one_name_the_identifier_decides(
     assert not streams[0].have_consumers()
 
 
+class FirstAnswer:
+    """pylsl in which a search for one stream finds the first one alone, as where the others answer later."""
+
+    def __init__(self, uids: Sequence[str]) -> None:
+        self.uids = list(uids)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(pylsl, name)
+
+    def resolve_bypred(self, predicate: str, minimum: int, timeout: float) -> list:
+        found = pylsl.resolve_bypred(predicate, 2, timeout)
+        return sorted(found, key=lambda info: info.uid() not in self.uids)[: 1 if minimum == 1 else None]
+
+
+def test_two_streams_with_one_name_are_refused_whichever_answers_first(
+    name: str, open_source: Callable[..., LslSource], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    streams = [outlet(name), outlet(name)]
+    ids = sorted(each.get_info().source_id() for each in streams)
+    found = pylsl.resolve_byprop("name", name, minimum=2, timeout=PATIENCE)
+    assert len(found) == 2
+    monkeypatch.setattr("monitor.transport.lsl.source.load_library", lambda: FirstAnswer([found[0].uid()]))
+    source = open_source(name)
+    text = note(source)
+    assert text.startswith(f"lsl://{name}: 2 streams have this name: source_id={ids[0]} on ")
+    assert f"source_id={ids[1]} on " in text
+    assert text.endswith("; add ?source_id=ID")
+    assert not any(each.have_consumers() for each in streams)
+    # the other one ends
+    del streams[1]
+    assert streams[0].wait_for_consumers(PATIENCE)
+    push(streams[0], 0, 20, 100.0)
+    assert count(until(source, lambda items: count(items) == 20)) == 20
+
+
 @pytest.mark.parametrize("kind", ["float32", "int16", "int64"])
 def test_every_format_of_numbers_is_read(name: str, kind: str, open_source: Callable[..., LslSource]) -> None:
     made, source = outlet(name, kind=kind, rate=0.0), open_source(name, sample_rate=RATE, rig="hall")
@@ -155,12 +190,20 @@ def test_a_stream_that_pauses_continues_its_numbers(name: str, open_source: Call
     push(made, 0, 100, 500.0)
     items = until(source, lambda found: any(isinstance(each, Event) for each in found))
     assert "has sent nothing for 0.2 s: searching for it" in items[-1].detail
-    items += until(source, lambda found: any(isinstance(each, Event) for each in found))
-    assert items[-1].kind is EventKind.RECONNECTED
+    # it is opened again, and sends nothing
+    for _ in range(2):
+        former = source._opened
+        items += until(source, lambda _, former=former: source._opened is not None and source._opened is not former)
+        items += until(source, lambda _: source._opened is None)
+    assert len([item for item in items if isinstance(item, Event)]) == 1
+    items += until(source, lambda _: source._opened is not None)
     # 150 samples are lost meanwhile
     push(made, 250, 600, 500.0)
     items += until(source, lambda found: count(found) == 350)
     blocks = [item for item in items if isinstance(item, SignalBlock)]
+    [lost, back] = [item for item in items if isinstance(item, Event)]
+    assert (lost.kind, back.kind, back.index) == (EventKind.NOTE, EventKind.RECONNECTED, 250)
+    assert isinstance(items[items.index(back) + 1], SignalBlock)
     assert len({block.stream.epoch for block in blocks}) == 1
     numbers = np.concatenate([block.index + np.arange(len(block)) for block in blocks])
     np.testing.assert_array_equal(numbers, np.concatenate([block.samples[:, 0] for block in blocks]))
@@ -180,6 +223,20 @@ def test_samples_beyond_the_queue_are_a_gap(name: str, open_source: Callable[...
     numbers = np.concatenate([block.index + np.arange(len(block)) for block in blocks])
     np.testing.assert_array_equal(numbers, np.concatenate([block.samples[:, 0] for block in blocks]))
     assert 100 < len(numbers) < 20_000
+
+
+def test_a_slower_sender_than_the_nominal_rate_is_reported_once(
+    name: str, open_source: Callable[..., LslSource]
+) -> None:
+    made, source = outlet(name, rate=100.0), open_source(name)
+    assert made.wait_for_consumers(PATIENCE)
+    for first in range(0, 600, 50):
+        made.push_chunk(np.zeros((50, 2)), (100.0 + (np.arange(first, first + 50) / 91.0)).tolist())
+    items = until(source, lambda found: count(found) > 560)
+    [event] = [item for item in items if isinstance(item, Event)]
+    assert event.kind is EventKind.NOTE
+    expected = "nominal 100 Hz, its stamps say 91 Hz; the difference is counted as lost samples"
+    assert event.detail == f"lsl://{name}: {expected}"
 
 
 def test_a_stream_that_restarts_has_a_later_epoch(name: str, open_source: Callable[..., LslSource]) -> None:

@@ -15,13 +15,14 @@ import numpy as np
 
 from monitor.messages.blocks import Channel, Event, EventKind, SignalBlock, Stream
 from monitor.transport.lsl.library import DescribedChannel, StreamAddress, described_channels, load_library
-from monitor.transport.lsl.numbering import SampleNumbering
+from monitor.transport.lsl.numbering import Run, SampleNumbering
 
 AssignRoles = Callable[[Sequence[DescribedChannel]], tuple[Channel, ...]]
 """Returns the channels with their roles; raises ValueError if they are not clear."""
 
 _MAX_CHUNK = 1024  # samples of one `receive`
 _SEARCH_TIME, _PAUSE = 1.0, 0.2  # s of one search, and between two
+_OTHERS_TIME = 0.5  # s that another stream of the same name has to answer: liblsl's own round trip
 _OPEN_TIMEOUT = 5.0  # s, of each step of opening a stream
 _CORRECTION_INTERVAL = 1.0  # s between readings of the clock's correction
 _JOIN_TIMEOUT = 2.0  # s
@@ -48,7 +49,7 @@ class LslSource:
     A thread searches for the stream and opens it. `receive` reads from liblsl, whose own thread fills a queue of
     `queue_seconds`, beyond which the oldest samples are lost, and counted as a gap by their time stamps. A stream
     that vanishes, or sends nothing for `stale_after`, is searched for again. Its identifier shows whether it is the
-    same one, whose numbering continues, or a restart.
+    same one, whose numbering continues, or a restart. Of several new ones with the same name none is opened.
 
     Parameters
     ----------
@@ -99,7 +100,9 @@ class LslSource:
         self._last_sample = self._corrected = time.monotonic()
         self._correction = 0.0
         self._samples, self._items = 0, 0
-        self._flowing = self._reported = False  # since it was opened; its loss
+        self._flowing = False  # since it was opened
+        self._reported = False  # its loss, since its last sample
+        self._rate_reported = False
         self._thread = threading.Thread(target=self._connect, name="lsl", daemon=True)
         if listening:
             self.listen()
@@ -135,13 +138,13 @@ class LslSource:
             return []
         if isinstance(found, Event):
             return [found]
-        events = [self._event(EventKind.RECONNECTED, f"{self._address} is received again")] if self._reported else []
-        self._flowing = self._reported = False
+        self._flowing = False
         if found.uid != self._uid or self._numbering is None:
             self._numbering, self._uid = SampleNumbering(found.stream.sample_rate), found.uid
+            self._rate_reported = False
         self._opened, self._correction = found, found.correction
         self._last_sample = self._corrected = time.monotonic()
-        return list(events)
+        return []
 
     def _pull(self, opened: _Opened, timeout: float) -> list[SignalBlock | Event]:
         try:
@@ -164,14 +167,25 @@ class LslSource:
         numbering = self._numbering
         assert numbering is not None
         values = np.asarray(samples, np.float64).reshape(len(stamps), -1)
-        return list(self._blocks(opened.stream, numbering.accept(np.asarray(stamps), values)))
+        items = list(self._blocks(opened.stream, numbering.accept(np.asarray(stamps), values)))
+        if numbering.slow_rate and not self._rate_reported:
+            self._rate_reported = True
+            detail = f"nominal {opened.stream.sample_rate:g} Hz, its stamps say {numbering.slow_rate:.3g} Hz"
+            items.append(
+                self._event(EventKind.NOTE, f"{self._address}: {detail}; the difference is counted as lost samples")
+            )
+        return items
 
-    def _blocks(self, stream: Stream, runs: Iterator[Any]) -> Iterator[SignalBlock]:
+    def _blocks(self, stream: Stream, runs: Iterator[Run]) -> Iterator[SignalBlock | Event]:
+        """Yield a block for each run; before the first one after a loss, the event of its return."""
         for run in runs:
             self._samples += len(run.samples)
             self._items += 1
-            samples = np.ascontiguousarray(run.samples)
-            yield SignalBlock(stream, run.number, run.time + self._correction, samples)
+            samples, at = np.ascontiguousarray(run.samples), run.time + self._correction
+            if self._reported:
+                self._reported = False
+                yield Event(EventKind.RECONNECTED, at, run.number, 0, f"{self._address} is received again")
+            yield SignalBlock(stream, run.number, at, samples)
 
     def _lose(self, opened: _Opened, why: str) -> list[SignalBlock | Event]:
         """Return what is held, and the event of a stream that is lost, which is searched for again."""
@@ -181,8 +195,8 @@ class LslSource:
         self._lost.put(opened.inlet)
         self._search.set()
         # a stream that pauses is opened again and again
-        self._reported = self._flowing
-        if self._reported:
+        if self._flowing:
+            self._reported = True
             held.append(self._event(EventKind.NOTE, f"{self._address} {why}: searching for it"))
         return held
 
@@ -209,6 +223,11 @@ class LslSource:
     def _find(self) -> _Opened | None:
         library = self._library
         infos = library.resolve_bypred(self._address.predicate, 1, _SEARCH_TIME)
+        if infos and self._former(infos) is None:
+            # the first to answer is one of several by chance
+            infos = library.resolve_bypred(self._address.predicate, 2, _OTHERS_TIME)
+        if (former := self._former(infos)) is not None:
+            infos = [former]
         if len({info.uid() for info in infos}) > 1:
             places = sorted(f"source_id={info.source_id()} on {info.hostname()}" for info in infos)
             self._reject("", f"{len(infos)} streams have this name: {', '.join(places)}; add ?source_id=ID")
@@ -223,6 +242,10 @@ class LslSource:
         except RuntimeError:
             pass
         return None
+
+    def _former(self, infos: Sequence[Any]) -> Any | None:
+        """Return the stream that was received before, None if it is not among those found."""
+        return next((info for info in infos if info.uid() == self._uid), None)
 
     def _reject(self, uid: str, why: str) -> None:
         if (uid, why) != self._rejected:
