@@ -19,7 +19,7 @@ from replay.assessment.run import record_time
 from replay.assessment.summary import RunSummary, summarise
 from replay.comparison.quantities import Quantity, Tolerance, actuator_quantities, run_quantities
 from replay.comparison.stretch import FEWEST_WINDOWS, TrackedPart, compare_parts
-from replay.formats import Recording
+from replay.formats import Recording, reading
 
 _FEWEST = 8  # common samples
 _LONGEST = 1 << 27  # samples with those that are missing in gaps
@@ -153,12 +153,14 @@ def assess_run(
     Raises
     ------
     ValueError : it cannot be assessed with these settings.
+    RecordingError : it has become unreadable.
     """
-    try:
-        assessment = assess(recording, settings, thin=thin, progress=progress)
-    except ValueError as problem:
-        raise ValueError(f"{path}: {problem}") from problem
-    return AssessedRun(path, assessment, summarise(path, recording, assessment), read_signals(recording))
+    with reading(path):
+        try:
+            assessment = assess(recording, settings, thin=thin, progress=progress)
+        except ValueError as problem:
+            raise ValueError(f"{path}: {problem}") from problem
+        return AssessedRun(path, assessment, summarise(path, recording, assessment), read_signals(recording))
 
 
 def compare_runs(

@@ -83,4 +83,7 @@ class TargetFiles:
             temporary.replace(target)
 
     def _error(self, problem: OSError) -> WriteError:
+        own = {None, *map(str, (*self._files, *self._files.values(), self._scratch))}
+        if problem.filename not in own:
+            return WriteError(f"{problem.filename}: {problem.strerror or problem}")
         return WriteError(f"{self._out}: cannot be written ({problem.strerror or problem})")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -41,6 +42,7 @@ __all__ = [
     "may_be_recording",
     "open_recording",
     "read_tables",
+    "reading",
 ]
 
 # asked in this order: a MAT file of version 7.3 is HDF5, a run file too, and any text is a table
@@ -81,7 +83,7 @@ def inspect_recording(path: str | Path, selection: Selection = _EVERYTHING) -> t
     RecordingError : the file cannot be read, or is nothing that this program understands; one line.
     """
     path = Path(path)
-    try:
+    with reading(path):
         merged, note = with_remembered(path, selection)
         known = _format_of(path, merged)
         if known.inspect is None:
@@ -95,8 +97,6 @@ def inspect_recording(path: str | Path, selection: Selection = _EVERYTHING) -> t
                 raise RecordingError(f"{path}: --remember: the file's columns are not chosen")
             notes.append(remember(path, found.selection))
         return known, replace(found, recording=with_notes(found.recording, notes), remembered=bool(note))
-    except OSError as problem:
-        raise _unreadable(path, problem) from problem
 
 
 def read_tables(path: str | Path) -> Sequence[SignalTable]:
@@ -107,13 +107,28 @@ def read_tables(path: str | Path) -> Sequence[SignalTable]:
     RecordingError : the file cannot be read, or is nothing that this program understands; one line.
     """
     path = Path(path)
-    try:
+    with reading(path):
         known = _format_of(path, _EVERYTHING)
         if known.tables is None:
             raise RecordingError(f"{path}: is a {known.name}, and here no recording is read")
         return known.tables(path)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Name the file in an error of the system while a recording is read.
+
+    Raises
+    ------
+    RecordingError : instead of an OSError; one line.
+    """
+    try:
+        yield
     except OSError as problem:
-        raise _unreadable(path, problem) from problem
+        failed = problem.filename if isinstance(problem.filename, str) else path
+        # HDF5 has line breaks in its messages
+        reason = " ".join((problem.strerror or str(problem)).split())
+        raise RecordingError(f"{failed}: {reason.lower()}") from problem
 
 
 def may_be_recording(path: Path) -> bool:
@@ -147,7 +162,3 @@ def _format_of(path: Path, selection: Selection) -> Format:
             return known
     kinds = ", ".join(known.name for known in _LISTED)
     raise RecordingError(f"{path}: not a recording; this program reads {kinds}: export other files as CSV")
-
-
-def _unreadable(path: Path, problem: OSError) -> RecordingError:
-    return RecordingError(f"{path}: {(problem.strerror or str(problem)).lower()}")

@@ -17,7 +17,7 @@ from replay.assessment import assess
 from replay.assessment.run import record_settings
 from replay.comparison import RunComparison
 from replay.export.target_files import TargetFiles
-from replay.formats import Recording
+from replay.formats import Recording, reading
 from replay.report.comparison import ComparisonReport, comparison_contents
 from replay.report.contents import Report, report_contents
 from replay.report.reliability import recorded_reliability
@@ -53,15 +53,17 @@ def write_report(
     Raises
     ------
     ValueError : the recording cannot be assessed.
+    RecordingError : it has become unreadable.
     WriteError : the page exists, or cannot be written.
     """
     with TargetFiles(out, path, overwrite=overwrite) as targets:
         temporary = targets.temporary()
-        settings, notes = record_settings(recording, given)
-        # a run without actuators may have the reliability of a model alone
-        alone = not recording.stream.pairs and recording.n_samples and recorded_reliability(recording)
-        assessment = None if alone else assess(recording, settings, progress=progress)
-        report = report_contents(path, recording, assessment, notes, progress)
+        with reading(path):
+            settings, notes = record_settings(recording, given)
+            # a run without actuators may have the reliability of a model alone
+            alone = not recording.stream.pairs and recording.n_samples and recorded_reliability(recording)
+            assessment = None if alone else assess(recording, settings, progress=progress)
+            report = report_contents(path, recording, assessment, notes, progress)
         page = render(report).encode()
         temporary.write_bytes(page)
     return Written(out, len(page), report.lead)

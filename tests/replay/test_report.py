@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -26,6 +27,7 @@ from monitor.messages.blocks import (
 from monitor.recording import RunWriter
 from replay.assessment import assess
 from replay.formats import ArrayRecording, open_recording
+from replay.formats.run_file import RunRecording
 from replay.report.quality import channel_quality, clock_rate
 from replay.report.svg import Curve, Row, envelope, rows_figure
 from replay.report.windows import best_and_worst, damping_words, worst_words
@@ -254,6 +256,26 @@ def test_what_cannot_be_reported_is_one_line_and_leaves_nothing(tmp_path, capsys
     assert error in err
     assert sorted(tmp_path.iterdir()) == before
     assert (tmp_path / "there.html").read_text() == "mine"
+
+
+@pytest.mark.parametrize("command", [["report"], ["compare", "good.h5"]])
+def test_of_a_recording_that_becomes_unreadable_its_name_is_given(tmp_path, capsys, monkeypatch, command) -> None:
+    monkeypatch.chdir(tmp_path)
+    record_run(Path("good.h5"), duration=8.0)
+    Path("gone.h5").write_bytes(Path("good.h5").read_bytes())
+    blocks = RunRecording.blocks
+
+    def unreadable(self, *arguments):
+        if self._path.name == "gone.h5":
+            raise OSError(errno.EIO, "Can't read data (file read failed: time = today\n, error message = 'I/O')")
+        return blocks(self, *arguments)
+
+    monkeypatch.setattr(RunRecording, "blocks", unreadable)
+    before = sorted(tmp_path.iterdir())
+    assert main([*command, "gone.h5", "-o", "page.html"]) == 2
+    error = "gone.h5: can't read data (file read failed: time = today , error message = 'i/o')"
+    assert capsys.readouterr().err == f"synchroscope {command[0]}: {error}\n"
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_many_actuators_make_a_page_of_some_megabytes(tmp_path, capsys) -> None:
