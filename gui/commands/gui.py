@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
 
     from gui.window.launch import LaunchOptions
     from monitor.config import Settings
+    from monitor.transport.lsl.library import check_signal_endpoint
     from monitor.transport.zeromq.endpoint import check_endpoint
 
     given = [word for name, word in _SOURCES.items() if getattr(arguments, name)]
@@ -52,9 +53,10 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
     for path in (arguments.file, arguments.config, *arguments.compare):
         if path is not None and not path.is_file():
             raise ValueError(f"{path}: is a folder, give a file" if path.is_dir() else f"{path}: no such file")
-    for url in (arguments.connect, arguments.serve):
-        if url:
-            check_endpoint(url, bind=False)
+    if arguments.connect:
+        check_endpoint(arguments.connect, bind=False)
+    if arguments.serve:
+        check_signal_endpoint(arguments.serve, bind=False)
     if arguments.keys and not arguments.connect:
         raise ValueError("--keys requires --connect; a service that the window starts has its keys in the settings")
     if arguments.alarm and not arguments.serve:

@@ -205,12 +205,12 @@ def _endpoint_error(field: SettingField, value: Any) -> str:
         return ""
     # imported here, so that the window starts without ZeroMQ
     from monitor.transport.base import TransportError
-    from monitor.transport.zeromq.endpoint import check_endpoint
+    from monitor.transport.lsl.library import check_signal_endpoint
 
     for url in value if isinstance(value, tuple) else (value,):
         try:
-            if url and url != "none" and not (field.opens == "connect" and url.startswith("lsl://")):
-                check_endpoint(url, bind=field.opens == "bind")
+            if url and url != "none":
+                check_signal_endpoint(url, bind=field.opens == "bind")
         except TransportError as problem:
             return str(problem)
     return ""

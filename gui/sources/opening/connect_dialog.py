@@ -97,7 +97,7 @@ class ServeForm(QWidget):
         self.direction = QComboBox()
         self.direction.addItems(["the rig publishes at", "the rig connects to"])
         self.direction.setAccessibleName("who listens")
-        self.endpoint = EndpointField(SIGNALS, RecentList(settings, RIGS), theme, "endpoint of the rig")
+        self.endpoint = EndpointField(SIGNALS, RecentList(settings, RIGS), theme, "endpoint of the rig", of_rig=True)
         self.insecure = QCheckBox("Other machines may connect, without encryption")
         self.insecure.hide()
         self.folder = QLineEdit(str(settings.value(RECORDED, "")), placeholderText="empty: as in the settings")

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from monitor.transport.base import TransportError
+from monitor.transport.lsl.library import check_signal_endpoint
 from monitor.transport.zeromq.endpoint import check_endpoint, is_local
 from monitor.transport.zeromq.key_files import KeyFileError, keys_of
 
@@ -61,7 +62,7 @@ class RecentList:
 
 
 class EndpointField(QWidget):
-    """Input field for an endpoint, ``tcp://HOST:PORT``.
+    """Input field for an endpoint, ``tcp://HOST:PORT``, of a rig also ``lsl://NAME``.
 
     Parameters
     ----------
@@ -69,6 +70,7 @@ class EndpointField(QWidget):
     recent : recently used endpoints; None: not stored.
     theme : colours.
     name : accessible name of the field.
+    of_rig : signals come from there.
 
     Signals
     -------
@@ -79,10 +81,13 @@ class EndpointField(QWidget):
     changed = Signal()
     entered = Signal()
 
-    def __init__(self, usual: str, recent: RecentList | None, theme: Theme, name: str) -> None:
+    def __init__(
+        self, usual: str, recent: RecentList | None, theme: Theme, name: str, *, of_rig: bool = False
+    ) -> None:
         super().__init__()
         self.theme = theme
         self._recent, self._usual = recent, usual
+        self._check_url = check_signal_endpoint if of_rig else check_endpoint
         self._bind = self._open_to_others = False
         self.box = QComboBox(editable=True)
         self.box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
@@ -114,7 +119,7 @@ class EndpointField(QWidget):
     def problem(self) -> str:
         """The problem of the text; empty if it is valid."""
         try:
-            check_endpoint(self.url, bind=self._bind)
+            self._check_url(self.url, bind=self._bind)
         except TransportError as problem:
             return f"write tcp://{self.url}" if _HOST_AND_PORT.fullmatch(self.url) else str(problem)
         if self._bind and not self._open_to_others and not is_local(self.url):

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 from monitor.messages.blocks import Role
 from monitor.transport.base import TransportError
+from monitor.transport.zeromq.endpoint import check_endpoint
 
 SCHEME = "lsl://"
 
@@ -79,6 +80,14 @@ class StreamAddress:
     def __str__(self) -> str:
         query = "&".join(f"{key}={quote(value)}" for key, value in self.conditions)
         return f"{SCHEME}{self.name}" + (f"?{query}" if query else "")
+
+
+def check_signal_endpoint(url: str, *, bind: bool) -> None:
+    """Raise `TransportError` unless signals can come from `url`: a ZeroMQ endpoint or, not bound, an LSL stream."""
+    if url.startswith(SCHEME) and not bind:
+        StreamAddress.parse(url)
+    else:
+        check_endpoint(url, bind=bind)
 
 
 @dataclass(frozen=True)

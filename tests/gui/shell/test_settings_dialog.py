@@ -128,6 +128,7 @@ def test_untouched_settings_are_those_by_default(dialog):
         ("window", "memory", "lots", "must be a whole number"),
         ("limits", "delay_warn", "0", "must be greater than 0"),
         ("stream", "connect", "rig", "is not an endpoint"),
+        ("stream", "connect", "lsl://table?uid=1", "is no address of an LSL stream"),
         ("stream", "connect", "tcp://rig:5555, tcp://*:1", "no single port"),
         ("results", "publish", "127.0.0.1:5556", "is not an endpoint"),
         ("record", "flush_interval", "0", "must be greater than 0"),

@@ -128,6 +128,21 @@ def test_a_rig_gets_a_service(page, heard, tmp_path):
     ]
 
 
+def test_a_rig_may_be_a_stream_of_lsl(page, heard):
+    chosen = heard(page.chosen)
+    page.serve.endpoint.write("lsl://shake table?source_id=A%201")
+    page.serve.go.click()
+    assert chosen == [ServeRig("lsl://shake table?source_id=A%201")]
+    page.serve.endpoint.write("lsl://table?uid=1")
+    assert "is no address of an LSL stream" in page.serve.endpoint.fault.text()
+    page.serve.endpoint.write("lsl://table")
+    assert not page.serve.endpoint.problem
+    # streams are received, not bound, and a service's results come over ZeroMQ
+    page.serve.direction.setCurrentIndex(1)
+    page.watch.endpoint.write("lsl://table")
+    assert ["is not an endpoint" in form.endpoint.problem for form in (page.serve, page.watch)] == [True, True]
+
+
 def test_a_file_is_no_folder_for_recordings(page, tmp_path):
     page.serve.folder.setText(str(tmp_path / "run.h5"))
     assert not page.serve.go.isEnabled()
