@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
@@ -26,6 +26,7 @@ from replay.formats import (
     xdf,
 )
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
+from replay.formats.layout import HEAD
 from replay.formats.recordings import ArrayRecording, with_notes
 from replay.formats.sidecar import SUFFIX, remember, with_remembered
 from replay.formats.signal_table import SignalTable
@@ -132,14 +133,34 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def may_be_recording(path: Path) -> bool:
-    """Whether a regular file may be a recording: by its name or, except for text, by its first bytes."""
+    """Whether a regular file may be a recording: by its name or its first bytes.
+
+    A name that files of other programs have too does not suffice, nor do the first bytes of a text without one.
+    """
     if path.name.endswith(SUFFIX):
         return False
-    if any(fnmatch(path.name.lower(), pattern) for known in _FORMATS for pattern in known.patterns):
+    if any(_is_named(path, set(known.patterns) - set(known.shared)) for known in _FORMATS):
         return True
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    return any(known.accepts(path, head, _EVERYTHING) for known in _FORMATS if known is not text.FORMAT)
+        if _begins_as_recording(path, head):
+            return True
+        # below a long header
+        return any(_is_named(path, known.shared) for known in _FORMATS) and _begins_as_recording(
+            path, head + file.read(HEAD - _HEAD)
+        )
+
+
+def _begins_as_recording(path: Path, head: bytes) -> bool:
+    return any(
+        known.accepts(path, head, _EVERYTHING) and (known.begins is None or known.begins(head))
+        for known in _FORMATS
+        if known is not text.FORMAT or _is_named(path, known.shared)
+    )
+
+
+def _is_named(path: Path, patterns: Iterable[str]) -> bool:
+    return any(fnmatch(path.name.lower(), pattern) for pattern in patterns)
 
 
 def _format_of(path: Path, selection: Selection) -> Format:

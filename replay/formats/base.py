@@ -150,6 +150,8 @@ class Format:
     open : reads it.
     inspect : returns its columns, for formats in which the user may choose them.
     tables : returns its columns for programs that need no actuators, and no even times; None for recordings alone.
+    shared : those of the patterns that files of many other programs have too.
+    begins : whether the first bytes are those of a recording, for files that are so named or accepted; None: always.
     """
 
     name: str
@@ -158,3 +160,5 @@ class Format:
     open: Callable[[Path, Selection], Recording]
     inspect: Callable[[Path, Selection], Inspection] | None = None
     tables: Callable[[Path], Sequence[SignalTable]] | None = None
+    shared: tuple[str, ...] = ()
+    begins: Callable[[bytes], bool] | None = None

@@ -23,6 +23,9 @@ from replay.formats.units import unit_symbol
 _BY_LINES = frozenset((".jsonl", ".ndjson"))
 _SUFFIXES = _BY_LINES | {".json"}
 _BEGINS = re.compile(rb'^(\xef\xbb\xbf)?\s*(\{\s*"|\[\s*[\[{])')
+_NUMBERS = re.compile(rb"\[\s*(-?\d|null|NaN)")
+_NUMBER = re.compile(rb":\s*-?\d")
+_OBJECTS = re.compile(rb"^(\xef\xbb\xbf)?\s*(\[\s*\{|\{[^\r\n]*\}\s*\{)")  # in an array, or one a line
 _VALUES = ("values", "data", "samples")
 _WHAT = "JSON"
 _DEEPEST = 32
@@ -32,6 +35,13 @@ def is_json(path: Path, head: bytes, selection: Selection) -> bool:
     """Whether the file is called so, or begins as an object or an array of arrays or objects."""
     named = path.suffix.lower() in _SUFFIXES or _BEGINS.match(head) is not None
     return named and is_text(path, head, selection)
+
+
+def begins_with_signals(head: bytes) -> bool:
+    """Whether arrays of numbers, or several objects with numbers, are among the first bytes."""
+    return _NUMBERS.search(head) is not None or (
+        _OBJECTS.match(head) is not None and _NUMBER.search(head) is not None
+    )
 
 
 @dataclass
@@ -181,4 +191,5 @@ def inspect_json(path: Path, selection: Selection) -> Inspection:
     return inspect_tables(_tables(path), selection)
 
 
-FORMAT = Format("JSON", ("*.json", "*.jsonl", "*.ndjson"), is_json, open_json, inspect_json, _tables)
+_PATTERNS = ("*.json", "*.jsonl", "*.ndjson")
+FORMAT = Format("JSON", _PATTERNS, is_json, open_json, inspect_json, _tables, _PATTERNS, begins_with_signals)

@@ -15,7 +15,7 @@ from replay.formats.choice import inspect_tables
 from replay.formats.columns import TableColumn
 from replay.formats.signal_table import SignalTable, array_reader, choose_time, make_recording
 from replay.formats.table import Table, read_table
-from replay.formats.text import is_text, signal_table
+from replay.formats.text import begins_as_table, is_text, signal_table
 
 _KIND = re.compile(r"ctrl|daq")
 _OTHER = {"ctrl": "daq", "daq": "ctrl"}
@@ -122,4 +122,7 @@ def _check_fit(command: Table, measured: Table, time: TableColumn | None) -> Non
             raise RecordingError(f"the times differ from those in {measured.path.name}: pair them in one file")
 
 
-FORMAT = Format("OpenFresco recorders", ("*ctrl*.out", "*daq*.out"), is_half, open_halves, inspect_halves, _half)
+_PATTERNS = ("*ctrl*.out", "*daq*.out")
+FORMAT = Format(
+    "OpenFresco recorders", _PATTERNS, is_half, open_halves, inspect_halves, _half, _PATTERNS, begins_as_table
+)

@@ -156,4 +156,6 @@ def inspect_opensees_xml(path: Path, selection: Selection) -> Inspection:
     return inspect_tables(_tables(path), selection)
 
 
-FORMAT = Format("OpenSees XML", ("*.xml",), is_opensees_xml, open_opensees_xml, inspect_opensees_xml, _tables)
+FORMAT = Format(
+    "OpenSees XML", ("*.xml",), is_opensees_xml, open_opensees_xml, inspect_opensees_xml, _tables, shared=("*.xml",)
+)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.layout import find_layout
 from replay.formats.reading import check_memory
 from replay.formats.signal_table import SignalTable, array_reader
 from replay.formats.table import Table, read_table
@@ -16,6 +17,15 @@ _BINARY = frozenset(range(32)) - set(b"\t\n\v\f\r\x1a")
 def is_text(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 any name, any selection
     """Whether the first bytes hold no control characters; a crash may leave zeros at the end of a file."""
     return _BINARY.isdisjoint(head.rstrip(b"\0"))
+
+
+def begins_as_table(head: bytes) -> bool:
+    """Whether a row of numbers is among the first bytes of a text."""
+    try:
+        find_layout(head)
+    except RecordingError:
+        return False
+    return True
 
 
 def signal_table(table: Table) -> SignalTable:
@@ -68,5 +78,6 @@ def inspect_text(path: Path, selection: Selection) -> Inspection:
     return inspect_tables(_tables(path), selection)
 
 
-_PATTERNS = ("*.csv", "*.txt", "*.out", "*.dat", "*.tsv", "*.asc")
-FORMAT = Format("text table", _PATTERNS, is_text, open_text, inspect_text, _tables)
+_SHARED = ("*.txt", "*.out", "*.dat", "*.asc")
+_PATTERNS = ("*.csv", *_SHARED[:3], "*.tsv", *_SHARED[3:])
+FORMAT = Format("text table", _PATTERNS, is_text, open_text, inspect_text, _tables, _SHARED, begins_as_table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import multiprocessing
 import os
 from pathlib import Path
@@ -41,6 +42,40 @@ def archive(tmp_path: Path) -> Archive:
     (folder / "README.md").write_text("# Runs\n")
     (folder / ".hidden.csv").write_text("1,2\n")
     return Archive((folder,), folder / "table.csv", GIVEN)
+
+
+ROWS = "0.0 1.0 2.0\n0.1 1.5 2.5\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("node.xml", '<?xml version="1.0"?>\n<OpenSees>\n<TimeOutput>', True),
+        ("pom.xml", '<?xml version="1.0"?>\n<project>\n</project>', False),
+        ("empty.xml", "", False),
+        ("columns.json", '{"t": ["a", "b"],\n "command": [ -1, 0.5]}', True),
+        ("matrix.json", '{"data": [[null, 1], [2, 3]]}', True),
+        ("rows.json", '[{"t": 0, "command": 1.5}]', True),
+        ("lines.jsonl", '{"t": 0, "command": 1.5}\n{"t": 1, "command": 2}\n', True),
+        ("far.json", json.dumps({"notes": "x" * 5000, "t": [1, 2]}), True),
+        ("package.json", '{"name": "rig", "version": 2, "files": ["a", "b"], "more": {"x": 1}}', False),
+        ("names.json", '["a", "b"]', False),
+        ("lines.log", '{"t": 0, "command": 1.5}\n{"t": 1, "command": 2}\n', True),
+        ("settings.log", '{"rig": "table"}', False),
+        ("table.txt", f"Rig 3, operator Ann\nt c m\n{ROWS}", True),
+        ("long.txt", "a line of the header\n" * 300 + ROWS, True),
+        ("notes.txt", "the pump leaks\n", False),
+        ("long_notes.txt", "the pump leaks\n" * 1000, False),
+        ("core.dat", "\0\1\2 1 2 3\n", False),
+        ("node.out", ROWS, True),
+        ("build.out", "compiled\nlinked\n", False),
+        ("test_ctrl.out", "nothing yet\n", False),
+        ("bad.csv", "the pump leaks\n", True),
+    ],
+)
+def test_a_name_that_other_programs_use_does_not_make_a_recording(tmp_path: Path, name, text, found) -> None:
+    (tmp_path / name).write_text(text)
+    assert [file.path.name for file in find_files([tmp_path], tmp_path / "table.csv")] == [name] * found
 
 
 def rows_of(path: Path) -> dict[str, dict[str, str]]:
