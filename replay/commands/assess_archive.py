@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from monitor.commands.output import compilation_progress, progress_bars
+from monitor.commands.process import StopSignals
 from monitor.system.safe_text import printable
 from replay.commands import workers_of
 
@@ -46,12 +48,14 @@ def run_archive(arguments: argparse.Namespace, selection: Selection, given: dict
     archive = Archive(tuple(arguments.files), table, given, selection)
     done = [0, 0]
     try:
-        if arguments.scheduler is None:
-            # once, not by every process at the same time
-            with compilation_progress(lambda line: print(line, file=sys.stderr)) as compiled:
-                warm_up(load_settings(None, {"indicators": given}).indicators.measures, progress=compiled)
-        with _progress(done) as progress, workers_of(arguments) as workers:
-            result = assess_archive(archive, workers, progress)
+        # SIGTERM ends the workers, as Ctrl-C does
+        with StopSignals(signal.SIGTERM) as stop, stop.interrupting():
+            if arguments.scheduler is None:
+                # once, not by every process at the same time
+                with compilation_progress(lambda line: print(line, file=sys.stderr)) as compiled:
+                    warm_up(load_settings(None, {"indicators": given}).indicators.measures, progress=compiled)
+            with _progress(done) as progress, workers_of(arguments) as workers:
+                result = assess_archive(archive, workers, progress)
     except KeyboardInterrupt:
         print(
             f"interrupted: {done[0]} of {done[1]} files are done; the same command goes on from there, with the rows "

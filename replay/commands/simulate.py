@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.process import exit_immediately
+from monitor.commands.process import StopSignals, exit_immediately
 from replay.commands import add_worker_options, workers_of
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError("--bad: needs --experiments N")
     chosen = arguments.workers is not None or arguments.scheduler is not None
     with (
+        # SIGTERM ends the workers and closes the file, as Ctrl-C does
+        StopSignals(signal.SIGTERM) as stop,
+        stop.interrupting(),
         _announced(arguments.model),
         progress_bars() as progress,
         workers_of(arguments) if chosen else nullcontext() as workers,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
+import signal
 import time
 from concurrent.futures import CancelledError
 
 import numpy as np
 import pytest
 
+from replay.commands import simulate
 from replay.simulations.models import realizations
 from replay.workers import Failure, run_in_order, run_tasks
 from replay.workers.processes import ProcessWorkers
@@ -35,6 +38,21 @@ def test_processes_end_when_the_work_is_interrupted() -> None:
     with pytest.raises(KeyboardInterrupt), ProcessWorkers(1) as workers:
         for _ in run_tasks(workers, doubled, range(100)):
             raise KeyboardInterrupt
+    assert not multiprocessing.active_children()
+
+
+def test_sigterm_ends_the_workers_of_a_simulation(tmp_path, monkeypatch) -> None:
+    """A process that died of it would leave its semaphores to the resource tracker, which warns of them."""
+
+    def terminated(*arguments: object) -> None:
+        for _ in run_tasks(arguments[-1], doubled, range(10_000)):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("replay.simulations.models.simulate_ensemble", terminated)
+    parser = argparse.ArgumentParser()
+    simulate.add_arguments(parser)
+    with pytest.raises(KeyboardInterrupt):
+        simulate.run(parser.parse_args(["beam", "--out", str(tmp_path / "e.h5"), "--workers", "1"]))
     assert not multiprocessing.active_children()
 
 
