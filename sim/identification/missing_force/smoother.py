@@ -157,7 +157,8 @@ class ForceProblem:
         # what a load adds that is not known is not known: those samples are left out
         direct = (_accelerations(self.sensors, model.acceleration[1]) @ load.T).T
         direct[:, [each.quantity != "acceleration" for each in self.sensors]] = 0.0
-        observed = observed - direct
+        # the kernels are compiled for one order of the memory
+        observed = np.ascontiguousarray(observed - direct)
         for name, value in (
             ("time", time), ("load", load), ("observed", observed), ("initial_mean", mean), ("initial_sd", spread),
             ("physics", model), ("_grid", (dt, which)), ("_shift", shift), ("_direct", direct), ("_modal", modes),
@@ -240,8 +241,7 @@ class ForceProblem:
         # memory of rows that are not filled is not used
         covariances = np.empty((len(observed) if keep else 2, d, d))
         total = filter_forward(
-            transition, noise, which, shift, rows, variance, np.ascontiguousarray(observed), mean, covariance, means,
-            covariances, places,
+            transition, noise, which, shift, rows, variance, observed, mean, covariance, means, covariances, places
         )  # fmt: skip
         total = total if np.isfinite(total) and not overflown else -np.inf
         return total, means, covariances, places, system, Steps(transition, noise, which, shift), rows, variance
