@@ -75,7 +75,7 @@ def test_the_tables_and_pictures_of_the_study(tmp_path, capsys) -> None:
         "Example 3: q0 -1.7, q1 1.65, omega 0.2",
         "the paper prints: 3 of 500 runs unstable, none with repeated observations",
         "method 2, the disturbance as a parameter",
-        "times closer",
+        "closer",
         "-1.7387",
         "the paper prints -0.63",
         "x(0) = 5, is observed 151 times from 0 to 3 s",

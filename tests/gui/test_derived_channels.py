@@ -214,7 +214,7 @@ def test_of_a_damaged_store_none_are_read_and_it_says_so(fed, store):
     store.setValue("channels/derived", '[{"name": 3}]')
     hands = fed()
     assert hands.connection.derived == ()
-    assert any("derived channels that were stored cannot be read" in line for line in hands.notices)
+    assert any("stored derived channels cannot be read" in line for line in hands.notices)
 
 
 def test_a_recording_has_it_too(begin, warm_kernels, tmp_path):
