@@ -79,9 +79,9 @@ def assess_archive(archive: Archive, workers: Workers, progress: Progress = sile
     with FinishedRows(archive) as finished:
         rows = {file.name: known for file in files if (known := finished.of(file)) is not None}
         unchanged = len(rows)
-        problems: dict[str, str] = {}
-        to_do = [file for file in files if file.name not in rows]
-        progress("files", unchanged, len(files))
+        problems = {file.name: file.problem for file in files if file.problem is not None}
+        to_do = [file for file in files if file.name not in rows and file.name not in problems]
+        progress("files", unchanged + len(problems), len(files))
         for file, result in _results(archive, workers, to_do):
             if isinstance(result, str):
                 problems[file.name] = result

@@ -52,12 +52,18 @@ def write_table(path: Path, rows: Sequence[Mapping[str, Value]]) -> None:
         file.write(content)
 
 
+def _cell(row: Mapping[str, Value], name: str) -> Value:
+    """Return a value; in a text, what UTF-8 does not have as an escape: one text must not lose the table."""
+    value = row.get(name)
+    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
+
+
 def _csv(rows: Sequence[Mapping[str, Value]]) -> bytes:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in rows:
-        cells = (row.get(name) for name in COLUMNS)
+        cells = (_cell(row, name) for name in COLUMNS)
         writer.writerow([csv_cell(cell) if isinstance(cell, str) else cell for cell in cells])
     return text.getvalue().encode()
 
@@ -68,7 +74,7 @@ def _parquet(rows: Sequence[Mapping[str, Value]]) -> bytes:
 
     types = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
     schema = pa.schema([(name, types[kind.removesuffix(" | None")]) for name, kind in COLUMNS.items()])
-    arrays = [pa.array([row.get(field.name) for row in rows], field.type) for field in schema]
+    arrays = [pa.array([_cell(row, field.name) for row in rows], field.type) for field in schema]
     sink = io.BytesIO()
     pq.write_table(pa.table(arrays, schema=schema), sink)
     return sink.getvalue()

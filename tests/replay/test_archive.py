@@ -6,6 +6,8 @@ import csv
 import json
 import multiprocessing
 import os
+import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ import pytest
 
 from monitor.__main__ import main
 from replay.archive import Archive, assess_archive, find_files
+from replay.archive.table import write_table
 from replay.workers.processes import ProcessWorkers
 from tests.replay.worker_tasks import ThreadWorkers
 
@@ -169,6 +172,79 @@ def test_the_worker_that_does_not_see_a_file_says_where_it_looked(archive: Archi
         result = assess_archive(archive, workers)
     assert len(result.problems) == result.files
     assert all("by the same path on every machine" in text and "\n" not in text for _, text in result.problems)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are texts elsewhere")
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_name_that_is_not_utf_8_does_not_lose_the_table(archive: Archive, ending: str) -> None:
+    folder = archive.folders[0]
+    content = (folder / "run0.csv").read_bytes()
+    for name in (b"x\xff.csv", rb"x\xff.csv"):
+        (folder / os.fsdecode(name)).write_bytes(content)
+    table = Archive((folder,), archive.table.with_suffix(ending), GIVEN)
+    with ThreadWorkers() as workers:
+        result = assess_archive(table, workers)
+        assert (result.files, result.rows) == (9, 9)
+        assert assess_archive(table, workers).unchanged == 7
+    if ending == ".csv":
+        names = list(rows_of(table.table))
+    else:
+        names = [Path(name).name for name in pq.read_table(table.table).column("file").to_pylist()]
+    assert {"x\\xff.csv", "x\\xff.csv (2)"} <= set(names)
+
+
+def test_a_text_that_is_not_utf_8_does_not_lose_the_table(tmp_path: Path) -> None:
+    rows = [{"file": "a", "problem": "cannot read '\udcff'"}]
+    write_table(tmp_path / "t.csv", rows)
+    write_table(tmp_path / "t.parquet", rows)
+    assert rows_of(tmp_path / "t.csv")["a"]["problem"] == r"cannot read '\udcff'"
+    assert pq.read_table(tmp_path / "t.parquet").column("problem").to_pylist() == [r"cannot read '\udcff'"]
+
+
+def test_a_folder_that_cannot_be_read_is_a_row(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+    scandir = os.scandir
+
+    def refuse(path):
+        if Path(path).name == "sub":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with ThreadWorkers() as workers:
+        result = assess_archive(archive, workers)
+    assert (archive.folders[0].as_posix() + "/sub", "permission denied") in result.problems
+    rows = rows_of(archive.table)
+    assert rows["sub"]["problem"] == "permission denied"
+    assert rows["run0.csv"]["paei_delay_ms"] != ""
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="permissions of POSIX")
+def test_what_may_not_be_read_is_named(archive: Archive) -> None:
+    user = os.geteuid()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for each in ("", "listed", "closed"):
+            (folder / each).mkdir(exist_ok=True)
+            (folder / each).chmod(0o755)
+            (folder / each / "run.csv").write_text("t,command,measured\n")
+        (folder / "data").write_text("1 2 3\n")
+        (folder / "data").chmod(0)
+        (folder / "listed").chmod(0o744)
+        (folder / "closed").chmod(0)
+        # a superuser may read everything
+        os.seteuid(65534 if user == 0 else user)
+        try:
+            found = find_files([folder, folder / "listed" / "run.csv"], archive.table)
+            alone = find_files([folder / "closed"], archive.table)
+        finally:
+            os.seteuid(user)
+            for each in ("listed", "closed"):
+                (folder / each).chmod(0o755)
+    problems = {file.path.relative_to(folder).as_posix(): file.problem for file in found}
+    assert problems["run.csv"] is None
+    refused = ["closed", "data", "listed/run.csv"] if user == 0 else ["closed", "data"]
+    assert {name: problems[name] for name in refused} == dict.fromkeys(refused, "permission denied")
+    assert [(file.path, file.problem) for file in alone] == [(folder / "closed", "permission denied")]
 
 
 def test_the_command(archive: Archive, capsys) -> None:
