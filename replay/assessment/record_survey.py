@@ -12,6 +12,7 @@ from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.messages.blocks import Pair, Samples, SignalBlock, Stream
 from replay.assessment.results import CompensatorSummary, RecordWarning
 from replay.formats import Recording
+from replay.formats.base import EpochStart
 from replay.formats.parts import RecordingPart
 
 _BLOCK = 1 << 16
@@ -24,6 +25,7 @@ class Continuity:
     ----------
     missing, gaps : number of missing samples, and of gaps.
     restarts : of the publisher.
+    starts : of the publisher, in their order.
     """
 
     def __init__(self, recording: Recording) -> None:
@@ -31,6 +33,7 @@ class Continuity:
         self._start = recording.start if isinstance(recording, RecordingPart) else 0.0
         self._rate = recording.stream.sample_rate
         self._epoch, self._expected, self._number = recording.stream.epoch, -1, 0
+        self.starts: list[EpochStart] = []
 
     def times(self, block: SignalBlock) -> NDArray[np.float64]:
         """Return (n,) s after the first sample of the record; gaps count, pauses at restarts do not."""
@@ -40,6 +43,8 @@ class Continuity:
             self.gaps += 1
             self.missing += block.index - self._expected
             self._number += block.index - self._expected
+        if len(self.starts) <= self.restarts:
+            self.starts.append(EpochStart(block.stream.epoch, block.index, self._number))
         first, self._number = self._number, self._number + len(block)
         self._expected, self._epoch = block.index + len(block), block.stream.epoch
         return np.asarray(self._start + np.arange(first, self._number) / self._rate)
@@ -82,6 +87,7 @@ class RecordSurvey:
     start : s, of its first sample after that of the whole, of which it may be a part.
     missing, gaps : number of missing samples, and of gaps.
     restarts : of the publisher.
+    starts : of the publisher, in their order.
     pairs : by actuator.
     compensators : by actuator, of those that have one.
     """
@@ -90,6 +96,7 @@ class RecordSurvey:
     missing: int
     gaps: int
     restarts: int
+    starts: tuple[EpochStart, ...]
     pairs: dict[str, PairSurvey]
     compensators: dict[str, CompensatorSummary]
 
@@ -133,6 +140,7 @@ def survey_record(recording: Recording) -> RecordSurvey:
         continuity.missing,
         continuity.gaps,
         continuity.restarts,
+        tuple(continuity.starts),
         {actuator: pair.survey() for actuator, pair in pairs.items()},
         {actuator: compensator.summary() for actuator, compensator in compensators.items()},
     )

@@ -174,9 +174,16 @@ class CompensatorSummary:
 
 @dataclass(frozen=True)
 class Series:
-    """All values over time: ``time`` (n,), ``values`` (n, n_columns)."""
+    """All values over time: ``values`` (n, n_columns).
+
+    Parameters
+    ----------
+    time : (n,) s on the publisher's clock.
+    elapsed : (n,) s after the record's first sample; gaps count, pauses at restarts do not, whatever the clock shows.
+    """
 
     time: NDArray[np.float64]
+    elapsed: NDArray[np.float64]
     values: Samples
     columns: tuple[Column, ...]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 
@@ -14,17 +14,18 @@ from monitor.config import MEASURES, IndicatorSettings, SettingsError, load_sett
 from monitor.engine.monitor import Monitor, UnfitSettingsError, Update
 from monitor.indicators.base import LARGEST_WINDOW
 from monitor.kernel import report_compilation
-from monitor.messages.blocks import Column, Samples
+from monitor.messages.blocks import Column, ResultStream, Samples
 from monitor.messages.transfer import TransferBlock
 from monitor.system.safe_text import printable
 from replay import Progress, silent
 from replay.assessment.dominant_frequency import dominant_frequencies
-from replay.assessment.record_survey import survey_record
+from replay.assessment.record_survey import RecordSurvey, survey_record
 from replay.assessment.results import Assessment, Series
 from replay.assessment.statistics import assess_pair
 from replay.assessment.warnings import find_warnings
 from replay.assessment.whole_record import whole_records
 from replay.formats import Recording
+from replay.formats.base import sample_numbers
 
 _BLOCK = 4096
 
@@ -121,14 +122,15 @@ def assess(
             f"the record holds only {windows:.1f} windows of {settings.window:.4g} s: mean, 5 % and 95 % are of "
             "overlapping windows and underestimate the scatter"
         )
-    series, transfer = _collect(updates(recording, settings, progress), -(-recording.n_samples // settings.every))
+    capacity = -(-recording.n_samples // settings.every)
+    computed = updates(recording, settings, progress)
     survey = survey_record(recording)
-    time = record_time(series.time, survey.start)
+    series, transfer = _collect(computed, capacity, survey)
     pairs = tuple(
         assess_pair(
             whole,
             pair,
-            time,
+            series.elapsed,
             series.of(pair.actuator),
             settings.window,
             settings.relative_gate,
@@ -159,13 +161,6 @@ def assess(
 def _show_compilation(progress: Progress, done: int, total: int, name: str) -> None:
     if name:
         progress("compiling kernels", done, total)
-
-
-def record_time(time: NDArray[np.float64], start: float) -> NDArray[np.float64]:
-    """Return (n,) times of results after the record's first sample, s, without the jumps at restarts of the rig."""
-    steps = np.diff(time)
-    usual = float(np.median(steps)) if len(steps) else 0.0
-    return np.asarray(start + np.concatenate([[0.0], np.cumsum(np.where(steps > 0.0, steps, usual))])[: len(time)])
 
 
 def _for_a_record(settings: IndicatorSettings, recording: Recording) -> IndicatorSettings:
@@ -221,23 +216,28 @@ def updates(
         yield Update(None, None, (), monitor.finish())
 
 
-def _collect(computed: Iterator[Update], capacity: int) -> tuple[Series, TransferBlock | None]:
+def _collect(computed: Iterator[Update], capacity: int, survey: RecordSurvey) -> tuple[Series, TransferBlock | None]:
     """Return the results of all updates, and the last transfer function.
 
     Parameters
     ----------
     capacity : rows of results that are expected: the results are in memory once.
+    survey : of the record, with the number of the sample at each start of the publisher.
     """
     rows = 0
     columns: tuple[Column, ...] = ()
+    stream: ResultStream | None = None
     times, values = np.empty(0), np.empty((0, 0))
     transfer: TransferBlock | None = None
+    # of each block: epoch, index and number of rows
+    blocks: list[tuple[int, int, int]] = []
     for update in computed:
         results, transfer = update.results, update.transfer or transfer
         if results is None:
             continue
-        if not columns:
-            columns = results.stream.columns
+        if stream is None:
+            stream = results.stream
+            columns = stream.columns
             # each column is contiguous, as the statistics read them
             times, values = np.empty(capacity), np.empty((capacity, len(columns)), order="F")
         stop = rows + len(results)
@@ -248,9 +248,23 @@ def _collect(computed: Iterator[Update], capacity: int) -> tuple[Series, Transfe
         step = results.stream.every / results.stream.sample_rate
         times[rows:stop] = results.time + step * np.arange(len(results))
         values[rows:stop] = results.values
+        blocks.append((results.stream.epoch, results.index, len(results)))
         rows = stop
     # smaller differences are rounding
-    return Series(times[:rows].round(9), values[:rows], columns), transfer
+    times, elapsed = times[:rows].round(9), _elapsed(blocks, survey, stream).round(9)
+    return Series(times, elapsed, values[:rows], columns), transfer
+
+
+def _elapsed(
+    blocks: Sequence[tuple[int, int, int]], survey: RecordSurvey, stream: ResultStream | None
+) -> NDArray[np.float64]:
+    """Return (n,) s after the record's first sample, of the results of blocks: epoch, index and rows of each."""
+    if stream is None:
+        return np.empty(0)
+    epoch, index, rows = np.array(blocks, dtype=np.int64).T
+    first = sample_numbers(survey.starts, epoch, index)
+    parts = [number + stream.every * np.arange(n) for number, n in zip(first, rows, strict=True)]
+    return np.asarray(survey.start + np.concatenate(parts) / stream.sample_rate)
 
 
 def _longer(values: Samples, rows: int) -> Samples:

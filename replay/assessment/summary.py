@@ -17,7 +17,6 @@ from monitor.messages.alarms import AlarmAction, Severity, Transition
 from monitor.messages.blocks import EventKind
 from monitor.messages.headline import HEADLINE
 from replay.assessment.results import Assessment, HeadlineEstimate, PairAssessment, farthest_delay
-from replay.assessment.run import record_time
 from replay.formats import Recording
 from replay.formats.run_file import RunRecording
 
@@ -198,7 +197,6 @@ def _actuator(found: PairAssessment, assessment: Assessment, occurred: Sequence[
     warnings = [*assessment.warnings_of(name), *assessment.warnings_of(None)]
     worst = farthest_delay(found)
     series = assessment.series.of(name)
-    time = record_time(assessment.series.time, assessment.start)
     return ActuatorSummary(
         actuator=name,
         delay_ms=None if headline is None else _finite(1e3 * headline.delay),
@@ -206,7 +204,9 @@ def _actuator(found: PairAssessment, assessment: Assessment, occurred: Sequence[
         delay_low_ms=None if low is None else _finite(1e3 * low),
         delay_high_ms=None if high is None else _finite(1e3 * high),
         worst_delay_ms=_finite(1e3 * worst),
-        worst_delay_at_s=time_of_delay(worst, headline, time, series[f"{HEADLINE}_delay"]) if headline else None,
+        worst_delay_at_s=time_of_delay(worst, headline, assessment.series.elapsed, series[f"{HEADLINE}_delay"])
+        if headline
+        else None,
         ratio=None if headline is None else _finite(headline.ratio),
         ratio_sd=None if headline is None else _finite(headline.ratio_sd),
         fdb_delay_ms=median("fdb_delay", 1e3),

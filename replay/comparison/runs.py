@@ -15,7 +15,6 @@ from monitor.messages.blocks import Pair, Samples, units_differ
 from replay import Progress, silent
 from replay.assessment import Assessment, assess
 from replay.assessment.record_signals import RecordSignals, read_signals
-from replay.assessment.run import record_time
 from replay.assessment.summary import RunSummary, summarise
 from replay.comparison.quantities import Quantity, Tolerance, actuator_quantities, run_quantities
 from replay.comparison.stretch import FEWEST_WINDOWS, TrackedPart, compare_parts
@@ -62,7 +61,7 @@ class AssessedRun:
         """Return what an actuator did between two instants, s after the first sample: only windows within them."""
         channels, settings = self.assessment.stream.channels, self.assessment.settings
         series = self.assessment.series
-        time = record_time(series.time, 0.0) - start
+        time = series.elapsed - self.signals.time[0] - start
         # of a window of n samples, the last is n - 1 after the first
         rows = (time > settings.window - 1.5 / self.rate) & (time < stop - start - 0.5 / self.rate)
         at = self.signals.time - self.signals.time[0] - start

@@ -8,6 +8,9 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from monitor.messages.blocks import SignalBlock, Stream
 from monitor.messages.recordings import FileColumn
 from monitor.wire.native import MAX_RATE, MIN_RATE
@@ -113,6 +116,42 @@ def sample_number(start: float, sample_rate: float) -> int:
     if not 0.0 <= start * sample_rate < float("inf"):
         raise ValueError(f"start at {start:g} s: must not be before the first sample")
     return ceil(start * sample_rate - _ROUNDING)
+
+
+@dataclass(frozen=True, slots=True)
+class EpochStart:
+    """A start of the publisher: epoch and index of its first sample, and its number from the record's first on.
+
+    The number counts gaps; through restarts it continues without a pause.
+    """
+
+    epoch: int
+    index: int
+    number: int
+
+
+def sample_numbers(
+    starts: Sequence[EpochStart], epoch: NDArray[np.int64], index: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the numbers, (m,), of samples of these epochs and indices, (m,), in the order of the record.
+
+    Parameters
+    ----------
+    starts : of the publisher, in their order; at least one where there are samples.
+    """
+    numbers = np.empty(len(index), dtype=np.int64)
+    begins = [0, *(np.flatnonzero((np.diff(epoch) != 0) | (np.diff(index) <= 0)) + 1).tolist()]
+    at = -1
+    for begin, end in zip(begins, [*begins[1:], len(index)], strict=True):
+        # a start may have no row of its own; rows without a start continue the one before
+        later = (
+            i
+            for i in range(at + 1, len(starts))
+            if starts[i].epoch == epoch[begin] and starts[i].index <= index[begin]
+        )
+        at = next(later, max(at, 0))
+        numbers[begin:end] = starts[at].number + index[begin:end] - starts[at].index
+    return numbers
 
 
 @dataclass(frozen=True)

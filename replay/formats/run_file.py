@@ -79,11 +79,12 @@ class Epoch:
     ----------
     row : of its first sample in the file.
     passed : number of that sample, counted from the run's first through gaps and restarts.
-    index, time : of that sample, as the publisher gave them.
+    epoch, index, time : of that sample, as the publisher gave them.
     """
 
     row: int
     passed: int
+    epoch: int
     index: int
     time: float
 
@@ -276,7 +277,7 @@ def epoch_starts(numbering: Iterable[tuple[int, Numbering]]) -> tuple[tuple[Epoc
             if found:
                 passed += int(index[at]) + 1 - first
             first = int(rows.index[at])
-            found.append(Epoch(row + at, passed, first, float(rows.time[at])))
+            found.append(Epoch(row + at, passed, int(rows.epoch[at]), first, float(rows.time[at])))
         before = int(epoch[-1]), int(index[-1])
     return tuple(found), passed + before[1] + 1 - first if found else 0
 

@@ -17,7 +17,6 @@ from monitor.messages.blocks import Event, EventKind
 from replay import Progress, silent
 from replay.assessment import Assessment, PairAssessment
 from replay.assessment.record_signals import RecordSignals, read_signals
-from replay.assessment.run import record_time
 from replay.assessment.summary import program_version, recording_start
 from replay.assessment.wording import (
     COMPARED_AS,
@@ -131,10 +130,9 @@ def report_contents(
     marks = [Mark(seconds, seconds, f"mark {_level(event)}") for event, seconds in events or () if _level(event)]
     sections = []
     if assessment is not None:
-        time = record_time(assessment.series.time, float(signals.time[0]))
         for done, found in enumerate(pairs):
             progress("figures", done, len(pairs))
-            sections.append(_section(found, assessment, signals, time, marks, columns))
+            sections.append(_section(found, assessment, signals, assessment.series.elapsed, marks, columns))
     overview = None
     if assessment is not None and len(sections) > 1:
         rows = tuple(comparison_row(found, assessment) for found in pairs)

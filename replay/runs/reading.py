@@ -18,9 +18,9 @@ from monitor.messages.runs import RunRow
 from monitor.recording import RunFileError, RunReader
 from monitor.recording.opening import ForeignHdf5Error
 from monitor.system.safe_text import printable
-from replay.assessment.run import record_time
 from replay.assessment.statistics import headline_of
 from replay.assessment.summary import start_of, time_of_delay
+from replay.formats.base import EpochStart, sample_numbers
 from replay.formats.run_file import epoch_starts
 
 _SEPARATOR = "; "
@@ -57,13 +57,13 @@ def _row(reader: RunReader, file: str) -> RunRow:
     occurred = [event.alarm for event in events if event.alarm and event.alarm.action is AlarmAction.OCCUR]
     noted = [event.detail for event in events if event.kind is EventKind.NOTE]
     gaps = sum(event.kind is EventKind.GAP for event in events)
-    passed, restarts = _extent(reader, events)
+    passed, starts = _extent(reader, events)
     lost = max(0, passed - reader.n_samples)
     first = float(reader.signal_rows(0, 1)[2][0]) if reader.n_samples else math.nan
     window, gate = _window(reader.settings)
     problems = list(reader.warnings)
     try:
-        worst = _worst(reader, first, window, gate)
+        worst = _worst(reader, starts, window, gate)
     except RunFileError as problem:
         worst = None
         problems.append(str(problem))
@@ -86,17 +86,17 @@ def _row(reader: RunReader, file: str) -> RunRow:
         _SEPARATOR.join(noted),
         max(gaps, int(lost > 0)),
         lost,
-        restarts,
+        max(0, len(starts) - 1),
         window,
         reader.path.stat().st_size,
         printable(_SEPARATOR.join(problems)),
     )
 
 
-def _extent(reader: RunReader, events: Sequence[Event]) -> tuple[int, int]:
-    """Return the samples from the first to the last, with those that are missing, and the restarts between."""
+def _extent(reader: RunReader, events: Sequence[Event]) -> tuple[int, list[EpochStart]]:
+    """Return the samples from the first to the last, with those that are missing, and the starts of the publisher."""
     if not reader.n_samples:
-        return 0, 0
+        return 0, []
     epoch, index, _, _ = (
         np.concatenate(ends)
         for ends in zip(
@@ -106,9 +106,9 @@ def _extent(reader: RunReader, events: Sequence[Event]) -> tuple[int, int]:
     # without a restart the two ends are enough: the numbers of a long run are many
     passed = int(index[1]) + 1 - int(index[0])
     if epoch[0] == epoch[1] and passed >= reader.n_samples and all(e.kind is not EventKind.RESTART for e in events):
-        return passed, 0
+        return passed, [EpochStart(int(epoch[0]), int(index[0]), 0)]
     starts, passed = epoch_starts(reader.numbering())
-    return passed, len(starts) - 1
+    return passed, [EpochStart(start.epoch, start.index, start.passed) for start in starts]
 
 
 def _window(settings: Mapping[str, Any]) -> tuple[float, float]:
@@ -122,12 +122,12 @@ def _window(settings: Mapping[str, Any]) -> tuple[float, float]:
     )
 
 
-def _worst(reader: RunReader, first: float, window: float, gate: float) -> _Worst | None:
+def _worst(reader: RunReader, starts: Sequence[EpochStart], window: float, gate: float) -> _Worst | None:
     """Return the delay farthest from zero of all actuators; None where none was recorded.
 
     Parameters
     ----------
-    first : time of the first sample, s.
+    starts : of the publisher; empty without samples.
     """
     if reader.result_stream is None or not reader.n_results:
         return None
@@ -138,9 +138,10 @@ def _worst(reader: RunReader, first: float, window: float, gate: float) -> _Wors
     used = [place for own in places.values() for place in own.values()]
     if not used:
         return None
-    time, values = _results(reader, used)
-    since = float(time[0]) - first
-    time = record_time(time, since if 0.0 <= since < window else 0.0)
+    epoch, index, values = _results(reader, used)
+    # without samples, the time is from the first result on
+    starts = starts or [EpochStart(int(epoch[0]), int(index[0]), 0)]
+    time = sample_numbers(starts, epoch, index) / reader.stream.sample_rate
     found = []
     for actuator, own in places.items():
         series = {name: values[:, used.index(place)] for name, place in own.items()}
@@ -152,11 +153,14 @@ def _worst(reader: RunReader, first: float, window: float, gate: float) -> _Wors
     return max(found, key=lambda worst: abs(worst.delay), default=None)
 
 
-def _results(reader: RunReader, used: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return times (m,) and values (m, n_used) of the results, read in parts: all columns may be gigabytes."""
-    times, values = [], []
+def _results(
+    reader: RunReader, used: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return epoch and index (m,), and values (m, n_used), of the results, read in parts: all may be gigabytes."""
+    epochs, indices, values = [], [], []
     for start in range(0, reader.n_results, _ROWS):
-        _, _, time, rows = reader.result_rows(start, start + _ROWS)
-        times.append(time)
+        epoch, index, _, rows = reader.result_rows(start, start + _ROWS)
+        epochs.append(epoch)
+        indices.append(index)
         values.append(rows[:, used])
-    return np.concatenate(times), np.concatenate(values)
+    return np.concatenate(epochs), np.concatenate(indices), np.concatenate(values)

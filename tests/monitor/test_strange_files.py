@@ -131,7 +131,7 @@ def test_texts_of_a_run_do_not_steer_the_terminal(tmp_path: Path, capsys: pytest
 
 def test_a_series_has_no_formula_in_its_header(tmp_path: Path) -> None:
     columns = (Column("fdb_delay", "s", "=cmd|' /C calc'!A0"), Column("fdb_delay", "s", "north"))
-    found = SimpleNamespace(series=Series(np.arange(3.0), np.zeros((3, 2)), columns), pairs=range(2))
+    found = SimpleNamespace(series=Series(np.arange(3.0), np.arange(3.0), np.zeros((3, 2)), columns), pairs=range(2))
     _write_series(found, tmp_path / "s.csv", 1, lambda *_: None)
     header = (tmp_path / "s.csv").read_text().splitlines()[0]
     assert header == "t [s],'=cmd|' /C calc'!A0_fdb_delay [s],north_fdb_delay [s]"

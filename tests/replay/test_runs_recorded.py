@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -22,7 +23,10 @@ from monitor.system.worker_process import POSSIBLE
 from replay.assessment import assess
 from replay.assessment.run import record_settings
 from replay.assessment.summary import summarise
+from replay.comparison import assess_run
 from replay.formats import Selection, open_recording
+from replay.formats.parts import RecordingPart
+from replay.report.contents import report_contents
 from replay.runs.index import INDEX_NAME, list_runs
 from tests.replay.exported_run import record
 
@@ -181,3 +185,47 @@ def test_an_index_that_is_lost_while_files_are_read_stops_nothing(folder: Path, 
     assert again.rows == listing.rows
     assert again.index == place
     assert list_runs(folder).read == 0
+
+
+@pytest.mark.parametrize("jump", [0.0, 100.0, -20.0])
+def test_times_after_a_restart_are_those_of_the_samples_whatever_the_clock_shows(
+    folder: Path, warm_kernels: None, jump: float
+) -> None:
+    """The rig restarts in the middle, its clock `jump` s off; its delay is 8 ms, then 30 ms."""
+    half = 0.5 * DURATION
+    settings = IndicatorSettings(window=WINDOW, every=8)
+    time = np.arange(round(DURATION * RATE)) / RATE
+    samples = np.stack((motion(time), motion(time - np.where(time < half, 0.008, 0.03))), 1)
+    writer, monitor = (
+        RunWriter(folder / "run.h5", {"indicators": settings.model_dump(mode="json")}),
+        Monitor(settings),
+    )
+    n = len(time)
+    for start in range(0, n, 512):
+        restarted = start >= n // 2
+        index, clock = (start - n // 2, start / RATE + jump) if restarted else (start, start / RATE)
+        stream = Stream("rig", 1 + restarted, RATE, CHANNELS[:2])
+        block = SignalBlock(stream, index, 1000.0 + clock, samples[start : start + 512], last=start + 512 >= n)
+        update = monitor.update(block)
+        writer.signals(block)
+        writer.results(update.results)
+        for event in update.events:
+            writer.event(event)
+    writer.close()
+    (row,) = list_runs(folder).rows
+    recording = open_recording(folder / "run.h5", Selection())
+    found = assess(recording, settings)
+    np.testing.assert_allclose(found.series.elapsed, time[::8], atol=1e-9)
+    summary = summarise("run.h5", recording, found)
+    assert row.restarts == summary.restarts == 1
+    for at in (row.worst_delay_at_s, summary.worst_delay_at_s):
+        assert half + WINDOW - 0.1 <= at <= DURATION
+    part = assess(RecordingPart(recording, half + 3.0), settings)
+    assert (part.series.elapsed[0], part.series.elapsed[-1]) == pytest.approx((half + 3.0, DURATION - 8 / RATE))
+    # the page: the windows of the report, and the compared stretch
+    report = report_contents(folder / "run.h5", recording, found, [])
+    worst = re.search(r"Worst from (\S+) to (\S+) s", " ".join(report.lead))
+    assert half + WINDOW - 0.1 <= float(worst[2]) <= DURATION
+    run = assess_run(folder / "run.h5", recording, settings)
+    later = run.part(found.pairs[0].pair, half + 1.0, DURATION).values["broadband_delay"]
+    assert np.nanmedian(later) == pytest.approx(0.03, abs=2e-4)
