@@ -15,7 +15,7 @@ from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.joint import JointReliability
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
-from replay.simulations.models import ensemble_model, model_names
+from replay.simulations.models import MODELS, ensemble_model
 from sim.identification.correlation.shock_spectrum import responses_at, shock_spectrum
 from sim.identification.missing_force.law_fit import fit_law
 from sim.identification.missing_force.recovery import recover_force
@@ -46,7 +46,7 @@ def main() -> None:
         compensator.observe(one, one)
     SecondOrderFilter(2.0, 10.0)(np.ones(4))
     solve(np.ones(1), [[-1.0, -1.0, 1.0, 1.0, 0.5]])
-    for name in model_names():
+    for name in MODELS:
         ensemble_model(name).realize(np.random.default_rng(1), 1)
     shock = np.sin(np.arange(200.0))
     spectrum = shock_spectrum(shock, 1000.0)

@@ -21,11 +21,6 @@ _INSTANTS = 1 << 17  # at which the injected truth is evaluated
 _RESTS = 0.5  # s that an injected delay and ratio must be constant, to be described
 
 
-def describe_file(path: str | Path, selection: Selection | None = None, n_columns: int = 0) -> Description:
-    """Return what the file holds; as `open_described`, without the recording."""
-    return open_described(path, selection, n_columns)[0]
-
-
 def open_described(
     path: str | Path, selection: Selection | None = None, n_columns: int = 0
 ) -> tuple[Description, Recording | None]:

@@ -21,7 +21,7 @@ from replay.simulations.entry import MODEL_VALIDATION, ExperimentModel, Simulati
 from replay.workers import Workers, run_in_order
 from sim.ensemble import EnsembleModel, Experiment, realization_block
 
-_HOMES = {
+MODELS = {
     "beam": ("sim.models.beam", "StochasticBeam"),
     "duffing": ("sim.models.nonlinear_chains", "DuffingOscillator"),
     "eight-dof": ("sim.models.nonlinear_chains", "EightMasses"),
@@ -30,11 +30,7 @@ _HOMES = {
     "sandia": ("sim.models.sandia", "SandiaStructure"),
     "thermal": ("sim.models.thermal_experiment", "ThermalExperiment"),
 }
-
-
-def model_names() -> tuple[str, ...]:
-    """Return the names of all models."""
-    return tuple(_HOMES)
+"""Name of each model -> its module and class."""
 
 
 def ensemble_model(name: str, horizon: float | None = None) -> Experiment:
@@ -44,10 +40,10 @@ def ensemble_model(name: str, horizon: float | None = None) -> Experiment:
     ------
     ValueError : there is none of that name; the text lists those there are.
     """
-    if name not in _HOMES:
-        *others, last = _HOMES
+    if name not in MODELS:
+        *others, last = MODELS
         raise ValueError(f"there is no model {name!r}: choose {', '.join(others)} or {last}")
-    module, kind = _HOMES[name]
+    module, kind = MODELS[name]
     build = getattr(import_module(module), kind)
     model: Experiment = build() if horizon is None else build(horizon=horizon)
     return model

@@ -27,7 +27,7 @@ from monitor.recording import RunFileError, RunReader
 from monitor.recording.recovery import recover
 from monitor.recording.verification import Span
 from replay.formats import RecordingError, open_recording
-from replay.playback.description import describe_file
+from replay.playback.description import open_described
 from tests.campaign.run_file_mutations import damage_structure, damaged_bytes, write_run
 
 _SLOW = 5.0  # s for a file of a megabyte
@@ -130,7 +130,7 @@ class Campaign:
 
     def describe(self, path: Path) -> None:
         """Describe it as for the window."""
-        describe_file(path, n_columns=50)
+        open_described(path, n_columns=50)[0]
 
     def assess(self, path: Path) -> None:
         """Let the command assess it; its kernels must be compiled, which takes minutes in a new folder."""

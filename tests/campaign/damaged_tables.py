@@ -25,7 +25,7 @@ from monitor.ensembles.reader import read_ensemble
 from monitor.reliability.ensemble import EnsembleError
 from monitor.reliability.tolerance import ToleranceError
 from replay.formats import RecordingError
-from replay.playback.description import describe_file
+from replay.playback.description import open_described
 from replay.validation.records import read_record
 from tests.campaign.run_file_mutations import damaged_bytes
 
@@ -102,8 +102,8 @@ def read(path: Path) -> None:
         ".toml": (lambda each: load_settings(each, {}),),
         ".npz": (read_ensemble,),
         ".h5": (read_ensemble,),
-        ".csv": (lambda each: describe_file(each, n_columns=20), read_record),
-        ".txt": (lambda each: describe_file(each, n_columns=20), read_record),
+        ".csv": (lambda each: open_described(each, n_columns=20)[0], read_record),
+        ".txt": (lambda each: open_described(each, n_columns=20)[0], read_record),
     }
     refused: list[Exception] = []
     wanted = readers[path.suffix]

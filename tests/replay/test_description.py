@@ -16,7 +16,7 @@ from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock
 from monitor.messages.recordings import RecordedEvent
 from monitor.recording import RunWriter
 from replay.formats import ArrayRecording, RecordingError, Selection, file_kinds, open_recording
-from replay.playback.description import describe_file, describe_recording, overview
+from replay.playback.description import describe_recording, open_described, overview
 from replay.simulations import simulation
 from tests.records import Records
 
@@ -56,7 +56,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_a_run_file_tells_its_length_and_events_on_one_time(run: Path) -> None:
-    told = describe_file(run, n_columns=6)
+    told = open_described(run, n_columns=6)[0]
     assert (told.format, told.rig, told.sample_rate, told.n_samples) == ("run file", "rig", RATE, 40)
     # 20 samples, 20 missing, 10 samples, then 10 of the next start
     assert (told.duration, told.start_time) == (6.0, 10.0)
@@ -122,7 +122,7 @@ def test_an_overview_needs_a_column() -> None:
 
 
 def test_a_table_tells_what_its_columns_were_taken_for(tmp_path: Path) -> None:
-    told = describe_file(table(tmp_path / "a.csv", "time [s],cmd [mm],meas [mm],load [kN],oil"))
+    told = open_described(table(tmp_path / "a.csv", "time [s],cmd [mm],meas [mm],load [kN],oil"))[0]
     assert [(c.name, c.unit, c.number) for c in told.columns] == [
         ("time", "s", 1),
         ("cmd", "mm", 2),
@@ -149,11 +149,11 @@ def test_a_table_tells_what_its_columns_were_taken_for(tmp_path: Path) -> None:
 )
 def test_a_guess_said_back_means_the_same(tmp_path: Path, header: str) -> None:
     path = table(tmp_path / "a.csv", header)
-    told = describe_file(path)
+    told = open_described(path)[0]
     guess = told.guess
     assert guess is not None
     said = Selection(guess.command, guess.measured, guess.force, guess.time, auxiliary=guess.auxiliary)
-    again = describe_file(path, said).channels
+    again = open_described(path, said)[0].channels
     if len(guess.force) in (0, len(guess.command)) and "north_load" not in header:
         assert again == told.channels
     assert [c.name for c in again] == [c.name for c in told.channels]
@@ -161,25 +161,25 @@ def test_a_guess_said_back_means_the_same(tmp_path: Path, header: str) -> None:
 
 def test_columns_that_nobody_can_guess_are_told_with_what_to_do(tmp_path: Path) -> None:
     path = table(tmp_path / "a.csv", "time [s],red,green,green")
-    told = describe_file(path, n_columns=10)
+    told = open_described(path, n_columns=10)[0]
     assert [c.name for c in told.columns] == ["time", "red", "green", "green_2"]
     assert [c.reference for c in told.columns] == ["time", "red", "3", "green_2"]
     assert (told.guess, told.sample_rate, told.duration, told.channels, told.overview) == (None, None, None, (), None)
     assert told.problem.startswith("which column is the command")
     assert "\n" not in told.problem
     by_reference = Selection(("3",), ("green_2",))
-    chosen = describe_file(path, by_reference)
+    chosen = open_described(path, by_reference)[0]
     assert chosen.guess is not None
     assert [(c.name, c.role) for c in chosen.channels if c.actuator] == [
         ("green", Role.COMMAND),
         ("green_2", Role.MEASURED),
     ]
-    wrong = describe_file(path, Selection(("blue",), ("red",)))
+    wrong = open_described(path, Selection(("blue",), ("red",)))[0]
     assert (wrong.guess, wrong.problem) == (None, "no column 'blue'; there are red, green, green_2")
 
 
 def test_a_table_without_times_tells_what_is_missing(tmp_path: Path) -> None:
-    told = describe_file(table(tmp_path / "a.csv", "step,cmd,meas", step=1.0))
+    told = open_described(table(tmp_path / "a.csv", "step,cmd,meas", step=1.0))[0]
     assert told.guess is None
     assert "--rate" in told.problem
     assert told.channels == ()
@@ -287,13 +287,13 @@ def test_a_run_file_cut_anywhere_is_described_or_refused(tmp_path: Path, run: Pa
     for length in range(1, len(whole), max(1, len(whole) // 40)):
         path.write_bytes(whole[:length])
         try:
-            describe_file(path, n_columns=5)
+            open_described(path, n_columns=5)[0]
         except RecordingError as problem:
             assert "\n" not in str(problem)
 
 
 def test_openfresco_halves_are_described_together(records: Records) -> None:
-    told = describe_file(records.openfresco / "Elmt_daqDsp_Ref.out", n_columns=100)
+    told = open_described(records.openfresco / "Elmt_daqDsp_Ref.out", n_columns=100)[0]
     assert (told.format, told.sample_rate, told.columns, told.problem) == ("OpenFresco recorders", 51.2, (), "")
     measured = np.loadtxt(records.openfresco / "Elmt_daqDsp_Ref.out")[:, 1]
     assert told.overview is not None
@@ -302,16 +302,16 @@ def test_openfresco_halves_are_described_together(records: Records) -> None:
         measured.min(),
         measured.max(),
     )
-    uneasy = describe_file(records.openfresco / "Slave_Elmt_daqDsp_Ref.out")
+    uneasy = open_described(records.openfresco / "Slave_Elmt_daqDsp_Ref.out")[0]
     assert "--rate" in uneasy.problem
     assert len(uneasy.columns) == 2
 
 
 def test_records_of_a_shaker_ask_for_their_columns(records: Records) -> None:
     for path in sorted(records.shaker.glob("*.csv")):
-        told = describe_file(path)
+        told = open_described(path)[0]
         assert (told.guess, len(told.columns)) == (None, 10)
-        chosen = describe_file(path, Selection(("shaker_front_cmd_V",), ("laser_front_mm",)), 1000)
+        chosen = open_described(path, Selection(("shaker_front_cmd_V",), ("laser_front_mm",)), 1000)[0]
         assert chosen.sample_rate == 10_000.0
         assert chosen.overview is not None
         assert len(chosen.overview.seconds) <= 1000
@@ -345,7 +345,7 @@ def test_a_description_reads_no_more_of_each_restart_where_there_are_many(
     for n_starts in (40, 400):
         path = restarted(tmp_path / f"{n_starts}.h5", n_starts)
         read = 0
-        told = describe_file(path, n_columns=50)
+        told = open_described(path, n_columns=50)[0]
         reads.append(read)
         assert (told.n_samples, told.duration, len(told.events)) == (10 * n_starts, float(n_starts), n_starts)
         assert [event.time for event in told.events] == [float(number) for number in range(n_starts)]

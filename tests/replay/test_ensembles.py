@@ -8,7 +8,7 @@ import pytest
 
 from monitor.ensembles.reader import read_ensemble
 from replay.simulations import simulation
-from replay.simulations.models import ensemble_model, model_names, realizations, simulate_ensemble
+from replay.simulations.models import MODELS, ensemble_model, realizations, simulate_ensemble
 from sim.ensemble import BLOCK, realization_block, replicates
 from sim.models.beam import StochasticBeam
 
@@ -122,7 +122,7 @@ def test_a_mistake_leaves_no_file(tmp_path, m, seed, name, complaint):
 
 
 def test_models_by_name():
-    assert model_names() == ("beam", "duffing", "eight-dof", "four-dof", "impact", "sandia", "thermal")
+    assert tuple(MODELS) == ("beam", "duffing", "eight-dof", "four-dof", "impact", "sandia", "thermal")
     assert ensemble_model("beam").time[-1] == pytest.approx(5.0)
     assert ensemble_model("sandia", 0.02).time[-1] == pytest.approx(0.02)
     with pytest.raises(

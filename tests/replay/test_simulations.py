@@ -20,7 +20,7 @@ from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from replay.commands.truth_table import compare_with_truth
 from replay.formats import RecordingError
 from replay.simulations import names, simulation, simulations
-from replay.simulations.models import ensemble_model, model_names, realizations
+from replay.simulations.models import MODELS, ensemble_model, realizations
 from sim.actuator import amplitude_ratio, equivalent_delay, phase_error
 from sim.laboratory.benchmark_plant import BenchmarkPlant
 from sim.tracking_cases import CASES, tracking_case
@@ -193,11 +193,11 @@ def test_a_menu_of_simulations_has_groups_and_what_judges_them():
     assert set(groups) == {"Hybrid tests", "Model validation", "Cases of the paper on tracking indicators"}
     judged = {each.name: each.model for each in found if each.model is not None}
     described_badly = {name for name in judged if name.endswith(("-bad", "-damaged"))}
-    assert set(judged) == {*model_names(), "thermal-paper"} | described_badly
-    assert {name.rpartition("-")[0] for name in described_badly} == set(model_names())
+    assert set(judged) == {*MODELS, "thermal-paper"} | described_badly
+    assert {name.rpartition("-")[0] for name in described_badly} == set(MODELS)
     for name, how in judged.items():
         recording = simulation(name)
-        assert how.model in model_names()
+        assert how.model in MODELS
         assert how.response in [channel.name for channel in recording.stream.channels]
         assert how.policy in {policy.value for policy in TolerancePolicy}
         assert set(limits_given(argparse.Namespace(limit=how.limits))) == {"accumulated", "first_passage"}

@@ -8,7 +8,6 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from urllib.parse import unquote
 
 from monitor.messages.alarms import MAX_ALARMS
 from monitor.messages.blocks import ResultBlock
@@ -47,11 +46,6 @@ def topic_level(name: str, *, plain: bool = False) -> str:
 
 def _percent(found: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in found[0].encode(errors="surrogatepass"))
-
-
-def name_from_level(level: str) -> str:
-    """Return the name of a level; inverse of `topic_level`."""
-    return "" if level == NO_NAME else unquote(level, errors="surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)

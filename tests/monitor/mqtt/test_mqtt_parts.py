@@ -9,6 +9,7 @@ import math
 import re
 import socket
 from dataclasses import asdict, replace
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ ANY = st.text(st.characters(exclude_categories=()), max_size=20)
 @example("\ud800", "%ED%A0%80")
 def test_names_become_levels_and_back(one: str, other: str) -> None:
     level = outbox.topic_level(one)
-    assert outbox.name_from_level(level) == one
+    assert ("" if level == "-" else unquote(level, errors="surrogatepass")) == one
     assert level
     assert not re.search("[/+#\x00-\x1f\x7f]", level)
     level.encode()
