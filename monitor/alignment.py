@@ -40,21 +40,21 @@ def estimate_lag(reference: Samples, other: Samples, rate: float, other_rate: fl
 
     Parameters
     ----------
-    reference, other : (n,), (m,); NaN is taken as the mean.
+    reference, other : (n,), (m,); NaN where a sample is missing.
     rate, other_rate : Hz.
     """
     if other_rate != rate:
         n = max(1, math.floor((len(other) - 1) * rate / other_rate) + 1)
         other = np.interp(np.arange(n) / rate, np.arange(len(other)) / other_rate, other)
     one, two = _centred(reference), _centred(other)
-    if not one.any() or not two.any():
+    if not _filled(one).any() or not _filled(two).any():
         return math.nan
     q = -(-max(len(one), len(two)) // _MOST)
     lag = q * _peak(_coarse(one, q), _coarse(two, q), None)
     if q > 1:
         # at full resolution, about the part in which the reference moves most
         n = min(_MOST, len(one))
-        energy = np.concatenate([[0.0], np.cumsum(one**2)])
+        energy = np.concatenate([[0.0], np.cumsum(_filled(one) ** 2)])
         start = int(np.argmax(energy[n:] - energy[:-n]))
         begin = min(max(0, start + round(lag) - 2 * q), len(two))
         part = two[begin : begin + n + 4 * q]
@@ -75,13 +75,17 @@ def _centred(values: Samples) -> Samples:
     known = np.isfinite(values)
     if not known.any():
         return np.zeros(len(values))
-    moved: Samples = np.where(known, values - values[known].mean(), 0.0)
+    moved: Samples = np.where(known, values - values[known].mean(), np.nan)
     return moved
+
+
+def _filled(values: Samples) -> Samples:
+    return np.nan_to_num(values, nan=0.0)
 
 
 def _coarse(values: Samples, q: int) -> Samples:
     n = len(values) // q * q
-    found: Samples = values if q == 1 else values[:n].reshape(-1, q).mean(axis=1)
+    found: Samples = values if q == 1 else _filled(values[:n]).reshape(-1, q).mean(axis=1)
     return found
 
 
@@ -91,7 +95,7 @@ def _peak(one: Samples, two: Samples, within: tuple[float, float] | None) -> flo
     It is searched from the maximum of the cross-correlation, which decreases with the lag, as curves share less.
     """
     size = 1 << (len(one) + len(two) - 1).bit_length()
-    found = np.fft.irfft(np.conj(np.fft.rfft(one, size)) * np.fft.rfft(two, size), size)
+    found = np.fft.irfft(np.conj(np.fft.rfft(_filled(one), size)) * np.fft.rfft(_filled(two), size), size)
     lags = np.arange(size)
     lags = np.where(lags >= len(two), lags - size, lags)
     allowed = (lags > -len(one)) if within is None else (lags >= within[0]) & (lags <= within[1])
@@ -104,16 +108,25 @@ def _peak(one: Samples, two: Samples, within: tuple[float, float] | None) -> flo
             best, before, peak, after = best - 1, _coefficient(one, two, best - 2), before, peak
         else:
             break
+    # a gap moves the means of what is shared
+    before, peak, after = (_coefficient(one, two, best + step, centre=True) for step in (-1, 0, 1))
     bend = before - 2.0 * peak + after
     shift = 0.5 * (before - after) / bend if -math.inf < bend < 0.0 else 0.0
     return float(best + min(max(shift, -0.5), 0.5))
 
 
-def _coefficient(one: Samples, two: Samples, lag: int) -> float:
-    """Return the correlation coefficient of the samples that two centred curves share at a lag; -inf for too few."""
+def _coefficient(one: Samples, two: Samples, lag: int, *, centre: bool = False) -> float:
+    """Return the correlation coefficient of the samples known in two centred curves at a lag; -inf for too few."""
     begin, end = max(0, -lag), min(len(one), len(two) - lag)
     if end - begin < _FEWEST:
         return -math.inf
     a, b = one[begin:end], two[begin + lag : end + lag]
+    known = np.isfinite(a) & np.isfinite(b)
+    if not known.all():
+        a, b = a[known], b[known]
+    if len(a) < _FEWEST:
+        return -math.inf
+    if centre:
+        a, b = a - a.mean(), b - b.mean()
     size = math.sqrt(float(a @ a) * float(b @ b))
     return float(a @ b) / size if size > 0.0 else -math.inf

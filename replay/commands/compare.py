@@ -141,13 +141,18 @@ def _print(reference: AssessedRun, found: list[RunComparison], notes: list[str])
             shown = [i for i, _ in enumerate(_HEADINGS) if any(row[i] for row in rows)]
             cells = [[row[i] for i in shown] for row in rows]
             print_table(console, printable(title), [_HEADINGS[i] for i in shown], cells)
-        for each in (*notes, *one.notes):
+        for each in (*notes, *one.notes, *_remarks(reference), *_remarks(one.run)):
             console.print(Text(f"note: {printable(each)}"), style="yellow")
         checked = [each.result for each in one.all_quantities() if each.result]
         if checked:
             failed = len(checked) - checked.count("within")
             words = "all within tolerance" if not failed else f"{failed} of {len(checked)} not within tolerance"
             console.print(Text(words, "bold red" if failed else "bold"))
+
+
+def _remarks(run: AssessedRun) -> list[str]:
+    """Return the notes and warnings on a recording, with the name of its file."""
+    return [f"{run.path}: {each}" for each in run.remarks]
 
 
 def _alignment_words(one: RunComparison, window: float) -> str:
@@ -176,7 +181,7 @@ def _as_json(
         "reference": str(reference.path),
         "window_s": reference.assessment.settings.window,
         "ok": None if failed is None else not failed,
-        "notes": notes,
+        "notes": [*notes, *_remarks(reference)],
         "runs": [
             {
                 "file": str(one.path),
@@ -186,7 +191,7 @@ def _as_json(
                 "start_s": one.alignment.start,
                 "stop_s": one.alignment.stop,
                 "common_s": one.alignment.overlap,
-                "notes": one.notes,
+                "notes": [*one.notes, *_remarks(one.run)],
                 **{each.key: _quantity(each) for each in one.quantities},
                 "actuators": [
                     {

@@ -43,6 +43,16 @@ class AssessedRun:
         """Samples a second, Hz."""
         return self.assessment.stream.sample_rate
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Notes and warnings on the recording, a line each, with the actuator where there are several."""
+        several = len(self.assessment.pairs) > 1
+        warnings = (
+            f"{each.actuator}: {each.text}" if several and each.actuator else each.text
+            for each in self.assessment.warnings
+        )
+        return tuple(dict.fromkeys([*self.assessment.notes, *warnings]))
+
     def curve(self, column: int) -> Samples:
         """Return a channel, (n,), at even times from its first sample on; NaN in gaps."""
         numbers = np.rint((self.signals.time - self.signals.time[0]) * self.rate).astype(np.int64)
@@ -260,7 +270,10 @@ def _align(
             signal = reference.assessment.stream.channels[column].name
         start = max(0.0, -found, limits[0])
         stop = min(reference.length, other.length - found, limits[1])
-        base, there = _common(reference, column, other, counterpart, found, (start, stop))
+        # a lag beyond both records is no place in them
+        base = there = np.empty(0)
+        if start < stop:
+            base, there = _common(reference, column, other, counterpart, found, (start, stop))
         if len(base) < _FEWEST:
             part = "" if limits == (0.0, math.inf) else f" from {limits[0]:g} to {limits[1]:g} s"
             raise ValueError(

@@ -67,6 +67,8 @@ def comparison_contents(found: Sequence[RunComparison], notes: Sequence[str]) ->
     own_notes = [
         f"{name}: {note}" if several else note for name, one in zip(others, found, strict=True) for note in one.notes
     ]
+    runs = [reference, *(one.run for one in found)]
+    own_notes += [f"{name}: {each}" for name, run in zip(names, runs, strict=True) for each in run.remarks]
     actuators = []
     for number, first in enumerate(found[0].actuators):
         of_runs = [(name, one, one.actuators[number]) for name, one in zip(others, found, strict=True)]

@@ -79,3 +79,13 @@ def test_a_correlation_is_of_the_samples_that_both_have():
     two[40:60] = np.nan
     assert correlation_coefficient(one, two) == pytest.approx(-1.0)
     assert math.isnan(correlation_coefficient(one, np.full(300, 1.0)))
+
+
+@pytest.mark.parametrize("missing", [100, 589, 2509])
+def test_a_gap_does_not_move_the_lag(missing):
+    rate, time = 256.0, np.arange(15360) / 256.0
+    curve = sum(size * np.sin(2.0 * np.pi * f * time + f) for size, f in ((8.0, 0.7), (3.0, 1.9), (1.0, 4.3))) + 5.0
+    curve[6000 : 6000 + missing] = np.nan
+    assert estimate_lag(curve, curve, rate, rate) == 0.0
+    later = np.concatenate([np.full(200, curve[0]), curve])
+    assert estimate_lag(curve, later, rate, rate) == pytest.approx(200 / rate, abs=0.05 / rate)

@@ -182,6 +182,8 @@ def test_the_json_is_one_object(files, capsys) -> None:
         (["--tolerance", "speed=1"], "--tolerance speed=1: give KEY=VALUE or KEY=VALUE%, KEY one of delay_ms, "),
         (["--lag", "inf"], "--lag inf: must be a number of seconds"),
         (["--lag", "99"], "no time in common with "),
+        (["--lag", "1e300"], "no time in common with "),
+        (["--lag=-1e300"], "no time in common with "),
     ],
 )
 def test_a_mistake_is_one_line(files, capsys, words, line) -> None:
@@ -208,3 +210,23 @@ def test_the_page_shows_what_is_printed(files, capsys, monkeypatch) -> None:
             assert float(one) == pytest.approx(float(other), rel=0.01, abs=1e-3)
         except ValueError:
             assert one == other
+
+
+def test_notes_and_warnings_of_both_recordings_are_shown_with_their_files(tmp_path, capsys) -> None:
+    """The second record stops and is continued 2 s later: 1000 samples are missing."""
+    t = np.arange(0.0, 20.0, 1.0 / 500.0)
+    table = np.column_stack([t, motion(t), 0.97 * motion(t - 0.012)])
+    paths = []
+    for name, rows in (("a.csv", table), ("b.csv", np.delete(table, slice(4000, 5000), axis=0))):
+        np.savetxt(tmp_path / name, rows, "%.6f", ",", header="time [s],command [mm],measured [mm]", comments="")
+        paths.append(str(tmp_path / name))
+    page = tmp_path / "page.html"
+    assert main(["compare", *paths, "--json", "-o", str(page)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert not any("1000 samples (2 s) are missing in 1 gap" in note for note in found["notes"])
+    (note,) = [note for note in found["runs"][0]["notes"] if "1000 samples (2 s) are missing in 1 gap" in note]
+    assert note.startswith(f"{paths[1]}: ")
+    assert "b.csv: 1000 samples (2 s) are missing in 1 gap" in page.read_text("utf-8")
+    assert main(["compare", paths[1], paths[0]]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "1000 samples (2 s) are missing in 1 gap" in printed
