@@ -172,7 +172,8 @@ def details(row: RunRow) -> str:
     if row.notes:
         lines.append(f"{row.notes} notes: {row.note_texts}")
     if row.lost_samples or row.restarts:
-        lines.append(f"{row.lost_samples:,} samples lost, {row.restarts} restarts of the rig")
+        lost = f"{row.lost_samples:,} sample{'' if row.lost_samples == 1 else 's'} lost"
+        lines.append(f"{lost}, {row.restarts} restart{'' if row.restarts == 1 else 's'} of the rig")
     return "\n".join(line for line in (*lines, row.problem) if line)
 
 
@@ -192,8 +193,8 @@ def _start_text(row: RunRow) -> str:
 
 def _duration(seconds: float) -> str:
     """Return ``12.3 s``, ``4:05`` or ``2:14:05``."""
-    if seconds < 60.0:
-        return f"{seconds:.1f} s"
+    if (tenths := round(seconds, 1)) < 60.0:
+        return f"{tenths:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

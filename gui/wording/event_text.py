@@ -219,10 +219,10 @@ _KIND_SHAPES = {
 }
 _UNIMPORTANT = (EventKind.STARTED, EventKind.ENDED, EventKind.DECISION, EventKind.NOTE, EventKind.LIMITS)
 _COUNTED = {
-    EventKind.GAP: "{} samples lost",
-    EventKind.DUPLICATE: "{} duplicate samples",
-    EventKind.REORDERED: "{} samples out of order",
-    EventKind.REJECTED: "{} messages rejected",
+    EventKind.GAP: "{} sample{} lost",
+    EventKind.DUPLICATE: "{} duplicate sample{}",
+    EventKind.REORDERED: "{} sample{} out of order",
+    EventKind.REJECTED: "{} message{} rejected",
 }
 
 
@@ -257,5 +257,6 @@ def event_sentence(event: Event) -> str:
         return f"{severity_shape(severity)} {severity_word(severity)} {transition_text(transition)}"
     if (change := event.limits) is not None:
         return f"{severity_shape(change.severity)} {severity_word(change.severity)} {change_text(change)}"
-    counted = _COUNTED[event.kind].format(count(event.count)) if event.kind in _COUNTED else ""
+    plural = "" if event.count == 1 else "s"
+    counted = _COUNTED[event.kind].format(count(event.count), plural) if event.kind in _COUNTED else ""
     return ": ".join(part for part in (counted, event.detail) if part)

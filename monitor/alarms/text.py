@@ -20,7 +20,7 @@ def format_value(value: float, unit: str, other: float | None = None, scale_of: 
         text = _number(value / factor, digits)
         if other is None or value == other or text != _number(other / factor, digits):
             break
-    return f"{text} {unit}".rstrip()
+    return f"{text} {'sample' if unit == 'samples' and text == '1' else unit}".rstrip()
 
 
 def _number(value: float, digits: int) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
@@ -18,6 +18,8 @@ from monitor.transport.zeromq.key_files import keys_of
 from monitor.transport.zeromq.signals import SignalPublisher
 
 DEFAULT_SIGNALS = "tcp://127.0.0.1:5555"
+_LINGER = 5.0  # s
+_DROPPED_LINGER = 0.1  # s, of a rig that was not closed: the collector must not block a running program
 
 _CHANNEL = re.compile(r"(?P<name>[^\[\]]*[^\[\] ]) *(?:\[(?P<unit>[^\[\]]*)\])?")
 
@@ -25,8 +27,8 @@ _CHANNEL = re.compile(r"(?P<name>[^\[\]]*[^\[\] ]) *(?:\[(?P<unit>[^\[\]]*)\])?"
 class Rig:
     """Send the signals of a rig to a service; a context manager that ends the stream.
 
-    Without ``with``, `close` ends it. A program that ends without either has sent what was queued, and the service
-    reports a dead stream.
+    Without ``with``, `close` ends it. A program that ends without either waits up to 5 s for what is queued, and the
+    service reports a dead stream. A `Rig` that is dropped while its program runs is given 0.1 s.
 
     Parameters
     ----------
@@ -59,6 +61,8 @@ class Rig:
     ...     rig.send(block)  # (n_samples, 2)
     """
 
+    _closed = True
+
     def __init__(
         self,
         endpoint: str = DEFAULT_SIGNALS,
@@ -76,7 +80,7 @@ class Rig:
         """Index of the next sample."""
         bind_to, connect_to = ("", endpoint) if connect else (endpoint, "")
         self._publisher = SignalPublisher(bind_to, connect=connect_to, security=keys_of(keys), insecure=insecure)
-        self._closed = False
+        self._closed = False  # only now: there is something to close
 
     @property
     def endpoint(self) -> str:
@@ -123,7 +127,7 @@ class Rig:
         """Send a heartbeat if nothing was sent lately; call it about once a second in a pause."""
         self._publisher.heartbeat_if_idle()
 
-    def close(self, *, last: bool = True, linger: float = 5.0) -> None:
+    def close(self, *, last: bool = True, linger: float = _LINGER) -> None:
         """Close; with `last`, end the stream first. A second call does nothing.
 
         Parameters
@@ -147,8 +151,7 @@ class Rig:
 
     def __del__(self) -> None:
         # a program of three lines does not close it; it may have failed, so the stream has not ended
-        with suppress(AttributeError):
-            self.close(last=False)
+        self.close(last=False, linger=_LINGER if sys.is_finalizing() else _DROPPED_LINGER)
 
     def __enter__(self) -> Self:
         return self

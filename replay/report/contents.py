@@ -275,7 +275,7 @@ def _event_row(event: Event, seconds: float) -> EventRow:
         text = describe_transition(event.alarm)
         kind = "▲ warning" if event.alarm.severity is Severity.WARN else "■ trip"
     elif event.kind is EventKind.GAP and not text:
-        text = f"{event.count} samples lost"
+        text = f"{event.count} sample{'' if event.count == 1 else 's'} lost"
     return EventRow(f"{seconds:.3f}", _level(event) or "none", kind, text)
 
 

@@ -374,6 +374,7 @@ def test_losses_warn_once_until_nothing_is_lost_for_a_while() -> None:
 
     burst = [lost(n) for n in (0, 10, 10, 13, 13)]
     assert looks(*burst) == [("lost_data.warn", "unacknowledged", "10 samples lost")]
+    assert looks(lost(0), lost(1)) == [("lost_data.warn", "unacknowledged", "1 sample lost")]
     assert looks(*burst, *[lost(13)] * 10) == [
         ("lost_data.warn", "unacknowledged", "10 samples lost"),
         ("lost_data.warn", "returned_unacknowledged", "nothing lost for 5 s"),

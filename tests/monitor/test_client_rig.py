@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import socket
@@ -14,7 +15,7 @@ import pytest
 
 from monitor import Channel, Rig, Role
 from monitor.messages.blocks import Event, SignalBlock
-from monitor.transport.zeromq.signals import SignalSubscriber
+from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "clients.md"
@@ -152,3 +153,23 @@ def test_a_program_of_three_lines_sends_all_and_leaves_the_stream_open() -> None
         source.close()
     np.testing.assert_array_equal(np.concatenate([block.samples for block in blocks])[:, 1], np.arange(500) + 0.5)
     assert not any(block.last for block in blocks)
+
+
+def test_a_rig_that_is_dropped_does_not_block_a_running_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    lingers: list[float] = []
+    close = SignalPublisher.close
+
+    def closed(publisher: SignalPublisher, linger: float = 5.0) -> None:
+        lingers.append(linger)
+        close(publisher, linger)
+
+    monkeypatch.setattr(SignalPublisher, "close", closed)
+    rig = Rig("tcp://127.0.0.1:*", channels=["a.command", "a.measured"], sample_rate=100.0)
+    rig.send([0.0, 0.0])
+    del rig
+    gc.collect()
+    assert len(lingers) == 1
+    assert lingers[0] <= 0.1
+    # one that was not made has nothing to close
+    Rig.__new__(Rig).__del__()
+    assert len(lingers) == 1

@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -101,6 +102,13 @@ def test_cells(monkeypatch):
         time.tzset()
 
 
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(59.94, "59.9 s"), (59.97, "1:00"), (60.0, "1:00"), (60.6, "1:01"), (3599.6, "1:00:00")]
+)
+def test_durations_are_rounded_before_their_form_is_chosen(seconds, text):
+    assert cell_text(replace(BEST, duration_s=seconds), COLUMNS.index("Duration")) == text
+
+
 def test_levels():
     assert [outcome_level(row) for row in ROWS] == [Level.NONE, Level.WARN, Level.BAD]
     assert [alarm_level(row) for row in ROWS] == [Level.NONE, Level.BAD, Level.NONE]
@@ -110,4 +118,5 @@ def test_details_have_what_the_table_has_no_room_for():
     assert "12.0 s after its first sample" in details(BEST)
     assert "3 alarms, 1 of them trips: a.delay.trip" in details(WORST)
     assert "40 samples lost" in details(WORST)
+    assert "1 sample lost, 1 restart of the rig" in details(replace(WORST, lost_samples=1, restarts=1))
     assert details(DAMAGED).splitlines() == ["cut.h5", DAMAGED.problem]

@@ -56,6 +56,7 @@ def test_each_line_says_when_what_kind_and_what(qtbot):
         placed(2, EventKind.REJECTED, "no header"),
         placed(3, EventKind.NOTE, "pump 2 switched off"),
         PlacedEvent(4.0, Event(EventKind.CLOCK_JUMP, 0.5, 4)),
+        placed(1, EventKind.GAP),
     )
     panel, _ = panel_of(qtbot, history)
     assert lines(panel) == [
@@ -64,6 +65,7 @@ def test_each_line_says_when_what_kind_and_what(qtbot):
         ("12.000 s", "▼ rejected", "2 messages rejected: no header"),
         ("13.000 s", "✎ note", "pump 2 switched off"),
         ("0.500 s", "▲ clock jump", ""),
+        ("11.000 s", "▲ gap", "1 sample lost"),
     ]
     model = panel.findChild(QTableView).model()
     styles = [model.index(row, 1).data(Qt.ItemDataRole.ForegroundRole) for row in range(5)]
@@ -201,7 +203,7 @@ def test_any_growth_and_any_filter_shows_what_is_wanted_of_the_last(qapp, taken)
         for p in events:
             words = f"{p.event.kind.value.replace('_', ' ')} "
             if p.event.kind is EventKind.GAP:
-                words += f"{p.event.count} samples lost: "
+                words += f"{p.event.count} sample{'s' * (p.event.count != 1)} lost: "
             elif p.event.kind in (EventKind.DUPLICATE, EventKind.REORDERED, EventKind.REJECTED):
                 words += "came twice" if p.event.kind is EventKind.DUPLICATE else ""
                 words += f" {p.event.count} "

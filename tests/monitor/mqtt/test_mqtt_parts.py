@@ -86,6 +86,11 @@ def test_a_row_is_the_last_and_what_is_not_finite_is_null(values, first) -> None
         (Event(EventKind.STARTED, 0.0, 0), "the stream starts"),
         (Event(EventKind.RESTART, 0.0, 0), "the rig has restarted"),
         (Event(EventKind.GAP, 12.345, 12641, 10), "10 samples lost"),
+        (Event(EventKind.GAP, 12.345, 12641, 1), "1 sample lost"),
+        (Event(EventKind.DUPLICATE, 0.0, 0, 1), "1 duplicate sample ignored"),
+        (Event(EventKind.REORDERED, 0.0, 0, 2), "2 late samples ignored"),
+        (Event(EventKind.REJECTED, 0.0, 0, 1), "1 message rejected"),
+        (Event(EventKind.REJECTED, 0.0, 0), "messages rejected"),
         (Event(EventKind.GAP, 12.345, 12641, 10, "too slow"), "too slow"),
     ],
 )
