@@ -6,6 +6,7 @@ import csv
 import json
 import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from monitor.__main__ import main
+from replay import Progress
 from replay.archive import Archive, assess_archive, find_files
 from replay.archive.table import write_table
 from replay.workers.processes import ProcessWorkers
@@ -259,6 +261,19 @@ def test_the_command(archive: Archive, capsys) -> None:
     (archive.folders[0] / "cut.npz").unlink()
     assert main(words) == 0
     assert "5 recordings, 5 of them unchanged since the last time, 5 rows in" in capsys.readouterr().err
+
+
+def test_a_signal_to_end_says_how_to_continue(archive: Archive, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    def terminated(_archive: Archive, workers: ProcessWorkers, progress: Progress) -> None:
+        workers.submit(abs, 0)
+        progress("files", 3, 7)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("replay.archive.assess_archive", terminated)
+    assert main(["assess", str(archive.folders[0]), "--out", str(archive.table), "--workers", "1"]) == 130
+    error = capsys.readouterr().err
+    assert "interrupted: 3 of 7 files are done; the same command goes on from there" in error
+    assert not multiprocessing.active_children()
 
 
 @pytest.mark.parametrize(
