@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -31,12 +31,27 @@ class AssessedRun:
     Parameters
     ----------
     path : of its file.
+    first : s, time of its first sample in the record.
+    signals : None once it is compared: of many runs, the samples are in memory one run at a time.
     """
 
     path: Path
     assessment: Assessment
     summary: RunSummary
-    signals: RecordSignals
+    first: float
+    signals: RecordSignals | None
+
+    @property
+    def samples(self) -> RecordSignals:
+        """Its signals.
+
+        Raises
+        ------
+        ValueError : they were released.
+        """
+        if self.signals is None:
+            raise ValueError(f"{self.path}: its samples are no longer in memory")
+        return self.signals
 
     @property
     def rate(self) -> float:
@@ -55,32 +70,38 @@ class AssessedRun:
 
     def curve(self, column: int) -> Samples:
         """Return a channel, (n,), at even times from its first sample on; NaN in gaps."""
-        numbers = np.rint((self.signals.time - self.signals.time[0]) * self.rate).astype(np.int64)
+        numbers = np.rint((self.samples.time - self.first) * self.rate).astype(np.int64)
         if numbers[-1] >= _LONGEST:
             raise ValueError(f"{self.path}: {numbers[-1] / self.rate:.4g} s with its gaps is too long; export a part")
         values = np.full(int(numbers[-1]) + 1, np.nan)
-        values[numbers] = self.signals.samples[:, column]
+        values[numbers] = self.samples.samples[:, column]
         return values
 
     @property
     def length(self) -> float:
         """Seconds from the first sample to after the last; gaps count."""
-        return float(self.signals.time[-1] - self.signals.time[0]) + 1.0 / self.rate
+        return float(self.samples.time[-1]) - self.first + 1.0 / self.rate
 
     def part(self, pair: Pair, start: float, stop: float) -> TrackedPart:
-        """Return what an actuator did between two instants, s after the first sample: only windows within them."""
+        """Return what an actuator did between two instants, s after the first sample: only windows within them.
+
+        Its command and measured signal are empty where the samples were released.
+        """
         channels, settings = self.assessment.stream.channels, self.assessment.settings
         series = self.assessment.series
-        time = series.elapsed - self.signals.time[0] - start
+        time = series.elapsed - self.first - start
         # of a window of n samples, the last is n - 1 after the first
         rows = (time > settings.window - 1.5 / self.rate) & (time < stop - start - 0.5 / self.rate)
-        at = self.signals.time - self.signals.time[0] - start
-        inside = (at > -0.5 / self.rate) & (at < stop - start - 0.5 / self.rate)
-        command, measured = (self.signals.samples[inside, i] for i in (pair.command, pair.measured))
+        at, command, measured = np.empty((3, 0))
+        if self.signals is not None:
+            at = self.signals.time - self.first - start
+            inside = (at > -0.5 / self.rate) & (at < stop - start - 0.5 / self.rate)
+            command, measured = (self.signals.samples[inside, i] for i in (pair.command, pair.measured))
+            at = at[inside]
         if units_differ(channels[pair.command], channels[pair.measured]):
             measured = np.full(len(measured), np.nan)
         values = {name: each[rows] for name, each in series.of(pair.actuator).items()}
-        return TrackedPart(time[rows], values, settings.relative_gate, at[inside], command, measured)
+        return TrackedPart(time[rows], values, settings.relative_gate, at, command, measured)
 
     def channel(self, pair: Pair, role: str) -> int:
         """Return the column of the ``command`` or ``measured`` signal."""
@@ -133,7 +154,7 @@ class ActuatorComparison:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunComparison:
-    """A run compared with the reference; notes are what was taken for granted, a line each."""
+    """A run, without its samples, compared with the reference; notes are what was taken for granted, a line each."""
 
     reference: AssessedRun
     run: AssessedRun
@@ -169,7 +190,8 @@ def assess_run(
             assessment = assess(recording, settings, thin=thin, progress=progress)
         except ValueError as problem:
             raise ValueError(f"{path}: {problem}") from problem
-        return AssessedRun(path, assessment, summarise(path, recording, assessment), read_signals(recording))
+        signals = read_signals(recording)
+    return AssessedRun(path, assessment, summarise(path, recording, assessment), float(signals.time[0]), signals)
 
 
 def compare_runs(
@@ -217,7 +239,7 @@ def compare_runs(
     if end - begin < needed:
         notes.append(f"{end - begin:.4g} s are too short for standard deviations: {needed:.4g} s are needed")
     whole = run_quantities(reference.summary.row(), other.summary.row(), given)
-    return RunComparison(reference, other, alignment, whole, tuple(actuators), tuple(notes))
+    return RunComparison(reference, replace(other, signals=None), alignment, whole, tuple(actuators), tuple(notes))
 
 
 def _paired(reference: AssessedRun, other: AssessedRun) -> tuple[list[tuple[Pair, Pair]], list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -230,3 +231,15 @@ def test_notes_and_warnings_of_both_recordings_are_shown_with_their_files(tmp_pa
     assert main(["compare", paths[1], paths[0]]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "1000 samples (2 s) are missing in 1 gap" in printed
+
+
+def test_the_samples_of_a_run_are_released_once_it_is_compared() -> None:
+    one, two = tracked(500.0), tracked(500.0, delay=0.015)
+    samples = weakref.ref(two.samples.samples)
+    found = compare_runs(one, two)
+    series = two.part(found.actuators[0].theirs, 2.0, 18.0).values
+    del two
+    assert samples() is None
+    # the page draws what is left
+    later = found.run.part(found.actuators[0].theirs, 2.0, 18.0).values
+    assert all(np.array_equal(later[name], values, equal_nan=True) for name, values in series.items())
