@@ -148,7 +148,9 @@ def _counts(health: Health) -> Iterator[HealthItem]:
         ("rejected", counts.rejected, "malformed messages rejected", 9),
     ):
         if number:
-            yield HealthItem(key, f"▲ {key} {count(number)}", f"{count(number)} {meaning}", Level.WARN, 2)
+            one = meaning.replace("samples", "sample").replace("restarts", "restart").replace("messages", "message")
+            tip = f"{count(number)} {one if number == 1 else meaning}"
+            yield HealthItem(key, f"▲ {key} {count(number)}", tip, Level.WARN, 2)
         else:
             yield HealthItem(key, f"{key} 0", f"no {meaning}", rank=rank)
 

@@ -170,7 +170,8 @@ class LslSource:
         items = list(self._blocks(opened.stream, numbering.accept(np.asarray(stamps), values)))
         if numbering.slow_rate and not self._rate_reported:
             self._rate_reported = True
-            detail = f"nominal {opened.stream.sample_rate:g} Hz, its stamps say {numbering.slow_rate:.3g} Hz"
+            rate = float(f"{numbering.slow_rate:.3g}")  # three digits, without exponent
+            detail = f"nominal {opened.stream.sample_rate:g} Hz, its stamps say {rate:g} Hz"
             items.append(
                 self._event(EventKind.NOTE, f"{self._address}: {detail}; the difference is counted as lost samples")
             )

@@ -233,3 +233,12 @@ def test_long_times(seconds, text):
 )  # fmt: skip
 def test_large_amounts(amount, text):
     assert bytes_text(amount) == text
+
+
+def test_the_tip_of_a_single_loss_is_singular():
+    counts = StreamCounts(received=60_000, lost=1, reordered=1, rejected=1, restarts=2)
+    tips = {item.key: item.tip for item in health_items(history_of(replace(GOOD, counts=counts)), 0)}
+    assert tips["lost"] == "1 sample lost"
+    assert tips["out of order"] == "1 sample out of order, ignored"
+    assert tips["rejected"] == "1 malformed message rejected"
+    assert tips["restarts"] == "2 restarts of the rig"
