@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from replay.comparison import AssessedRun, Quantity, RunComparison
     from replay.report import Written
 
-_HEADINGS = ("figure", "reference", "run", "difference", "chance", "tolerance", "result")
+_HEADINGS = ("quantity", "reference", "run", "difference", "p", "tolerance", "result")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE[%]",
-        help="largest difference of a figure, in its unit or in percent of A's; repeatable; exit code 1 if exceeded",
+        help="largest difference of a quantity, in its unit or in % of A's; repeatable; exit code 1 if exceeded",
     )
     parser.add_argument("--start", type=float, metavar="S", help="compare from S seconds after A's start on")
     parser.add_argument("--stop", type=float, metavar="S", help="compare up to S seconds after A's start")
@@ -129,6 +129,7 @@ def _page(arguments: argparse.Namespace) -> Iterator[Callable[[list[RunCompariso
 def _print(reference: AssessedRun, found: list[RunComparison], notes: list[str]) -> None:
     from rich.text import Text
 
+    from replay.comparison import P_MEANING, chance_text
     from replay.tables import print_table, report_console
 
     console = report_console(120)
@@ -141,6 +142,8 @@ def _print(reference: AssessedRun, found: list[RunComparison], notes: list[str])
             shown = [i for i, _ in enumerate(_HEADINGS) if any(row[i] for row in rows)]
             cells = [[row[i] for i in shown] for row in rows]
             print_table(console, printable(title), [_HEADINGS[i] for i in shown], cells)
+        if any(chance_text(each.probability) for each in one.all_quantities()):
+            console.print(Text(P_MEANING))
         for each in (*notes, *one.notes, *_remarks(reference), *_remarks(one.run)):
             console.print(Text(f"note: {printable(each)}"), style="yellow")
         checked = [each.result for each in one.all_quantities() if each.result]

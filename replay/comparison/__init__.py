@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from replay.comparison.assessed_run import AssessedRun, assess_run
-from replay.comparison.quantities import KEYS, Quantity, Tolerance, chance_text, parse_tolerance, value_text
+from replay.comparison.quantities import (
+    KEYS,
+    P_MEANING,
+    Quantity,
+    Tolerance,
+    chance_text,
+    parse_tolerance,
+    value_text,
+)
 from replay.comparison.runs import ActuatorComparison, Alignment, RunComparison, compare_runs
 
 __all__ = [
     "KEYS",
+    "P_MEANING",
     "ActuatorComparison",
     "Alignment",
     "AssessedRun",

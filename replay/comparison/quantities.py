@@ -99,6 +99,9 @@ def value_text(value: float, sd: float = math.nan) -> str:
     return f"{round(value, decimals) + 0.0:.{decimals}f} ± {sd:.{decimals}f}"
 
 
+P_MEANING = "p: probability of so large a difference by noise alone; below 0.05 the runs differ"
+
+
 def chance_text(probability: float) -> str:
     """Return the probability of a difference by chance; empty where it is unknown."""
     if math.isnan(probability):

@@ -13,7 +13,15 @@ from monitor.messages.blocks import ratio_unit
 from monitor.messages.headline import HEADLINE
 from replay.assessment.statistics import is_moving
 from replay.assessment.summary import program_version
-from replay.comparison import ActuatorComparison, AssessedRun, Quantity, RunComparison, chance_text, value_text
+from replay.comparison import (
+    P_MEANING,
+    ActuatorComparison,
+    AssessedRun,
+    Quantity,
+    RunComparison,
+    chance_text,
+    value_text,
+)
 from replay.comparison.stretch import TrackedPart
 from replay.report.comparison_words import LABELS, lead_sentences, run_words
 from replay.report.contents import Table, flat_settings
@@ -126,16 +134,16 @@ def _overview(runs: Sequence[tuple[str, RunComparison]]) -> Table:
         "actuator",
         "lag s",
         "delay difference, ms",
-        "chance",
+        "p",
         "rms error difference, %",
-        "chance",
+        "p",
         "tolerances",
     )
-    return Table("Differences from the reference", headings, tuple(rows))
+    return Table(f"Differences from the reference; {P_MEANING}", headings, tuple(rows))
 
 
 def _table(base: str, name: str, each: ActuatorComparison) -> Table:
-    headings = ["figure", base, name, "difference", "chance"]
+    headings = ["quantity", base, name, "difference", "p"]
     rows = [[LABELS[one.key], *_cells(one)] for one in each.quantities]
     if any(one.result for one in each.quantities):
         headings += ["tolerance", "result"]
@@ -143,7 +151,7 @@ def _table(base: str, name: str, each: ActuatorComparison) -> Table:
             row += [str(one.tolerance or "—"), one.result or "—"]
     what = each.actuator if each.actuator == each.other else f"{each.actuator} and {each.other}"
     return Table(
-        f"Figures of {what} over the time in common, {name} and {base}", tuple(headings), tuple(map(tuple, rows))
+        f"Quantities of {what} over the time in common, {name} and {base}", tuple(headings), tuple(map(tuple, rows))
     )
 
 

@@ -155,6 +155,8 @@ def test_the_command_prints_a_table_and_its_exit_code_is_that_of_the_tolerances(
     printed = capsys.readouterr().out
     assert "1.5 s later, by command, correlation 1.000000; 18.5 s in common, window 2" in printed
     assert "tolerance" not in printed
+    assert "p: probability of so large a difference by noise alone" in printed
+    assert "chance" not in printed
     assert main(["compare", *files, "--tolerance", "delay_ms=4", "--tolerance", "ratio=1%"]) == 0
     assert "all within tolerance" in capsys.readouterr().out
     assert main(["compare", *files, "--tolerance", "delay_ms=2", "--tolerance", "ratio=1%"]) == 1

@@ -65,6 +65,8 @@ def test_the_words_are_the_figures(tmp_path, capsys) -> None:
     text = page.read_text("utf-8")
     assert f">{figures['peak_error_percent']['value']:.5g}<" in text
     assert "1.5 s later, by north.command" in text
+    assert "p: probability of so large a difference by noise alone" in text
+    assert ">p</th>" in text and ">quantity</th>" in text and ">chance</th>" not in text
 
 
 def test_a_difference_that_is_chance_or_nothing_is_stated_as_that(tmp_path) -> None:
