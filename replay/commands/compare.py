@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE[%]",
-        help="largest difference of a quantity, in its unit or in % of A's; repeatable; exit code 1 if exceeded",
+        help="largest difference of a quantity, in its unit or percent of A's; repeatable; exit code 1 if exceeded",
     )
     parser.add_argument("--start", type=float, metavar="S", help="compare from S seconds after A's start on")
     parser.add_argument("--stop", type=float, metavar="S", help="compare up to S seconds after A's start")
