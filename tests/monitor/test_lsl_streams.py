@@ -229,7 +229,8 @@ def test_samples_beyond_the_queue_are_a_gap(name: str, open_source: Callable[...
 def test_a_slower_sender_than_the_nominal_rate_is_reported_once(
     name: str, nominal: int, rate: int, open_source: Callable[..., LslSource]
 ) -> None:
-    made, source = outlet(name, rate=float(nominal)), open_source(name)
+    # a queue for all of it: what overflows is lost
+    made, source = outlet(name, rate=float(nominal)), open_source(name, queue_seconds=60.0)
     assert made.wait_for_consumers(PATIENCE)
     for first in range(0, 1500, 50):
         made.push_chunk(np.zeros((50, 2)), (100.0 + (np.arange(first, first + 50) / rate)).tolist())

@@ -22,7 +22,7 @@ AssignRoles = Callable[[Sequence[DescribedChannel]], tuple[Channel, ...]]
 
 _MAX_CHUNK = 1024  # samples of one `receive`
 _SEARCH_TIME, _PAUSE = 1.0, 0.2  # s of one search, and between two
-_OTHERS_TIME = 0.5  # s that another stream of the same name has to answer: liblsl's own round trip
+_OTHERS_TIME = 1.5  # s in which other streams of the same name answer: liblsl asks known peers after 0.5 s
 _OPEN_TIMEOUT = 5.0  # s, of each step of opening a stream
 _CORRECTION_INTERVAL = 1.0  # s between readings of the clock's correction
 _JOIN_TIMEOUT = 2.0  # s
