@@ -175,10 +175,11 @@ def test_every_format_of_numbers_is_read(name: str, kind: str, open_source: Call
     assert made.wait_for_consumers(PATIENCE)
     values = np.array([[1, -2], [3, -4], [5, -6]])
     made.push_chunk(values, [7.0, 7.001, 7.002])
-    [block] = until(source, lambda found: count(found) == 3)
+    blocks = until(source, lambda found: count(found) == 3)
+    block = blocks[0]
     assert isinstance(block, SignalBlock)
-    np.testing.assert_array_equal(block.samples, values)
-    assert block.samples.dtype == np.float64
+    np.testing.assert_array_equal(np.concatenate([each.samples for each in blocks]), values)
+    assert all(each.samples.dtype == np.float64 for each in blocks)
     assert (block.stream.rig, block.stream.sample_rate, block.index) == ("hall", RATE, 0)
     # the clock of both is that of this machine
     assert block.time == pytest.approx(7.0, abs=5e-3)

@@ -16,7 +16,7 @@ from monitor.messages.health import Health, StreamCounts
 from monitor.messages.requests import AcknowledgeRequest, NoteRequest, encode
 from monitor.transport.mqtt import client, connection, connection_tasks, payloads
 from monitor.transport.rate_limit import Backoff
-from tests.monitor.mqtt.conftest import ALARM, COLUMNS, STREAM, free_port, report, rows, transition
+from tests.monitor.mqtt.conftest import ALARM, COLUMNS, STREAM, report, rows, transition
 from tests.monitor.mqtt.watcher import until
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -341,12 +341,15 @@ def test_a_broker_that_hangs_up_before_it_answers_is_not_waited_for(tell) -> Non
 
 
 def test_trouble_is_told_once(tell) -> None:
-    sink = tell(free_port(), backoff=Backoff(0.01, 0.01))
-    said = []
-    until(lambda: sink.command_handler.serve(said.append) or said)
-    deadline = monotonic() + 0.5
-    while monotonic() < deadline:
-        sink.command_handler.serve(said.append)
+    # bound, so that no other test listens there meanwhile
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        sink = tell(bound.getsockname()[1], backoff=Backoff(0.01, 0.01))
+        said = []
+        until(lambda: sink.command_handler.serve(said.append) or said)
+        deadline = monotonic() + 0.5
+        while monotonic() < deadline:
+            sink.command_handler.serve(said.append)
     assert len(said) == 1
     assert said[0].text.endswith(": connection refused: is the broker running, and on this port?")
     assert sink.broker.state == "away"
