@@ -11,11 +11,12 @@ import msgspec
 
 from gui.wording.level import Level
 from gui.wording.numbers import DASH, bytes_text
-from monitor.messages.runs import RunRow
+from monitor.messages.runs import NO_RESULTS, RunRow
 
 COLUMNS = ("Start", "Name", "Outcome", "Duration", "Worst [ms]", "Alarms", "Notes", "Size")
 _OUTCOMES = {
     "clean": ("●", Level.NONE),
+    NO_RESULTS: ("○", Level.NONE),
     "open": ("…", Level.INFO),
     "recovered": ("▲", Level.WARN),
     "lossy": ("▲", Level.WARN),
@@ -24,6 +25,7 @@ _OUTCOMES = {
 _DAMAGED = ("■", Level.BAD)
 _MEANINGS = {
     "open": "open: being recorded, or its recorder was killed",
+    NO_RESULTS: "no results: signals alone, open it to see what assess computes",
     "lossy": "lossy: samples or results were dropped",
     "truncated": "truncated: recording ended before the run, or its service died",
     "recovered": "recovered from a recording that was not closed",

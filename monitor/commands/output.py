@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields
 from typing import Any
 
@@ -50,6 +50,12 @@ def announced(text: str, log: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+def compilation_announced(doing: str) -> AbstractContextManager[None]:
+    """Print on standard error what takes more than 2 s, such as the compilation of kernels, which has no progress."""
+    text = f"{doing}; kernels are compiled once, which takes up to a minute"
+    return announced(text, lambda line: print(line, file=sys.stderr, flush=True))
 
 
 _LINE_INTERVAL = 5.0  # s

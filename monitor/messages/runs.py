@@ -7,6 +7,9 @@ from typing import Any
 
 Value = str | int | float | None
 
+NO_RESULTS = "no results"
+"""Outcome of a whole file that has signals alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
@@ -15,10 +18,11 @@ class RunRow:
     Parameters
     ----------
     file : path below the folder.
-    start : ISO 8601, of the first sample by the rig's clock, or else when the file was created.
+    start : ISO 8601, of the first sample by the rig's clock, or else when it was recorded.
     duration_s, sample_rate, samples : through gaps and restarts; Hz.
     rig, actuators : names, the actuators separated by semicolons.
-    outcome : clean, lossy, truncated or recovered; open: being written, or its recorder was killed.
+    outcome : clean, lossy, truncated or recovered; open: being written, or its recorder was killed; no results:
+        whole, of signals alone.
     worst_delay_ms, worst_delay_at_s, worst_actuator : the recorded delay farthest from zero as `assess` defines it,
         the end of the window that has it, s after the first sample, and the actuator. No time where it is constant.
     alarms, trips, alarm_names : occurrences of alarms, those of trips, and the alarms.

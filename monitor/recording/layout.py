@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import h5py
@@ -63,7 +62,7 @@ def image(
     stream: Stream,
     results: ResultStream | None,
     settings: bytes,
-    created: datetime,
+    created: str,
     libver: tuple[str, str] = LIBRARY_VERSION,
     filters: Mapping[str, Any] = _NO_FILTERS,
 ) -> bytes:
@@ -80,15 +79,16 @@ def create(
     stream: Stream,
     results: ResultStream | None,
     settings: bytes,
-    created: datetime,
+    created: str,
     filters: Mapping[str, Any] = _NO_FILTERS,
 ) -> None:
     """Write attributes and tables, and create empty datasets for samples, results and events.
 
+    `created` is ISO 8601, empty where it is not known.
     Without `results` there is no results group, and the attribute ``every`` is 0. `filters` compress samples and
     results.
     """
-    for name, text in (("format", FORMAT), ("rig", stream.rig), ("created", created.isoformat())):
+    for name, text in (("format", FORMAT), ("rig", stream.rig), ("created", created)):
         file.attrs[name] = fixed_text(text)
     file.attrs["version"] = VERSION
     file.attrs["sample_rate"] = stream.sample_rate

@@ -81,7 +81,7 @@ class SwmrFile:
 
     def __init__(self, wanted: Path, stream: Stream, results: ResultStream | None, settings: bytes) -> None:
         temporary = wanted.with_name(f".{wanted.name}.{os.getpid()}.part")
-        image = layout.image(stream, results, settings, datetime.now(UTC))
+        image = layout.image(stream, results, settings, datetime.now(UTC).isoformat())
         self._file: h5py.File | None = None
         self._outcome_at: int | None = None
         self._can_reserve = True

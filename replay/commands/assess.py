@@ -6,6 +6,7 @@ import argparse
 import csv
 import math
 import sys
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import numpy as np
 from monitor.commands.options import add_column_options, add_indicator_options
 from monitor.commands.output import print_records, with_units
 from monitor.messages.headline import HEADLINE
-from monitor.system.safe_text import csv_cell
+from monitor.system.safe_text import csv_cell, printable
 from replay.commands import add_worker_options, column_selection, given_indicators, recording_part
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         type=Path,
         metavar="TABLE",
-        help="assess all recordings of the folders into one table, .parquet or .csv, a row for each actuator; "
-        "an interrupted table is continued by the same command",
+        help="assess all recordings of the folders into one table, .parquet or .csv, a row for each actuator, "
+        "no worst_delay_at_s where the delay is constant; an interrupted table is continued by the same command",
     )
     parser.add_argument("--series", type=Path, metavar="FILE", help="write the values over time to this CSV file")
     parser.add_argument("--overwrite", action="store_true", help="let --series and --out replace an existing file")
@@ -70,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Assess every file and print the results."""
-    from monitor.commands.output import progress_bars
+    from monitor.commands.output import compilation_announced, progress_bars
     from replay.assessment import assess
     from replay.assessment.run import record_settings
     from replay.commands.assess_table import print_assessment
@@ -100,7 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
     for path in arguments.files:
         recording = recording_part(path, open_recording(path, selection), arguments)
         settings, settings_notes = record_settings(recording, given)
-        with progress_bars() as progress:
+        announcement = nullcontext() if arguments.json else compilation_announced(f"assessing {printable(str(path))}")
+        with announcement, progress_bars() as progress:
             assessment = assess(recording, settings, thin="every" not in given, progress=progress)
             notes = [*settings_notes, *assessment.notes]
             if arguments.series:
@@ -114,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json:
             records.append(as_json(path, assessment, notes))
         else:
-            print_assessment(path, assessment, notes)
+            print_assessment(path, assessment, notes, recording.notes)
     if arguments.json:
         print_records(records)
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,14 +56,18 @@ _RESOLVED = 2.0
 _MARK = "≠"
 
 
-def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> None:
-    """Print the assessment of one record; times in ms, angles in degrees, a dash where there is no value."""
+def print_assessment(path: Path, assessment: Assessment, notes: Sequence[str], reading: Sequence[str] = ()) -> None:
+    """Print the assessment of one record; times in ms, angles in degrees, a dash where there is no value.
+
+    Notes that are in `reading`, on how the file was read, come before the tables, which are wrong where these are.
+    """
     console = report_console(120)
     console.print(
         Text(printable(str(path)), "bold"),
         f" {assessment.samples} samples, {assessment.duration:.4g} s at "
         f"{assessment.stream.sample_rate:g} Hz, window {assessment.settings.window:.4g} s",
     )
+    _print_notes(console, [note for note in notes if note in reading])
     several = len(assessment.pairs) > 1
     for found in assessment.pairs:
         console.print(Text(headline_words(found, assessment), "bold"))
@@ -80,6 +84,10 @@ def print_assessment(path: Path, assessment: Assessment, notes: list[str]) -> No
             console.print(Text(f"{prefix}: {warning.text}"), style="bold red")
     for warning in assessment.warnings_of(None):
         console.print(Text(f"warning: {warning.text}"), style="bold red")
+    _print_notes(console, [note for note in notes if note not in reading])
+
+
+def _print_notes(console: Console, notes: Iterable[str]) -> None:
     for note in notes:
         console.print(Text(f"note: {note}"), style="yellow")
 

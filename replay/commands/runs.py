@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -27,7 +28,7 @@ _WIDTH = 100
 _GAP = "  "
 _FILE, _ACTUATOR, _NOTES = 24, 10, 5
 _HEADINGS = ("file", "start", "duration", "outcome", "worst ms", "actuator", "alarms", "notes")
-_WIDTHS = {"start": 16, "duration": 8, "outcome": 9, "worst ms": 8, "actuator": _ACTUATOR, "alarms": 6}
+_WIDTHS = {"start": 16, "duration": 8, "outcome": 10, "worst ms": 8, "actuator": _ACTUATOR, "alarms": 6}
 _NUMBERS = {"duration", "worst ms", "alarms"}
 _DASH = "—"
 _CUT = "…"
@@ -51,7 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--since", metavar="ISO", help="only runs that start at or after this date or time")
     parser.add_argument("--until", metavar="ISO", help="only runs that start before this time, or by this day's end")
-    parser.add_argument("--json", action="store_true", help="print all values as one line of JSON")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print all values as one line of JSON; no worst_delay_at_s where the delay is constant",
+    )
     parser.add_argument("--rebuild", action="store_true", help="read all files again")
 
 
@@ -80,7 +85,27 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(found))
         return 0
     _print(arguments.folder, listing, rows)
+    _print_unknown(rows, arguments.sort)
+    if not listing.rows:
+        _print_others(arguments.folder)
     return 0
+
+
+def _print_unknown(rows: Sequence[RunRow], key: str) -> None:
+    """Print how many of the rows have no value of the key by which they are sorted."""
+    number = sum(getattr(row, key) is None for row in rows)
+    if number:
+        print(f"{number} {'run has' if number == 1 else 'runs have'} no {key}: at the end")
+
+
+def _print_others(folder: Path) -> None:
+    """Print what assesses the recordings of a folder without runs."""
+    from replay.archive.files import find_files
+
+    number = sum(file.problem is None for file in find_files([folder], folder / "runs.parquet"))
+    if number:
+        recordings = "recording" if number == 1 else "recordings"
+        print(f"{number} other {recordings}: synchroscope assess {shlex.quote(printable(str(folder)))} --out TABLE")
 
 
 def _print_progress() -> Callable[[str, int, int], None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate, with a progress bar."""
-    from monitor.commands.output import progress_bars
+    from monitor.commands.output import compilation_announced, progress_bars
     from replay.simulations.models import ensemble_model, simulate_ensemble
 
     model = ensemble_model(arguments.model)
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         # SIGTERM ends the workers and closes the file, as Ctrl-C does
         StopSignals(signal.SIGTERM) as stop,
         stop.interrupting(),
-        _announced(arguments.model),
+        compilation_announced(f"simulating {arguments.model}"),
         progress_bars() as progress,
         workers_of(arguments) if chosen else nullcontext() as workers,
     ):
@@ -76,23 +76,15 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _announced(name: str) -> AbstractContextManager[None]:
-    """Print what takes long where no progress bar says it."""
-    from monitor.commands.output import announced
-
-    doing = f"simulating {name}; kernels are compiled once, which takes up to a minute"
-    return announced("" if sys.stderr.isatty() else doing, lambda text: print(text, file=sys.stderr, flush=True))
-
-
 def _experiments(model: Experiment, arguments: argparse.Namespace) -> int:
     import numpy as np
 
-    from monitor.commands.output import progress_bars
+    from monitor.commands.output import compilation_announced, progress_bars
     from sim.ensemble import replicates
 
     written = []
     try:
-        with _announced(model.name), progress_bars() as progress:
+        with compilation_announced(f"simulating {model.name}"), progress_bars() as progress:
             progress("experiments", 0, arguments.experiments)
             measured = replicates(model, arguments.experiments, arguments.seed, bad=arguments.bad)
             arguments.out.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import shutil
-from datetime import UTC, datetime
 
 import h5py
 import msgspec
@@ -36,7 +35,7 @@ def write_hdf5(contents: RunContents, files: TargetFiles, progress: Progress) ->
             contents.stream,
             contents.result_stream,
             msgspec.json.encode(contents.settings),
-            _created(contents),
+            contents.created,
             layout.OLD_LIBRARY_VERSION,
             _FILTERS,
         )
@@ -51,13 +50,6 @@ def write_hdf5(contents: RunContents, files: TargetFiles, progress: Progress) ->
         raise
     except DISK_ERRORS as problem:
         raise OSError(0, error_text(problem), str(path)) from problem
-
-
-def _created(contents: RunContents) -> datetime:
-    try:
-        return datetime.fromisoformat(contents.created)
-    except ValueError:
-        return datetime.now(UTC)
 
 
 def _write(contents: RunContents, file: h5py.File, progress: Progress) -> None:

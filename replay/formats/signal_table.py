@@ -157,7 +157,10 @@ def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selec
         return replace(timing, notes=(f"{time.name} is the time in s", *timing.notes))
     if not unit and timing.sample_rate <= _SLOW:
         rate = 1000.0 * timing.sample_rate
-        said = f"{time.name} has no unit and is taken as s, {timing.sample_rate:g} Hz; for ms give --rate {rate:g}"
+        said = (
+            f"{time.name} has no unit and is taken as s: {timing.sample_rate:g} Hz is unusual; for ms give "
+            f"--rate {rate:g} or name the column {time.name} [ms]"
+        )
         return replace(timing, notes=(said, *timing.notes))
     if SECONDS.get(unit, 1.0) != 1.0:
         return replace(timing, notes=(f"the times of {time.name} are in {unit}, converted to s", *timing.notes))

@@ -14,8 +14,9 @@ from monitor.config import IndicatorSettings
 from monitor.messages.alarms import AlarmAction, Severity
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.headline import HEADLINE, QUANTITIES
-from monitor.messages.runs import RunRow
+from monitor.messages.runs import NO_RESULTS, RunRow
 from monitor.recording import RunFileError, RunReader
+from monitor.recording.layout import CLEAN
 from monitor.recording.opening import ForeignHdf5Error
 from monitor.system.safe_text import printable
 from replay.assessment.statistics import headline_of
@@ -75,7 +76,7 @@ def _row(reader: RunReader, file: str) -> RunRow:
         reader.n_samples,
         stream.rig,
         _SEPARATOR.join(pair.actuator for pair in stream.pairs),
-        reader.outcome,
+        _outcome(reader),
         None if worst is None else float(1e3 * worst.delay),
         None if worst is None else worst.at,
         None if worst is None else worst.actuator,
@@ -91,6 +92,12 @@ def _row(reader: RunReader, file: str) -> RunRow:
         reader.path.stat().st_size,
         printable(_SEPARATOR.join(problems)),
     )
+
+
+def _outcome(reader: RunReader) -> str:
+    """Return the outcome; a whole file of signals alone has no results that could be bad."""
+    alone = reader.outcome == CLEAN and reader.result_stream is None
+    return NO_RESULTS if alone else reader.outcome
 
 
 def _extent(reader: RunReader, events: Sequence[Event]) -> tuple[int, list[EpochStart]]:

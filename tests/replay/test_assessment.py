@@ -131,6 +131,15 @@ def test_every_actuator_is_told_in_units_of_its_own(capsys) -> None:
     assert "deg^2" in second and "mm^2" not in second
 
 
+def test_notes_on_the_reading_come_before_the_tables(capsys) -> None:
+    found = assess(tone(), SETTINGS)
+    print_assessment(Path("one"), found, ["settings note", "time taken as s"], ["time taken as s"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "note: time taken as s"
+    assert lines[-1] == "note: settings note"
+    assert sum("taken as s" in line for line in lines) == 1
+
+
 def test_a_compensator_is_summarised_from_its_channels(capsys) -> None:
     names = (
         "compensated_delay",

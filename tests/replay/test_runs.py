@@ -30,6 +30,7 @@ from monitor.messages.runs import KEYS, RunRow
 from monitor.recording import RunWriter
 from monitor.recording.queues import Backlog, NoteQueue
 from monitor.recording.run_files import RunFiles
+from replay.export import export
 from replay.runs import index as index_module
 from replay.runs.index import INDEX_NAME, Listing, cache_index, list_runs
 from replay.runs.query import instant, ordered, read_filter, selected
@@ -103,6 +104,43 @@ def test_a_constant_delay_has_no_time(folder: Path) -> None:
     row = only(list_runs(folder))
     assert row.worst_delay_ms == pytest.approx(12.0)
     assert row.worst_delay_at_s is None
+
+
+def table_of(path: Path) -> Path:
+    path.write_text("t [s],a cmd [mm],a meas [mm]\n" + "".join(f"{i / 100},{i},{2 * i}\n" for i in range(50)))
+    return path
+
+
+def test_an_exported_table_is_a_run_of_unknown_start_without_results(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(folder / "run.h5", {"a": np.full(100, 0.012)})
+    export(table_of(tmp_path / "table.csv"), "hdf5-1.8", folder / "table.hdf5")
+    exported = list_runs(folder).rows[1]
+    assert (exported.file, exported.start, exported.outcome) == ("table.hdf5", None, "no results")
+    assert exported.worst_delay_ms is None
+    # that of a run keeps its own
+    export(folder / "run.h5", "hdf5-1.8", folder / "copy.hdf5")
+    copy, run, _ = list_runs(folder).rows
+    assert (copy.start, copy.outcome, copy.worst_delay_ms) == (run.start, "clean", run.worst_delay_ms)
+    assert main(["runs", str(folder), "--sort", "worst_delay_ms"]) == 0
+    out = capsys.readouterr().out
+    assert "no results" in out
+    assert out.splitlines()[-1] == "1 run has no worst_delay_ms: at the end"
+    assert main(["runs", str(folder), "--sort", "samples"]) == 0
+    assert "at the end" not in capsys.readouterr().out
+
+
+def test_other_recordings_of_a_folder_without_runs_are_counted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(3):
+        table_of(folder / f"{number}.csv")
+    (folder / "readme.md").write_text("no recording\n")
+    assert main(["runs", str(folder)]) == 0
+    nothing, others = capsys.readouterr().out.splitlines()
+    assert nothing.endswith("0 runs")
+    assert others == f"3 other recordings: synchroscope assess {folder} --out TABLE"
 
 
 def test_gaps_restarts_and_alarms_are_counted(folder: Path) -> None:
