@@ -25,6 +25,7 @@ from replay.assessment.results import (
 )
 from replay.assessment.signal_checks import signal_warnings
 from replay.formats import Recording
+from replay.formats.signal_table import UNUSUAL_RATE
 
 # amplitudes that differ by this factor do not belong to one actuator
 _UNLIKE = 10.0
@@ -257,6 +258,7 @@ def _matters(found: PairAssessment, how: Contradiction) -> bool:
 
 
 WORST_FIRST = (
+    "time_unit",
     "dead_channel",
     "not_a_pair",
     "no_value",
@@ -282,7 +284,7 @@ WORST_FIRST = (
 def find_warnings(
     recording: Recording, settings: IndicatorSettings, pairs: Sequence[PairAssessment], survey: RecordSurvey
 ) -> tuple[RecordWarning, ...]:
-    """Return the warnings about each actuator, then those about the record as a whole."""
+    """Return the warnings about the times, about each actuator, then about the record as a whole."""
     return tuple(_find(recording, settings, pairs, survey))
 
 
@@ -298,6 +300,7 @@ def _find(
     survey: RecordSurvey,
 ) -> Iterator[RecordWarning]:
     channels, rate = recording.stream.channels, recording.stream.sample_rate
+    yield from (RecordWarning("time_unit", note, None) for note in recording.notes if UNUSUAL_RATE in note)
     by_actuator = signal_warnings(recording, survey, pairs)
     for found in pairs:
         of_signals = by_actuator[found.pair.actuator]

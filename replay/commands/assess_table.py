@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from monitor.messages.blocks import Column
     from monitor.messages.transfer import TransferBlock
     from replay.assessment import Assessment, PairAssessment
+    from replay.assessment.results import RecordWarning
 
 
 _OUTPUTS = outputs_by_name()
@@ -67,10 +68,14 @@ def print_assessment(path: Path, assessment: Assessment, notes: Sequence[str], r
         f" {assessment.samples} samples, {assessment.duration:.4g} s at "
         f"{assessment.stream.sample_rate:g} Hz, window {assessment.settings.window:.4g} s",
     )
-    _print_notes(console, [note for note in notes if note in reading])
+    # with times in another unit all that follows is wrong
+    doubts = [warning for warning in assessment.warnings_of(None) if warning.code == "time_unit"]
+    _print_warnings(console, "warning", doubts)
     several = len(assessment.pairs) > 1
     for found in assessment.pairs:
         console.print(Text(headline_words(found, assessment), "bold"))
+    read_as = [note for note in notes if note in reading]
+    _print_notes(console, [note for note in read_as if note not in {warning.text for warning in doubts}])
     if several:
         rows = [comparison_row(found, assessment) for found in assessment.pairs]
         print_table(console, "actuators compared", COMPARED_AS, rows)
@@ -80,11 +85,14 @@ def print_assessment(path: Path, assessment: Assessment, notes: Sequence[str], r
     for found in assessment.pairs:
         _print_pair(console, found, assessment)
         prefix = f"warning, {found.pair.actuator}" if several else "warning"
-        for warning in assessment.warnings_of(found.pair.actuator):
-            console.print(Text(f"{prefix}: {warning.text}"), style="bold red")
-    for warning in assessment.warnings_of(None):
-        console.print(Text(f"warning: {warning.text}"), style="bold red")
+        _print_warnings(console, prefix, assessment.warnings_of(found.pair.actuator))
+    _print_warnings(console, "warning", (each for each in assessment.warnings_of(None) if each not in doubts))
     _print_notes(console, [note for note in notes if note not in reading])
+
+
+def _print_warnings(console: Console, prefix: str, warnings: Iterable[RecordWarning]) -> None:
+    for warning in warnings:
+        console.print(Text(f"{prefix}: {warning.text}"), style="bold red")
 
 
 def _print_notes(console: Console, notes: Iterable[str]) -> None:

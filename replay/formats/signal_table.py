@@ -25,6 +25,8 @@ from replay.formats.roles import PairColumns
 
 _IN_MEMORY = 1 << 28  # bytes; larger tables are read piece by piece
 _SLOW = 2.0  # Hz, of a test: times without a unit may then be in ms
+UNUSUAL_RATE = "Hz is unusual"
+"""In the note on times whose unit is doubtful."""
 _SAME_RATE = 0.01  # of a rate that is given: that of the file is no other one
 
 
@@ -158,7 +160,7 @@ def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selec
     if not unit and timing.sample_rate <= _SLOW:
         rate = 1000.0 * timing.sample_rate
         said = (
-            f"{time.name} has no unit and is taken as s: {timing.sample_rate:g} Hz is unusual; for ms give "
+            f"{time.name} has no unit and is taken as s: {timing.sample_rate:g} {UNUSUAL_RATE}; for ms give "
             f"--rate {rate:g} or name the column {time.name} [ms]"
         )
         return replace(timing, notes=(said, *timing.notes))

@@ -9,6 +9,7 @@ from importlib import import_module
 import pytest
 
 from monitor.__main__ import COMMANDS, main
+from monitor.commands import output
 from monitor.commands.compilation_watch import ending_compilation
 
 # compiling a call of `hang` hangs in C code, and the interpreter raises no KeyboardInterrupt after it either
@@ -84,3 +85,14 @@ def test_the_wakeup_of_before_is_restored():
         signal.set_wakeup_fd(inner)
         assert inner != -1
     assert signal.set_wakeup_fd(-1) == -1
+
+
+def test_what_takes_long_is_announced_on_standard_error(monkeypatch, capsys) -> None:
+    reached = threading.Event()
+    monkeypatch.setattr(output, "_SILENCE", 0.0)
+    monkeypatch.setattr(output, "print", lambda *words, **how: (print(*words, **how), reached.set()), raising=False)
+    with output.compilation_announced("assessing run.h5"):
+        assert reached.wait(30.0)
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert found.err == "assessing run.h5; kernels are compiled once, which takes up to a minute\n"

@@ -14,7 +14,7 @@ from replay.assessment import assess, run
 from replay.assessment.run import choose_window
 from replay.commands.assess import as_json
 from replay.commands.assess_table import print_assessment
-from replay.formats import ArrayRecording
+from replay.formats import ArrayRecording, open_recording
 
 RATE = 500.0
 STREAM = Stream("rig", 0, RATE, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))
@@ -135,9 +135,22 @@ def test_notes_on_the_reading_come_before_the_tables(capsys) -> None:
     found = assess(tone(), SETTINGS)
     print_assessment(Path("one"), found, ["settings note", "time taken as s"], ["time taken as s"])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "note: time taken as s"
+    assert lines[2] == "note: time taken as s"
     assert lines[-1] == "note: settings note"
     assert sum("taken as s" in line for line in lines) == 1
+
+
+def test_times_that_may_be_ms_are_the_first_warning(tmp_path, capsys) -> None:
+    path = tmp_path / "ms.csv"
+    rows = np.column_stack([np.arange(2000) / 1.024, tone().samples[:2000]])
+    np.savetxt(path, rows, delimiter=",", header="Time,cmd,meas", comments="")
+    found = assess(recording := open_recording(path), SETTINGS.model_copy(update={"window": 200.0}))
+    assert (found.warnings[0].code, found.warnings[0].actuator) == ("time_unit", None)
+    print_assessment(path, found, list(found.notes), recording.notes)
+    out = capsys.readouterr().out
+    said = "Time has no unit and is taken as s: 1.024 Hz is unusual; for ms give --rate 1024 or name the column"
+    assert out.count("is unusual") == 1
+    assert f"warning: {said}" in " ".join(out.splitlines()[1:3])
 
 
 def test_a_compensator_is_summarised_from_its_channels(capsys) -> None:
