@@ -139,11 +139,12 @@ def _large_phase(found: PairAssessment) -> Iterator[tuple[str, str]]:
 
 def _energy(found: PairAssessment) -> Iterator[tuple[str, str]]:
     name, damping = added_damping(found)
+    basis = "FDB" if name.startswith("fdb") else "the force"
     falls = "falls to" if delay_varies(found) else "is"
     if damping < _NEGATIVE:
         yield (
             "feeds_energy",
-            f"the lag feeds energy into the test: {name} {falls} {100 * damping:.2g} % of critical, to be compared "
+            f"the lag feeds energy into the test: the added damping, by {basis}, {falls} {100 * damping:.2g} % of critical, to be compared "
             "with the structure's own, weighted by the specimen's share of the stiffness; compensate the delay",
         )
 

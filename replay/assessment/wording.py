@@ -18,6 +18,8 @@ from replay.assessment.results import (
 )
 from replay.assessment.warnings import worst
 
+# lines of the transfer function below the motion, for it to be resolved
+_RESOLVED = 2.0
 _MOST_DECIMALS = 3
 # ms, from which one decimal shows a delay
 _SHOWN = 0.05
@@ -158,6 +160,20 @@ def worst_actuator(assessment: Assessment) -> str:
         else f"the delays are up to {delay_range:.1f} ms apart"
     )
     return f"worst: {name}, delay {'up to ' if name in changing else ''}{delays[name]:.1f} ms{error}; {spread}"
+
+
+def unresolved_transfer(found: PairAssessment, assessment: Assessment) -> str:
+    """Return why the transfer function of a short record is not shown; empty where it is, or was not computed."""
+    if assessment.transfer is None:
+        return ""
+    frequency = found.spreads["fdb_frequency"].median if "fdb_frequency" in found.spreads else math.nan
+    resolution = float(assessment.transfer.frequency[1] - assessment.transfer.frequency[0])
+    if not frequency < _RESOLVED * resolution:
+        return ""
+    return (
+        f"transfer function: not shown, the record is too short: its frequency resolution is {resolution:.3g} Hz "
+        f"and the motion is at {frequency:.3g} Hz"
+    )
 
 
 COMPARED_AS = ("actuator", "delay ms", "farthest", "ratio", "phase deg", "at Hz", "error %", "J2 %", "worst warning")

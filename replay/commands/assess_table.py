@@ -20,6 +20,7 @@ from replay.assessment.wording import (
     comparison_row,
     compensator_words,
     headline_words,
+    unresolved_transfer,
     worst_actuator,
 )
 from replay.tables import print_table, report_console
@@ -51,8 +52,6 @@ _DEGREES = 180.0 / math.pi
 _SHOWN_AS = {"s": ("ms", 1e3), "rad": ("deg", _DEGREES)}
 _FREQUENCIES = 8
 _COHERENT = 0.5
-# lines of the transfer function below the motion, for it to be resolved
-_RESOLVED = 2.0
 # marks values that contradict the headline
 _MARK = "≠"
 
@@ -110,13 +109,9 @@ def _print_pair(console: Console, found: PairAssessment, assessment: Assessment)
     console.print(_whole(found, units))
     if assessment.transfer is None:
         return
-    frequency = found.spreads["fdb_frequency"].median if "fdb_frequency" in found.spreads else math.nan
-    resolution = float(assessment.transfer.frequency[1] - assessment.transfer.frequency[0])
-    if frequency < _RESOLVED * resolution:
-        console.print(
-            f"transfer function: not shown, the record is too short: its frequency resolution is {resolution:.3g} Hz "
-            f"and the motion is at {frequency:.3g} Hz"
-        )
+    unresolved = unresolved_transfer(found, assessment)
+    if unresolved:
+        console.print(unresolved)
         return
     _print_transfer(console, assessment.transfer, found.pair.actuator)
 

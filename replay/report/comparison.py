@@ -24,9 +24,10 @@ from replay.comparison import (
 )
 from replay.comparison.stretch import TrackedPart
 from replay.report.comparison_words import LABELS, lead_sentences, run_words
-from replay.report.contents import Table, flat_settings
 from replay.report.figures import Figure
+from replay.report.settings import SettingTables, setting_tables
 from replay.report.svg import Curve, Row, rows_figure
+from replay.report.tables import Table
 
 _COLUMNS = 600
 # runs in one figure beside the reference
@@ -57,7 +58,7 @@ class ComparisonReport:
     overview: Table
     actuators: tuple[ComparedActuator, ...]
     runs: Table
-    settings: Table
+    settings: SettingTables
     version: str
 
 
@@ -99,10 +100,8 @@ def comparison_contents(found: Sequence[RunComparison], notes: Sequence[str]) ->
         overview=_overview(list(zip(others, found, strict=True))),
         actuators=tuple(actuators),
         runs=_runs(names, found),
-        settings=Table(
-            "Settings of the indicators, the same for all runs",
-            ("setting", "value"),
-            tuple(flat_settings("indicators", reference.assessment.settings.model_dump())),
+        settings=setting_tables(
+            reference.assessment.settings, {}, None, "Settings of the indicators, the same for all runs"
         ),
         version=program_version(),
     )

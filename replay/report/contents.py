@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.alarms.text import describe_transition
-from monitor.catalogue import outputs_by_name
 from monitor.messages.alarms import Severity
 from monitor.messages.blocks import Event, EventKind
 from replay import Progress, silent
@@ -19,11 +18,10 @@ from replay.assessment import Assessment, PairAssessment
 from replay.assessment.record_signals import RecordSignals, read_signals
 from replay.assessment.summary import program_version, recording_start
 from replay.assessment.wording import (
-    COMPARED_AS,
     change_words,
-    comparison_row,
     compensator_words,
     headline_words,
+    unresolved_transfer,
     worst_actuator,
 )
 from replay.formats import Recording
@@ -37,21 +35,14 @@ from replay.report.figures import (
 )
 from replay.report.quality import QUALITY_HEADINGS, channel_rows, quality_rows
 from replay.report.reliability import recorded_reliability, reliability_figure, reliability_words
+from replay.report.settings import SettingTables, setting_tables
 from replay.report.svg import Mark
+from replay.report.tables import Table, compared_table, indicators_table
 from replay.report.windows import best_and_worst, damping_words, worst_words
 
 # columns of pixels of a figure; fewer where there are many actuators, for the size of the page
 _COLUMNS, _FEWER_COLUMNS, _MANY = 600, 240, 8
 _MOST_EVENTS = 400
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table: its caption, headings, and rows whose first cell is a heading."""
-
-    caption: str
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +57,13 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class ActuatorSection:
-    """An actuator: words, warnings, figures and a table of its indicators."""
+    """An actuator: words, warnings, figures, remarks on what is not drawn, and a table of its indicators."""
 
     name: str
     words: tuple[str, ...]
     warnings: tuple[str, ...]
     figures: tuple[Figure, ...]
+    remarks: tuple[str, ...]
     table: Table
 
 
@@ -101,7 +93,7 @@ class Report:
     events_left_out: int
     quality: Table
     channels: Table
-    settings: Table
+    settings: SettingTables
     version: str
 
 
@@ -135,8 +127,7 @@ def report_contents(
             sections.append(_section(found, assessment, signals, assessment.series.elapsed, marks, columns))
     overview = None
     if assessment is not None and len(sections) > 1:
-        rows = tuple(comparison_row(found, assessment) for found in pairs)
-        overview = Table("The actuators compared", COMPARED_AS, rows)
+        overview = compared_table(assessment)
     reliabilities = recorded_reliability(recording)
     lead = [reliability_words(each) for each in reliabilities] if assessment is None else _lead(sections, assessment)
     shown = None if events is None else tuple(_event_row(event, seconds) for event, seconds in events[:_MOST_EVENTS])
@@ -154,7 +145,11 @@ def report_contents(
         events_left_out=max(0, len(events or ()) - _MOST_EVENTS),
         quality=Table("The record", ("property", "value"), tuple(quality_rows(recording, signals))),
         channels=Table("The channels", QUALITY_HEADINGS, tuple(channel_rows(recording, signals))),
-        settings=Table("Settings", ("setting", "value"), tuple(_settings(recording, assessment))),
+        settings=setting_tables(
+            None if assessment is None else assessment.settings,
+            getattr(recording, "settings", {}),
+            recording.stream.sample_rate,
+        ),
         version=program_version(),
     )
 
@@ -217,35 +212,14 @@ def _section(
         words.append(f"{name}: {compensator_words(assessment.compensators[name])}.")
     figures: list[Figure | None] = [*tracking_figures(found, assessment, time, worst, marks, columns)]
     if extremes is not None:
-        best, _ = extremes
-        figures.append(
-            subspace_figure(found, assessment, signals, (("best window", best), ("worst window", extremes[1])))
-        )
-    if assessment.transfer is not None:
+        figures.append(subspace_figure(found, assessment, signals, *extremes))
+    unresolved = unresolved_transfer(found, assessment)
+    if assessment.transfer is not None and not unresolved:
         figures.append(transfer_figure(found, assessment, assessment.transfer, columns))
     warnings = tuple(warning.text for warning in assessment.warnings_of(name))
-    return ActuatorSection(name, tuple(words), warnings, tuple(filter(None, figures)), _indicators(found, assessment))
-
-
-_SHOWN_AS = {"s": ("ms", 1e3), "rad": ("deg", 180.0 / np.pi)}
-
-
-def _indicators(found: PairAssessment, assessment: Assessment) -> Table:
-    """Return the statistics of the indicators that have values."""
-    known, rows = outputs_by_name(), []
-    units = {c.name: c.unit for c in assessment.series.columns if c.actuator == found.pair.actuator}
-    for name, spread in found.spreads.items():
-        if name.endswith("_sd") or name.startswith("fei_") or name not in known or not np.isfinite(spread.median):
-            continue
-        unit, factor = _SHOWN_AS.get(units[name], ("" if units[name] == "1" else units[name], 1.0))
-        numbers = (f"{factor * x + 0.0:.4g}" for x in (spread.median, spread.mean, spread.p05, spread.p95))
-        rows.append((name, unit or "—", *numbers))
-    criteria = found.whole.criteria
-    for label, unit, value in (("J1", "ms", criteria.j1), ("J2", "%", criteria.j2), ("J3", "%", criteria.j3)):
-        if np.isfinite(value):
-            rows.append((f"{label}, whole record", unit, f"{value + 0.0:.4g}", "—", "—", "—"))
-    headings = ("indicator", "unit", "median", "mean", "5 %", "95 %")
-    return Table(f"Indicators of {found.pair.actuator} while it moves", headings, tuple(rows))
+    remarks = (f"{unresolved[:1].upper()}{unresolved[1:]}.",) if unresolved else ()
+    table = indicators_table(found, assessment)
+    return ActuatorSection(name, tuple(words), warnings, tuple(filter(None, figures)), remarks, table)
 
 
 _Events = Sequence[tuple[Event, float]]
@@ -282,24 +256,3 @@ def _event_row(event: Event, seconds: float) -> EventRow:
 def _is_event(note: str, events: _Events | None) -> bool:
     """Whether a note of a run repeats what the table of events has."""
     return events is not None and note.startswith(("note at ", "alarm at ", "alarm "))
-
-
-def _settings(recording: Recording, assessment: Assessment | None) -> Iterator[tuple[str, str]]:
-    """Yield the indicators' settings, then those of the service that recorded the run."""
-    recorded = dict(getattr(recording, "settings", {}))
-    if assessment is not None:
-        yield from flat_settings("indicators", assessment.settings.model_dump())
-        recorded.pop("indicators", None)
-    for name, value in recorded.items():
-        yield from flat_settings(f"recorded: {name}", value)
-
-
-def flat_settings(name: str, value: object) -> Iterator[tuple[str, str]]:
-    """Yield the names, with dots, and the values of settings as text."""
-    if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from flat_settings(f"{name}.{key}", each)
-    elif isinstance(value, (list, tuple)):
-        yield name, ", ".join(map(str, value)) or "—"
-    else:
-        yield name, f"{value:.6g}" if isinstance(value, float) else str(value)

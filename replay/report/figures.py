@@ -14,6 +14,7 @@ from monitor.messages.transfer import TransferBlock
 from replay.assessment import Assessment, PairAssessment
 from replay.assessment.record_signals import RecordSignals
 from replay.report.svg import Curve, Mark, Plane, Row, planes_figure, rows_figure
+from replay.report.tables import shown_length
 from replay.report.windows import TrackedWindow, window_words
 
 # standard deviations of a band
@@ -112,31 +113,41 @@ def subspace_figure(
     found: PairAssessment,
     assessment: Assessment,
     signals: RecordSignals,
-    windows: Sequence[tuple[str, TrackedWindow]],
+    best: TrackedWindow,
+    worst: TrackedWindow,
 ) -> Figure:
-    """Return measured signal over command in some windows, each with its name."""
+    """Return measured signal over command in two windows; in one where the record has not two apart."""
+    several = signals.time[-1] - signals.time[0] >= 2.0 * assessment.settings.window and best.start != worst.start
+    windows = (("best window", best), ("worst window", worst)) if several else (("the only window", worst),)
     channels = assessment.stream.channels
     command, measured = channels[found.pair.command], channels[found.pair.measured]
+    unit = ratio_unit(command, measured)
+    words, pair = ("command", "measured"), (found.pair.command, found.pair.measured)
+    largest = max((float(np.nanmax(np.abs(signals.samples[:, i]), initial=0.0)) for i in pair), default=0.0)
+    units = [shown_length(channels[i].unit, largest) for i in pair]
     planes = []
     for name, window in windows:
         inside = (signals.time > window.start) & (signals.time <= window.stop)
         samples = signals.samples[inside]
         samples = samples[:: max(1, len(samples) // _POINTS)]
         x_title, y_title = (
-            f"{word} [{each.unit}]" if each.unit else word
-            for word, each in (("command", command), ("measured", measured))
+            f"{word} [{shown}]" if shown else word for word, (shown, _) in zip(words, units, strict=True)
         )
         planes.append(
             Plane(
                 name,
                 x_title,
                 y_title,
-                samples[:, found.pair.command],
-                samples[:, found.pair.measured],
+                units[0][1] * samples[:, found.pair.command],
+                units[1][1] * samples[:, found.pair.measured],
                 not units_differ(command, measured),
             )
         )
-    described = "; ".join(f"{name}: {window_words(window)}" for name, window in windows)
+    described = "; ".join(
+        f"{name}: {window_words(window)}{'' if unit == '1' else f' {unit}'}" for name, window in windows
+    )
+    if not several:
+        described += "; the record has fewer than two windows, so that best and worst are one"
     diagonal = ", with the line of perfect tracking" if planes[0].diagonal else ""
     return Figure(
         f"Measured signal over command{diagonal}; {described}",

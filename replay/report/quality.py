@@ -10,6 +10,7 @@ import numpy as np
 from monitor.messages.blocks import Channel, Samples
 from replay.assessment.record_signals import RecordSignals
 from replay.formats import Recording
+from replay.report.tables import shown_length
 
 _BLOCK, _PARTS = 1 << 16, 8
 # a channel is quantised if its samples have fewer distinct values than this fraction of them
@@ -97,13 +98,15 @@ def channel_rows(recording: Recording, signals: RecordSignals) -> list[tuple[str
     rows: list[tuple[str, ...]] = []
     for i, channel in enumerate(recording.stream.channels):
         q = channel_quality(channel, signals.samples[:, i])
-        step = f"{q.step:.3g}" if math.isfinite(q.step) else "—"
-        low, high = (f"{x:.5g}" if math.isfinite(x) else "—" for x in (q.low, q.high))
+        largest = max(abs(q.low), abs(q.high))
+        unit, factor = shown_length(channel.unit, largest)
+        step = f"{factor * q.step:.3g}" if math.isfinite(q.step) else "—"
+        low, high = (f"{factor * x + 0.0:.5g}" if math.isfinite(x) else "—" for x in (q.low, q.high))
         rows.append(
             (
                 channel.name,
                 channel.role.value,
-                channel.unit or "—",
+                unit or "—",
                 low,
                 str(q.at_low),
                 high,

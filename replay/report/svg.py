@@ -110,11 +110,10 @@ def rows_figure(
 
 def planes_figure(title: str, description: str, planes: Sequence[Plane]) -> str:
     """Return one or two planes, side by side."""
-    height = _TOP + _SQUARE + _BOTTOM
-    parts = [_opening(title, description, height, None)]
     side = _SQUARE - 20.0
+    parts = [_opening(title, description, _TOP + side + _BOTTOM, None)]
     for i, plane in enumerate(planes):
-        left = _LEFT + i * (_SQUARE + 62.0)
+        left = _LEFT + i * (_SQUARE + 62.0) if len(planes) > 1 else 0.5 * (WIDTH - side)
         (x_low, x_high), (y_low, y_high) = _limits(*_extent(plane.x)), _limits(*_extent(plane.y))
         if plane.diagonal:
             x_low, x_high = y_low, y_high = min(x_low, y_low), max(x_high, y_high)
@@ -134,7 +133,7 @@ def planes_figure(title: str, description: str, planes: Sequence[Plane]) -> str:
         parts.append(_label(left, _TOP - 7.0, plane.title, anchor="start"))
         below = _TOP + side + 36.0
         parts.append(_label(left + side / 2, below, plane.x_title))
-        turned = f"transform='translate({left - 44:g} {_TOP + side / 2:g}) rotate(-90)'"
+        turned = f"transform='translate({left - 50:g} {_TOP + side / 2:g}) rotate(-90)'"
         parts.append(f"<text class='name' {turned} text-anchor='middle'>{_text(plane.y_title)}</text>")
         parts.append(_frame(left, _TOP, side, side))
     return "".join([*parts, "</svg>"])

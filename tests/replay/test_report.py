@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from monitor.__main__ import main
-from monitor.config import IndicatorSettings
+from monitor.config import IndicatorSettings, load_settings
 from monitor.messages.blocks import (
     Channel,
     Column,
@@ -26,10 +26,16 @@ from monitor.messages.blocks import (
 )
 from monitor.recording import RunWriter
 from replay.assessment import assess
+from replay.assessment.record_signals import read_signals
+from replay.assessment.warnings import WORST_FIRST
+from replay.assessment.wording import unresolved_transfer
 from replay.formats import ArrayRecording, open_recording
 from replay.formats.run_file import RunRecording
+from replay.report.figures import subspace_figure
 from replay.report.quality import channel_quality, clock_rate
+from replay.report.settings import setting_tables
 from replay.report.svg import Curve, Row, envelope, rows_figure
+from replay.report.tables import WARNING_WORDS, indicators_table, shown_length
 from replay.report.windows import best_and_worst, damping_words, worst_words
 from tests.replay.exported_run import record
 from tests.replay.report_runs import HOSTILE, NOTE, STEP, record_run
@@ -366,3 +372,57 @@ def test_a_run_with_a_restart_has_one_time_axis(tmp_path, capsys) -> None:
     # 300 samples, a gap of 10, and 50 after the restart, at 128 Hz
     assert "lost samples10 (2.78 %) in 1 gap" in words
     assert "=1+1, a note" in words
+
+
+def test_settings_that_were_changed_stand_apart_from_the_defaults_and_limits_are_a_table() -> None:
+    limit = {"value": "broadband_delay", "warn": (-0.038, 0.038), "trip": (-0.058, 0.058)}
+    changed = load_settings(None, {"mqtt": {"host": "broker"}, "alarms": {"limit": [limit]}})
+    found = setting_tables(IndicatorSettings(window=3.0), changed.model_dump(mode="json"), 512.0)
+    main = dict(found.main.rows)
+    assert set(main) == {"sample rate", "indicators.window", "indicators.measures", "recorded: mqtt.host"}
+    assert (main["sample rate"], main["indicators.window"], main["recorded: mqtt.host"]) == ("512 Hz", "3", "broker")
+    assert found.limits is not None
+    assert found.limits.rows == (("delay, broadband", "all", "ms", "-38 to 38", "-58 to 58"),)
+    rest = dict(found.rest.rows)
+    assert rest["recorded: mqtt.rate"] == "5"
+    assert rest["recorded: mqtt.ca"] == "—"
+    assert not set(rest) & set(main)
+    assert "the run file has them all" in found.where
+
+
+def test_every_warning_has_words_and_the_indicators_are_named_as_in_the_window() -> None:
+    assert set(WARNING_WORDS) == set(WORST_FIRST)
+    assessment = assess(late_at(0.0, 0.0, 20.0, 26.0), IndicatorSettings(window=2.0))
+    rows = {row[0]: row for row in indicators_table(assessment.pairs[0], assessment).rows}
+    assert not any("_" in name for name in rows)
+    assert rows["ratio, broadband"][2:] == ("1", "1", "1", "1")
+    # perfect tracking: what is left is rounding
+    assert rows["delay, FDB"][2] == "0"
+
+
+def test_lengths_below_a_metre_are_in_millimetres() -> None:
+    assert [shown_length("m", 0.05), shown_length("m", 1.5), shown_length("V", 0.05)] == [
+        ("mm", 1e3),
+        ("m", 1.0),
+        ("V", 1.0),
+    ]
+
+
+@pytest.mark.parametrize(("seconds", "loops"), [(1.5, 1), (40.0, 2)])
+def test_a_record_of_fewer_than_two_windows_has_one_loop_and_no_unresolved_transfer(seconds, loops) -> None:
+    whole = late_at(0.01, 0.01, 0.0, 0.0)
+    unlike = tuple(
+        Channel(c.name, c.role, unit, "a") for c, unit in zip(whole.stream.channels, ("V", "mm"), strict=True)
+    )
+    samples = read_signals(whole).samples[: round(seconds * RATE)]
+    recording = ArrayRecording(Stream("rig", 0, RATE, unlike), samples)
+    assessment = assess(recording, IndicatorSettings(window=1.0))
+    found = assessment.pairs[0]
+    extremes = best_and_worst(found, assessment, assessment.series.elapsed)
+    assert extremes is not None
+    figure = subspace_figure(found, assessment, read_signals(recording), *extremes)
+    assert figure.svg.count("curve measured") == loops
+    assert ("fewer than two windows" in figure.caption) == (loops == 1)
+    assert "ratio 1.000 V/mm" in figure.caption
+    # 1 Hz is not two lines above zero where the segment is as short as the record
+    assert bool(unresolved_transfer(found, assessment)) == (loops == 1)
