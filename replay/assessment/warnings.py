@@ -138,33 +138,32 @@ def _large_phase(found: PairAssessment) -> Iterator[tuple[str, str]]:
 
 
 def _energy(found: PairAssessment) -> Iterator[tuple[str, str]]:
-    name, damping = added_damping(found)
-    basis = "FDB" if name.startswith("fdb") else "the force"
+    words, damping = added_damping(found)
     falls = "falls to" if delay_varies(found) else "is"
     if damping < _NEGATIVE:
         yield (
             "feeds_energy",
-            f"the lag feeds energy into the test: the added damping, by {basis}, {falls} {100 * damping:.2g} % of critical, to be compared "
+            f"the lag feeds energy into the test: {words} {falls} {100 * damping:.2g} % of critical, to be compared "
             "with the structure's own, weighted by the specimen's share of the stiffness; compensate the delay",
         )
 
 
 def added_damping(found: PairAssessment) -> tuple[str, float]:
-    """Return the added damping and its column: from the force where there is one, else from the phase.
+    """Return the added damping, with words for it: from the force where there is one, else from the phase.
 
     Where the delay changes, or departs for a while, it is the 5th percentile.
     """
     phase, frequency = phase_at_dominant(found, lasting_delay(found))
     changes = delay_varies(found)
-    for name in ("hsem_added_damping", "fdb_added_damping"):
+    for name, by in (("hsem_added_damping", "the force"), ("fdb_added_damping", "FDB")):
         damping = found.spreads[name].p05 if changes and name in found.spreads else _median(found, name)
         fdb = found.contradicts.get("fdb")
         if name.startswith("fdb") and found.headline is not None and fdb is not None and fdb.often:
             # of an elastic specimen, as FDB's own, but from the broadband delay
             damping = 0.5 * found.headline.ratio * math.sin(phase) if math.isfinite(damping) else math.nan
-            name = f"the added damping by the broadband delay at {frequency:.3g} Hz"
+            by = f"the broadband delay at {frequency:.3g} Hz"
         if math.isfinite(damping):
-            return name, damping
+            return f"the added damping by {by}", damping
     return "", math.nan
 
 

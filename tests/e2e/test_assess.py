@@ -128,7 +128,7 @@ def test_the_table_warns_of_a_lag_and_names_every_measure(tmp_path, capsys) -> N
     path = write(tmp_path / "a.csv", {"t": t, "x_c": command, "x_m": measured})
     assert main(["assess", str(path), "--window", "1"]) == 0
     said = capsys.readouterr().out
-    assert "warning: the lag feeds energy into the test: the added damping, by FDB, is -20 %" in said
+    assert "warning: the lag feeds energy into the test: the added damping by FDB is -20 %" in said
     for word in ("paei_adaptive_window", "broadband_delay", "nrmse_range", "ti_angle", "FEI", "J1", "coherence"):
         assert word in said
     assert "nan" not in said

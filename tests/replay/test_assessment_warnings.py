@@ -183,7 +183,7 @@ def test_the_lag_of_an_earthquake_adds_the_damping_that_fdb_reads():
     # at every instant of the frequency that dominates then
     frequency = found.series.of("a")["fdb_frequency"]
     expected = 50.0 * np.nanmedian(np.sin(-2.0 * np.pi * frequency * 0.02))
-    said = text(found, "feeds_energy").split("the added damping, by FDB, is ")[1]
+    said = text(found, "feeds_energy").split("the added damping by FDB is ")[1]
     assert float(said.split(" %")[0]) == pytest.approx(expected, rel=0.1)
 
 
