@@ -19,6 +19,7 @@ _LONGEST_FIRST = sorted(LABELS, key=len, reverse=True)
 _ORDINARY = frozenset({"ms", "deg", "%", ""})
 
 WARNING_WORDS = {
+    "time_unit": "the unit of the time is in doubt",
     "dead_channel": "a channel is constant",
     "not_a_pair": "the channels do not belong together",
     "no_value": "no result is valid",
