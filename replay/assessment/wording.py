@@ -154,12 +154,12 @@ def worst_actuator(assessment: Assessment) -> str:
         return "all actuators track alike: equal delays, no errors"
     name = max(delays, key=lambda one: errors[one] if by_error else abs(delays[one]))
     error = f", an error of {100.0 * errors[name]:.3g} % of its command's dominant motion" if by_error else ""
-    spread = (
-        f"the delay of {', '.join(changing)} changes"
-        if changing
-        else f"the delays are up to {delay_range:.1f} ms apart"
-    )
-    return f"worst: {name}, delay {'up to ' if name in changing else ''}{delays[name]:.1f} ms{error}; {spread}"
+    spread = ""
+    if changing:
+        spread = f"; the delay of {', '.join(changing)} changes"
+    elif delay_range >= _SHOWN:
+        spread = f"; the delays are up to {delay_range:.1f} ms apart"
+    return f"worst: {name}, delay {'up to ' if name in changing else ''}{delays[name]:.1f} ms{error}{spread}"
 
 
 def unresolved_transfer(found: PairAssessment, assessment: Assessment) -> str:

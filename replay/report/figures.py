@@ -62,7 +62,9 @@ def tracking_figures(
                 parts.append(Curve(LABELS.get(name, name), factor * values[f"{name}_{key}"], style, band))
         return tuple(parts)
 
-    extremes = ((), ()) if worst is None else ((1e3 * worst.delay,), (worst.ratio,))
+    # drawn to fit in the axes; unknown where the worst window has no delay
+    of_worst = () if worst is None else (1e3 * worst.delay, worst.ratio)
+    extremes = [(value,) if np.isfinite(value) else () for value in of_worst] or [(), ()]
     rows = [
         Row("delay", "ms", curves("delay", 1e3), extremes[0]),
         Row("ratio command/measured", "" if unit == "1" else unit, curves("ratio", 1.0), extremes[1]),

@@ -30,7 +30,10 @@ class TrackedWindow:
     delay : s, > 0: late.
     ratio : command/measured.
     frequency : of the dominant motion, Hz.
-    error : |measured - command| / |command| of the dominant motion; of the phase alone where the units differ.
+    error : NRMSE of the window; where it was not computed, |measured - command| / |command| of the dominant motion,
+        of the phase alone where the units differ.
+    is_nrmse : the error is the NRMSE.
+    certain : the delay is known about as well as in most windows.
     added_damping : fraction of critical, < 0: feeds energy in.
     from_force : the added damping is of the measured force, else of phase and ratio.
     """
@@ -41,6 +44,8 @@ class TrackedWindow:
     ratio: float
     frequency: float
     error: float
+    is_nrmse: bool
+    certain: bool
     added_damping: float
     from_force: bool
 
@@ -50,7 +55,8 @@ def best_and_worst(
 ) -> tuple[TrackedWindow, TrackedWindow] | None:
     """Return the windows with the smallest and the largest error; None where no window has a value.
 
-    Windows in which the command rests or the delay is uncertain are not compared.
+    Windows in which the command rests are not compared. The error is the NRMSE, which needs no delay; where it was
+    not computed it is that of the delay and the ratio, and windows with an uncertain delay are not compared.
 
     Parameters
     ----------
@@ -66,11 +72,16 @@ def best_and_worst(
     plain = not units_differ(channels[found.pair.command], channels[found.pair.measured])
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.abs(np.exp(1j * phase) / (ratio if plain else 1.0) - 1.0)
+    nrmse = values.get("nrmse", nothing)
+    is_nrmse = plain and bool(np.isfinite(nrmse).any())
+    if is_nrmse:
+        error = nrmse
     valid = np.isfinite(error) & (amplitude >= assessment.settings.relative_gate * np.nanmax(amplitude, initial=0.0))
     if not valid.any():
         return None
-    certain = valid & ~(sd > _CERTAIN * np.median(sd[valid]))
-    rows = np.flatnonzero(certain if certain.any() else valid)
+    known = valid & np.isfinite(delay)
+    certain = known & ~(sd > _CERTAIN * (np.nanmedian(sd[known]) if np.isfinite(sd[known]).any() else np.inf))
+    rows = np.flatnonzero(valid if is_nrmse or not certain.any() else certain)
     force = values.get("hsem_added_damping", nothing)
     window = assessment.settings.window
 
@@ -84,6 +95,8 @@ def best_and_worst(
             float(ratio[row]),
             float(frequency[row]),
             float(error[row]),
+            is_nrmse,
+            bool(certain[row]),
             float(force[row] if from_force else of_phase),
             from_force,
         )
@@ -97,22 +110,33 @@ def worst_words(found: PairAssessment, assessment: Assessment, worst: TrackedWin
         return "No window has a value: when the tracking was worst is unknown."
     channels = assessment.stream.channels
     delay = f"{late_or_early(worst.delay)}" if abs(1e3 * worst.delay) >= 0.05 else "neither late nor early"
-    error = f"an error of {100.0 * worst.error:.3g} % of the command's motion at {worst.frequency:.3g} Hz"
-    ratio = f"ratio {worst.ratio:.3f}, "
+    if not math.isfinite(worst.delay):
+        delay = "its delay is unknown"
+    elif not worst.certain:
+        delay += " (uncertain)"
+    ratio = f", ratio {worst.ratio:.3f}" if math.isfinite(worst.ratio) else ""
     if units_differ(channels[found.pair.command], channels[found.pair.measured]):
-        error, ratio = (
-            f"a phase lag of {360.0 * worst.frequency * worst.delay:.3g} deg at {worst.frequency:.3g} Hz",
-            "",
-        )
-    return f"Worst from {worst.start:.4g} to {worst.stop:.4g} s: {delay}, {ratio}{error}."
+        error = f"a phase lag of {360.0 * worst.frequency * worst.delay:.3g} deg at {worst.frequency:.3g} Hz"
+        ratio = ""
+    elif worst.is_nrmse:
+        error = f"NRMSE {100.0 * worst.error:.3g} %"
+    else:
+        error = f"an error of {100.0 * worst.error:.3g} % of the command's motion at {worst.frequency:.3g} Hz"
+    same = "" if delay_varies(found) or not math.isfinite(worst.delay) else "; the delay is about the same throughout"
+    return f"Worst window, {worst.start:.4g} to {worst.stop:.4g} s: {error}, {delay}{ratio}{same}."
 
 
-def damping_words(found: PairAssessment, worst: TrackedWindow | None) -> str:
-    """Return what the delay means for the damping of the structure, over the record and in the worst window."""
-    _, usual = added_damping(found)
-    there = math.nan if worst is None else worst.added_damping
+def damping_words(found: PairAssessment, assessment: Assessment, worst: TrackedWindow | None) -> str:
+    """Return what the delay means for the damping of the structure, over the record and in the worst window.
+
+    Of a delay that is the same throughout, over the record alone.
+    """
+    name, usual = added_damping(found)
+    from_force = name.startswith("hsem") or (not name and worst is not None and worst.from_force)
+    comparable = worst is not None and worst.from_force == from_force and (delay_varies(found) or not name)
+    there = worst.added_damping if worst is not None and comparable else math.nan
     if not math.isfinite(usual) and not math.isfinite(there):
-        return "What this means for the damping is unknown: it needs the dominant motion, in one unit, or a force."
+        return f"What this means for the damping is unknown: {_why_unknown(found, assessment)}."
     if max(abs(x) for x in (usual, there) if math.isfinite(x)) < _NO_DAMPING:
         return "The test neither gains nor loses damping by it: less than 0.05 % of critical."
     over = "in the worst 5 % of the record" if delay_varies(found) else "over the record"
@@ -120,14 +144,22 @@ def damping_words(found: PairAssessment, worst: TrackedWindow | None) -> str:
     parts = [f"{_effect(damping)} {where}" for damping, where in known]
     if len({_effect(damping) for damping, _ in known}) == 1:
         parts = [f"{_effect(known[0][0])}, {' and '.join(where for _, where in known)}"]
-    basis = "from the measured force" if worst is not None and worst.from_force else "for an elastic specimen"
+    basis = "from the measured force" if from_force else "for an elastic specimen"
     words = f"For the damping: the error {' and '.join(parts)} ({basis})."
     if min(x for x in (usual, there) if math.isfinite(x)) < -_NO_DAMPING:
         words += (
-            " Weighted by the specimen's share of the stiffness, a delay acts as the equivalent damping "
-            "−ω τ k_e / (2 k): where it outweighs the structure's own damping, the test diverges."
+            " A delay τ acts on the structure as the equivalent damping −ω τ k_e / (2 k), with k_e the stiffness of "
+            "the specimen and k that of the whole structure: where it outweighs the structure's own damping, the "
+            "test diverges."
         )
     return words
+
+
+def _why_unknown(found: PairAssessment, assessment: Assessment) -> str:
+    command = assessment.stream.channels[found.pair.command]
+    if found.pair.force is not None and units_differ(command, assessment.stream.channels[found.pair.measured]):
+        return f"the command, in {command.unit or 'no unit'}, is not a displacement like the measured signal"
+    return "it needs the dominant motion, in one unit, or a force"
 
 
 def _effect(damping: float) -> str:
@@ -138,6 +170,6 @@ def _effect(damping: float) -> str:
 
 def window_words(window: TrackedWindow) -> str:
     """Return a window as the caption of a figure."""
-    return (
-        f"{window.start:.4g} to {window.stop:.4g} s, delay {milliseconds(window.delay)} ms, ratio {window.ratio:.3f}"
-    )
+    span = f"{window.start:.4g} to {window.stop:.4g} s"
+    delay = f"delay {milliseconds(window.delay)} ms" if math.isfinite(window.delay) else "delay unknown"
+    return f"{span}, {delay}" + (f", ratio {window.ratio:.3f}" if math.isfinite(window.ratio) else "")

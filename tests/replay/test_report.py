@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -99,15 +100,74 @@ def test_the_worst_window_is_where_the_delay_is_largest_and_its_damping_is_that_
     assert best.stop <= 20.05 or best.start >= 25.95
     assert worst.delay == pytest.approx(0.040, abs=1e-4)
     # |exp(-i w tau) - 1| of the phasors, and half the sine of the phase
+    assert worst.is_nrmse
     assert worst.error == pytest.approx(2.0 * np.sin(np.pi * FREQUENCY * 0.040), rel=0.01)
     assert worst.added_damping == pytest.approx(-0.5 * np.sin(2.0 * np.pi * FREQUENCY * 0.040), rel=0.01)
-    assert "40.0 ms late, ratio 1.000, an error of 25.1 % of the command's motion at 1 Hz" in worst_words(
-        found, assessment, worst
-    )
-    words = damping_words(found, worst)
+    assert "NRMSE 25.1 %, 40.0 ms late, ratio 1.000." in worst_words(found, assessment, worst)
+    words = damping_words(found, assessment, worst)
     assert "takes away 12 % of critical" in words
     assert "in the worst window" in words
     assert "the test diverges" in words
+
+
+def nrmse_by_window(samples: np.ndarray, stops: np.ndarray, window: float) -> np.ndarray:
+    """The rms of the error over that of the command, from the samples of the window before each instant."""
+    n, found = round(window * RATE), np.full(len(stops), np.nan)
+    for row, stop in enumerate(stops):
+        last = round(stop * RATE) + 1
+        if last >= n:
+            c, m = samples[last - n : last].T
+            found[row] = np.sqrt(np.mean((m - c) ** 2) / np.mean(c**2))
+    return found
+
+
+def test_the_worst_window_of_a_growing_delay_is_the_one_with_the_largest_rms_error() -> None:
+    t = np.arange(round(24.0 * RATE)) / RATE
+    delay = 0.005 + np.where(t > 15.0, 0.0017 * (t - 15.0), 0.0)
+
+    def motion(t: np.ndarray) -> np.ndarray:
+        return sum(np.sin(2.0 * np.pi * f * t + f) for f in (0.9, 1.7, 2.6, 3.3))
+
+    samples = np.column_stack([motion(t), motion(t - delay)])
+    channels = Channel("c", Role.COMMAND, "mm", "a"), Channel("m", Role.MEASURED, "mm", "a")
+    assessment = assess(ArrayRecording(Stream("rig", 0, RATE, channels), samples), IndicatorSettings(window=2.0))
+    found, time = assessment.pairs[0], assessment.series.time
+    extremes = best_and_worst(found, assessment, time)
+    assert extremes is not None
+    expected = nrmse_by_window(samples, time, 2.0)
+    best, worst = extremes
+    assert worst.error == pytest.approx(np.nanmax(expected), rel=1e-6)
+    assert worst.stop == time[np.nanargmax(expected)] > 20.0
+    assert best.error == pytest.approx(np.nanmin(expected), rel=1e-6)
+    words = worst_words(found, assessment, worst)
+    assert f"NRMSE {100.0 * np.nanmax(expected):.3g} %" in words
+    assert ("(uncertain)" in words) == (not worst.certain)
+    assert "(uncertain)" in worst_words(found, assessment, replace(worst, certain=False))
+    assert "its delay is unknown" in worst_words(found, assessment, replace(worst, delay=np.nan))
+
+
+def test_a_constant_delay_is_the_same_throughout_and_has_one_damping() -> None:
+    assessment = assess(late_at(0.018, 0.018, 20.0, 26.0), IndicatorSettings(window=2.0))
+    found = assessment.pairs[0]
+    extremes = best_and_worst(found, assessment, assessment.series.time)
+    assert extremes is not None
+    assert "about the same throughout" in worst_words(found, assessment, extremes[1])
+    words = damping_words(found, assessment, extremes[1])
+    expected = 50.0 * np.sin(2.0 * np.pi * FREQUENCY * 0.018)
+    assert f"takes away {expected:.2g} % of critical, over the record (for an elastic specimen)" in words
+    assert "worst window" not in words
+
+
+def test_a_command_in_volts_is_the_reason_for_no_damping_though_a_force_was_measured() -> None:
+    t = np.arange(round(40.0 * RATE)) / RATE
+    measured = np.sin(2.0 * np.pi * FREQUENCY * (t - 0.018))
+    samples = np.column_stack([np.sin(2.0 * np.pi * FREQUENCY * t), measured, 3.0 * measured])
+    roles = (("c", Role.COMMAND, "V"), ("m", Role.MEASURED, "mm"), ("f", Role.FORCE, "kN"))
+    channels = tuple(Channel(name, role, unit, "a") for name, role, unit in roles)
+    assessment = assess(ArrayRecording(Stream("rig", 0, RATE, channels), samples), IndicatorSettings(window=2.0))
+    words = damping_words(assessment.pairs[0], assessment, None)
+    assert "the command, in V, is not a displacement" in words
+    assert "or a force" not in words
 
 
 def test_no_motion_has_no_worst_window() -> None:
@@ -116,7 +176,7 @@ def test_no_motion_has_no_worst_window() -> None:
     assessment = assess(recording, IndicatorSettings(window=2.0))
     assert best_and_worst(assessment.pairs[0], assessment, assessment.series.time) is None
     assert "unknown" in worst_words(assessment.pairs[0], assessment, None)
-    assert "unknown" in damping_words(assessment.pairs[0], None)
+    assert "unknown" in damping_words(assessment.pairs[0], assessment, None)
 
 
 def test_the_facts_have_the_start_and_the_outcome(pages) -> None:
