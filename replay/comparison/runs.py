@@ -16,6 +16,7 @@ from replay.comparison.quantities import Quantity, Tolerance, actuator_quantitie
 from replay.comparison.stretch import FEWEST_WINDOWS, compare_parts
 
 _FEWEST = 8  # common samples
+_SAME_MOTION = 10.0  # percent of the command's rms
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,11 @@ class ActuatorComparison:
     def quantity(self, key: str) -> Quantity:
         """Return one of its figures."""
         return next(each for each in self.quantities if each.key == key)
+
+    @property
+    def motions_differ(self) -> bool:
+        """Whether the commands differ by more than 10 % of their rms: errors then differ by the motion alone."""
+        return self.quantity("command_rms_percent").value > _SAME_MOTION
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +131,14 @@ def compare_runs(
             reference.assessment.settings.window,
         )
         quantities = actuator_quantities(estimates, signals, given)
-        actuators.append(ActuatorComparison(own, theirs, quantities))
+        compared = ActuatorComparison(own, theirs, quantities)
+        actuators.append(compared)
+        if compared.motions_differ:
+            differ = compared.quantity("command_rms_percent").value
+            notes.append(
+                f"{own.actuator}: not the same motion: the commands differ by {differ:.3g} % rms, so that differences "
+                "of errors are not those of the tracking alone"
+            )
     needed = FEWEST_WINDOWS * reference.assessment.settings.window
     if end - begin < needed:
         notes.append(f"{end - begin:.4g} s are too short for standard deviations: {needed:.4g} s are needed")

@@ -59,6 +59,8 @@ def _compared_by(each: ActuatorComparison) -> tuple[Quantity, float, float]:
 
 
 def _short(each: ActuatorComparison) -> str:
+    if each.motions_differ:
+        return "has another motion"
     by, before, after = _compared_by(each)
     if not math.isfinite(by.difference):
         return "is unknown"
@@ -80,6 +82,12 @@ def run_words(base: str, name: str, one: RunComparison, each: ActuatorComparison
 
 def _verdict(base: str, name: str, each: ActuatorComparison) -> str:
     """Return which run tracks better, by how much against chance, as a sentence."""
+    if each.motions_differ:
+        differ = _digits(each.quantity("command_rms_percent").value)
+        return (
+            f"{name} and {base} are not the same motion: the commands differ by {differ} % rms. Which tracks better is "
+            "unknown, for errors differ by the motion too."
+        )
     by, before, after = _compared_by(each)
     if not math.isfinite(by.difference):
         return f"Whether {name} tracks better than {base} is unknown: no error and no delay is known of both."

@@ -79,6 +79,24 @@ def test_a_difference_that_is_chance_or_nothing_is_stated_as_that(tmp_path) -> N
     assert " tracks as " in lead[2]
 
 
+def test_of_runs_with_other_motions_none_is_called_better(tmp_path, capsys) -> None:
+    a, b, page = write(tmp_path / "a.csv"), tmp_path / "b.csv", tmp_path / "page.html"
+    columns = np.loadtxt(a, delimiter=",", skiprows=1)
+    # the command is 1.25 times as large, so that the commands differ by a quarter of its rms
+    b.write_text(Path(a).read_text("utf-8").splitlines()[0] + "\n", "utf-8")
+    with b.open("a", encoding="utf-8") as file:
+        np.savetxt(file, columns * (1.0, 1.25, 1.25), "%.6f", ",")
+    assert main(["compare", a, str(b), "-o", str(page)]) == 0
+    rms = 100.0 * np.sqrt(np.mean((0.25 * columns[:, 1]) ** 2)) / np.std(columns[:, 1])
+    assert f"note: north: not the same motion: the commands differ by {rms:.3g} % rms" in capsys.readouterr().out
+    assert f"b.csv and a.csv are not the same motion: the commands differ by {rms:.1f} % rms." in lead_of(page)[0]
+    assert "better than" not in lead_of(page)[0]
+    # a twentieth is one motion
+    np.savetxt(b, columns * (1.0, 1.05, 1.05), "%.6f", ",", header="time,north.command,north.measured", comments="")
+    assert main(["compare", a, str(b), "-o", str(page), "--overwrite"]) == 0
+    assert "not the same motion" not in page.read_text("utf-8")
+
+
 def test_other_units_are_compared_by_the_delay_and_few_windows_leave_chance_open(tmp_path) -> None:
     files = write(tmp_path / "a.csv"), write(tmp_path / "b.csv", delay=0.015, seed=2)
     for file in map(Path, files):
@@ -123,7 +141,7 @@ def test_several_actuators_and_runs(tmp_path) -> None:
     assert all(figure["aria-label"] for figure in figures)
     assert [int(tag[1]) for tag, _ in parsed.tags if re.fullmatch("h[1-6]", tag)] == [1, 2, 2, 2, 2, 2]
     regions = [attributes["aria-label"] for tag, attributes in parsed.tags if attributes.get("role") == "region"]
-    assert len(regions) == len(set(regions)) == 1 + 8 + 2
+    assert len(regions) == len(set(regions)) == 1 + 8 + 3
     assert not [tag for tag, _ in parsed.tags if tag in ("link", "img", "iframe")]
 
 
