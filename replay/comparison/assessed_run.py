@@ -14,7 +14,7 @@ from replay.assessment import Assessment, assess
 from replay.assessment.record_signals import RecordSignals, read_signals
 from replay.assessment.summary import RunSummary, summarise
 from replay.comparison.stretch import TrackedPart
-from replay.formats import Recording, reading
+from replay.formats import Recording, naming_file
 
 _LONGEST = 1 << 27  # samples with those that are missing in gaps
 
@@ -113,7 +113,7 @@ def assess_run(
     ValueError : it cannot be assessed with these settings.
     RecordingError : it has become unreadable.
     """
-    with reading(path):
+    with naming_file(path):
         try:
             assessment = assess(recording, settings, thin=thin, progress=progress)
         except ValueError as problem:

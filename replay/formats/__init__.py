@@ -41,9 +41,9 @@ __all__ = [
     "file_kinds",
     "inspect_recording",
     "may_be_recording",
+    "naming_file",
     "open_recording",
     "read_tables",
-    "reading",
 ]
 
 # asked in this order: a MAT file of version 7.3 is HDF5, a run file too, and any text is a table
@@ -84,7 +84,7 @@ def inspect_recording(path: str | Path, selection: Selection = _EVERYTHING) -> t
     RecordingError : the file cannot be read, or is nothing that this program understands; one line.
     """
     path = Path(path)
-    with reading(path):
+    with naming_file(path):
         merged, note = with_remembered(path, selection)
         known = _format_of(path, merged)
         if known.inspect is None:
@@ -108,7 +108,7 @@ def read_tables(path: str | Path) -> Sequence[SignalTable]:
     RecordingError : the file cannot be read, or is nothing that this program understands; one line.
     """
     path = Path(path)
-    with reading(path):
+    with naming_file(path):
         known = _format_of(path, _EVERYTHING)
         if known.tables is None:
             raise RecordingError(f"{path}: is a {known.name}, and here no recording is read")
@@ -116,7 +116,7 @@ def read_tables(path: str | Path) -> Sequence[SignalTable]:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def naming_file(path: Path) -> Iterator[None]:
     """Name the file in an error of the system while a recording is read.
 
     Raises

@@ -17,7 +17,7 @@ from replay.assessment import assess
 from replay.assessment.run import record_settings
 from replay.comparison import RunComparison
 from replay.export.target_files import TargetFiles
-from replay.formats import Recording, reading
+from replay.formats import Recording, naming_file
 from replay.report.comparison import ComparisonReport, comparison_contents
 from replay.report.contents import Report, report_contents
 from replay.report.reliability import recorded_reliability
@@ -58,7 +58,7 @@ def write_report(
     """
     with TargetFiles(out, path, overwrite=overwrite) as targets:
         temporary = targets.temporary()
-        with reading(path):
+        with naming_file(path):
             settings, notes = record_settings(recording, given)
             # a run without actuators may have the reliability of a model alone
             alone = not recording.stream.pairs and recording.n_samples and recorded_reliability(recording)
