@@ -136,8 +136,8 @@ def compare_runs(
         if compared.motions_differ:
             differ = compared.quantity("command_rms_percent").value
             notes.append(
-                f"{own.actuator}: not the same motion: the commands differ by {differ:.3g} % rms, so that differences "
-                "of errors are not those of the tracking alone"
+                f"{own.actuator}: not the same motion: the commands differ by {differ:.3g} % rms, so that "
+                "differences of errors are not those of the tracking alone"
             )
     needed = FEWEST_WINDOWS * reference.assessment.settings.window
     if end - begin < needed:

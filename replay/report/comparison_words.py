@@ -85,8 +85,8 @@ def _verdict(base: str, name: str, each: ActuatorComparison) -> str:
     if each.motions_differ:
         differ = _digits(each.quantity("command_rms_percent").value)
         return (
-            f"{name} and {base} are not the same motion: the commands differ by {differ} % rms. Which tracks better is "
-            "unknown, for errors differ by the motion too."
+            f"{name} and {base} are not the same motion: the commands differ by {differ} % rms. Which tracks better "
+            "is unknown, for errors differ by the motion too."
         )
     by, before, after = _compared_by(each)
     if not math.isfinite(by.difference):
