@@ -63,7 +63,7 @@ class MeasureEntry:
     indicator : ``module:class`` of a `WindowedIndicator`; empty: it has no columns in the results.
     settings : fields of `IndicatorSettings` that are passed to the class by name, besides rate, window and `every`.
     outputs : its columns.
-    cost : us a sample of 64 actuators, for a measure of whole windows, which may be paused under overload.
+    cost : µs per sample of 64 actuators; 0 for a measure that is too cheap to be paused under overload.
     """
 
     indicator: str = ""
@@ -97,6 +97,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("fdb_delay_sd", "s"),
             Output("fdb_added_damping", "1", row="added damping", same_unit=True, display=_PERCENT),
         ),
+        cost=12.0,
     ),
     "paei": MeasureEntry(
         "monitor.indicators.phase_amplitude:PhaseAmplitudeIndices",
@@ -112,6 +113,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("paei_phase_sd", "rad"),
             Output("paei_delay_sd", "s"),
         ),
+        cost=12.0,
     ),
     "paei_adaptive": MeasureEntry(
         "monitor.indicators.adaptive_phase_amplitude:AdaptivePhaseAmplitudeIndices",
@@ -128,6 +130,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("paei_adaptive_delay_sd", "s"),
             Output("paei_adaptive_window", "s"),
         ),
+        cost=15.0,
     ),
     "ti": MeasureEntry(
         "monitor.indicators.tracking_indicator:TrackingIndicator",
@@ -141,6 +144,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("ti_angle", "rad", row="angle by TI"),
             Output("ti_angle_sd", "rad"),
         ),
+        cost=7.0,
     ),
     "nrmse": MeasureEntry(
         f"{_TRACKING}:RmsErrorIndicator",
@@ -187,7 +191,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("broadband_ratio_sd", RATIO_UNIT, "broadband", "", "broadband"),
             Output("xcorr_delay_sd", "s", "xcorr", "", "xcorr"),
         ),
-        cost=150.0,
+        cost=45.0,
     ),
     "fei": MeasureEntry(
         "monitor.indicators.frequency_evaluation:FrequencyEvaluationIndex",
@@ -202,7 +206,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("fei_phase_sd", "rad"),
             Output("fei_delay_sd", "s"),
         ),
-        cost=40.0,
+        cost=15.0,
     ),
     # published as a message of its own
     "transfer": MeasureEntry(cost=10.0),
@@ -212,3 +216,11 @@ CATALOGUE: dict[str, MeasureEntry] = {
 def outputs_by_name() -> Mapping[str, Output]:
     """Return all columns of all measures by name."""
     return {output.name: output for entry in CATALOGUE.values() for output in entry.outputs}
+
+
+def measure_of(column: str) -> str:
+    """Return the measure of a column; empty for those of a model."""
+    return _MEASURES.get(column, "")
+
+
+_MEASURES = {output.name: measure for measure, entry in CATALOGUE.items() for output in entry.outputs}

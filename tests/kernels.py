@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gui.model.running_functions import SecondOrderFilter
-from monitor.alarms.conditions import warm_up as warm_up_alarms
+from monitor.alarms.monitor import warm_up as warm_up_alarms
 from monitor.compensation.adaptive_time_series import AdaptiveTimeSeries
 from monitor.config import IndicatorSettings
 from monitor.embedding.reliability import EmbeddedReliability, step_reliability

@@ -1,8 +1,9 @@
 """One alarm of a service and its state transitions, after ISA-18.2 and IEC 62682.
 
-Two rules are additions to the standard. A shelved alarm has an underlying state that still follows its condition, so
-that shelving does not clear a latched alarm. A request without effect is not a transition: it is rejected with a
-reason.
+Three rules are additions to the standard. A shelved alarm has an underlying state that still follows its condition,
+so that shelving does not clear a latched alarm. A request without effect is not a transition: it is rejected with a
+reason. An alarm whose value does not come is not judged: where it would be normal its state says so, and any other
+state, which an operator may have to acknowledge, stays.
 """
 
 from __future__ import annotations
@@ -25,17 +26,19 @@ _TABLE = {
     (_S.LATCHED_UNACKNOWLEDGED, _A.ACKNOWLEDGE): _S.LATCHED_ACKNOWLEDGED,
     (_S.LATCHED_ACKNOWLEDGED, _A.RESET): _S.NORMAL,
 }
-_INACTIVE = (_S.NORMAL, _S.RETURNED, *LATCHED)
+_INACTIVE = (_S.NORMAL, _S.NOT_JUDGED, _S.RETURNED, *LATCHED)
 
 _REJECTIONS = {
     _A.ACKNOWLEDGE: {
         _S.NORMAL: "it is normal: there is nothing to acknowledge",
+        _S.NOT_JUDGED: "it is not judged: there is nothing to acknowledge",
         _S.ACKNOWLEDGED: "it has been acknowledged",
         _S.LATCHED_ACKNOWLEDGED: "it has been acknowledged; reset it",
         _S.SHELVED: "it is shelved: unshelve it first",
     },
     _A.RESET: {
         _S.NORMAL: "it is normal: there is nothing to reset",
+        _S.NOT_JUDGED: "it is not judged: there is nothing to reset",
         _S.UNACKNOWLEDGED: "its condition is still active: acknowledge it now, reset it when it has cleared",
         _S.ACKNOWLEDGED: "its condition is still active: reset it when it has cleared",
         _S.RETURNED: "it is not latched: acknowledge it",
@@ -43,6 +46,10 @@ _REJECTIONS = {
         _S.SHELVED: "it is shelved: unshelve it first",
     },
 }
+
+
+NO_VALUE = "no value yet"
+"""Why an alarm is not judged at the start of a service."""
 
 
 class AlarmKind(NamedTuple):
@@ -106,20 +113,25 @@ class AlarmInstance:
     underlying : the state if it were not shelved; by default that of `alarm`.
     """
 
-    __slots__ = ("_alarm", "_at", "_changed", "_last", "_shelved_for", "_underlying", "active", "kind", "state")
+    __slots__ = (
+        *("_alarm", "_at", "_changed", "_last", "_shelved_for", "_underlying"),
+        *("active", "kind", "not_judged", "source", "state"),
+    )
 
     def __init__(self, alarm: Alarm, kind: AlarmKind, underlying: AlarmState | None = None) -> None:
         self.kind = kind
-        self._alarm, self._changed = alarm, False
-        self.state, self.active = alarm.state, alarm.active
+        self._alarm, self._changed = alarm, True
+        self.not_judged, self.source = alarm.not_judged, alarm.source
+        self.state, self.active = self._with_judgement(alarm.state), alarm.active
         self._last, self._shelved_for = alarm.last, alarm.shelved_for
         self._at = StreamPosition(alarm.time, alarm.index)
-        self._underlying = alarm.state if underlying is None else underlying
+        self._underlying = self._with_judgement(alarm.state if underlying is None else underlying)
 
     @classmethod
     def from_saved(cls, saved: SavedAlarm) -> AlarmInstance:
-        """Restore a saved alarm."""
-        return cls(saved.alarm, AlarmKind(saved.latching, saved.acknowledge), saved.underlying)
+        """Restore a saved alarm, whose value has not come to this service yet."""
+        alarm = replace(saved.alarm, last=None, not_judged=NO_VALUE)
+        return cls(alarm, AlarmKind(saved.latching, saved.acknowledge), saved.underlying)
 
     @property
     def alarm(self) -> Alarm:
@@ -134,6 +146,8 @@ class AlarmInstance:
                 time=self._at.time,
                 index=self._at.index,
                 shelved_for=self._shelved_for,
+                not_judged=self.not_judged,
+                source=self.source,
             )
             self._changed = False
         return self._alarm
@@ -150,8 +164,8 @@ class AlarmInstance:
 
     @property
     def must_be_saved(self) -> bool:
-        """Whether it is neither normal nor out of service."""
-        return self.state not in (AlarmState.NORMAL, AlarmState.OUT_OF_SERVICE)
+        """Whether it is neither normal, not judged nor out of service."""
+        return self.state not in (AlarmState.NORMAL, AlarmState.NOT_JUDGED, AlarmState.OUT_OF_SERVICE)
 
     @property
     def resettable(self) -> bool:
@@ -167,12 +181,16 @@ class AlarmInstance:
             return
         self._changed = True
         self._underlying, self._at = other._underlying, other._at
-        self.state, self.active = other.state, other.active
+        self.state, self.active, self.not_judged = other.state, other.active, other.not_judged
         self._last, self._shelved_for = other._last, other._shelved_for
 
     def set_limits(self, alarm: Alarm) -> None:
         """Copy the limits of `alarm`; the state is unchanged."""
         self._alarm = replace(self.alarm, low=alarm.low, high=alarm.high, configured=alarm.configured)
+
+    def set_source(self, column: str) -> None:
+        """Set the column that its value is read from."""
+        self.source, self._changed = column, True
 
     def remove_definition(self) -> None:
         """Mark it as one whose limits cannot be changed: it has no definition."""
@@ -186,14 +204,40 @@ class AlarmInstance:
             self.record_value(value)
         if self.state is AlarmState.OUT_OF_SERVICE:
             return None
-        self._underlying = next_state(self._underlying, action, self.kind)
+        self._underlying = self._with_judgement(next_state(self._underlying, action, self.kind))
         if self.state in (AlarmState.SHELVED, self._underlying):
             return None
         return self._transition(self._underlying, action, at, reason, value=value)
 
+    def set_not_judged(self, reason: str, at: StreamPosition, *, reported: bool = True) -> Transition | None:
+        """Set why it is not judged, empty where it is; return the transition, None if there is none.
+
+        Parameters
+        ----------
+        reported : False: nobody has been told that it was not judged, as before the first value.
+        """
+        was, self.not_judged, self._changed = self.not_judged, reason, True
+        if reason:
+            self._last = None
+        if self.state is AlarmState.OUT_OF_SERVICE:
+            return None
+        self._underlying = self._with_judgement(self._underlying)
+        if self.state is AlarmState.SHELVED or (bool(was) == bool(reason) and not (reported and was == NO_VALUE)):
+            return None
+        action = AlarmAction.LOSE_VALUE if reason else AlarmAction.REGAIN_VALUE
+        said = f"not judged: {reason}" if reason else "judged again"
+        transition = self._transition(self._underlying, action, at, said)
+        return transition if reported else None
+
+    def _with_judgement(self, state: AlarmState) -> AlarmState:
+        """Return `state`, which is `NOT_JUDGED` instead of normal where it is not judged."""
+        if state in (AlarmState.NORMAL, AlarmState.NOT_JUDGED):
+            return AlarmState.NOT_JUDGED if self.not_judged else AlarmState.NORMAL
+        return state
+
     def acknowledge_or_reset(self, action: AlarmAction, by: str, at: StreamPosition) -> Transition:
         """Acknowledge or reset it; raises ValueError if that has no effect."""
-        state = next_state(self.state, action, self.kind)
+        state = self._with_judgement(next_state(self.state, action, self.kind))
         if state is self.state:
             raise ValueError(f"{self.name}: {rejection_reason(self.state, action)}")
         self._underlying = state
@@ -212,7 +256,7 @@ class AlarmInstance:
         """Unshelve it; raises ValueError if it is not shelved."""
         if self.state is not AlarmState.SHELVED:
             raise ValueError(f"{self.name}: it is not shelved")
-        self._underlying = state_after_unshelve(self._underlying, self.kind, active=self.active)
+        self._underlying = self._with_judgement(state_after_unshelve(self._underlying, self.kind, active=self.active))
         self._shelved_for = 0.0
         return self._transition(self._underlying, AlarmAction.UNSHELVE, at, text.attributed(reason, by), by)
 

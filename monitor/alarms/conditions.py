@@ -102,6 +102,10 @@ class ConditionEvaluator:
         """Restart the delays: rows are missing here."""
         self._held[:] = 0
 
+    def set_column(self, position: int, column: int) -> None:
+        """Evaluate another column from the next row on."""
+        self._columns[position] = column
+
     def set_limits(self, position: int, condition: RowCondition) -> None:
         """Replace the range and the deadband of a condition from the next row on; its delays restart."""
         low, high, deadband = condition.low, condition.high, condition.deadband

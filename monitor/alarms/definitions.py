@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from monitor.alarms import text
-from monitor.alarms.alarm_instance import AlarmInstance, AlarmKind, StreamPosition
+from monitor.alarms.alarm_instance import NO_VALUE, AlarmInstance, AlarmKind, StreamPosition
 from monitor.alarms.conditions import RowCondition
 from monitor.alarms.health_metrics import metric_unit
+from monitor.catalogue import measure_of
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmState, Severity, Transition
 from monitor.messages.blocks import Column
+from monitor.messages.headline import FALLBACKS, HEADLINE, QUANTITIES
 from monitor.messages.health import LONGEST_UNWRITTEN
 
 HEALTH_PREFIX = "health."
@@ -33,6 +35,7 @@ class AlarmDefinition:
     kind : latching, and with acknowledgement.
     low, high, deadband, on_delay, off_delay : of the condition; low and high may be infinite, delays are in s.
     column : of the value in the results; -1 for a health metric.
+    sources : for a headline value, the names and columns of the indicators that speak, in order of preference.
     metric : name of the health metric, without prefix.
     occurs, returns : templates of the reasons, with {value}; empty: the default text.
     """
@@ -45,9 +48,16 @@ class AlarmDefinition:
     on_delay: float = 0.0
     off_delay: float = 0.0
     column: int = -1
+    sources: tuple[tuple[str, int], ...] = ()
     metric: str = ""
     occurs: str = ""
     returns: str = ""
+
+    @property
+    def measures(self) -> frozenset[str]:
+        """Measures that its value may come from; empty for those of the service and of a model."""
+        names = [name for name, _ in self.sources] or [self.alarm.value]
+        return frozenset(map(measure_of, names)) - {""}
 
     def row_condition(self, row_rate: float) -> RowCondition:
         """Return the condition for results with `row_rate` rows a second; delays are rounded up."""
@@ -89,6 +99,7 @@ class AlarmDefinition:
 _CALM = 5.0  # s without a loss until the alarm returns
 _SETTLED = 1.0  # s: the recorder moves samples between the counts while they are read
 _MAX_LATENCY = 2.0  # s
+_MEMORY_USED = 0.5
 _DISK_DEADBAND = 0.05  # of the limit
 
 
@@ -114,6 +125,26 @@ def standard_alarms(settings: AlarmSettings, stale_after: float) -> Iterator[Ala
             occurs="results are {value} behind the rig",
             returns="results keep up with the rig",
             advice="use fewer measures, a larger every, or a faster machine",
+        )
+        memory = _service_alarm(
+            "memory",
+            warn,
+            "memory_used",
+            high=_MEMORY_USED,
+            occurs="{value} of the memory for samples that wait is used: beyond it they are left out",
+            returns="samples wait in less than half of the memory",
+            advice="use fewer measures or a faster machine; a slow disk fills it too",
+        )
+        yield replace(memory, deadband=_MEMORY_USED / 2.0)
+    if settings.not_judged:
+        yield _service_alarm(
+            "not_judged",
+            warn,
+            "not_judged",
+            high=0.0,
+            occurs="{value} not judged",
+            returns="all alarms are judged",
+            advice="see their reasons in the list of alarms",
         )
     if settings.lost_data:
         lost = _service_alarm(
@@ -192,6 +223,7 @@ def _service_alarm(
         low=low if math.isfinite(low) else None,
         high=high if math.isfinite(high) else None,
         advice=advice,
+        not_judged=NO_VALUE,
     )
     return AlarmDefinition(alarm, AlarmKind(), low, high, metric=metric, occurs=occurs, returns=returns)
 
@@ -241,29 +273,50 @@ def _on_columns(settings: AlarmSettings, columns: Sequence[Column], notes: list[
             metric = limit.value.removeprefix(HEALTH_PREFIX)
             yield from _both(limit, "", metric_unit(metric), metric=metric, changeable=changeable)
             continue
-        matching = [
-            (position, column)
-            for position, column in enumerate(columns)
-            # a limit for one actuator replaces the one for all
-            if column.name == limit.value
-            and (
-                column.actuator == limit.actuator
-                if limit.actuator
-                else (limit.alarm_name, column.actuator) not in own
-            )
-        ]
-        if not matching and not any(_same(column, limit) for column in columns):
+        matching = [source for source in enumerate(columns) if _is_on(limit, source[1])]
+        if not matching:
             notes.append(_missing_note(limit, columns))
-        for position, column in matching:
-            yield from _both(limit, column.actuator, column.unit, column=position, changeable=changeable)
+        # a limit for one actuator replaces the one for all
+        kept = [each for each in matching if limit.actuator or (limit.alarm_name, each[1].actuator) not in own]
+        for sources in _by_alarm(limit, kept):
+            position, column = sources[0]
+            several = tuple((each.name, at) for at, each in sources) if limit.value in QUANTITIES else ()
+            yield from _both(
+                limit, column.actuator, column.unit, column=position, sources=several, changeable=changeable
+            )
 
 
-def _same(column: Column, limit: LimitSettings) -> bool:
-    return column.name == limit.value and limit.actuator in ("", column.actuator)
+_INDICATORS = (HEADLINE, *FALLBACKS)
+
+
+def _is_on(limit: LimitSettings, column: Column) -> bool:
+    """Return whether a limit is on a column; a headline value is that of one of several."""
+    indicator, _, quantity = column.name.rpartition("_")
+    headline = limit.value in QUANTITIES and quantity == limit.value and indicator in _INDICATORS
+    return (column.name == limit.value or headline) and limit.actuator in ("", column.actuator)
+
+
+def _by_alarm(limit: LimitSettings, matching: Iterable[tuple[int, Column]]) -> Iterable[Sequence[tuple[int, Column]]]:
+    """Return the columns of each alarm of a limit, the preferred one first."""
+    if limit.value not in QUANTITIES:
+        return [(each,) for each in matching]
+    found: dict[str, list[tuple[int, Column]]] = {}
+    for each in matching:
+        found.setdefault(each[1].actuator, []).append(each)
+    for sources in found.values():
+        sources.sort(key=lambda source: _INDICATORS.index(source[1].name.rpartition("_")[0]))
+    return found.values()
 
 
 def _both(
-    limit: LimitSettings, actuator: str, unit: str, *, column: int = -1, metric: str = "", changeable: bool
+    limit: LimitSettings,
+    actuator: str,
+    unit: str,
+    *,
+    column: int = -1,
+    sources: tuple[tuple[str, int], ...] = (),
+    metric: str = "",
+    changeable: bool,
 ) -> Iterator[AlarmDefinition]:
     """Yield the warn and the trip alarm of one value, as far as they are set."""
     for severity, boundary in ((Severity.WARN, limit.warn), (Severity.TRIP, limit.trip)):
@@ -281,6 +334,8 @@ def _both(
             state=AlarmState.NORMAL if limit.in_service else AlarmState.OUT_OF_SERVICE,
             advice=limit.advice,
             changeable=changeable and limit.in_service,
+            not_judged=NO_VALUE if limit.in_service else "",
+            source=sources[0][0] if sources else "",
         )
         yield AlarmDefinition(
             alarm,
@@ -291,6 +346,7 @@ def _both(
             limit.on_delay,
             limit.off_delay,
             column,
+            sources,
             metric,
         )
 

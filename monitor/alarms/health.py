@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from monitor.alarms.alarm_instance import AlarmInstance, StreamPosition
+from monitor.alarms.alarm_instance import NO_VALUE, AlarmInstance, StreamPosition
 from monitor.alarms.definitions import AlarmDefinition
 from monitor.alarms.health_metrics import HealthMetric
 from monitor.messages.alarms import Transition
@@ -47,10 +48,16 @@ class HealthCondition:
 
 
 class HealthAlarm:
-    """An alarm on a health metric of the service."""
+    """An alarm on a health metric of the service.
 
-    def __init__(self, definition: AlarmDefinition) -> None:
+    Parameters
+    ----------
+    max_age : s without a value after which it is not judged.
+    """
+
+    def __init__(self, definition: AlarmDefinition, max_age: float) -> None:
         self.definition = definition
+        self._max_age, self._absent = max_age, 0.0  # s without a value
         self.instance = AlarmInstance(definition.alarm, definition.kind)
         self._metric = HealthMetric(definition.metric)
         self._condition = HealthCondition(
@@ -67,13 +74,25 @@ class HealthAlarm:
         """Set the condition from the restored alarm."""
         self._condition.active, self._condition.held = self.instance.alarm.active, None
 
-    def evaluate(self, health: Health, at: StreamPosition, elapsed: float) -> Transition | None:
+    def evaluate(self, health: Health, at: StreamPosition, elapsed: float) -> tuple[Transition, ...]:
         """Evaluate the metric `elapsed` s after the previous time."""
         value = self._metric.read(health)
+        self._absent = self._absent + elapsed if math.isnan(value) else 0.0
+        if self._absent > self._max_age:
+            return _as_tuple(self.instance.set_not_judged("no data", at))
+        if math.isnan(value):
+            return ()
+        awaited = self.instance.not_judged == NO_VALUE
+        judged = _as_tuple(self.instance.set_not_judged("", at, reported=not awaited))
         self.instance.record_value(value)
         if not self._condition.update(value, elapsed):
-            return None
+            return judged
         # the end of the stream also ends the alarm on its age
         ended = self.definition.metric == "age" and health.state == "ended"
         reason = "the stream has ended" if ended else ""
-        return self.definition.change(self.instance, value, at, active=self._condition.active, returns=reason)
+        active = self._condition.active
+        return judged + _as_tuple(self.definition.change(self.instance, value, at, active=active, returns=reason))
+
+
+def _as_tuple(transition: Transition | None) -> tuple[Transition, ...]:
+    return () if transition is None else (transition,)

@@ -55,6 +55,8 @@ _GAUGES: dict[str, tuple[str, MetricReader]] = {
     "broker_denied": ("messages", lambda health: health.broker.denied),
     "all_unrecorded": ("samples", lambda health: health.unrecorded),
     "unaccounted": ("samples", lambda health: health.unaccounted),
+    "not_judged": ("alarms", lambda health: health.not_judged),
+    "memory_used": ("1", lambda health: health.memory_used),
 }
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from monitor.alarms import saved_alarm, text
 from monitor.alarms.alarm_instance import AlarmInstance, StreamPosition
 from monitor.alarms.changed_limits import ChangedLimits, changes_in_force
-from monitor.alarms.conditions import ConditionEvaluator
+from monitor.alarms.conditions import ConditionChange, ConditionEvaluator
+from monitor.alarms.conditions import warm_up as warm_up_conditions
 from monitor.alarms.definitions import HEALTH_PREFIX, AlarmDefinition, define_alarms
 from monitor.alarms.health import HealthAlarm
+from monitor.alarms.judgement import Judgement, PresenceChange
+from monitor.alarms.judgement import warm_up as warm_up_judgement
 from monitor.alarms.saved_alarm import SavedAlarm, SavedLimits
 from monitor.config import AlarmSettings
-from monitor.messages.alarms import Alarm, AlarmAction, LimitChange, Transition
+from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, LimitChange, Transition
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
 from monitor.messages.requests import (
@@ -25,6 +28,7 @@ from monitor.messages.requests import (
 )
 
 _MAX_NAME = 60  # characters of a rig's name in a note
+_SHORTEST_AGE = 3.0  # s, default of `max_value_age` for shorter windows
 
 
 class AlarmMonitor:
@@ -34,6 +38,7 @@ class AlarmMonitor:
     ----------
     settings : the limits; None: no alarms.
     stale_after : s without data after which the stream is dead.
+    window : s, of the indicators.
 
     Notes
     -----
@@ -41,11 +46,18 @@ class AlarmMonitor:
     stream only restart the delays. So an alarm continues over a restart of the rig, and over one of the service if
     the result of `snapshot` is restored. An alarm whose value is not published or whose limit was removed returns to
     normal, and is listed until it is acknowledged or reset.
+
+    An alarm whose value has not come for `max_value_age` is not judged, until the next value (`ValuePresence`); so is
+    at once one whose measure is paused. This is decided here alone.
     """
 
-    def __init__(self, settings: AlarmSettings | None = None, stale_after: float = 5.0) -> None:
+    def __init__(self, settings: AlarmSettings | None = None, stale_after: float = 5.0, window: float = 0.0) -> None:
         self._settings = settings
         self._stale_after = stale_after
+        self._window = window
+        age = None if settings is None else settings.max_value_age
+        self._max_age = max(window, _SHORTEST_AGE) if age is None else age
+        self._paused: frozenset[str] = frozenset()
         self._number = 0
         # the rig that the alarms belong to, and the saved alarms of other rigs
         self._rig, self._aside = "", dict[str, tuple[SavedAlarm, ...]]()
@@ -60,6 +72,7 @@ class AlarmMonitor:
         self._next = 0
         self._on_rows: list[tuple[AlarmDefinition, AlarmInstance]] = []
         self._evaluator = ConditionEvaluator(())
+        self._judgement = Judgement((), None, self._max_age, self._window)
         self._release_due = False
         self._notes: list[str] = []
         self._limits = ChangedLimits()
@@ -68,7 +81,7 @@ class AlarmMonitor:
         self._on_health: list[HealthAlarm] = []
         if self._settings is not None:
             definitions, _ = define_alarms(self._settings, self._stale_after, ())
-            self._on_health = [HealthAlarm(definition) for definition in definitions]
+            self._on_health = [HealthAlarm(definition, self._max_age) for definition in definitions]
             self._alarms = {each.instance.name: each.instance for each in self._on_health}
 
     @property
@@ -77,14 +90,34 @@ class AlarmMonitor:
         self._record_values()
         return tuple(instance.alarm for instance in self._all())
 
-    def _record_values(self) -> None:
-        for (_, instance), value in zip(self._on_rows, self._evaluator.last_values.tolist(), strict=True):
-            instance.record_value(value)
+    @property
+    def watched(self) -> frozenset[str]:
+        """Measures whose values have alarms in the current stream; without those of a headline value."""
+        return self._measures(headline=False)
 
-    def set_stream(self, stream: ResultStream) -> tuple[str, ...]:
+    @property
+    def headline(self) -> frozenset[str]:
+        """Measures that can speak for an alarm on the headline delay or ratio; empty without such an alarm."""
+        return self._measures(headline=True)
+
+    def _measures(self, *, headline: bool) -> frozenset[str]:
+        in_service = [each for each, instance in self._on_rows if instance.state is not AlarmState.OUT_OF_SERVICE]
+        return frozenset().union(*(each.measures for each in in_service if bool(each.sources) is headline))
+
+    def _record_values(self) -> None:
+        values = self._evaluator.last_values.tolist()
+        for position, ((_, instance), value) in enumerate(zip(self._on_rows, values, strict=True)):
+            if self._judgement.presence.is_there(position):
+                instance.record_value(value)
+
+    def set_stream(self, stream: ResultStream, now: float = 0.0) -> tuple[str, ...]:
         """Evaluate the columns of a new stream from now on; return notes, one line each.
 
         If the current alarms belong to another rig they are set aside until the stream of that rig is set again.
+
+        Parameters
+        ----------
+        now : s, monotonic, on the clock of `evaluate` and `evaluate_health`.
         """
         notes = self._change_rig(stream.rig)
         self._stream = stream
@@ -92,13 +125,20 @@ class AlarmMonitor:
             return notes
         self._record_values()
         before = {each.name: each for each in self._all()}
+        positions = {instance.name: position for position, (_, instance) in enumerate(self._on_rows)}
         definitions = self._define(before, stream.columns)
         self._on_rows = [(each, AlarmInstance(each.alarm, each.kind)) for each in definitions if each.column >= 0]
         for _, instance in self._on_rows:
             if instance.name in before:
                 instance.continue_from(before[instance.name])
-        conditions = [each.row_condition(stream.sample_rate / stream.every) for each, _ in self._on_rows]
+        row_rate = stream.sample_rate / stream.every
+        conditions = [each.row_condition(row_rate) for each, _ in self._on_rows]
         self._evaluator = ConditionEvaluator(conditions, [instance.active for _, instance in self._on_rows])
+        judgement = Judgement([each for each, _ in self._on_rows], stream, self._max_age, self._window, now)
+        continued = [(here, positions.get(each.name, -1)) for here, (_, each) in enumerate(self._on_rows)]
+        judgement.presence.continue_from(self._judgement.presence, [pair for pair in continued if pair[1] >= 0])
+        self._judgement, self._next = judgement, -1
+        self._read_from(judgement.pause(self._paused))
         self._index_defined()
         self._undefined = {n: each for n, each in before.items() if n not in self._alarms and each.must_be_saved}
         for each in self._undefined.values():
@@ -129,30 +169,71 @@ class AlarmMonitor:
             return ()
         return (f"alarms of rig {former[:_MAX_NAME]!r} ({len(alarms)}) are set aside until its stream is back",)
 
-    def evaluate(self, results: ResultBlock) -> tuple[Transition, ...]:
-        """Evaluate rows of the current stream; raises ValueError for those of another."""
+    def evaluate(self, results: ResultBlock, arrived: float = 0.0, now: float = 0.0) -> tuple[Transition, ...]:
+        """Evaluate rows of the current stream; raises ValueError for those of another.
+
+        Parameters
+        ----------
+        arrived : s, monotonic: when the newest of their samples came to the service.
+        now : s on the same clock.
+        """
         stream = results.stream
         if stream is not self._stream:
             raise ValueError("results of another stream than the current one")
         transitions = (
             self._release_undefined(StreamPosition(results.time, results.index)) if self._release_due else ()
         )
+        lost = results.index - self._next if self._next >= 0 else 0
         if results.index != self._next:
             self._evaluator.interrupt()
         self._next = results.index + len(results) * stream.every
-        changes = self._evaluator.advance(results.values)
-        if changes:
-            found = []
-            for row, position, active, value, suppressed in changes:
-                samples = row * stream.every
-                at = StreamPosition(results.time + samples / stream.sample_rate, results.index + samples)
-                definition, instance = self._on_rows[position]
-                found.append(definition.change(instance, value, at, active=active, suppressed=suppressed))
-            transitions += self._numbered(found)
-        return transitions
+        presence = self._judgement.advance(results, lost, arrived, now)
+        changes: list[ConditionChange | PresenceChange] = [*presence, *self._evaluator.advance(results.values)]
+        if not changes:
+            return transitions
+        # a value that is back is told before what it says
+        changes.sort(key=_row_of)
+        return transitions + self._numbered(self._change(each, results) for each in changes)
 
-    def evaluate_health(self, health: Health, time: float, index: int, elapsed: float) -> tuple[Transition, ...]:
-        """Evaluate the health of the service, `elapsed` s after the previous time, and unshelve alarms in time."""
+    def _change(self, change: ConditionChange | PresenceChange, results: ResultBlock) -> Transition | None:
+        samples = change.row * results.stream.every
+        at = StreamPosition(results.time + samples / results.stream.sample_rate, results.index + samples)
+        if isinstance(change, PresenceChange):
+            return self._set_missing(change.position, at, missing=change.missing, reported=change.reported)
+        definition, instance = self._on_rows[change.condition]
+        return definition.change(instance, change.value, at, active=change.active, suppressed=change.suppressed)
+
+    def _set_missing(
+        self, position: int, at: StreamPosition, *, missing: bool = True, reported: bool = True
+    ) -> Transition | None:
+        definition, instance = self._on_rows[position]
+        reason = self._judgement.reason(position, instance.source or definition.alarm.value) if missing else ""
+        return instance.set_not_judged(reason, at, reported=reported)
+
+    def pause(self, measures: Collection[str], time: float, index: int) -> tuple[Transition, ...]:
+        """Set which measures are not computed; alarms that no other measure can speak for are not judged at once."""
+        self._paused = frozenset(measures)
+        self._read_from(self._judgement.pause(self._paused))
+        return self._report_missing(StreamPosition(time, index))
+
+    def _read_from(self, sources: Mapping[int, tuple[str, int]]) -> None:
+        for position, (name, column) in sources.items():
+            self._evaluator.set_column(position, column)
+            self._on_rows[position][1].set_source(name)
+
+    def _report_missing(self, at: StreamPosition) -> tuple[Transition, ...]:
+        """Set the reasons of all alarms that are not judged; return the transitions of those that were."""
+        return self._numbered(self._set_missing(position, at) for position in self._judgement.missing)
+
+    def evaluate_health(
+        self, health: Health, time: float, index: int, elapsed: float, now: float = 0.0
+    ) -> tuple[Transition, ...]:
+        """Evaluate the health of the service, `elapsed` s after the previous time, and unshelve alarms in time.
+
+        Parameters
+        ----------
+        now : s, monotonic, on the clock of `evaluate`.
+        """
         at = StreamPosition(time, index)
         self._undefined = {name: each for name, each in self._undefined.items() if each.must_be_saved}
         expired = [each for each in self._all() if each.advance_shelving(elapsed)]
@@ -160,7 +241,9 @@ class AlarmMonitor:
         # the definitions of alarms on health do not change with the stream
         removed = [e for e in self._undefined.values() if e.active and e.alarm.value.startswith(HEALTH_PREFIX)]
         found += [e.set_active(False, None, text.removed_reason(e.alarm, published=True), at) for e in removed]
-        return self._numbered([*found, *(each.evaluate(health, at, elapsed) for each in self._on_health)])
+        self._judgement.update(health, now)
+        found += [transition for each in self._on_health for transition in each.evaluate(health, at, elapsed)]
+        return self._numbered(found) + self._report_missing(at)
 
     def handle_request(self, request: AlarmRequest, time: float, index: int) -> tuple[Transition, ...]:
         """Carry out a request; raises ValueError, with a reason of one line, if it has no effect."""
@@ -312,3 +395,13 @@ class AlarmMonitor:
                 self._number += 1
                 numbered.append(replace(transition, number=self._number))
         return tuple(numbered)
+
+
+def _row_of(change: ConditionChange | PresenceChange) -> int:
+    return change.row
+
+
+def warm_up() -> None:
+    """Compile the kernels, or load them from disk."""
+    warm_up_conditions()
+    warm_up_judgement()

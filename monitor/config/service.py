@@ -189,6 +189,7 @@ class ViewerSettings(Section):
 HEALTH_VALUES = (
     *("age", "latency", "lag", "load", "sample_rate", "measured_rate"),
     *("disk_free", "unwritten_age", "broker_waiting", "broker_denied", "all_unrecorded", "unaccounted"),
+    *("not_judged", "memory_used"),
     *("lost", "duplicates", "reordered", "gaps", "restarts", "clock_jumps", "reconnects", "rejected"),
     *("unrecorded", "recording_breaks", "requests_refused", "broker_dropped", "unpublished"),
 )
@@ -218,7 +219,7 @@ class LimitSettings(Section):
     """
 
     value: Annotated[str, Field(min_length=1, max_length=128)] = setting(
-        ..., "Value", "An indicator, a reliability, or health.NAME."
+        ..., "Value", "delay, ratio, an indicator, a reliability, or health.NAME."
     )
     actuator: str = setting("", "Actuator", "Only for this actuator.", empty="all with this value")
     warn: Boundary = setting(
@@ -293,6 +294,14 @@ class AlarmSettings(Section):
         empty="next to the recording",
         opens="file",
     )
+    max_value_age: Positive | None = setting(
+        None,
+        "Longest age of a value",
+        "Age above which a value is not used: its alarms are not judged.",
+        unit="s",
+        empty="the window, at least 3 s",
+    )
+    not_judged: bool = setting(False, "Not judged", "Warns when alarms are not judged.")
     shelve_at_most: Positive = setting(
         28800.0, "Longest shelving", "Longest time for which an alarm can be shelved.", unit="s"
     )

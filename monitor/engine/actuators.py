@@ -95,7 +95,9 @@ class ActuatorMonitor:
         return None if self._transfer is None else self._transfer.new_block(block)
 
     def pause(self, measures: Collection[str]) -> None:
-        """Suspend these of the measures of whole windows, to shed load, and resume all others."""
+        """Suspend these measures, to shed load, and resume all others."""
+        if self._pass is not None:
+            self._pass.pause(measures)
         for each in self._hopped:
             each.paused = each.measure in measures
         if self._transfer is not None:

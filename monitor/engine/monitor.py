@@ -11,10 +11,20 @@ import numpy as np
 
 from monitor.config import MEASURES, IndicatorSettings, Measure
 from monitor.engine.actuators import ActuatorMonitor
-from monitor.engine.continuity import Continuity
+from monitor.engine.continuity import Accepted, Continuity
 from monitor.engine.reliability import ReliabilityMonitor
 from monitor.kernel import Progress, report_compilation
-from monitor.messages.blocks import Channel, Event, EventKind, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from monitor.messages.blocks import (
+    Channel,
+    Column,
+    Event,
+    EventKind,
+    ResultBlock,
+    ResultStream,
+    Role,
+    SignalBlock,
+    Stream,
+)
 from monitor.messages.transfer import TransferBlock
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.plan import ReliabilityPlan, ValidationSite
@@ -52,6 +62,18 @@ class UnfitSettingsError(ValueError):
         self.update = update
 
 
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """Parts for a stream that begins; ``unfit``: why there are no indicators."""
+
+    stream: Stream
+    actuators: ActuatorMonitor | None
+    reliability: ReliabilityMonitor | None
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...]
+    unfit: ValueError | None
+
+
 class Monitor:
     """Monitor of one rig: order of its stream, indicators of every actuator, reliability of its model.
 
@@ -78,6 +100,8 @@ class Monitor:
         self._plan = plan
         self._paused: frozenset[str] = frozenset()
         self._continuity = Continuity()
+        self._prepared: _Prepared | None = None
+        self._known: tuple[object, tuple[Column, ...]] | None = None  # columns by the rate and channels of a stream
         self._actuators: ActuatorMonitor | None = None
         self._reliability: ReliabilityMonitor | None = None
         self._results: ResultStream | None = None
@@ -86,15 +110,35 @@ class Monitor:
         """Return whether `block` starts a new stream, which resets everything; the state does not change."""
         return self._continuity.starts_stream(block)
 
+    def accept(self, block: SignalBlock) -> Accepted:
+        """Check the order of a block that has come, without computing; for `compute`, in the same order."""
+        return self._continuity.accept(block)
+
+    def results_of(self, stream: Stream) -> ResultStream | None:
+        """Return what `compute` will publish of a stream that begins; None: nothing.
+
+        Its columns are known before its first sample is computed, while samples of the stream before may still wait.
+        """
+        layout = stream.sample_rate, stream.channels
+        if self._known is None or self._known[0] != layout:
+            self._prepared = self._prepare(stream)
+            self._known = layout, self._prepared.columns
+        columns = self._known[1]
+        every = self._settings_for(stream).every
+        return ResultStream(stream.rig, stream.epoch, stream.sample_rate, every, columns) if columns else None
+
     def update(self, block: SignalBlock) -> Update:
-        """Process a block; the results are those at its new samples whose index ``every`` divides.
+        """Process a block: `accept` and `compute`."""
+        return self.compute(self.accept(block))
+
+    def compute(self, accepted: Accepted) -> Update:
+        """Compute an accepted block; the results are those at its new samples whose index ``every`` divides.
 
         Raises
         ------
         UnfitSettingsError : for example, the window holds fewer samples than an indicator needs. It is raised at the
             first block of a stream; later blocks have results of the model only, if there is one.
         """
-        accepted = self._continuity.accept(block)
         new, events = accepted.block, accepted.events
         if new is None:
             return Update(None, None, events)
@@ -123,9 +167,9 @@ class Monitor:
         return update
 
     def pause(self, measures: Collection[str]) -> None:
-        """Suspend these of the measures of whole windows, to shed load, and resume all others.
+        """Suspend these measures, to shed load, and resume all others; their values are NaN meanwhile.
 
-        Their values are NaN until the next evaluation of a window.
+        One of whole windows is valid again from the next evaluation on, any other once a window is full.
         """
         self._paused = frozenset(measures)
         if self._actuators is not None:
@@ -143,38 +187,43 @@ class Monitor:
         """Return pending transfer functions, for a record that ends without a last block."""
         return None if self._actuators is None else self._actuators.finish_transfer()
 
-    def pass_through(self, block: SignalBlock) -> Update:
-        """Check the order of a block without computing, to shed load; no later block can be computed."""
-        accepted = self._continuity.accept(block)
-        return Update(accepted.block, None, accepted.events)
-
     def _start(self, stream: Stream) -> tuple[tuple[str, ...], ValueError | None]:
         """Reset for a stream; return notes, and the reason if there are no indicators."""
-        self._actuators, self._reliability, self._results = None, None, None
+        self._results = self.results_of(stream)
+        # parts that have computed nothing are used once
+        prepared, self._prepared = self._prepared, None
+        if prepared is None or prepared.stream is not stream:
+            prepared = self._prepare(stream)
+        self._actuators, self._reliability = prepared.actuators, prepared.reliability
+        self.settings = self._settings_for(stream)
+        if self._actuators is not None:
+            self._actuators.pause(self._paused)
+        return prepared.notes, prepared.unfit
+
+    def _settings_for(self, stream: Stream) -> IndicatorSettings:
         every = row_interval(self._given, stream.sample_rate, self._max_rows)
-        self.settings = self._given.model_copy(update={"every": every})
+        return self._given.model_copy(update={"every": every})
+
+    def _prepare(self, stream: Stream) -> _Prepared:
+        actuators: ActuatorMonitor | None = None
+        reliability: ReliabilityMonitor | None = None
         notes: tuple[str, ...] = ()
         unfit: ValueError | None = None
         if stream.pairs:
             try:
-                self._actuators = ActuatorMonitor(self.settings, stream)
-                notes += self._actuators.notes
-                self._actuators.pause(self._paused)
+                actuators = ActuatorMonitor(self._settings_for(stream), stream)
+                notes += actuators.notes
             except ValueError as problem:
                 # the model's reliability is computed regardless
                 unfit = problem
         if self._plan is not None:
             try:
-                self._reliability = ReliabilityMonitor(self._plan, stream)
+                reliability = ReliabilityMonitor(self._plan, stream)
             except ValueError as problem:
                 # the indicators are computed regardless
                 notes += (f"no reliability: {problem}",)
-        parts = [part for part in (self._actuators, self._reliability) if part is not None]
-        columns = tuple(column for part in parts for column in part.columns)
-        if columns:
-            every = self.settings.every
-            self._results = ResultStream(stream.rig, stream.epoch, stream.sample_rate, every, columns)
-        return notes, unfit
+        columns = tuple(column for part in (actuators, reliability) if part is not None for column in part.columns)
+        return _Prepared(stream, actuators, reliability, columns, notes, unfit)
 
 
 def warm_up(

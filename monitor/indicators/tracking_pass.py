@@ -6,13 +6,13 @@ same pass with one part.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from monitor.catalogue import CATALOGUE
+from monitor.catalogue import CATALOGUE, measure_of
 from monitor.config import IndicatorSettings
 from monitor.indicators.adaptive_phase_amplitude import advance_adaptive
 from monitor.indicators.base import PassIndicator, Signals, WindowedIndicator
@@ -23,11 +23,13 @@ from monitor.indicators.parts.memory import (
     ADAPTIVE,
     FDB,
     HSEM,
+    N_PARTS,
     PAEI,
     PEAK,
     RMS,
     TI,
     first_array,
+    first_arrays,
     first_column,
     new_memory,
 )  # fmt: skip
@@ -79,10 +81,38 @@ class TrackingPass:
             indicator.release_state()
         arrays = {indicator.part: indicator.new_arrays() for indicator in columns}
         self.memory = new_memory(arrays, {indicator.part: column for indicator, column in columns.items()})
+        self._columns = {each.part: slice(at, at + len(each.outputs)) for each, at in columns.items()}
+        self._parts = {measure_of(each.outputs[0].name): each.part for each in columns}
+        self._first_arrays = first_arrays(self.memory).copy()
+        self._paused: frozenset[int] = frozenset()
+        self._resumed: frozenset[int] = frozenset()
+
+    def pause(self, measures: Collection[str]) -> None:
+        """Leave these of its measures out, to shed load, and compute all others; the values left out are NaN.
+
+        A measure comes back as after a gap in the stream: its values are valid once a window of new samples is full,
+        and sums since the start go on without the samples that it has not seen.
+        """
+        paused = frozenset(part for measure, part in self._parts.items() if measure in measures)
+        self._resumed = (self._resumed | self._paused) - paused
+        self._paused = paused
+        self._set_present(self._columns.keys() - paused)
 
     def advance(self, signals: Signals, first: int, out: Samples) -> None:
         """Process samples, the first with number `first`; fill in the columns of `out`, (n_rows, n_pairs, n)."""
+        if self._resumed and len(signals.x_c):
+            self._set_present(self._resumed)
+            c, m, f = (np.full((1, each.shape[1]), np.nan) for each in signals)
+            advance_pass(c, m, f, first - 1, self._every, np.empty((1, *out.shape[1:])), self.memory)
+            self._set_present(self._columns.keys() - self._paused)
+            self._resumed = frozenset()
         advance_pass(signals.x_c, signals.x_m, signals.f_m, first, self._every, out, self.memory)
+        for part in self._paused:
+            out[:, :, self._columns[part]] = np.nan
+
+    def _set_present(self, parts: Collection[int]) -> None:
+        present = np.isin(np.arange(N_PARTS), list(parts))
+        first_arrays(self.memory)[:] = np.where(present, self._first_arrays, -1)
 
 
 @kernel

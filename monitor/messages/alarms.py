@@ -27,6 +27,7 @@ class AlarmState(StrEnum):
     LATCHED_ACKNOWLEDGED = "latched_acknowledged"  # F: until a reset
     SHELVED = "shelved"  # G
     OUT_OF_SERVICE = "out_of_service"  # I
+    NOT_JUDGED = "not_judged"  # A, with a measurement of bad quality: the value does not come
 
 
 class AlarmAction(StrEnum):
@@ -38,6 +39,8 @@ class AlarmAction(StrEnum):
     RESET = "reset"
     SHELVE = "shelve"
     UNSHELVE = "unshelve"
+    LOSE_VALUE = "lose_value"
+    REGAIN_VALUE = "regain_value"
 
 
 class Severity(StrEnum):
@@ -61,12 +64,15 @@ class Alarm:
     low, high : the normal range; None: open to that side.
     state : of its life cycle.
     active : the condition is met, whatever the state.
-    last : the newest value evaluated; None before the first.
+    last : the newest value evaluated; None before the first, and where it is not judged.
     time, index : s and sample number of the last transition, on the rig's clock.
     shelved_for : s until it is unshelved; 0 otherwise.
     advice : action for the operator.
     changeable : a request may change its limits, see docs/alarms.md.
     configured : (low, high) of the settings, if a request has changed them; None: they are in force.
+    not_judged : why no value has come lately; empty: it is judged. A normal alarm is `NOT_JUDGED` then; any other one
+        keeps its state.
+    source : the column that the value is read from, where that may change: ``paei_delay`` for ``delay``.
     """
 
     name: str
@@ -85,6 +91,8 @@ class Alarm:
     advice: str = ""
     changeable: bool = False
     configured: tuple[float | None, float | None] | None = None
+    not_judged: str = ""
+    source: str = ""
 
     @property
     def needs_acknowledgement(self) -> bool:
@@ -93,12 +101,12 @@ class Alarm:
 
     @property
     def is_annunciated(self) -> bool:
-        """Whether it is displayed: neither normal nor suppressed."""
+        """Whether it is displayed: neither normal, not judged nor suppressed."""
         return self.state not in _QUIET
 
 
 _UNACKNOWLEDGED = (AlarmState.UNACKNOWLEDGED, AlarmState.RETURNED, AlarmState.LATCHED_UNACKNOWLEDGED)
-_QUIET = (AlarmState.NORMAL, AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE)
+_QUIET = (AlarmState.NORMAL, AlarmState.NOT_JUDGED, AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE)
 
 
 @dataclass(frozen=True, slots=True)

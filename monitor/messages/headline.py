@@ -19,9 +19,10 @@ HEADLINE = "broadband"
 """Prefix of the headline values: ``broadband_delay``, ``broadband_ratio``, each with its ``_sd``."""
 COMPARED = ("fdb", "paei", "paei_adaptive")
 """Prefixes of the results compared with it."""
-FALLBACKS = (*COMPARED, "xcorr")
+FALLBACKS = ("paei", "fdb", "paei_adaptive", "xcorr")
 """Prefixes used instead where a service does not compute it, in order of preference."""
 QUANTITIES = ("delay", "ratio")
+"""Headline values that can have an alarm under this name, which is that of whichever indicator speaks."""
 LABELS = {
     "broadband": "broadband",
     "fdb": "FDB",

@@ -95,6 +95,9 @@ class Health:
     recording, recorded, unrecorded, disk_free, unwritten_age, recording_breaks : as in `RecordingStatus`.
     unaccounted : samples in none of the counts, or in two of them: a defect of the service.
     unpublished : messages not sent to any subscriber, because the queue was full or the publisher had ended.
+    not_judged : alarms whose value has not come lately.
+    memory_used : 0 .. 1, share of the memory for samples that wait to be computed or written, the fuller of both.
+    memory_seconds : s of samples that this memory holds at the present rate; 0 when unknown.
     requests : bound endpoint for requests; empty without one.
     requests_refused : requests that could not be read or carried out.
     window : s, of the indicators' windows; 0 from a service that does not publish it.
@@ -123,6 +126,9 @@ class Health:
     recording_breaks: int = 0
     unaccounted: int = 0
     unpublished: int = 0
+    not_judged: int = 0
+    memory_used: float = 0.0
+    memory_seconds: float = 0.0
     requests: str = ""
     requests_refused: int = 0
     window: float = 0.0

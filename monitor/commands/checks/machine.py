@@ -62,13 +62,13 @@ def descriptors() -> Iterator[CheckResult]:
 def kernels(settings: IndicatorSettings, *, reliability: bool) -> Iterator[CheckResult]:
     """Load or compile the kernels, so that the service starts without compilation."""
     started = time.perf_counter()
-    from monitor.alarms import conditions
+    from monitor.alarms.monitor import warm_up as warm_up_alarms
     from monitor.engine.monitor import warm_up
     from monitor.kernel import compiled_functions
 
     with compilation_progress(lambda text: print(text, file=sys.stderr, flush=True)) as progress:
         warm_up(settings.measures, bandpass=settings.bandpass is not None, reliability=reliability, progress=progress)
-    conditions.warm_up()
+    warm_up_alarms()
     took = time.perf_counter() - started
     # parts that are compiled into their callers have no cache of their own
     stats = [each.stats for each in compiled_functions() if each.stats.cache_path]

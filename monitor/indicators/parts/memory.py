@@ -94,6 +94,11 @@ def open_state(state: type[Any]) -> Callable[..., Any]:
     return part(names["open_arrays"])
 
 
+def first_arrays(memory: Samples) -> NDArray[np.int64]:
+    """Return the numbers of the parts' first arrays, (N_PARTS,), a view: a part set to -1 is left out of the pass."""
+    return memory.view(np.int64)[:_ARRAYS:2]
+
+
 @part
 def first_array(words: NDArray[np.int64], which: int) -> int:
     """Return the number of a part's first array, -1 where the part is absent."""
