@@ -216,11 +216,11 @@ class AlarmInstance:
         ----------
         reported : False: nobody has been told that it was not judged, as before the first value.
         """
+        if self.state is AlarmState.OUT_OF_SERVICE:
+            return None
         was, self.not_judged, self._changed = self.not_judged, reason, True
         if reason:
             self._last = None
-        if self.state is AlarmState.OUT_OF_SERVICE:
-            return None
         self._underlying = self._with_judgement(self._underlying)
         if self.state is AlarmState.SHELVED or (bool(was) == bool(reason) and not (reported and was == NO_VALUE)):
             return None

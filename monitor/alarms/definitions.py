@@ -14,7 +14,7 @@ from monitor.catalogue import measure_of
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmState, Severity, Transition
 from monitor.messages.blocks import Column
-from monitor.messages.headline import FALLBACKS, HEADLINE, QUANTITIES
+from monitor.messages.headline import FALLBACKS, HEADLINE, QUANTITIES, label_of
 from monitor.messages.health import LONGEST_UNWRITTEN
 
 HEALTH_PREFIX = "health."
@@ -91,6 +91,8 @@ class AlarmDefinition:
         crossed = text.crossed_limit(self.alarm, value)
         if active:
             reason = text.occurrence_reason(self.alarm, value, crossed, self.on_delay, self.occurs)
+            if instance.source:
+                reason += f", by {label_of(instance.source)}"
         else:
             reason = text.return_reason(self.alarm, value, crossed, returns or self.returns, suppressed)
         return instance.set_active(active, value, reason, at)

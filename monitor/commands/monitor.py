@@ -147,7 +147,6 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
         alarms, alarm_file = restore_alarms(settings)
         if alarm_file is not None:
             stack.callback(alarm_file.close)
-        files = [each for each in (recorder, alarm_file) if each is not None]
         systemd = open_systemd(os.environ)
         if systemd is not None:
             stack.callback(systemd.close)
@@ -161,7 +160,13 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
         service = Service(
             source,
             Monitor(settings.indicators, plan, max_rows=MAX_ROWS_PER_SECOND),
-            [results, *files, ConsoleSink(log, awaited=stream.connect), *([systemd] if systemd else [])],
+            [
+                results,
+                *([alarm_file] if alarm_file else []),
+                ConsoleSink(log, awaited=stream.connect),
+                *([systemd] if systemd else []),
+            ],
+            recorders=[recorder] if recorder else [],
             viewers=[*broker.sinks, *viewers],
             alarms=alarms,
             rig=stream.rig,
@@ -174,7 +179,7 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
             fault=lambda: "; ".join(filter(None, [guard.fault(), *(each.fault for each in reporters)])),
             request_servers=[
                 *([requests] if requests is not None else []),
-                *(each.notes for each in files),
+                *(each.notes for each in (recorder, alarm_file) if each is not None),
                 *broker.request_servers,
             ],
         )

@@ -57,6 +57,11 @@ class HeadlineValues:
     contradicting: tuple[str, ...] = ()
 
 
+def label_of(column: str) -> str:
+    """Return the name of the indicator of a headline column, such as ``paei_delay``."""
+    return LABELS[column.rpartition("_")[0]]
+
+
 def first_indicator(computed: Callable[[str], bool]) -> str:
     """Return the prefix of the headline delay; `HEADLINE` where a service computes no delay.
 

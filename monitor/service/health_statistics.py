@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
-from monitor.engine.monitor import Update
+from monitor.engine.continuity import Accepted
 from monitor.messages.blocks import Event, EventKind, SignalBlock
 from monitor.messages.health import LATENCY_BOUNDS, BrokerStatus, Health, RecordingStatus, StreamCounts
 from monitor.transport.base import RequestServer
@@ -24,12 +24,12 @@ class SampleAccount:
         self._numbered = 0
         self._next = 0
 
-    def count(self, update: Update) -> None:
+    def count(self, accepted: Accepted) -> None:
         """Count by their numbers the samples of a block, and those missing before it."""
-        block = update.signals
+        block = accepted.block
         if block is None:
             return
-        if any(event.kind in (EventKind.STARTED, EventKind.RESTART) for event in update.events):
+        if accepted.started:
             self._next = block.index
         self._numbered += block.index + len(block) - self._next
         self._next = block.index + len(block)

@@ -11,6 +11,7 @@ import numpy as np
 from monitor.catalogue import CATALOGUE
 from monitor.config import Measure
 from monitor.messages.blocks import Event, SignalBlock, Stream
+from monitor.messages.headline import FALLBACKS, HEADLINE
 from monitor.transport.base import Sink
 from monitor.transport.rate_limit import TokenBucket
 
@@ -92,9 +93,31 @@ class RestartLimiter:
         return rejected
 
 
-_COSTS = {name: entry.cost for name, entry in CATALOGUE.items() if entry.cost}
-COSTLY = tuple(sorted(_COSTS, key=_COSTS.__getitem__, reverse=True))
-"""Measures that evaluate whole windows, the costliest first."""
+# nobody's judgement depends on them
+_SHED_FIRST = ("transfer", "fei", "paei_adaptive")
+
+
+def shedding_order(
+    measures: Collection[Measure], watched: Collection[str] = (), headline: Collection[str] = ()
+) -> tuple[Measure, ...]:
+    """Return the measures that can be paused, in the order in which they are.
+
+    First those that nobody's judgement depends on, then the costliest; those that alarms watch after all others, and
+    the headline last. Where an alarm is on the headline delay or ratio, PAEI speaks for it then, and is never paused.
+
+    Parameters
+    ----------
+    measures : those computed.
+    watched, headline : those that alarms watch, and those that speak for an alarm on a headline value.
+    """
+    deputy = next((measure for measure in FALLBACKS if measure in headline and measure in measures), "")
+
+    def rank(measure: Measure) -> tuple[bool, bool, int, float]:
+        first = _SHED_FIRST.index(measure) if measure in _SHED_FIRST else len(_SHED_FIRST)
+        return measure == HEADLINE, measure in watched, first, -CATALOGUE[measure].cost
+
+    return tuple(sorted((m for m in measures if CATALOGUE[m].cost and m != deputy), key=rank))
+
 
 _VIEWERS, _RESULTS = "viewers", "results"
 _OVERLOAD_LAG = 0.3  # s of lag above which something more is shed
@@ -109,14 +132,19 @@ class LoadShedding:
 
     Parameters
     ----------
-    measures : those computed; the ones among `COSTLY` can be paused.
+    order : of the measures, see `shedding_order`.
     """
 
-    def __init__(self, measures: Collection[Measure]) -> None:
-        self._steps = (_VIEWERS, _RESULTS, *(measure for measure in COSTLY if measure in measures))
+    def __init__(self, order: Sequence[Measure]) -> None:
+        self._steps = (_VIEWERS, _RESULTS, *order)
         self._level = 0
         self._last_step = self._last_lag = -math.inf
         self._lag, self._overloaded = 0.0, 0  # the last lag; updates in a row at which it was too large and rising
+
+    def set_order(self, order: Sequence[Measure]) -> None:
+        """Set the order of the measures; as many as before are paused, now the first of these."""
+        self._steps = (_VIEWERS, _RESULTS, *order)
+        self._level = min(self._level, len(self._steps))
 
     @property
     def shed(self) -> tuple[str, ...]:
@@ -136,7 +164,7 @@ class LoadShedding:
     @property
     def paused(self) -> frozenset[str]:
         """Measures that are not computed."""
-        return frozenset(self.shed) & frozenset(COSTLY)
+        return frozenset(self.shed) - {_VIEWERS, _RESULTS}
 
     def update(self, now: float, lag: float, *, faster_than_real_time: bool = False) -> str:
         """Update with the lag [s] at `now` [s, monotonic]; return what changed, in one line, else an empty string.
@@ -185,6 +213,7 @@ class SinkSchedule:
     Parameters
     ----------
     sinks : the first is the one that clients wait for, and may be thinned; the others get every block.
+    recorders : get signals when they arrive, and every block of results.
     viewers : sinks for other programs.
     shedding : decides what is thinned.
     clock : s, monotonic.
@@ -192,13 +221,21 @@ class SinkSchedule:
     Attributes
     ----------
     all : every sink, for events, alarms, health and transfer functions, which are never thinned.
+    clients : all but the recorders.
     """
 
     def __init__(
-        self, sinks: Sequence[Sink], viewers: Sequence[Sink], shedding: LoadShedding, clock: Callable[[], float]
+        self,
+        sinks: Sequence[Sink],
+        recorders: Sequence[Sink],
+        viewers: Sequence[Sink],
+        shedding: LoadShedding,
+        clock: Callable[[], float],
     ) -> None:
         self._first, self._others, self._viewers = tuple(sinks[:1]), tuple(sinks[1:]), tuple(viewers)
-        self.all = (*sinks, *viewers)
+        self.recorders = tuple(recorders)
+        self.clients = (*sinks, *viewers)
+        self.all = (*sinks, *recorders, *viewers)
         self._shedding = shedding
         self._clock = clock
         self._last_published = self._last_viewed = -math.inf
@@ -220,12 +257,12 @@ class SinkSchedule:
         return (*self._others, *self._viewers)
 
 
-_COMPUTE_TIME, _PASS_ON_TIME = 0.5, 3.0  # s after the stop
+_COMPUTE_TIME, _RECORD_TIME = 0.5, 10.0  # s after the stop
 _IN_FLIGHT_TIME = 0.15  # s
 
 
 class StopDeadlines:
-    """After a stop results are computed for 0.5 s; samples are then passed on without results, until 3 s.
+    """After a stop everything that has arrived is recorded, for 10 s at most, and results are computed for 0.5 s.
 
     Messages sent before the stop may be in flight through the kernel and libzmq, on a busy machine for a tenth of a
     second: they are waited for.
@@ -255,4 +292,4 @@ class StopDeadlines:
 
     def expired(self, now: float) -> bool:
         """Return whether no time is left at all, at `now` [s]."""
-        return now >= self._since + _PASS_ON_TIME
+        return now >= self._since + _RECORD_TIME

@@ -1,22 +1,36 @@
-"""The service's loop: source -> engine -> alarms -> sinks, and its health published several times a second."""
+"""The service's loop: source -> recording -> engine -> alarms -> sinks, and its health several times a second.
+
+What arrives is recorded before it is computed: the loop reads everything that has come, gives it to the recorders,
+and computes for a fiftieth of a second before it reads again.
+"""
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.alarms.text import describe_change
+from monitor.engine.continuity import Accepted
 from monitor.engine.monitor import Monitor, UnfitSettingsError
 from monitor.messages.alarms import MAX_TRANSITIONS, AlarmReport, LimitChange, Transition
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import BrokerStatus, Health, RecordingStatus, StreamCounts
 from monitor.messages.requests import AlarmRequest, NoteRequest, Request, SetLimitsRequest
 from monitor.service.health_statistics import HealthStatistics, SampleAccount
-from monitor.service.load import LoadShedding, RestartLimiter, SinkSchedule, StopDeadlines, join_blocks
+from monitor.service.load import (
+    LoadShedding,
+    RestartLimiter,
+    SinkSchedule,
+    StopDeadlines,
+    join_blocks,
+    shedding_order,
+)
+from monitor.service.waiting import WaitingBlocks
 from monitor.transport.base import RequestServer, SignalSource, Sink
 from monitor.transport.rate_limit import TokenBucket
 
@@ -25,11 +39,12 @@ _HEALTH_INTERVAL = 0.2  # s
 _REQUEST_INTERVAL = 0.05  # s
 _FASTER_THAN_REAL_TIME = 1.2  # times the rig's rate
 _FAULT_NOTES = 5, 0.1  # burst, and per second
-_MAX_VALUES = 1 << 13  # between two polls of requests and health: a tenth of a second of work at most
+_READ_TIME, _COMPUTE_TIME = 0.05, 0.02  # s, before the other gets its turn
+_HOLD_AGE = 1.0  # s that samples wait until senders that can are asked to hold; half of it until they may go on
 
 
 class Service:
-    """Pass blocks from the source through the engine to the sinks.
+    """Pass blocks from the source to the recorders, and through the engine to the sinks.
 
     Parameters
     ----------
@@ -37,6 +52,7 @@ class Service:
     monitor : the engine.
     sinks : served in this order. The first is the one that clients wait for: it gets the results of a block before
         its signals, the others after them.
+    recorders : get signals when they arrive, and an empty block of results that tells their columns; results later.
     viewers : sinks for other programs, which get only a part of the blocks when time is short.
     alarms : evaluates limits on what is published; by default there are none.
     rig : the rig that is followed; empty: the first that sends. Blocks of other rigs are rejected.
@@ -55,6 +71,7 @@ class Service:
         monitor: Monitor,
         sinks: Sequence[Sink],
         *,
+        recorders: Sequence[Sink] = (),
         viewers: Sequence[Sink] = (),
         alarms: AlarmMonitor | None = None,
         rig: str = "",
@@ -68,8 +85,9 @@ class Service:
     ) -> None:
         self._source = source
         self._monitor = monitor
-        self._shedding = LoadShedding(monitor.settings.measures)
-        self._sinks = SinkSchedule(sinks, viewers, self._shedding, clock)
+        self._shedding = LoadShedding(shedding_order(monitor.settings.measures))
+        self._sinks = SinkSchedule(sinks, recorders, viewers, self._shedding, clock)
+        self._waiting = WaitingBlocks()
         self._alarms = alarms or AlarmMonitor()
         self._rig = rig
         self._recording = recording
@@ -80,11 +98,12 @@ class Service:
         self._clock = clock
         self._columns: ResultStream | None = None
         self._restart_limiter = RestartLimiter(clock)
-        self._now = self._served = self._arrived = clock()
+        self._now = self._served = clock()
         self._items = 0
-        self._uncomputed, self._computed_arrival = 0, math.inf
+        self._holding = False
+        self._newest: SignalBlock | None = None
         self.dropped = 0
-        """About how many samples were not processed at a stop."""
+        """About how many samples were not read at a stop."""
         settings, requests = monitor.settings, request_servers[0].endpoint if request_servers else ""
         fixed = Health(requests=requests, window=settings.window, transfer_memory=settings.transfer_memory)
         self._statistics = HealthStatistics(self._now, stale_after, fixed)
@@ -98,44 +117,79 @@ class Service:
     def run(self, stop: Callable[[], bool], *, once: bool = False) -> None:
         """Run until `stop` returns True or the source has ended; with `once`, until the stream's last block.
 
-        After a stop the messages that have arrived are processed, the last of them without results; `dropped` counts
-        the samples for which there was no time.
+        After a stop everything that has arrived is recorded, the last of it without results; `dropped` counts the
+        samples for which there was no time.
         """
         deadlines = StopDeadlines(stop)
         self._publish_health()
-        while (
-            not deadlines.stopping(self._clock()) and not self._source.ended and not (once and self._statistics.ended)
-        ):
+        while not deadlines.stopping(self._clock()) and not self._is_finished(once=once):
             # one slice of the slow measures at a time: blocks that come meanwhile wait for it
-            self._receive(0.0 if self._monitor.run_pending() else _RECEIVE_TIMEOUT, deadlines)
+            busy = len(self._waiting) > 0 or self._monitor.run_pending()
+            self._read(0.0 if busy else _RECEIVE_TIMEOUT)
+            self._compute(self._clock() + _COMPUTE_TIME)
         if deadlines.stopping(self._clock()):
-            self._receive(0.0, deadlines)
-            while not self._source.ended and not deadlines.expired(self._now):
-                in_flight = deadlines.in_flight_time(self._now)
-                if not self._source.waiting and not in_flight:
-                    break
-                self._receive(in_flight, deadlines)
-            self._report_backlog()
+            self._finish(deadlines)
         self._serve()
         if count := self._restart_limiter.take_rejected_count(force=True):
             self._report_restarts(count)
         self._publish_health()
 
-    def _receive(self, timeout: float, deadlines: StopDeadlines) -> None:
+    def _finish(self, deadlines: StopDeadlines) -> None:
+        """Record everything that has arrived, and compute as much of it as there is time for."""
+        self._read(0.0)
+        while not self._source.ended and not deadlines.expired(self._now):
+            in_flight = deadlines.in_flight_time(self._now)
+            if not self._source.waiting and not in_flight:
+                break
+            self._read(0.0 if len(self._waiting) else in_flight)
+            if deadlines.may_compute(self._now):
+                self._compute(self._now + _COMPUTE_TIME)
+        unread = self._source.waiting + self._source.dropped_at_end
+        while len(self._waiting) and deadlines.may_compute(self._clock()):
+            self._compute(self._clock() + _COMPUTE_TIME)
+        self._report_backlog(unread)
+
+    def _is_finished(self, *, once: bool) -> bool:
+        return not len(self._waiting) and (self._source.ended or (once and self._statistics.ended))
+
+    def _read(self, timeout: float) -> None:
+        """Record what has arrived; wait up to `timeout` s for the first of it."""
         start = self._clock()
-        items = self._source.receive(timeout)
-        received = self._now = self._clock()
-        self._statistics.add_idle(received - start)
-        self._items += len(items)
-        for item, waited in join_blocks(zip(items, self._source.waited, strict=True)):
-            if isinstance(item, SignalBlock):
-                self._arrived = received - waited
-                for part in item.parts(1 + _MAX_VALUES // (1 + len(item.stream.channels))):
-                    self._process(part, compute=deadlines.may_compute(self._now))
-                    self._do_periodic_work()
-            else:
-                self._publish_event(item)
-        self._do_periodic_work()
+        while True:
+            began = self._clock()
+            items = self._source.receive(timeout)
+            received = self._now = self._clock()
+            if timeout:
+                self._statistics.add_idle(received - began)
+            self._items += len(items)
+            for item, waited in join_blocks(zip(items, self._source.waited, strict=True)):
+                if isinstance(item, SignalBlock):
+                    self._accept(item, received - waited)
+                else:
+                    self._publish_event(item)
+            self._do_periodic_work()
+            timeout = 0.0
+            # an end is first computed: the service may be meant to stop there
+            if not self._source.waiting or self._statistics.ended or self._now - start >= _READ_TIME:
+                break
+        self._hold()
+
+    def _hold(self) -> None:
+        """Ask senders that can to hold while results are late, as a replay at maximum speed does."""
+        age = self._now - self._waiting.oldest_arrival if len(self._waiting) else 0.0
+        holding = age > (0.5 * _HOLD_AGE if self._holding else _HOLD_AGE)
+        if holding is not self._holding:
+            self._holding = holding
+            self._source.hold(on=holding)
+
+    def _compute(self, until: float) -> None:
+        """Compute what has been recorded, until the time `until` [s]."""
+        while len(self._waiting):
+            accepted, arrived = self._waiting.pop()
+            self._process(accepted, arrived)
+            self._do_periodic_work()
+            if self._now >= until:
+                break
 
     def _do_periodic_work(self) -> None:
         """Serve requests and publish the health when due, however many blocks wait."""
@@ -145,36 +199,64 @@ class Service:
         if self._now - self._statistics.last_report_time >= _HEALTH_INTERVAL:
             self._publish_health()
 
-    def _process(self, block: SignalBlock, *, compute: bool) -> None:
+    def _accept(self, block: SignalBlock, arrived: float) -> None:
+        """Check the order of a block, record it, and let it wait for its turn."""
         self._rig = self._rig or block.stream.rig
         if block.stream.rig != self._rig:
             other = f"rig {block.stream.rig!r} is not {self._rig!r}, which is followed here"
-            self._publish_event(Event(EventKind.REJECTED, block.time, block.index, 1, other))
+            if len(block):
+                self._publish_event(Event(EventKind.REJECTED, block.time, block.index, len(block), other))
             return
         if self._monitor.starts_stream(block) and not self._restart_limiter.allow(block.stream):
             if count := self._restart_limiter.take_rejected_count():
                 self._report_restarts(count)
             return
+        accepted = self._monitor.accept(block)
+        for event in accepted.events:
+            self._statistics.count_event(event)
+        if accepted.block is not None:
+            self._newest = accepted.block
+            self._account.count(accepted)
+            self._statistics.count_samples(accepted.block, self._now)
+            self._record(accepted.block, started=accepted.started)
+        for event in accepted.events:
+            for sink in self._sinks.recorders:
+                sink.event(event)
+        self._waiting.add(accepted, arrived)
+        left_out, events = self._waiting.leave_out()
+        for event in events:
+            self._publish_event(event, sinks=self._sinks.clients)
+        if left_out:
+            what = f"the memory for samples that wait is full: {left_out} samples are recorded, but have no results"
+            self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, what))
+
+    def _record(self, block: SignalBlock, *, started: bool) -> None:
+        results = self._monitor.results_of(block.stream) if started and self._sinks.recorders else None
+        for sink in self._sinks.recorders:
+            sink.signals(block)
+            if results is not None:
+                # the columns, before anything is computed
+                sink.results(ResultBlock(results, block.index, block.time, np.empty((0, len(results.columns)))))
+
+    def _process(self, accepted: Accepted, arrived: float) -> None:
+        """Compute a block and publish the results."""
+        block = accepted.block
         try:
-            update = self._monitor.update(block) if compute else self._monitor.pass_through(block)
+            update = self._monitor.compute(accepted)
         except UnfitSettingsError as problem:
             # the samples are published and recorded all the same
-            self._publish_event(Event(EventKind.NOTE, block.time, block.index, 0, f"no indicators: {problem}"))
             update = problem.update
+            if block is not None:
+                self._publish_event(Event(EventKind.NOTE, block.time, block.index, 0, f"no indicators: {problem}"))
         if update.signals is not None:
-            self._account.count(update)
-            self._statistics.count_samples(update.signals, self._now)
-            self._publish(update.signals, update.results)
-            if not compute:
-                self._uncomputed += len(update.signals)
-                self._statistics.set_lag(self._clock() - self._computed_arrival)
+            self._publish(update.signals, update.results, arrived)
         if update.transfer is not None:
             for sink in self._sinks.all:
                 sink.transfer(update.transfer)
         for event in update.events:
-            self._publish_event(event)
+            self._publish_event(event, sinks=self._sinks.clients if event in accepted.events else None)
 
-    def _publish(self, signals: SignalBlock, results: ResultBlock | None) -> None:
+    def _publish(self, signals: SignalBlock, results: ResultBlock | None, arrived: float) -> None:
         begins = results is not None and results.stream is not self._columns
         unthinned = begins or signals.last
         # the first block of a stream is published even if it is empty: it defines the columns
@@ -183,8 +265,7 @@ class Service:
         if publishable is not None:
             for sink in first:
                 sink.results(publishable)
-            self._computed_arrival = self._arrived
-            self._statistics.add_latency(self._clock() - self._computed_arrival)
+            self._statistics.add_latency(self._clock() - arrived)
         for sink in first:
             sink.signals(signals)
         for sink in self._sinks.others(unthinned=unthinned):
@@ -192,13 +273,27 @@ class Service:
             if publishable is not None:
                 sink.results(publishable)
         if results is not None:
+            for sink in self._sinks.recorders:
+                if len(results) > 0:
+                    sink.results(results)
             if results.stream is not self._columns:
-                self._columns = results.stream
-                for text in self._alarms.set_stream(results.stream):
-                    self._publish_event(Event(EventKind.NOTE, signals.time, signals.index, 0, text))
-                for change in self._alarms.pop_restored_limits():
-                    self._publish_limits(change, signals.time, signals.index, ", before this start")
-            self._publish_transitions(self._alarms.evaluate(results))
+                self._begin(results.stream, signals)
+            self._publish_transitions(self._alarms.evaluate(results, arrived, self._clock()))
+
+    def _begin(self, stream: ResultStream, signals: SignalBlock) -> None:
+        """Set the columns that alarms are evaluated on."""
+        self._columns = stream
+        for text in self._alarms.set_stream(stream, self._clock()):
+            self._publish_event(Event(EventKind.NOTE, signals.time, signals.index, 0, text))
+        for change in self._alarms.pop_restored_limits():
+            self._publish_limits(change, signals.time, signals.index, ", before this start")
+        measures = self._monitor.settings.measures
+        self._shedding.set_order(shedding_order(measures, self._alarms.watched, self._alarms.headline))
+        self._pause(self._shedding.paused)
+
+    def _pause(self, measures: Collection[str]) -> None:
+        self._monitor.pause(measures)
+        self._publish_transitions(self._alarms.pause(measures, *self._statistics.newest_sample))
 
     def _serve(self) -> None:
         self._served = self._now
@@ -238,21 +333,23 @@ class Service:
         for sink in self._sinks.all:
             sink.alarms(report)
 
-    def _publish_event(self, event: Event) -> None:
-        self._statistics.count_event(event)
-        for sink in self._sinks.all:
+    def _publish_event(self, event: Event, *, sinks: Sequence[Sink] | None = None) -> None:
+        """Publish an event; one that is only for some sinks has been counted."""
+        if sinks is None:
+            self._statistics.count_event(event)
+        for sink in self._sinks.all if sinks is None else sinks:
             sink.event(event)
 
     def _report_restarts(self, count: int) -> None:
         message = f"rig {self._rig!r} restarts too frequently: its blocks are rejected for a while"
         self._publish_event(Event(EventKind.REJECTED, *self._statistics.newest_sample, count, message))
 
-    def _report_backlog(self) -> None:
-        """Report which samples have no results, and about how many were not read."""
-        if self._uncomputed:
-            behind = f"stopped while behind: the last {self._uncomputed} samples have no results"
+    def _report_backlog(self, unread: int) -> None:
+        """Report which samples have no results, and about how many were not read, in `unread` messages."""
+        if uncomputed := self._waiting.samples:
+            behind = f"stopped while behind: the last {uncomputed} samples have no results"
             self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, behind))
-        if unread := self._source.waiting + self._source.dropped_at_end:
+        if unread:
             # as many samples in each message as in those received
             self.dropped = max(1, round(unread * self.counts.received / max(self._items, 1)))
             why = "stopped while behind: about so many samples had arrived and are neither computed nor recorded"
@@ -269,17 +366,22 @@ class Service:
         now = self._clock()
         passed = now - self._statistics.last_report_time
         recording = self._recording()
+        if len(self._waiting):
+            self._statistics.set_lag(now - self._waiting.oldest_arrival)
         health = replace(
             self._statistics.report(now, self._rig, recording, self._request_servers, self._broker()),
             unaccounted=self._account.missing(self.counts, self.dropped, recording),
             unpublished=self._unpublished(),
+            not_judged=sum(bool(alarm.not_judged) for alarm in self._alarms.alarms),
+            memory_used=self._waiting.used,
+            memory_seconds=0.0 if self._newest is None else self._waiting.seconds(self._newest),
         )
         faster = health.measured_rate > _FASTER_THAN_REAL_TIME * health.sample_rate
         if text := self._shedding.update(now, health.lag, faster_than_real_time=faster):
-            self._monitor.pause(self._shedding.paused)
             self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, text))
+            self._pause(self._shedding.paused)
         health = replace(health, shed=self._shedding.shed)
-        self._publish_transitions(self._alarms.evaluate_health(health, *self._statistics.newest_sample, passed))
+        self._publish_transitions(self._alarms.evaluate_health(health, *self._statistics.newest_sample, passed, now))
         for sink in self._sinks.all:
             sink.health(health)
         self._publish_alarms(())

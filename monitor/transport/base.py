@@ -45,6 +45,10 @@ class SignalSource(BlockSource, Protocol):
         """Messages that have arrived and are not received yet."""
         ...
 
+    def hold(self, *, on: bool) -> None:
+        """Ask senders that can wait, such as a replay, to hold, or to go on: results are late."""
+        ...
+
     @property
     def dropped_at_end(self) -> int:
         """Messages dropped after the last one that was queued: no later index shows this gap."""
@@ -188,6 +192,9 @@ class MemorySource:
     def waiting(self) -> int:
         """Items that are queued."""
         return 0 if self._ended else self._queue.qsize()
+
+    def hold(self, *, on: bool) -> None:
+        """Do nothing: the queue is unbounded."""
 
     @property
     def dropped_at_end(self) -> int:

@@ -99,17 +99,18 @@ class LiveService:
         stack.callback(sink.close, linger=0.0)
         request_server = ZmqRequestServer(ANY_PORT)
         stack.callback(request_server.close)
-        sinks, recording = [sink], RecordingStatus
+        recorders, recording = [], RecordingStatus
         if self.record is not None:
             writer = RunWriter(self.record, {}, flush_interval=0.05)
             stack.callback(writer.close)
-            sinks.append(writer)
+            recorders.append(writer)
             recording = lambda: RecordingStatus(str(writer.path), writer.recorded, writer.unrecorded, 1 << 40)  # noqa: E731
         self.url = sink.endpoint
         service = Service(
             source,
             Monitor(IndicatorSettings(window=WINDOW)),
-            sinks,
+            [sink],
+            recorders=recorders,
             alarms=AlarmMonitor(self.alarms),
             recording=recording,
             request_servers=(request_server,),

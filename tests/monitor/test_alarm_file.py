@@ -130,7 +130,7 @@ def test_alarms_come_back_and_a_damaged_file_is_put_aside(tmp_path) -> None:
     assert said == []
     path.write_bytes(content(path)[:-7])
     alarms, file = restore_alarms(wanted)
-    assert all(alarm.state is AlarmState.NORMAL for alarm in alarms.alarms)
+    assert {alarm.state for alarm in alarms.alarms} == {AlarmState.NOT_JUDGED}
     file.notes.serve(lambda request: said.append(request.text))
     # once, and the sentence has its end
     why = "the saved alarms cannot be read: Input data was truncated"

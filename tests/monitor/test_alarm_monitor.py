@@ -171,7 +171,8 @@ def test_alarms_of_another_rig_are_put_aside_until_it_comes_again() -> None:
     back.restore(later.snapshot())
     assert back.set_stream(STREAM) == ("alarms of rig 'another' (1) are set aside until its stream is back",)
     (alarm,) = [alarm for alarm in back.alarms if alarm.is_annunciated]
-    assert (alarm.name, alarm.last) == ("n.v.warn", 2.0)
+    # what is restored has no value yet
+    assert (alarm.name, alarm.last, alarm.not_judged) == ("n.v.warn", None, "no value yet")
     again = AlarmMonitor(service._settings)
     again.restore(back.snapshot())
     assert again.set_stream(STREAM) == ()
@@ -261,7 +262,7 @@ def test_a_restored_alarm_stands_before_its_stream_has_come_and_goes_on_with_it(
     later = AlarmMonitor(service._settings)
     later.restore(service.snapshot())
     (kept,) = later.alarms
-    assert (kept.state, kept.active, kept.last) == (AlarmState.UNACKNOWLEDGED, True, 2.0)
+    assert (kept.state, kept.active, kept.last) == (AlarmState.UNACKNOWLEDGED, True, None)
     (taken,) = later.handle_request(AcknowledgeRequest(by="kim"), 0.0, 0)
     assert (taken.number, taken.reason, taken.by) == (2, "acknowledged by kim", "kim")
     later.set_stream(STREAM)
@@ -328,13 +329,16 @@ def test_what_is_out_of_service_is_listed_and_never_occurs() -> None:
         (AcknowledgeRequest(), "there is no unacknowledged alarm"),
         (ResetRequest(), "there is no alarm to reset"),
         (AcknowledgeRequest(alarm="n.v.wan"), "there is no alarm 'n.v.wan'; the nearest is 'n.v.warn'"),
-        (ResetRequest(alarm="n.v.warn"), "n.v.warn: it is normal: there is nothing to reset"),
+        (ResetRequest(alarm="n.v.warn"), "n.v.warn: it is not judged: there is nothing to reset"),
+        (ResetRequest(alarm="s.v.warn"), "s.v.warn: it is normal: there is nothing to reset"),
         (ShelveRequest(alarm="n.v.warn", seconds=0.0), "n.v.warn: it is not shelved"),
         (ShelveRequest(alarm="n.v.warn", seconds=90.0), "cannot be shelved for 90 s: the maximum is 60 s"),
     ],
 )
 def test_what_is_asked_in_vain_is_refused(request_, reason) -> None:
     service, _ = made({"value": "v", "warn": 1.0}, shelve_at_most=60.0)
+    values = np.array([[np.nan, 0.0, 0.0, 0.0]])
+    service.evaluate(ResultBlock(STREAM, 0, 0.0, values))
     with pytest.raises(ValueError, match=reason):
         service.handle_request(request_, 0.0, 0)
 

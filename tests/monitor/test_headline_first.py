@@ -31,8 +31,8 @@ def read(**changed: float) -> HeadlineValues:
     ("computed", "first"),
     [
         (("xcorr", "broadband", "fdb", "paei"), "broadband"),
-        (("paei_adaptive", "paei", "fdb"), "fdb"),
-        (("paei_adaptive", "paei"), "paei"),
+        (("paei_adaptive", "paei", "fdb"), "paei"),
+        (("paei_adaptive", "fdb"), "fdb"),
         (("xcorr", "paei_adaptive"), "paei_adaptive"),
         (("xcorr",), "xcorr"),
         ((), "broadband"),

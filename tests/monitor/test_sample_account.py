@@ -14,8 +14,9 @@ from monitor.alarms.alarm_instance import StreamPosition
 from monitor.alarms.definitions import standard_alarms
 from monitor.alarms.health import HealthAlarm
 from monitor.config import AlarmSettings, IndicatorSettings
-from monitor.engine.monitor import Monitor, Update
-from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
+from monitor.engine.continuity import Accepted
+from monitor.engine.monitor import Monitor
+from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.messages.health import RecordingStatus, StreamCounts
 from monitor.recording import RunWriter
 from monitor.service.health_statistics import SampleAccount
@@ -49,13 +50,13 @@ def test_received_and_lost_are_what_the_numbers_span_whatever_comes(steps) -> No
     # by hand: the first and the last number of every stretch that was followed
     stretches: list[list[int]] = []
     for each in sent:
-        update = monitor.update(each)
-        account.count(update)
-        if update.signals is None:
+        accepted = monitor.accept(each)
+        account.count(accepted)
+        if accepted.block is None:
             continue
-        if any(event.kind in (EventKind.STARTED, EventKind.RESTART) for event in update.events):
-            stretches.append([update.signals.index, 0])
-        stretches[-1][1] = update.signals.index + len(update.signals)
+        if any(event.kind in (EventKind.STARTED, EventKind.RESTART) for event in accepted.events):
+            stretches.append([accepted.block.index, 0])
+        stretches[-1][1] = accepted.block.index + len(accepted.block)
     assert service.counts.received + service.counts.lost == sum(last - first for first, last in stretches)
     assert account.missing(service.counts, 0, RecordingStatus()) == 0
 
@@ -80,8 +81,8 @@ def test_what_is_in_no_count_or_in_two_is_seen(
     counts: StreamCounts, left: int, kept: RecordingStatus, missing: int
 ) -> None:
     account = SampleAccount()
-    account.count(Update(block(7, 20), None, (Event(EventKind.STARTED, 0.0, 7),)))
-    account.count(Update(block(37, 30), None, (Event(EventKind.GAP, 0.0, 27, 10),)))
+    account.count(Accepted(block(7, 20), started=True))
+    account.count(Accepted(block(37, 30), broken=True))
     assert account.missing(counts, left, kept) == missing
 
 
@@ -92,7 +93,8 @@ def test_a_recorder_that_forgets_samples_trips_an_alarm_that_says_how_many(tmp_p
     service = Service(
         MemorySource([block(10 * i, 10) for i in range(20)]),
         Monitor(IndicatorSettings()),
-        [sink, writer],
+        [sink],
+        recorders=[writer],
         recording=kept,
         clock=lambda: next(clock),
     )
@@ -100,9 +102,8 @@ def test_a_recorder_that_forgets_samples_trips_an_alarm_that_says_how_many(tmp_p
     writer.close()
     assert sink.health_seen[-1].unaccounted == 3
     (definition,) = (w for w in standard_alarms(AlarmSettings(), 5.0) if w.alarm.name == "account.trip")
-    alarm, at = HealthAlarm(definition), StreamPosition(0.0, 0)
-    transitions = [alarm.evaluate(health, at, 0.3) for health in sink.health_seen]
-    (step,) = (each for each in transitions if each is not None)
+    alarm, at = HealthAlarm(definition, 3.0), StreamPosition(0.0, 0)
+    (step,) = (step for health in sink.health_seen for step in alarm.evaluate(health, at, 0.3))
     assert step.name == "account.trip" and "3 samples" in step.reason
 
 

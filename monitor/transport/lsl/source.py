@@ -107,6 +107,9 @@ class LslSource:
         if listening:
             self.listen()
 
+    def hold(self, *, on: bool) -> None:
+        """Do nothing: a sender of LSL cannot wait."""
+
     def listen(self) -> None:
         """Search for the stream; a second call does nothing."""
         if not self._search.is_set() and not self._thread.is_alive():

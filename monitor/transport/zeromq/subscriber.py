@@ -78,7 +78,7 @@ class Subscriber(Generic[Item]):
         """Messages dropped because the queue was full."""
         self.dropped_at_end = 0
         """Messages dropped after the last one that was queued: no later index shows this gap."""
-        self._holding = False
+        self._holding = self._asked_to_hold = False
         self._last_check = -_CHECK_INTERVAL
         self._empty_at = monotonic()  # when the sockets were last found empty
         self._caught_up: dict[int, float] = defaultdict(monotonic)
@@ -116,6 +116,10 @@ class Subscriber(Generic[Item]):
     def waiting(self) -> int:
         """Messages that have arrived and are not received yet."""
         return self._queue.qsize()
+
+    def hold(self, *, on: bool) -> None:
+        """Ask senders that can wait to hold, from the next read on, however little waits here; or to go on."""
+        self._asked_to_hold = on
 
     def listen(self) -> None:
         """Subscribe: from now on messages arrive and are queued. A second call does nothing."""
@@ -301,7 +305,7 @@ class Subscriber(Generic[Item]):
         share = 0.5 if self._holding else 1.0
         many = self._queue.qsize() > share * self._hold_at
         much = self._bytes_in - self._bytes_out > share * self._max_bytes / 4
-        if (many or much) is not self._holding:
+        if (many or much or self._asked_to_hold) is not self._holding:
             self._holding = not self._holding
             for socket in self._sockets:
                 socket.hold(on=self._holding)
