@@ -225,8 +225,9 @@ class AlarmInstance:
         if self.state is AlarmState.SHELVED or (bool(was) == bool(reason) and not (reported and was == NO_VALUE)):
             return None
         action = AlarmAction.LOSE_VALUE if reason else AlarmAction.REGAIN_VALUE
-        said = f"not judged: {reason}" if reason else "judged again"
-        transition = self._transition(self._underlying, action, at, said)
+        # a state that says so already is not said again
+        said = reason if self._underlying is AlarmState.NOT_JUDGED else f"not judged: {reason}"
+        transition = self._transition(self._underlying, action, at, said if reason else "judged again")
         return transition if reported else None
 
     def _with_judgement(self, state: AlarmState) -> AlarmState:

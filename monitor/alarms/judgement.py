@@ -74,6 +74,10 @@ class ValuePresence:
         """Whether the value has not come for too long."""
         return bool(self._states[position] == _State.MISSING)
 
+    def lacks(self, position: int) -> bool:
+        """Whether rows have come for longer than `max_age`, without the value."""
+        return bool(self._ages[position] > self.max_age)
+
     def set_column(self, position: int, column: int) -> None:
         """Read a value from another column from the next row on."""
         self._columns[position] = column
@@ -250,10 +254,10 @@ class Judgement:
             return f"{', '.join(sorted(measures))} paused: overload"
         if health.state == "ended":
             return "the stream has ended"
-        if health.state in ("stale", "waiting"):
-            return "no data"
         if health.lag > self._max_age:
             return f"results are {health.lag:.2g} s late: overload"
+        if health.state in ("stale", "waiting") or not self.presence.lacks(position):
+            return "no data"
         if self._since_break < self._window:
             return "window not full"
         if measure_of(source) in _RELATED and self._moves(definition.alarm.actuator):
