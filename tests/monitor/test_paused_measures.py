@@ -1,0 +1,136 @@
+"""Measures that are left out to shed load: the others do not notice, and they come back as after a gap."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.alarms.monitor import AlarmMonitor
+from monitor.catalogue import CATALOGUE, measure_of
+from monitor.config import MEASURES, AlarmSettings, IndicatorSettings, LimitSettings
+from monitor.engine.monitor import Monitor
+from monitor.indicators.base import PassIndicator
+from monitor.indicators.tracking_pass import create_indicators
+from monitor.messages.alarms import Alarm, AlarmState
+from monitor.messages.blocks import Channel, ResultBlock, Role, SignalBlock, Stream
+from monitor.messages.health import Health
+
+RATE, WINDOW, EVERY = 200.0, 1.0, 3
+ROLES = (("c", Role.COMMAND, "m"), ("m", Role.MEASURED, "m"), ("f", Role.FORCE, "N"))
+STREAM = Stream("rig", 1, RATE, tuple(Channel(n + a, role, unit, a) for a in "ab" for n, role, unit in ROLES))
+SETTINGS = IndicatorSettings(window=WINDOW, every=EVERY)
+ON_THE_PASS = [m for m in MEASURES if m not in ("broadband", "fei", "transfer")]
+
+pytestmark = pytest.mark.usefixtures("warm_kernels")
+
+
+def motion(n: int, late_after: float = np.inf) -> np.ndarray:
+    """Return command, measured and force of two actuators, 10 ms late; the second 70 ms from `late_after` on, s."""
+    t = np.arange(n) / RATE
+
+    def command(t: np.ndarray) -> np.ndarray:
+        return sum(np.sin(2.0 * np.pi * f * t + f) for f in (0.9, 2.3, 4.1))
+
+    lags = np.full(n, 0.010), np.where(t >= late_after, 0.070, 0.010)
+    columns = [x for lag in lags for x in (command(t), 0.95 * command(t - lag), 3.0 * command(t - lag))]
+    return np.column_stack(columns)
+
+
+def block(samples: np.ndarray, start: int, stop: int) -> SignalBlock:
+    return SignalBlock(STREAM, start, start / RATE, np.ascontiguousarray(samples[start:stop]))
+
+
+def computed(samples: np.ndarray, pauses: dict[int, Collection[str]], cuts: Collection[int] = ()) -> ResultBlock:
+    """Return the results where the measures of `pauses` are paused from these samples on."""
+    monitor, found = Monitor(SETTINGS), []
+    edges = sorted({0, len(samples), *pauses, *cuts})
+    for start, stop in zip(edges, edges[1:], strict=False):
+        if start in pauses:
+            monitor.pause(pauses[start])
+        found.append(monitor.update(block(samples, start, stop)).results)
+    return ResultBlock(found[0].stream, 0, 0.0, np.concatenate([each.values for each in found]))
+
+
+def of(results: ResultBlock, measure: str) -> np.ndarray:
+    columns = [i for i, column in enumerate(results.stream.columns) if measure_of(column.name) == measure]
+    return results.values[:, columns]
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    paused=st.sets(st.sampled_from(MEASURES), min_size=1),
+    start=st.integers(1, 900),
+    length=st.integers(1, 600),
+    cuts=st.sets(st.integers(1, 1799), max_size=5),
+)
+def test_the_others_keep_every_bit_and_the_paused_are_nan(paused, start, length, cuts) -> None:
+    samples = motion(1800)
+    pauses = {0: (), start: paused, start + length: ()}
+    results, plain = computed(samples, pauses, cuts), computed(samples, {})
+    index = EVERY * np.arange(len(plain.values))
+    within = (index >= start) & (index < start + length)
+    for measure in (each for each, entry in CATALOGUE.items() if entry.outputs):
+        if measure not in paused:
+            np.testing.assert_array_equal(of(results, measure), of(plain, measure))
+            continue
+        assert np.isnan(of(results, measure)[within]).all()
+        np.testing.assert_array_equal(of(results, measure)[index < start], of(plain, measure)[index < start])
+
+
+@pytest.mark.parametrize("measure", ON_THE_PASS)
+def test_one_comes_back_as_after_a_gap(measure: str) -> None:
+    samples, start, stop = motion(1400), 501, 777
+    results = of(computed(samples, {0: (), start: (measure,), stop: ()}), measure)
+    # the measure alone, for which a sample that is not a number stands for the gap
+    (alone,) = (
+        each for each in create_indicators(SETTINGS, RATE, 2, with_force=True)
+        if isinstance(each, PassIndicator) and measure_of(each.outputs[0].name) == measure
+    )  # fmt: skip
+    with_gap = samples.copy()
+    with_gap[stop - 1] = np.nan
+    rows = []
+    for first, last in ((0, start), (stop - 1, len(samples))):
+        c, m, f = (np.ascontiguousarray(with_gap[first:last, i::3]) for i in range(3))
+        rows.append(alone.update_block(c, m, f if alone.needs_force else None, first=first))
+    expected = rows[1].reshape(len(rows[1]), -1)[1 if (stop - 1) % EVERY == 0 else 0 :]
+    np.testing.assert_array_equal(results[-len(expected) :], expected)
+    # a value that needs a window has none before that is full
+    full = EVERY * np.arange(len(results)) >= stop + WINDOW * RATE
+    assert np.isfinite(results[full][:, 0]).mean() > 0.9
+
+
+@pytest.mark.parametrize("paused", [(), *[(m,) for m in MEASURES], tuple(m for m in MEASURES if m != "paei")])
+def test_an_actuator_at_70_ms_trips_within_two_windows_whatever_is_paused(paused: tuple[str, ...]) -> None:
+    limits = tuple(LimitSettings(value=value, trip=0.060) for value in ("delay", "broadband_delay"))
+    quiet = {"dead_stream": False, "overload": False, "lost_data": False, "recording": False}
+    alarms = AlarmMonitor(AlarmSettings(limit=limits, **quiet), window=WINDOW)
+    monitor, change, health = Monitor(SETTINGS), 5.0, Health(state="receiving")
+    samples = motion(2400, change)
+
+    def state(name: str) -> Alarm:
+        return next(each for each in alarms.alarms if each.name == name)
+
+    tripped: float | None = None
+    for start in range(0, len(samples), 10):
+        now = start / RATE
+        if start == 600:
+            monitor.pause(paused)
+            alarms.pause(paused, now, start)
+        results = monitor.update(block(samples, start, start + 10)).results
+        if start == 0:
+            alarms.set_stream(results.stream, now)
+        alarms.evaluate(results, now, now)
+        alarms.evaluate_health(health, now, start, 0.05, now)
+        spoken = state("b.broadband_delay.trip")
+        if start >= 600 and "broadband" in paused:
+            assert (spoken.not_judged, spoken.last) == ("broadband paused: overload", None)
+            assert state("a.broadband_delay.trip").state is AlarmState.NOT_JUDGED
+        if tripped is None and state("b.delay.trip").active:
+            tripped = now
+            assert state("b.delay.trip").source == ("paei_delay" if "broadband" in paused else "broadband_delay")
+    assert tripped is not None and change <= tripped <= change + 2.0 * WINDOW
+    assert state("a.delay.trip").state is AlarmState.NORMAL
