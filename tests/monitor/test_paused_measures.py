@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def computed(samples: np.ndarray, pauses: dict[int, Collection[str]], cuts: Coll
     """Return the results where the measures of `pauses` are paused from these samples on."""
     monitor, found = Monitor(SETTINGS), []
     edges = sorted({0, len(samples), *pauses, *cuts})
-    for start, stop in zip(edges, edges[1:], strict=False):
+    for start, stop in pairwise(edges):
         if start in pauses:
             monitor.pause(pauses[start])
         found.append(monitor.update(block(samples, start, stop)).results)
