@@ -52,7 +52,8 @@ def new_memory(states: Mapping[int, tuple[NDArray[Any], ...]], columns: Mapping[
     columns : first column of each part's results.
     """
     header = np.full(_ARRAYS + 4 * sum(map(len, states.values())), -1, dtype=np.int64)
-    pieces, number, at = [], 0, len(header)
+    arrays: list[tuple[int, NDArray[Any]]] = []
+    number, at = 0, len(header)
     for which, state in states.items():
         header[2 * which], header[2 * which + 1] = number, columns[which]
         for array, kind in zip(state, _kinds(type(state)), strict=True):
@@ -60,10 +61,14 @@ def new_memory(states: Mapping[int, tuple[NDArray[Any], ...]], columns: Mapping[
             entry = _ARRAYS + 4 * number
             header[entry], header[entry + 1 : entry + 4] = at, 1
             header[entry + 1 : entry + 1 + array.ndim] = array.shape
-            content = array.tobytes()
-            pieces.append(np.frombuffer(content + bytes(-len(content) % 8)))
-            number, at = number + 1, at + len(pieces[-1])
-    memory: Samples = np.concatenate([header.view(np.float64), *pieces])
+            arrays.append((at, array))
+            number, at = number + 1, at + -(-array.nbytes // 8)
+    memory: Samples = np.zeros(at)
+    memory[: len(header)] = header.view(np.float64)
+    for first, array in arrays:
+        # pages of zeros are not touched: the memory of many actuators has a hundred megabytes of them
+        if array.any():
+            memory[first:].view(array.dtype)[: array.size] = array.ravel()
     return memory
 
 
