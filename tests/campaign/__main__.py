@@ -17,7 +17,7 @@ from time import monotonic
 from tests.campaign.running_trials import results
 from tests.campaign.tally import Tally, as_json, table
 
-CLASSES = ("kills", "stops", "messages", "disks", "peers", "cables", "brokers", "files")
+CLASSES = ("kills", "stops", "pauses", "messages", "disks", "peers", "cables", "brokers", "files")
 _REPORT_EVERY = 20
 
 

@@ -9,7 +9,7 @@ from monitor.messages.health import Health
 from monitor.transport.zeromq.key_files import Keys
 from monitor.transport.zeromq.results import ResultSubscriber
 from tests.campaign.account import Kept, kept_in
-from tests.campaign.bench import Bench, Trial, alive, recording_process
+from tests.campaign.bench import SETTINGS, Bench, Trial, alive, recording_process
 from tests.campaign.kills_beside import (
     IN_A_ROW,
     kill_publishing_process,
@@ -20,14 +20,15 @@ from tests.campaign.kills_beside import (
 )
 from tests.campaign.numbered_rig import NumberedRig
 from tests.campaign.steady import keys_of
+from tests.campaign.stops import EVERYTHING, MORE_THAN_IS_COMPUTED
 from tests.e2e.running import ANY_PORT, Running
 
 MOST_LOST = 0.5  # s
 _FULL, _SHORT = 200, 24
-_LOADED_FULL = 60
+_LOADED_FULL, _BEHIND_FULL = 60, 30
 _LOADED = 8
 _EARLY = 0.1  # share of services that are killed while they start
-_START, _RUN = 1.5, 3.0  # s
+_START, _RUN, _RUN_BEHIND = 1.5, 3.0, 12.0  # s
 
 
 def trials(short: bool) -> list[Trial]:
@@ -38,6 +39,10 @@ def trials(short: bool) -> list[Trial]:
     found += [Trial(f"kills/alone-{number}", partial(kill_service, alone=True)) for number in range(kills)]
     loaded = 8 if short else _LOADED_FULL
     found += [Trial(f"kills/loaded-{number}", kill_service, load=_LOADED) for number in range(loaded)]
+    found += [
+        Trial(f"kills/behind-{number}", partial(kill_service, behind=True))
+        for number in range(4 if short else _BEHIND_FULL)
+    ]
     rows = max(1, kills // IN_A_ROW)
     for kind, run in (
         ("publishing", kill_publishing_process),
@@ -56,17 +61,19 @@ def recorded(client: ResultSubscriber, timeout: float) -> int:
     return max([item.recorded for item in client.receive(timeout) if isinstance(item, Health)], default=0)
 
 
-def kill_service(bench: Bench, *, keyed: bool = False, alone: bool = False) -> None:
+def kill_service(bench: Bench, *, keyed: bool = False, alone: bool = False, behind: bool = False) -> None:
     """Kill a service that records, with or without its recorder, and look for every sample that it had."""
     rate, runs = bench.chance.choice((200.0, 1024.0, 4096.0)), bench.folder / "runs"
+    if behind:
+        rate = MORE_THAN_IS_COMPUTED
     words: list[object] = ["--bind", ANY_PORT, "--record", f"{runs}/"]
     keys: Keys | None = None
     if keyed:
         folder, keys = keys_of(bench, "rig")
         words += ["--keys", folder]
-    service = bench.service(*words)
+    service = bench.service(*words, settings=EVERYTHING if behind else SETTINGS)
     bench.tally.tried += 1
-    if bench.chance.random() < _EARLY:
+    if not behind and bench.chance.random() < _EARLY:
         sleep(bench.chance.uniform(0.0, _START))
         end_of(bench, service, alone=alone)
         if runs.is_dir():
@@ -77,7 +84,7 @@ def kill_service(bench: Bench, *, keyed: bool = False, alone: bool = False) -> N
     client = ResultSubscriber(service.results, kinds=("health",), security=keys)
     bench.stack.callback(client.close)
     rig.start()
-    end, acknowledged = monotonic() + bench.chance.uniform(0.0, _RUN), 0
+    end, acknowledged = monotonic() + bench.chance.uniform(0.0, _RUN_BEHIND if behind else _RUN), 0
     while (left := end - monotonic()) > 0.0:
         acknowledged = max(acknowledged, recorded(client, min(left, 0.1)))
     before = monotonic()

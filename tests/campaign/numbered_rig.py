@@ -45,6 +45,7 @@ class NumberedRig:
     connect : where the service listens; by default the rig binds.
     security : keys of the rig, where the service asks for them.
     first : number of the first sample.
+    queue_seconds : of messages that wait for a subscriber that does not read.
     """
 
     def __init__(
@@ -57,11 +58,14 @@ class NumberedRig:
         connect: str = "",
         security: Keys | None = None,
         first: int = 0,
+        queue_seconds: float = 5.0,
     ) -> None:
         self.stream = Stream(rig, epoch, rate, CHANNELS)
         self.rows = rows
         self.first = self.next = first
-        self._publisher = SignalPublisher("" if connect else ANY_PORT, connect=connect, security=security)
+        self._publisher = SignalPublisher(
+            "" if connect else ANY_PORT, connect=connect, security=security, queue_seconds=queue_seconds
+        )
         self._moments: list[float] = []
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rig", daemon=True)

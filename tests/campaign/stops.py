@@ -16,9 +16,10 @@ _FULL, _SHORT = 20, 2
 _UNDER_WAY = 0.25  # s in which a sample has come from the rig to the service, on a machine that is busy
 _DELIVERED = 5.0  # s
 _START, _RUN = 1.8, 2.0  # s
-_EVERYTHING = """[indicators]
+EVERYTHING = """[indicators]
 window = 0.05
 """
+MORE_THAN_IS_COMPUTED = 200_000.0  # Hz, with all measures
 
 
 def trials(short: bool) -> list[Trial]:
@@ -38,9 +39,9 @@ def trials(short: bool) -> list[Trial]:
 
 def recording(bench: Bench, *, behind: bool = False) -> tuple[Running, NumberedRig]:
     """Start a service that records, and a rig, which may send more than can be followed."""
-    settings = {"settings": _EVERYTHING} if behind else {}
+    settings = {"settings": EVERYTHING} if behind else {}
     service = bench.service("--bind", ANY_PORT, "--record", f"{bench.folder / 'runs'}/", **settings)
-    rate = 200_000.0 if behind else 1024.0
+    rate = MORE_THAN_IS_COMPUTED if behind else 1024.0
     rig = NumberedRig(rate, int(rate / 100.0), connect=service.listening)
     bench.stack.callback(rig.close)
     rig.start()
