@@ -128,6 +128,15 @@ def standard_alarms(settings: AlarmSettings, stale_after: float) -> Iterator[Ala
             returns="results keep up with the rig",
             advice="use fewer measures, a larger every, or a faster machine",
         )
+        yield _service_alarm(
+            "paused",
+            warn,
+            "paused",
+            high=0.0,
+            occurs="{value} paused: results did not keep up with the rig",
+            returns="all measures are computed",
+            advice="use fewer measures, a larger every, or a faster machine",
+        )
         memory = _service_alarm(
             "memory",
             warn,

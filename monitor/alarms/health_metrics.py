@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from monitor.catalogue import CATALOGUE
 from monitor.messages.health import Health
 
 MetricReader = Callable[[Health], float]
@@ -55,6 +56,7 @@ _GAUGES: dict[str, tuple[str, MetricReader]] = {
     "broker_denied": ("messages", lambda health: health.broker.denied),
     "all_unrecorded": ("samples", lambda health: health.unrecorded),
     "unaccounted": ("samples", lambda health: health.unaccounted),
+    "paused": ("measures", lambda health: len(set(health.shed) & CATALOGUE.keys())),
     "not_judged": ("alarms", lambda health: health.not_judged),
     "memory_used": ("1", lambda health: health.memory_used),
 }

@@ -19,6 +19,7 @@ from monitor.messages.blocks import ResultBlock, ResultStream, Samples
 from monitor.messages.health import Health
 
 _MAX_CHANGES = 1024  # returned by one call of the kernel
+_ROUNDING = 1e-6  # of a row, in the sum of their intervals
 _RELATED = ("broadband", "xcorr")  # measures that decline signals that are not related
 _DECLINES_LESS = ("fdb_delay", "paei_delay")
 
@@ -61,6 +62,7 @@ class ValuePresence:
         n = len(columns)
         self.max_age = max(max_age, 2.0 * row_interval)
         self._row_interval = row_interval
+        self._oldest = self.max_age + _ROUNDING * row_interval
         self._columns = np.array(columns, np.int64)
         self._ages, self._arrived = np.zeros(n), np.full(n, float(now))
         self._states = np.full(n, int(_State.AWAITED), np.int64)
@@ -76,7 +78,7 @@ class ValuePresence:
 
     def lacks(self, position: int) -> bool:
         """Whether rows have come for longer than `max_age`, without the value."""
-        return bool(self._ages[position] > self.max_age)
+        return bool(self._ages[position] > self._oldest)
 
     def set_column(self, position: int, column: int) -> None:
         """Read a value from another column from the next row on."""
@@ -103,7 +105,7 @@ class ValuePresence:
                 row,
                 self._columns,
                 self._row_interval,
-                self.max_age,
+                self._oldest,
                 arrived,
                 late,
                 self._ages,
@@ -134,7 +136,7 @@ def _advance_presence(
     first: int,
     columns: NDArray[np.int64],
     row_interval: float,
-    max_age: float,
+    oldest: float,
     arrived: float,
     late: bool,
     ages: Samples,
@@ -166,7 +168,7 @@ def _advance_presence(
                     states[i] = 0
             else:
                 ages[i] += row_interval
-                if states[i] != 2 and ages[i] > max_age:
+                if states[i] != 2 and ages[i] > oldest:
                     change, reported = -1 - i, 1
                     states[i] = 2
             if change != 0:

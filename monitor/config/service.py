@@ -189,7 +189,7 @@ class ViewerSettings(Section):
 HEALTH_VALUES = (
     *("age", "latency", "lag", "load", "sample_rate", "measured_rate"),
     *("disk_free", "unwritten_age", "broker_waiting", "broker_denied", "all_unrecorded", "unaccounted"),
-    *("not_judged", "memory_used"),
+    *("not_judged", "paused", "memory_used"),
     *("lost", "duplicates", "reordered", "gaps", "restarts", "clock_jumps", "reconnects", "rejected"),
     *("unrecorded", "recording_breaks", "requests_refused", "broker_dropped", "unpublished"),
 )
@@ -280,7 +280,7 @@ class AlarmSettings(Section):
 
     limit: tuple[LimitSettings, ...] = setting((), "Limits", "Limits on published values.", shown=False)
     dead_stream: bool = setting(True, "Dead stream", "Trips when the stream is stale.")
-    overload: bool = setting(True, "Overload", "Warns when results are more than 2 s late.")
+    overload: bool = setting(True, "Overload", "Warns when results are more than 2 s late, or measures paused.")
     lost_data: bool = setting(True, "Lost data", "Warns when samples are missing.")
     recording: bool = setting(
         True, "Recording", "Trips when samples cannot be recorded; warns of a late disk or a missing run file."
