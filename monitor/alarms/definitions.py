@@ -37,7 +37,8 @@ class AlarmDefinition:
     column : of the value in the results; -1 for a health metric.
     sources : for a headline value, the names and columns of the indicators that speak, in order of preference.
     metric : name of the health metric, without prefix.
-    occurs, returns : templates of the reasons, with {value}; empty: the default text.
+    occurs, returns : templates of the reasons, with {value}; empty: the default text. {seconds} is what the memory
+        for samples that wait holds.
     """
 
     alarm: Alarm
@@ -142,9 +143,9 @@ def standard_alarms(settings: AlarmSettings, stale_after: float) -> Iterator[Ala
             warn,
             "memory_used",
             high=_MEMORY_USED,
-            occurs="{value} of the memory for samples that wait is used: beyond it they are left out",
+            occurs="{value} of the memory for samples that wait is used; all of it holds {seconds} s at this rate",
             returns="samples wait in less than half of the memory",
-            advice="use fewer measures or a faster machine; a slow disk fills it too",
+            advice="use fewer measures, a faster machine or disk: beyond it samples have no results, or are not recorded",
         )
         yield replace(memory, deadband=_MEMORY_USED / 2.0)
     if settings.not_judged:

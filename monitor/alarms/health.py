@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monitor.alarms.alarm_instance import NO_VALUE, AlarmInstance, StreamPosition
 from monitor.alarms.definitions import AlarmDefinition
@@ -90,8 +90,10 @@ class HealthAlarm:
         # the end of the stream also ends the alarm on its age
         ended = self.definition.metric == "age" and health.state == "ended"
         reason = "the stream has ended" if ended else ""
+        occurs = self.definition.occurs.replace("{seconds}", f"{health.memory_seconds:.0f}")
+        definition = replace(self.definition, occurs=occurs)
         active = self._condition.active
-        return judged + _as_tuple(self.definition.change(self.instance, value, at, active=active, returns=reason))
+        return judged + _as_tuple(definition.change(self.instance, value, at, active=active, returns=reason))
 
 
 def _as_tuple(transition: Transition | None) -> tuple[Transition, ...]:

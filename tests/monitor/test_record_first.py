@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.config import IndicatorSettings
+from monitor.alarms.monitor import AlarmMonitor
+from monitor.config import AlarmSettings, IndicatorSettings
 from monitor.engine.continuity import Accepted, Continuity
 from monitor.engine.monitor import Monitor, Update
 from monitor.messages.blocks import Channel, Event, EventKind, ResultBlock, Role, SignalBlock, Stream
+from monitor.messages.health import Health
 from monitor.service.service import Service
 from monitor.service.waiting import WaitingBlocks
 from monitor.transport.base import MemorySink
@@ -211,10 +213,16 @@ def test_results_are_of_the_present_again_when_the_memory_was_full() -> None:
 
 
 def test_memory_that_fills_is_an_alarm_before_it_is_full() -> None:
-    waiting = WaitingBlocks(max_bytes=100_000)
-    continuity = Continuity()
-    for i in range(60):
+    waiting, continuity = WaitingBlocks(max_bytes=100_000), Continuity()
+    alarms, said = AlarmMonitor(AlarmSettings()), []
+    for i in range(100):
         waiting.add(continuity.accept(block(10 * i, 10)), 0.0)
-    assert 0.3 < waiting.used < 0.5
-    # 16 bytes of two channels, and the overhead of a block of ten
+        health = Health(memory_used=waiting.used, memory_seconds=waiting.seconds(block(0, 10)))
+        said += [
+            (i, step.reason) for step in alarms.evaluate_health(health, 0.0, 0, 0.2) if step.name == "memory.warn"
+        ]
+    # two channels of eight bytes, and the overhead of a block of ten
     assert waiting.seconds(block(0, 10)) == pytest.approx(100_000 / (16.0 + 51.2) / RATE)
+    ((at, reason),) = said
+    assert at == next(i for i in range(100) if (i + 1) * 672 > 50_000) and waiting.leave_out() == (0, ())
+    assert reason.endswith("of the memory for samples that wait is used; all of it holds 15 s at this rate")
