@@ -145,7 +145,7 @@ def standard_alarms(settings: AlarmSettings, stale_after: float) -> Iterator[Ala
             high=_MEMORY_USED,
             occurs="{value} of the memory for samples that wait is used; all of it holds {seconds} s at this rate",
             returns="samples wait in less than half of the memory",
-            advice="use fewer measures, a faster machine or disk: beyond it samples have no results, or are not recorded",
+            advice="use fewer measures, a faster machine or disk: beyond it samples have no results",
         )
         yield replace(memory, deadband=_MEMORY_USED / 2.0)
     if settings.not_judged:
