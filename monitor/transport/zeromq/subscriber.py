@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 import zmq
 
 from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
+from monitor.system.running_clock import RunningClock
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq.endpoint import MESSAGES_PER_SECOND
 from monitor.transport.zeromq.subscriber_socket import ConnectionEvent, Message, SubscriberSettings, SubscriberSocket
@@ -22,11 +23,42 @@ _DECODE_BATCH, _DECODE_BYTES = 256, 1 << 23  # messages and bytes of one `receiv
 _POLL_INTERVAL = 0.01  # s, of the thread
 _CHECK_INTERVAL = 0.1  # s between checks of the connections
 _REPORT_INTERVAL = 0.25  # s between events that count rejected messages
-_OVERLOAD_LIMIT = 3.0  # s in which the socket was never read empty
-_OVERLOADED = "messages come faster than they can be read: all senders here were disconnected, and may reconnect"
+_FLOOD_LIMIT = 3.0  # s of reading in which a socket was never read empty
+_FLOODED = (
+    "messages come faster than they can be read, {:,} in {:.1f} s of reading{}: all senders here were disconnected"
+    " and may reconnect; what was not read is lost"
+)
+_PAUSED = "this program was paused for {:.1f} s: what its senders kept meanwhile is read now"
 _OVERRUN = "messages came faster than they were processed: those beyond a queue of {} MB were dropped"
 
 Item = TypeVar("Item")
+
+
+class _Flood:
+    """Messages of a socket since it was last read empty, and the time spent reading them.
+
+    A backlog from a pause of this process may take as long to read as the pause took.
+    """
+
+    def __init__(self) -> None:
+        self._paused, self._seconds, self._messages = 0.0, 0.0, 0
+
+    def reset(self, paused: float) -> None:
+        """Begin again: the socket was read empty; `paused`: all pauses so far, s."""
+        self._paused, self._seconds, self._messages = paused, 0.0, 0
+
+    def add(self, messages: int, seconds: float) -> None:
+        """Count a full batch."""
+        self._messages += messages
+        self._seconds += seconds
+
+    def excessive(self, paused: float) -> bool:
+        """Whether the senders must be disconnected; `paused`: all pauses so far, s."""
+        return self._seconds > _FLOOD_LIMIT + paused - self._paused
+
+    def text(self, peer: str) -> str:
+        """Return what has happened; `peer` is the address of the newest sender, empty if unknown."""
+        return _FLOODED.format(self._messages, self._seconds, peer and f", the newest from {peer}")
 
 
 class Subscriber(Generic[Item]):
@@ -36,7 +68,8 @@ class Subscriber(Generic[Item]):
     the caller is busy, a thread reads them a hundred times a second, so that libzmq never stops reading.
 
     While more than `queue_seconds` of messages wait, senders are asked to hold (`HOLD`); a message beyond
-    `queue_bytes` is dropped and counted. Senders that are faster than the reader for seconds are disconnected.
+    `queue_bytes` is dropped and counted. Senders that are faster than the reader for seconds of reading are
+    disconnected; a pause of this process is no fault of theirs, and is reported as what it is.
 
     Parameters
     ----------
@@ -46,6 +79,7 @@ class Subscriber(Generic[Item]):
     settings : how to subscribe.
     context : of the caller, who then terminates it; by default its own.
     listening : from the start, or from `listen` on.
+    running : time in which this process can run.
 
     Raises
     ------
@@ -61,6 +95,7 @@ class Subscriber(Generic[Item]):
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
         *,
         listening: bool = True,
+        running: RunningClock | None = None,
     ) -> None:
         if not connect and not bind:
             raise TransportError("nothing to listen to: give an endpoint to connect to or to bind")
@@ -81,7 +116,8 @@ class Subscriber(Generic[Item]):
         self._holding = False
         self._last_check = -_CHECK_INTERVAL
         self._empty_at = monotonic()  # when the sockets were last found empty
-        self._caught_up: dict[int, float] = defaultdict(monotonic)
+        self._running = running or RunningClock()
+        self._floods: dict[SubscriberSocket, _Flood] = defaultdict(_Flood)
         # held by the thread that reads the sockets: ZeroMQ allows one thread at a time
         self._reading = threading.Lock()
         self._stop = threading.Event()
@@ -255,6 +291,9 @@ class Subscriber(Generic[Item]):
 
     def _read_batches(self, arrived: float | None) -> None:
         """Queue messages with the time `arrived`, or that of reading; check the connections."""
+        self._running()
+        if pause := self._running.take_pause():
+            self._queue.put((EventKind.NOTE, _PAUSED.format(pause)))
         for _ in range(_MAX_BATCHES):
             if not self._read_batch(arrived):
                 break
@@ -269,19 +308,22 @@ class Subscriber(Generic[Item]):
     def _read_batch(self, arrived: float | None) -> bool:
         """Queue a batch from every socket; return whether there may be more."""
         now, more = monotonic(), False
-        for number, socket in enumerate(self._sockets):
+        for socket in self._sockets:
+            began = self._running()
             batch = list(socket.messages(_READ_BATCH))
             for frames in batch:
                 self._put(frames, socket, now if arrived is None else arrived)
+            flood = self._floods[socket]
             if len(batch) < _READ_BATCH:
-                self._caught_up[number] = now
+                flood.reset(self._running.paused)
                 continue
             more = True
-            if now - self._caught_up[number] > _OVERLOAD_LIMIT:
-                # the receive queue of libzmq has no other limit
-                socket.disconnect()
-                self._caught_up[number] = now
-                self._queue.put((EventKind.NOTE, f"{socket.url}: {_OVERLOADED}"))
+            flood.add(len(batch), self._running() - began)
+            if flood.excessive(self._running.paused):
+                # the receive queue of libzmq has no other limit, and does not say how many messages it has
+                peer = socket.disconnect()
+                self._queue.put((EventKind.REJECTED, f"{socket.url}: {flood.text(peer)}"))
+                flood.reset(self._running.paused)
         if not more:
             self._empty_at = now
         return more

@@ -8,6 +8,7 @@ binds needs no replacement: each sender has a session of its own, which fails al
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import NamedTuple
@@ -165,10 +166,17 @@ class SubscriberSocket:
         self._last_activity = monotonic()
         return frames
 
-    def disconnect(self) -> None:
-        """Disconnect all senders and discard unread messages; the socket is opened again after a moment."""
+    def disconnect(self) -> str:
+        """Disconnect all senders and discard unread messages; the socket is opened again after a moment.
+
+        Returns the address of the sender of the next message; empty if unknown: libzmq cannot disconnect one alone.
+        """
+        peer = ""
+        with suppress(zmq.ZMQError):
+            peer = str(self._socket.recv_multipart(zmq.NOBLOCK, copy=False)[0].get("Peer-Address"))
         self._close_socket()
         self._connected, self._dropped, self._last_activity, self._backoff = False, True, monotonic(), _FIRST_BACKOFF
+        return peer
 
     def reset_backoff(self) -> None:
         """Reset the reconnection delay, after a valid message."""
