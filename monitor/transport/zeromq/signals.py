@@ -12,6 +12,7 @@ from monitor.transport.zeromq.key_files import Keys
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.transport.zeromq.subscriber import Subscriber
 from monitor.transport.zeromq.subscriber_socket import SubscriberSettings
+from monitor.transport.zeromq.unused_messages import UnusedMessages
 from monitor.wire import native as wire
 from monitor.wire.native import Decoder, Encoder, Frames, WireError
 from monitor.wire.plain import decode_plain
@@ -130,7 +131,7 @@ class SignalSubscriber(Subscriber[SignalBlock]):
             (b"",), stale_after, max_message, queue_seconds, queue_bytes, insecure=insecure, security=security
         )
         decode = SignalDecoder(rig, sample_rate).decode
-        super().__init__(decode, connect, bind, settings, context, listening=listening)
+        super().__init__(decode, connect, bind, settings, context, listening=listening, unused=UnusedMessages(rig))
 
 
 class SignalPublisher:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import zmq
 
@@ -16,7 +17,8 @@ from monitor.system.running_clock import RunningClock
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq.endpoint import MESSAGES_PER_SECOND
 from monitor.transport.zeromq.subscriber_socket import ConnectionEvent, Message, SubscriberSettings, SubscriberSocket
-from monitor.wire.native import Frames
+from monitor.transport.zeromq.unused_messages import MAX_RIGS, UnusedSamples
+from monitor.wire.native import Frames, claimed_rows
 
 _READ_BATCH, _MAX_BATCHES = 256, 40  # messages per socket, and batches of one read
 _DECODE_BATCH, _DECODE_BYTES = 256, 1 << 23  # messages and bytes of one `receive`
@@ -30,8 +32,45 @@ _FLOODED = (
 )
 _PAUSED = "this program was paused for {:.1f} s: what its senders kept meanwhile is read now"
 _OVERRUN = "messages came faster than they were processed: those beyond a queue of {} MB were dropped"
+_END_DELAY = 1.0  # s without a message until an unused one is known to be its stream's last
 
 Item = TypeVar("Item")
+
+
+class Unused(Protocol[Item]):
+    """Counts the samples of messages that are not used; see `UnusedMessages`."""
+
+    def __len__(self) -> int: ...
+
+    def use(self, item: Item, /) -> Item | None:
+        """Note an item that is used; return one to insert before it."""
+        ...
+
+    def add(self, frames: Frames, rows: int | None = None) -> UnusedSamples:
+        """Count the samples of a message that is not used."""
+        ...
+
+    def take_ends(self) -> list[Item]:
+        """Return items for streams that end with unused messages."""
+        ...
+
+
+@dataclass(slots=True)
+class _UnusedCount:
+    """Messages that were not used since the last event, their samples, and why the first was not."""
+
+    messages: int = 0
+    shown: int = 0
+    unshown: int = 0
+    reason: str = ""
+
+    def add(self, samples: UnusedSamples) -> None:
+        self.shown += samples.shown
+        self.unshown += samples.unshown
+
+    def text(self) -> str:
+        several = "" if self.shown == 1 else "s"
+        return self.reason + (f" ({self.shown:,} sample{several}, counted as lost)" if self.shown else "")
 
 
 class _Flood:
@@ -79,6 +118,7 @@ class Subscriber(Generic[Item]):
     settings : how to subscribe.
     context : of the caller, who then terminates it; by default its own.
     listening : from the start, or from `listen` on.
+    unused : counts the samples of messages that are rejected or dropped; by default only messages are counted.
     running : time in which this process can run.
 
     Raises
@@ -95,6 +135,7 @@ class Subscriber(Generic[Item]):
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
         *,
         listening: bool = True,
+        unused: Unused[Item] | None = None,
         running: RunningClock | None = None,
     ) -> None:
         if not connect and not bind:
@@ -112,7 +153,9 @@ class Subscriber(Generic[Item]):
         self.dropped = 0
         """Messages dropped because the queue was full."""
         self.dropped_at_end = 0
-        """Messages dropped after the last one that was queued: no later index shows this gap."""
+        """Plain messages dropped after the last one that was queued: no later index shows this gap."""
+        self._unused, self._unused_at = unused, 0.0
+        self._heads: dict[bytes, Message] = {}  # of dropped messages, the newest of each topic, without payload
         self._holding = False
         self._last_check = -_CHECK_INTERVAL
         self._empty_at = monotonic()  # when the sockets were last found empty
@@ -123,7 +166,8 @@ class Subscriber(Generic[Item]):
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="subscriber", daemon=True)
 
-        self._rejected, self._reason, self._dropped_reported = 0, "", 0
+        self._dropped_rows, self._dropped_reported, self._rejections = 0, (0, 0), _UnusedCount()
+        self._drops = _UnusedCount(reason=_OVERRUN.format(self._max_bytes >> 20))
         self._last_report = -_REPORT_INTERVAL
         self._time, self._index = 0.0, 0
         self.waited: list[float] = []
@@ -150,8 +194,8 @@ class Subscriber(Generic[Item]):
 
     @property
     def waiting(self) -> int:
-        """Messages that have arrived and are not received yet."""
-        return self._queue.qsize()
+        """Messages that have arrived and are not received yet, and ends of streams that are not reported yet."""
+        return self._queue.qsize() + len(self._heads) + (len(self._unused) if self._unused is not None else 0)
 
     def listen(self) -> None:
         """Subscribe: from now on messages arrive and are queued. A second call does nothing."""
@@ -176,6 +220,8 @@ class Subscriber(Generic[Item]):
         while self._sockets:
             self._collect(max(0.0, min(deadline - now, _REPORT_INTERVAL)), found)
             now = monotonic()
+            if not found and self._unused and now - self._unused_at >= _END_DELAY:
+                found += ((end, now) for end in self._unused.take_ends())
             self._report(now, found)
             if found or now >= deadline:
                 break
@@ -215,31 +261,46 @@ class Subscriber(Generic[Item]):
             self._accept(item, found)
 
     def _accept(self, arrival: Message, found: list[tuple[Item | Event, float]]) -> None:
+        unused = self._unused
+        if arrival.dropped is not None:
+            self._add_unused(arrival, self._drops)
+            return
         try:
             items = self._decode(arrival.frames, arrival.socket.url)
         except ValueError as problem:
-            self._rejected += 1
-            self._reason = self._reason or str(problem)
+            self._rejections.messages += 1
+            self._rejections.reason = self._rejections.reason or str(problem)
+            self._add_unused(arrival, self._rejections)
             return
         arrival.socket.reset_backoff()
         for item in items:
             if isinstance(item, SignalBlock | ResultBlock):
                 self._time, self._index = item.time, item.index
+            if unused is not None and (end := unused.use(item)) is not None:
+                found.append((end, arrival.time))
             found.append((item, arrival.time))
+
+    def _add_unused(self, message: Message, count: _UnusedCount) -> None:
+        if self._unused is not None:
+            count.add(self._unused.add(message.frames, message.dropped))
+            self._unused_at = message.time
 
     def _report(self, now: float, found: list[tuple[Item | Event, float]]) -> None:
         if now - self._last_report < _REPORT_INTERVAL:
             return
-        if self._rejected:
-            found.append((self._event(EventKind.REJECTED, self._rejected, self._reason), now))
-            self._rejected, self._reason, self._last_report = 0, "", now
-        if dropped := self.dropped - self._dropped_reported:
-            found.append((self._event(EventKind.REJECTED, dropped, _OVERRUN.format(self._max_bytes >> 20)), now))
-            self._dropped_reported, self._last_report = self._dropped_reported + dropped, now
+        drops, self._dropped_reported = self._dropped_reported, (self.dropped, self._dropped_rows)
+        self._drops.messages = self._dropped_reported[0] - drops[0]
+        self._drops.shown = max(0, self._dropped_reported[1] - drops[1] - self._drops.unshown)
+        for count in (self._rejections, self._drops):
+            if count.messages or count.unshown:
+                kind = EventKind.REJECTED
+                found.append((self._event(kind, count.messages, count.text(), count.unshown), now))
+                self._last_report = now
+        self._rejections, self._drops = _UnusedCount(), _UnusedCount(reason=self._drops.reason)
 
-    def _event(self, kind: EventKind, count: int, detail: str) -> Event:
+    def _event(self, kind: EventKind, count: int, detail: str, samples: int = 0) -> Event:
         """Return an event at the newest sample: only the sender's clock is recorded."""
-        return Event(kind, self._time, self._index, count, detail)
+        return Event(kind, self._time, self._index, count, detail, samples=samples)
 
     @property
     def _started(self) -> bool:
@@ -251,6 +312,8 @@ class Subscriber(Generic[Item]):
             with self._reading:
                 if not self._queue.qsize() and not self._stop.is_set():
                     self._read(timeout)
+                    if not self._queue.qsize():
+                        self._queue_heads()
         try:
             item = self._queue.get_nowait()
         except Empty:
@@ -332,11 +395,32 @@ class Subscriber(Generic[Item]):
         message = Message(frames, socket, arrived)
         if self._bytes_in + message.size - self._bytes_out > self._max_bytes:
             self.dropped += 1
-            self.dropped_at_end += 1
+            if (rows := claimed_rows(frames)) is None:
+                self.dropped_at_end += 1
+            elif self._unused is not None:
+                self._dropped_rows += rows
+                self._store_head(message._replace(frames=frames[:3], dropped=rows))
             return
+        self._queue_heads()
         self.dropped_at_end = 0
         self._bytes_in += message.size
         self._queue.put(message)
+
+    def _store_head(self, head: Message) -> None:
+        former = self._heads.get(head.frames[0])
+        if former is not None and former.frames[1] != head.frames[1]:
+            self._queue_heads()
+        elif former is not None:
+            head = head._replace(dropped=(head.dropped or 0) + (former.dropped or 0))
+        if former is not None or len(self._heads) < MAX_RIGS:
+            self._heads[head.frames[0]] = head
+
+    def _queue_heads(self) -> None:
+        """Queue what says where the streams of dropped messages end, before what follows them."""
+        for message in self._heads.values():
+            self._bytes_in += message.size
+            self._queue.put(message)
+        self._heads.clear()
 
     def _update_hold(self) -> None:
         # hysteresis: it ends at half of the limits

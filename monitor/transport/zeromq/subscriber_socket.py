@@ -250,11 +250,15 @@ class SubscriberSocket:
 
 
 class Message(NamedTuple):
-    """Frames, the socket that received them, and the time of arrival within 10 ms, s on the monotonic clock."""
+    """Frames, the socket that received them, and the time of arrival within 10 ms, s on the monotonic clock.
+
+    A dropped one has no payload, and stands for those dropped before it with the same header: `dropped` rows.
+    """
 
     frames: Frames
     socket: SubscriberSocket
     time: float
+    dropped: int | None = None
 
     @property
     def size(self) -> int:
