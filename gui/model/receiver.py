@@ -16,6 +16,7 @@ from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
+from monitor.system.running_clock import RunningClock
 
 Streamed = SignalBlock | ResultBlock | Event
 """Messages whose order matters."""
@@ -93,7 +94,7 @@ class ServiceSubscription:
     Parameters
     ----------
     subscription : source of the messages; closed with the connection.
-    clock : s, monotonic.
+    clock : s, monotonic; that of `connect` stands while this program cannot run.
     url : probed where no service answers; empty: not.
     """
 
@@ -124,7 +125,7 @@ class ServiceSubscription:
         from monitor.transport.zeromq.results import ResultSubscriber
 
         kinds = ("results", "transfer", "alarms", "health", "event", *(("signals",) if signals else ()))
-        return cls(ResultSubscriber(url, rig=rig, kinds=kinds, security=keys_of(keys)), url=url)
+        return cls(ResultSubscriber(url, rig=rig, kinds=kinds, security=keys_of(keys)), RunningClock(), url)
 
     @property
     def silence(self) -> float:
@@ -138,6 +139,7 @@ class ServiceSubscription:
 
     def receive(self, timeout: float) -> Sequence[Message]:
         """Return the messages that have arrived; wait up to `timeout` s for the first."""
+        self._clock()
         messages = self._subscription.receive(timeout)
         if any(isinstance(message, Health) for message in messages):
             self._health_time = self._clock()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -21,7 +22,7 @@ class RunningClock:
     """Time in which this process could run, s: between two calls that are far apart it stands.
 
     It is called at each turn of a loop that never waits as long as `longest`. A limit on the time in which something
-    must happen is then a limit on the time in which this process would have noticed.
+    must happen is then a limit on the time in which this process would have noticed. Any thread may call it.
 
     Parameters
     ----------
@@ -33,18 +34,20 @@ class RunningClock:
         self._longest, self._clock = longest, clock
         self._last: float | None = None
         self._untold = 0.0
+        self._lock = threading.Lock()
         self.paused = 0.0
         """All pauses since the first call, s."""
 
     def __call__(self) -> float:
         """Return the time, s."""
-        now = self._clock()
-        gap = 0.0 if self._last is None else now - self._last
-        self._last = now
-        if gap > self._longest:
-            self.paused += gap
-            self._untold += gap
-        return now - self.paused
+        with self._lock:
+            now = self._clock()
+            gap = 0.0 if self._last is None else now - self._last
+            self._last = now
+            if gap > self._longest:
+                self.paused += gap
+                self._untold += gap
+            return now - self.paused
 
     def take_pause(self) -> float:
         """Return the pauses since the last such call, s; 0.0: none."""
