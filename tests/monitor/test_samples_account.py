@@ -129,11 +129,11 @@ def account(reading, patch, runs, first, data):
                 continue
             frames = Encoder().encode(block)
             frames = (TELLING | MUTE)[fate](frames) if fate in TELLING | MUTE else frames
-            reading._max_bytes = 0 if fate == "dropped" else 1 << 20
-            reading._put(frames, reading._sockets[0], 0.0)
+            reading._queue.max_bytes = 0 if fate == "dropped" else 1 << 20
+            reading._queue.put(frames, reading._sockets[0], 0.0)
             if data.draw(st.booleans()):
                 receive()
-    reading._queue_heads()
+    reading._queue.put_heads()
     patch.setattr(subscriber, "_END_DELAY", 0.0)
     while reading.waiting:
         receive()

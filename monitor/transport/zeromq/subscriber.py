@@ -6,7 +6,6 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Generic, Protocol, TypeVar
 
@@ -16,9 +15,10 @@ from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
 from monitor.system.running_clock import RunningClock
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq.endpoint import MESSAGES_PER_SECOND
-from monitor.transport.zeromq.subscriber_socket import ConnectionEvent, Message, SubscriberSettings, SubscriberSocket
-from monitor.transport.zeromq.unused_messages import MAX_RIGS, UnusedSamples
-from monitor.wire.native import Frames, claimed_rows
+from monitor.transport.zeromq.message_queue import Message, MessageQueue
+from monitor.transport.zeromq.subscriber_socket import ConnectionEvent, SubscriberSettings, SubscriberSocket
+from monitor.transport.zeromq.unused_messages import UnusedSamples
+from monitor.wire.native import Frames
 
 _READ_BATCH, _MAX_BATCHES = 256, 40  # messages per socket, and batches of one read
 _DECODE_BATCH, _DECODE_BYTES = 256, 1 << 23  # messages and bytes of one `receive`
@@ -146,16 +146,8 @@ class Subscriber(Generic[Item]):
         self._poller = zmq.Poller()
         self._sockets: list[SubscriberSocket] = []
         self._hold_at = max(1, int(settings.queue_seconds * MESSAGES_PER_SECOND))
-        self._max_bytes = settings.queue_bytes
-
-        self._queue: SimpleQueue[Message | ConnectionEvent | BaseException] = SimpleQueue()
-        self._bytes_in = self._bytes_out = 0
-        self.dropped = 0
-        """Messages dropped because the queue was full."""
-        self.dropped_at_end = 0
-        """Plain messages dropped after the last one that was queued: no later index shows this gap."""
+        self._queue = MessageQueue(settings.queue_bytes)
         self._unused, self._unused_at = unused, 0.0
-        self._heads: dict[bytes, Message] = {}  # of dropped messages, the newest of each topic, without payload
         self._holding = False
         self._last_check = -_CHECK_INTERVAL
         self._empty_at = monotonic()  # when the sockets were last found empty
@@ -166,8 +158,8 @@ class Subscriber(Generic[Item]):
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="subscriber", daemon=True)
 
-        self._dropped_rows, self._dropped_reported, self._rejections = 0, (0, 0), _UnusedCount()
-        self._drops = _UnusedCount(reason=_OVERRUN.format(self._max_bytes >> 20))
+        self._dropped_reported, self._rejections = (0, 0), _UnusedCount()
+        self._drops = _UnusedCount(reason=_OVERRUN.format(settings.queue_bytes >> 20))
         self._last_report = -_REPORT_INTERVAL
         self._time, self._index = 0.0, 0
         self.waited: list[float] = []
@@ -195,7 +187,17 @@ class Subscriber(Generic[Item]):
     @property
     def waiting(self) -> int:
         """Messages that have arrived and are not received yet, and ends of streams that are not reported yet."""
-        return self._queue.qsize() + len(self._heads) + (len(self._unused) if self._unused is not None else 0)
+        return len(self._queue) + self._queue.heads + (len(self._unused) if self._unused is not None else 0)
+
+    @property
+    def dropped(self) -> int:
+        """Messages dropped because the queue was full."""
+        return self._queue.dropped
+
+    @property
+    def dropped_at_end(self) -> int:
+        """Messages dropped after the last one that was queued, of which no number shows the gap."""
+        return self._queue.dropped_at_end
 
     def listen(self) -> None:
         """Subscribe: from now on messages arrive and are queued. A second call does nothing."""
@@ -243,7 +245,7 @@ class Subscriber(Generic[Item]):
         number = size = 0
         newest: dict[bytes, Message] = {}
         # without a topic the sockets are read once: messages that come meanwhile are for the next call
-        while topic is not None or not number or self._queue.qsize():
+        while topic is not None or not number or self._queue:
             item = self._next_item(timeout)
             if item is None:
                 break
@@ -288,7 +290,7 @@ class Subscriber(Generic[Item]):
     def _report(self, now: float, found: list[tuple[Item | Event, float]]) -> None:
         if now - self._last_report < _REPORT_INTERVAL:
             return
-        drops, self._dropped_reported = self._dropped_reported, (self.dropped, self._dropped_rows)
+        drops, self._dropped_reported = self._dropped_reported, (self._queue.dropped, self._queue.dropped_rows)
         self._drops.messages = self._dropped_reported[0] - drops[0]
         self._drops.shown = max(0, self._dropped_reported[1] - drops[1] - self._drops.unshown)
         for count in (self._rejections, self._drops):
@@ -308,23 +310,13 @@ class Subscriber(Generic[Item]):
 
     def _next_item(self, timeout: float) -> Message | ConnectionEvent | None:
         """Return the next item of the queue; wait up to `timeout` s for it; None if nothing came."""
-        if not self._queue.qsize() and self._started:
+        if not self._queue and self._started:
             with self._reading:
-                if not self._queue.qsize() and not self._stop.is_set():
+                if not self._queue and not self._stop.is_set():
                     self._read(timeout)
-                    if not self._queue.qsize():
-                        self._queue_heads()
-        try:
-            item = self._queue.get_nowait()
-        except Empty:
-            return None
-        if isinstance(item, BaseException):
-            # for the next call too
-            self._queue.put(item)
-            raise item
-        if isinstance(item, Message):
-            self._bytes_out += item.size
-        return item
+                    if not self._queue:
+                        self._queue.put_heads()
+        return self._queue.get()
 
     def _run(self) -> None:
         try:
@@ -335,19 +327,19 @@ class Subscriber(Generic[Item]):
                     finally:
                         self._reading.release()
         except BaseException as problem:  # noqa: BLE001  raised by `receive`
-            self._queue.put(problem)
+            self._queue.put_event(problem)
 
     def _read(self, timeout: float) -> None:
         """Queue the messages that have arrived; if there are none, wait up to `timeout` s for one."""
-        queued = self._queue.qsize()
+        queued = len(self._queue)
         # they may have arrived just after the last read
         self._read_batches(self._empty_at)
-        if timeout > 0.0 and self._queue.qsize() == queued:
+        if timeout > 0.0 and len(self._queue) == queued:
             if len(self._sockets) == 1:
                 # the usual case; cheaper than a poll
                 frames = self._sockets[0].wait(round(1000.0 * timeout))
                 if frames is not None:
-                    self._put(frames, self._sockets[0], monotonic())
+                    self._queue.put(frames, self._sockets[0], monotonic())
             else:
                 self._poller.poll(round(1000.0 * timeout))
                 self._read_batches(None)
@@ -356,7 +348,7 @@ class Subscriber(Generic[Item]):
         """Queue messages with the time `arrived`, or that of reading; check the connections."""
         self._running()
         if pause := self._running.take_pause():
-            self._queue.put((EventKind.NOTE, _PAUSED.format(pause)))
+            self._queue.put_event((EventKind.NOTE, _PAUSED.format(pause)))
         for _ in range(_MAX_BATCHES):
             if not self._read_batch(arrived):
                 break
@@ -366,7 +358,7 @@ class Subscriber(Generic[Item]):
             self._last_check = now
             for socket in self._sockets:
                 for event in socket.check_connection():
-                    self._queue.put(event)
+                    self._queue.put_event(event)
 
     def _read_batch(self, arrived: float | None) -> bool:
         """Queue a batch from every socket; return whether there may be more."""
@@ -375,7 +367,7 @@ class Subscriber(Generic[Item]):
             began = self._running()
             batch = list(socket.messages(_READ_BATCH))
             for frames in batch:
-                self._put(frames, socket, now if arrived is None else arrived)
+                self._queue.put(frames, socket, now if arrived is None else arrived)
             flood = self._floods[socket]
             if len(batch) < _READ_BATCH:
                 flood.reset(self._running.paused)
@@ -385,48 +377,17 @@ class Subscriber(Generic[Item]):
             if flood.excessive(self._running.paused):
                 # the receive queue of libzmq has no other limit, and does not say how many messages it has
                 peer = socket.disconnect()
-                self._queue.put((EventKind.REJECTED, f"{socket.url}: {flood.text(peer)}"))
+                self._queue.put_event((EventKind.REJECTED, f"{socket.url}: {flood.text(peer)}"))
                 flood.reset(self._running.paused)
         if not more:
             self._empty_at = now
         return more
 
-    def _put(self, frames: Frames, socket: SubscriberSocket, arrived: float) -> None:
-        message = Message(frames, socket, arrived)
-        if self._bytes_in + message.size - self._bytes_out > self._max_bytes:
-            self.dropped += 1
-            if (rows := claimed_rows(frames)) is None:
-                self.dropped_at_end += 1
-            elif self._unused is not None:
-                self._dropped_rows += rows
-                self._store_head(message._replace(frames=frames[:3], dropped=rows))
-            return
-        self._queue_heads()
-        self.dropped_at_end = 0
-        self._bytes_in += message.size
-        self._queue.put(message)
-
-    def _store_head(self, head: Message) -> None:
-        former = self._heads.get(head.frames[0])
-        if former is not None and former.frames[1] != head.frames[1]:
-            self._queue_heads()
-        elif former is not None:
-            head = head._replace(dropped=(head.dropped or 0) + (former.dropped or 0))
-        if former is not None or len(self._heads) < MAX_RIGS:
-            self._heads[head.frames[0]] = head
-
-    def _queue_heads(self) -> None:
-        """Queue what says where the streams of dropped messages end, before what follows them."""
-        for message in self._heads.values():
-            self._bytes_in += message.size
-            self._queue.put(message)
-        self._heads.clear()
-
     def _update_hold(self) -> None:
         # hysteresis: it ends at half of the limits
         share = 0.5 if self._holding else 1.0
-        many = self._queue.qsize() > share * self._hold_at
-        much = self._bytes_in - self._bytes_out > share * self._max_bytes / 4
+        many = len(self._queue) > share * self._hold_at
+        much = self._queue.n_bytes > share * self._queue.max_bytes / 4
         if (many or much) is not self._holding:
             self._holding = not self._holding
             for socket in self._sockets:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic, sleep
-from typing import NamedTuple
 
 import zmq
 
@@ -24,7 +23,6 @@ from monitor.wire import native as wire
 from monitor.wire.native import Frames
 
 _FIRST_BACKOFF = 0.1
-_MESSAGE_OVERHEAD = 200  # bytes in addition to the frames
 _EVENTS = (
     zmq.Event.CONNECTED
     | zmq.Event.CONNECT_DELAYED
@@ -247,20 +245,3 @@ class SubscriberSocket:
         """Close the sockets; a second call does nothing."""
         if not self._socket.closed:
             self._close_socket()
-
-
-class Message(NamedTuple):
-    """Frames, the socket that received them, and the time of arrival within 10 ms, s on the monotonic clock.
-
-    A dropped one has no payload, and stands for those dropped before it with the same header: `dropped` rows.
-    """
-
-    frames: Frames
-    socket: SubscriberSocket
-    time: float
-    dropped: int | None = None
-
-    @property
-    def size(self) -> int:
-        """Bytes in memory."""
-        return _MESSAGE_OVERHEAD + sum(map(len, self.frames))
