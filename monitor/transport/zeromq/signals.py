@@ -141,7 +141,7 @@ class SignalPublisher:
     ----------
     bind, connect : one of the two is an endpoint; ``tcp://127.0.0.1:*`` finds a free port.
     reliable : `send` waits for the slowest subscriber instead of dropping: for a replay, never for a rig.
-    queue_seconds : size of the queue of a slow subscriber.
+    queue_seconds : size of the queue of a slow subscriber, at 2000 messages a second.
     insecure : may bind where other machines can reach it without keys.
     security : the rig's keys.
     context : of the caller, who then terminates it; by default its own.
@@ -157,7 +157,7 @@ class SignalPublisher:
         *,
         connect: str = "",
         reliable: bool = False,
-        queue_seconds: float = 5.0,
+        queue_seconds: float = 10.0,
         insecure: bool = False,
         security: Keys | None = None,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
