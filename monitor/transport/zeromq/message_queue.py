@@ -67,7 +67,8 @@ class MessageQueue:
         """Queue a message, or drop it."""
         message = Message(frames, socket, arrived)
         if self.n_bytes + message.size <= self.max_bytes:
-            self.put_heads()
+            if self._heads:
+                self.put_heads()
             self.dropped_at_end = 0
             self._put(message)
             return

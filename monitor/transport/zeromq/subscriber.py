@@ -152,6 +152,7 @@ class Subscriber(Generic[Item]):
         self._last_check = -_CHECK_INTERVAL
         self._empty_at = monotonic()  # when the sockets were last found empty
         self._running = running or RunningClock()
+        self._turn = 0.0  # by that clock, when it was read last
         self._floods: dict[SubscriberSocket, _Flood] = defaultdict(_Flood)
         # held by the thread that reads the sockets: ZeroMQ allows one thread at a time
         self._reading = threading.Lock()
@@ -346,7 +347,7 @@ class Subscriber(Generic[Item]):
 
     def _read_batches(self, arrived: float | None) -> None:
         """Queue messages with the time `arrived`, or that of reading; check the connections."""
-        self._running()
+        self._turn = self._running()
         if pause := self._running.take_pause():
             self._queue.put_event((EventKind.NOTE, _PAUSED.format(pause)))
         for _ in range(_MAX_BATCHES):
@@ -364,7 +365,6 @@ class Subscriber(Generic[Item]):
         """Queue a batch from every socket; return whether there may be more."""
         now, more = monotonic(), False
         for socket in self._sockets:
-            began = self._running()
             batch = list(socket.messages(_READ_BATCH))
             for frames in batch:
                 self._queue.put(frames, socket, now if arrived is None else arrived)
@@ -373,7 +373,8 @@ class Subscriber(Generic[Item]):
                 flood.reset(self._running.paused)
                 continue
             more = True
-            flood.add(len(batch), self._running() - began)
+            began, self._turn = self._turn, self._running()
+            flood.add(len(batch), self._turn - began)
             if flood.excessive(self._running.paused):
                 # the receive queue of libzmq has no other limit, and does not say how many messages it has
                 peer = socket.disconnect()
