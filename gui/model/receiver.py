@@ -127,7 +127,7 @@ class ServiceSubscription:
 
     @property
     def silence(self) -> float:
-        """Seconds, in which this program could run, since the last health message or since the connection was made."""
+        """Seconds, in which this program could run, since the last health message or the connection was made."""
         return self._running() - self._health_time
 
     @property
