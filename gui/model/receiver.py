@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
+from monitor.system.running_clock import REAL_TIME, RunningClock
 
 Streamed = SignalBlock | ResultBlock | Event
 """Messages whose order matters."""
@@ -97,14 +97,13 @@ class ServiceSubscription:
     url : probed where no service answers; empty: not.
     """
 
-    def __init__(
-        self, subscription: _Subscription, clock: Callable[[], float] = time.monotonic, url: str = ""
-    ) -> None:
+    def __init__(self, subscription: _Subscription, clock: Callable[[], float] = REAL_TIME, url: str = "") -> None:
         self._subscription = subscription
         self._clock = clock
         self._url = url
-        self._health_time = self._results_time = clock()
-        self._probe_time = self._health_time + PROBE_TIME
+        self._running = RunningClock(clock=clock)
+        self._health_time, self._results_time = self._running(), clock()
+        self._probe_time = self._results_time + PROBE_TIME
         self._answered = self._sends_signals = False
         self.problem = ""
         """Why no service has answered so far, in one line; empty: one has, or it is not known yet."""
@@ -128,19 +127,20 @@ class ServiceSubscription:
 
     @property
     def silence(self) -> float:
-        """Seconds since the last health message, or since the connection was made."""
-        return self._clock() - self._health_time
+        """Seconds, in which this program could run, since the last health message or the connection was made."""
+        return self._running() - self._health_time
 
     @property
     def age(self) -> float:
-        """Seconds since the last results, or since the connection was made."""
+        """Seconds since the last results, or since the connection was made; a pause of this program counts too."""
         return self._clock() - self._results_time
 
     def receive(self, timeout: float) -> Sequence[Message]:
         """Return the messages that have arrived; wait up to `timeout` s for the first."""
+        self._running()
         messages = self._subscription.receive(timeout)
         if any(isinstance(message, Health) for message in messages):
-            self._health_time = self._clock()
+            self._health_time = self._running()
             self._answered, self.problem = True, ""
         elif not self._answered and self._url:
             self._find_problem(messages)

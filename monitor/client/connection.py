@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
@@ -25,6 +24,7 @@ from monitor.messages.requests import (
 )
 from monitor.messages.transfer import TransferBlock
 from monitor.system.default_endpoints import RESULTS
+from monitor.system.running_clock import RunningClock
 from monitor.transport.zeromq.key_files import keys_of
 from monitor.transport.zeromq.request_client import ANSWER_TIMEOUT, send_request
 from monitor.transport.zeromq.results import MessageKind, Published, ResultSubscriber
@@ -112,13 +112,14 @@ class Connection:
         self._rows: Iterator[Row] = iter(())
         self._newest: Row | None = None
         self._closed = False
-        self._last_message = time.monotonic()
+        self._clock = RunningClock()
+        self._last_message = self._clock()
         self._fault = self._rejection = ""
 
     @property
     def silence(self) -> float:
-        """Seconds since the last message of the service, or since `connect`."""
-        return time.monotonic() - self._last_message
+        """Seconds since the last message of the service, or since `connect`, in which this program was listening."""
+        return self._clock() - self._last_message
 
     def __iter__(self) -> Iterator[Row]:
         return self
@@ -266,7 +267,7 @@ class Connection:
                 if item.kind is EventKind.NOTE:
                     self._fault = item.detail
         if not isinstance(item, Event):
-            self._last_message, self._fault = time.monotonic(), ""
+            self._last_message, self._fault = self._clock(), ""
 
     def _check(self) -> None:
         """Raise `ServiceLostError` if the service rejects the keys or the timeout is over."""
@@ -276,15 +277,15 @@ class Connection:
             if rejection:
                 raise ServiceLostError(rejection)
         if self._timeout is not None and self.silence > self._timeout:
-            self._last_message = time.monotonic()
+            self._last_message = self._clock()
             why = f": {self._fault}" if self._fault else ""
             raise ServiceLostError(f"no data from the service at {self.url} for {self._timeout:g} s{why}")
 
     def _request(self, request: Request) -> None:
-        deadline = time.monotonic() + ANSWER_TIMEOUT
+        deadline = self._clock() + ANSWER_TIMEOUT
         # its health has the endpoint for requests
         while self.health is None:
-            if self._closed or time.monotonic() > deadline:
+            if self._closed or self._clock() > deadline:
                 raise ServiceLostError(f"no data from the service at {self.url}: the request was not sent")
             if not self._receive(_POLL_INTERVAL):
                 self._check()

@@ -245,7 +245,8 @@ class Event:
 
     Parameters
     ----------
-    count : samples concerned; messages, for rejections.
+    count : samples concerned; messages, for rejections, 0 if their number is unknown: senders were disconnected.
+    samples : of rejections, those in these messages that no gap shows; all others are counted as lost.
     alarm : transition of an alarm.
     site, verdict : of a decision on a model: its validation site, and accept, watch or reject.
     limits : change of an alarm's limits.
@@ -260,6 +261,7 @@ class Event:
     site: str = ""
     verdict: str = ""
     limits: LimitChange | None = None
+    samples: int = 0
 
     @classmethod
     def of_alarm(cls, step: Transition) -> Event:

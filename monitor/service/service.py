@@ -170,7 +170,7 @@ class Service:
             self._do_periodic_work()
             timeout = 0.0
             # an end is first computed: the service may be meant to stop there
-            if not self._source.waiting or self._statistics.ended or self._now - start >= _READ_TIME:
+            if not items or not self._source.waiting or self._statistics.ended or self._now - start >= _READ_TIME:
                 break
         self._hold()
 

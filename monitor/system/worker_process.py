@@ -110,11 +110,13 @@ class WorkerProcess:
         """Whether a message is only partly written."""
         return bool(self._unwritten)
 
-    def offer(self, message: bytes) -> bool:
-        """Start writing a message, without blocking; return False if none of it was accepted."""
-        if not self.flush():
+    def offer(self, message: bytes, timeout: float = 0.0) -> bool:
+        """Start writing a message; return False if none of it was accepted. Each write may wait `timeout` s."""
+        if not self.flush(timeout):
             return False
         try:
+            if timeout and not _ready(self._stdin, select.POLLOUT, timeout):
+                return False
             written = self._stdin.write(message) or 0
         except (OSError, ValueError):
             return False
@@ -135,15 +137,6 @@ class WorkerProcess:
             if self._unwritten and not timeout:
                 return False
         return True
-
-    def write(self, message: bytes, timeout: float) -> bool:
-        """Write a message; if the process does not accept it within `timeout` s, kill it and return False."""
-        self._unwritten += message
-        written = self.flush(timeout)
-        if not written:
-            self._unwritten = b""
-            self.kill()
-        return written
 
     def answer(self, timeout: float) -> bytes:
         """Wait for its first line.

@@ -51,7 +51,7 @@ class SignalSource(BlockSource, Protocol):
 
     @property
     def dropped_at_end(self) -> int:
-        """Messages dropped after the last one that was queued: no later index shows this gap."""
+        """Messages dropped after the last one that was queued, of which no number shows the gap."""
         ...
 
     @property

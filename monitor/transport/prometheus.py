@@ -5,10 +5,16 @@ from __future__ import annotations
 import errno
 import ipaddress
 import re
+import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from socketserver import ThreadingMixIn
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
@@ -23,6 +29,7 @@ from monitor.transport.prometheus_metrics import metrics_of
 _ADDRESS = re.compile(r"(?:http://)?(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})(?:/metrics)?/?")
 _OLD = 5.0  # s after which a row is no longer shown: the stream, or the publication to viewers, is suspended
 _YIELD = 1e-4  # s between two metrics
+_MAX_READERS, _LONGEST_READ = 16, 10.0  # connections at once, and s for each: a page takes some 10 ms
 _ALL_ADDRESSES = "0.0.0.0"  # noqa: S104  bound only if requested
 
 
@@ -56,11 +63,14 @@ class PrometheusSink:
         registry.register(_NewestCollector(self._metrics))
         host, port = _checked(address, insecure)
         try:
-            self._server, self._thread = start_http_server(port, host, registry)
+            family = _Server6 if ":" in host else _Server
+            self._server = make_server(host, port, make_wsgi_app(registry), family, _SilentHandler)
         except OSError as problem:
             taken = problem.errno in (errno.EADDRINUSE, errno.EACCES)
             why = "is in use, or not permitted for this user: choose another port" if taken else problem.strerror
             raise TransportError(f"{address} {why}") from problem
+        self._thread = threading.Thread(target=self._server.serve_forever, name="prometheus", daemon=True)
+        self._thread.start()
         self._closed = False
         shown = "*" if host == _ALL_ADDRESSES else f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self._server.server_port}/metrics"
@@ -100,6 +110,54 @@ class PrometheusSink:
             self._server.shutdown()
             self._thread.join()
             self._server.server_close()
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    """One thread for each reader, and few readers: the oldest makes room for the next, and none may take long."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, *arguments: Any) -> None:
+        self._readers: dict[Any, float] = {}  # sockets, and when each was accepted, s
+        super().__init__(*arguments)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a reader in a thread."""
+        if len(self._readers) >= _MAX_READERS:
+            self._disconnect(next(iter(tuple(self._readers)), None))
+        self._readers[request] = time.monotonic()
+        super().process_request(request, client_address)
+
+    def service_actions(self) -> None:
+        """Disconnect readers that take too long; called twice a second."""
+        oldest = time.monotonic() - _LONGEST_READ
+        for reader, since in tuple(self._readers.items()):
+            if since < oldest:
+                self._disconnect(reader)
+
+    def _disconnect(self, reader: Any) -> None:
+        # its thread reads the end, and closes it
+        if self._readers.pop(reader, None) is not None:
+            with suppress(OSError):
+                reader.shutdown(socket.SHUT_RDWR)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        self._readers.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore a reader that breaks off."""
+
+
+class _Server6(_Server):
+    address_family = socket.AF_INET6
+
+
+class _SilentHandler(WSGIRequestHandler):
+    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
+        """Ignore."""
 
 
 class _NewestCollector(Collector):

@@ -171,6 +171,13 @@ def topic(kind: str, rig: str = "") -> bytes:
     return f"synchroscope/{VERSION}/{kind}/{rig}".encode()
 
 
+def claimed_rows(frames: Sequence[bytes]) -> int | None:
+    """Return the number of rows that a message of signals says it has; None where it says none."""
+    if len(frames) != 4 or len(frames[2]) != _POSITION.size or not frames[0].startswith(topic("signals")):
+        return None
+    return int(_POSITION.unpack(frames[2])[2])
+
+
 class Encoder:
     """Encode blocks as frames; the newest block and the header of its stream are cached."""
 
@@ -230,6 +237,22 @@ class Decoder:
         if isinstance(stream, ResultStream):
             return ResultBlock(stream, index, time, rows, last)
         return TransferBlock(stream, index, time, rows, last)
+
+    def outline(self, frames: Sequence[bytes]) -> SignalBlock:
+        """Return the block of a message of signals whose values cannot be used: all NaN, without memory of its own.
+
+        Raises
+        ------
+        WireError : its header or position cannot be read either.
+        """
+        if not 3 <= len(frames) <= 4 or len(frames[2]) != _POSITION.size:
+            raise WireError("no position")
+        stream = self._stream(frames[1])
+        index, time, count, flags = _POSITION.unpack(frames[2])
+        if not isinstance(stream, Stream) or index >= 1 << 62 or count > MAX_ROWS:
+            raise WireError("not a position of signals")
+        rows = np.broadcast_to(np.nan, (count, width(stream)))
+        return SignalBlock(stream, index, time, rows, flags == _LAST)
 
     def _stream(self, head: bytes) -> AnyStream:
         # comparing is much cheaper than hashing, and there is usually one publisher

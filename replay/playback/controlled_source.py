@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from math import inf
-from time import monotonic, sleep
+from time import sleep
 from typing import TYPE_CHECKING
 
 from monitor.messages.blocks import Event, SignalBlock
@@ -22,6 +22,7 @@ from monitor.messages.requests import (
     StateRequest,
     StepRequest,
 )
+from monitor.system.running_clock import RunningClock
 from replay.faults import FaultySource, parse_faults
 from replay.playback.players import RecordingPlayer
 
@@ -199,8 +200,9 @@ class _Sender:
     def finish(self) -> None:
         """Send the end of the stream, if there is a subscriber."""
         self._waiting += [item for item in self._source.finish() if isinstance(item, SignalBlock)]
-        deadline = monotonic() + _FINISH_TIMEOUT
-        while not self._empty() and monotonic() < deadline:
+        clock = RunningClock()
+        deadline = clock() + _FINISH_TIMEOUT
+        while not self._empty() and clock() < deadline:
             sleep(_RETRY_INTERVAL)
         self._publisher.close(_FINISH_TIMEOUT)
 

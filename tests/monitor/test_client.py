@@ -33,6 +33,7 @@ from monitor.messages.requests import (
     SetLimitsRequest,
     ShelveRequest,
 )
+from monitor.system.running_clock import RunningClock
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq.allow_list import KeyFolder
 from monitor.transport.zeromq.request_server import ZmqRequestServer
@@ -253,6 +254,23 @@ def test_a_lost_service_is_told_and_may_come_back(sink: ResultPublisher) -> None
         assert next(connection).index == 0
         with pytest.raises(ServiceLostError):
             asyncio.run(asyncio.wait_for(anext(connection), 30.0))
+
+
+def test_a_pause_of_this_program_is_no_silence_of_the_service(sink: ResultPublisher) -> None:
+    now = [0.0]
+    with listening(sink, timeout=3.0) as connection:
+        connection._clock = RunningClock(clock=lambda: now[0])
+        connection._last_message = connection._clock()
+        now[0] += 60.0
+        connection._check()
+        for _ in range(2):
+            now[0] += 0.9
+            connection._check()
+        with pytest.raises(ServiceLostError, match="for 3 s"):
+            for _ in range(10):
+                now[0] += 0.9
+                connection._check()
+        assert 63.0 < now[0] < 67.0
 
 
 def test_a_service_that_waits_for_its_rig_is_not_lost(sink: ResultPublisher) -> None:

@@ -16,6 +16,7 @@ pytest.importorskip("pylsl")
 import pylsl
 
 from monitor.messages.blocks import Channel, Column, Event, EventKind, ResultBlock, ResultStream, SignalBlock, Stream
+from monitor.system.running_clock import RunningClock
 from monitor.transport.base import TransportError
 from monitor.transport.lsl import library
 from monitor.transport.lsl.sink import LslSink
@@ -43,8 +44,10 @@ def name() -> str:
     return f"rig {uuid4().hex[:8]}"
 
 
-def outlet(name: str, labels: Sequence[str] = ("x_c", "x_m"), rate: float = RATE, kind: str = "double64"):
-    info = pylsl.StreamInfo(name, "Mechanics", len(labels), rate, kind, uuid4().hex)
+def outlet(
+    name: str, labels: Sequence[str] = ("x_c", "x_m"), rate: float = RATE, kind: str = "double64", source_id=""
+):
+    info = pylsl.StreamInfo(name, "Mechanics", len(labels), rate, kind, source_id or uuid4().hex)
     channels = info.desc().append_child("channels")
     for label in labels:
         channels.append_child("channel").append_child_value("label", label).append_child_value("unit", "mm")
@@ -254,6 +257,51 @@ def test_a_stream_that_restarts_has_a_later_epoch(name: str, open_source: Callab
         del made
         assert "has vanished: searching for it" in note(source)
     assert epochs[1] > epochs[0]
+
+
+def test_a_stream_that_changes_its_channels_begins_again_with_them(
+    name: str, open_source: Callable[..., LslSource]
+) -> None:
+    """A device that is set up anew has the same identifier, other channels and another rate."""
+    source, found = open_source(name), []
+    layouts = (
+        (("x_c", "x_m"), RATE),
+        (("x_c", "x_m", "f_m"), 500.0),
+        (("left", "right"), RATE),
+        (("x_m", "x_c"), RATE),
+    )
+    for labels, rate in layouts:
+        made = outlet(name, labels, rate, source_id="one device")
+        if "left" in labels:
+            assert "which column is the command" in note(source)
+        else:
+            assert made.wait_for_consumers(PATIENCE)
+            rows = np.arange(30.0)[:, None] + 1000.0 * np.arange(len(labels))
+            made.push_chunk(rows, 500.0 + 29 / rate)
+            blocks = [b for b in until(source, lambda found: count(found) == 30) if isinstance(b, SignalBlock)]
+            np.testing.assert_array_equal(np.concatenate([block.samples for block in blocks]), rows)
+            stream = blocks[0].stream
+            assert (tuple(channel.name for channel in stream.channels), stream.sample_rate) == (labels, rate)
+            assert blocks[0].index == 0
+            found.append(stream.epoch)
+            del made
+            assert "has vanished: searching for it" in note(source)
+    assert len(set(found)) == 3 and found == sorted(found)
+
+
+def test_a_pause_of_this_program_is_no_silence_of_the_stream(
+    name: str, open_source: Callable[..., LslSource]
+) -> None:
+    now = [0.0]
+    made, source = outlet(name), open_source(name, clock=RunningClock(clock=lambda: now[0]))
+    assert made.wait_for_consumers(PATIENCE)
+    push(made, 0, 100, 500.0)
+    until(source, lambda found: count(found) == 100)
+    now[0] += 60.0
+    assert source.receive(0.0) == []
+    while not (items := source.receive(0.0)):
+        now[0] += 0.5
+    assert 64.0 < now[0] < 66.0 and "has sent nothing for 5 s" in items[-1].detail
 
 
 def results(index: int, rows: int, columns: Sequence[str] = ("delay", "ratio")) -> ResultBlock:

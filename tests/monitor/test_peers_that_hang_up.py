@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import struct
 import subprocess
@@ -207,16 +208,17 @@ def test_an_endpoint_that_cannot_be_had_elsewhere_is_told_here(bind, why):
 
 
 def test_who_sends_faster_than_can_be_read_is_cut_off_and_others_come_again(monkeypatch, counting, gather):
-    monkeypatch.setattr("monitor.transport.zeromq.subscriber._OVERLOAD_LIMIT", -1.0)
+    monkeypatch.setattr("monitor.transport.zeromq.subscriber._FLOOD_LIMIT", -1.0)
     monkeypatch.setattr("monitor.transport.zeromq.subscriber._READ_BATCH", 5)
     source = SignalSubscriber(bind=["tcp://127.0.0.1:*"])
     (url,) = source.endpoints
     host, port = url.removeprefix("tcp://").split(":")
     peer = Peer(socket.create_connection((host, int(port))), b"PUB")
     peer.burst((b"{} %d" % number for number in range(5000)), every=5000)
-    found = gather(source, lambda found: any(event.kind is EventKind.NOTE for event in found))
-    note = next(event for event in found if event.kind is EventKind.NOTE)
-    assert note.detail.startswith(f"{url}: messages come faster than they can be read")
+    found = gather(source, lambda found: any(event.kind is EventKind.REJECTED for event in found))
+    detail = next(event for event in found if event.kind is EventKind.REJECTED).detail
+    assert re.fullmatch(f"{url}: messages come faster than they can be read, [0-9,]+ in .*", detail)
+    assert host in detail.partition("newest")[2]
     peer.reset()
     rig = SignalPublisher(connect=url)
     blocks: list[SignalBlock] = []

@@ -25,6 +25,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import LATENCY_BOUNDS, BrokerStatus, Health, StreamCounts
+from monitor.transport import prometheus
 from monitor.transport.base import TransportError
 from monitor.transport.prometheus import PrometheusSink, metrics_of
 
@@ -250,6 +251,29 @@ def test_readers_that_say_nothing_hold_up_neither_others_nor_the_end(clock: Cloc
     while threading.active_count() >= before:
         assert monotonic() < deadline, "a thread is left of a reader that has gone"
         sleep(0.01)
+
+
+def test_of_many_half_open_readers_few_have_a_thread_and_the_next_is_served(sink: PrometheusSink) -> None:
+    before = threading.active_count()
+    silent = []
+    for number in range(200):
+        silent.append(connected(sink))
+        silent[-1].sendall(b"GET /metrics HT")
+        if number % 50 == 49:
+            assert "synchroscope_build_info" in scrape(sink)
+            assert threading.active_count() <= before + prometheus._MAX_READERS + 1
+    silent[0].settimeout(30)
+    assert silent[0].recv(100) == b""
+    for each in silent:
+        each.close()
+
+
+def test_a_reader_that_takes_long_is_disconnected(sink: PrometheusSink, monkeypatch: pytest.MonkeyPatch) -> None:
+    with connected(sink) as slow:
+        slow.sendall(b"GET")
+        scrape(sink)
+        monkeypatch.setattr(prometheus, "_LONGEST_READ", -1.0)
+        assert slow.recv(100) == b""
 
 
 def test_the_service_goes_on_while_a_page_is_written(sink: PrometheusSink, monkeypatch: pytest.MonkeyPatch) -> None:

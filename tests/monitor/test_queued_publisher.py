@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
+import threading
 from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
 
 from monitor.messages.requests import NoteRequest, encode
+from monitor.system.running_clock import RunningClock
 from monitor.system.worker_process import POSSIBLE
 from monitor.transport.zeromq import publisher_process
 from monitor.transport.zeromq.publisher_process import PublisherProcess
@@ -97,6 +100,40 @@ def test_a_process_that_cannot_be_started_again_is_tried_until_it_can(monkeypatc
         assert "started again" not in publisher.fault
     until(lambda: "had to be started again (1 times)" in publisher.fault)
     assert "did not start" not in publisher.fault
+    publisher.close()
+
+
+@apart
+def test_a_process_that_is_stopped_is_replaced_and_a_pause_of_ours_is_not_taken_for_that():
+    now = [0.0]
+    publisher = PublisherProcess("tcp://127.0.0.1:*", queue_seconds=1.0, running=RunningClock(clock=lambda: now[0]))
+    process, started = publisher._process, publisher._started
+    os.kill(process.pid, signal.SIGSTOP)
+    process.lines()  # signs from before
+    now[0] += 60.0
+    publisher.maintain()
+    assert publisher.fault == ""
+    while publisher._process is process and now[0] < 70.0:
+        publisher._started = started - 1.0  # it is started again at most once a second
+        now[0] += 0.1
+        publisher.maintain()
+    assert 62.0 < now[0] < 63.5
+    assert publisher.fault.endswith("had to be started again (1 times, 1 of them because it hung)")
+    assert process.ended and not publisher._process.ended
+    publisher.close()
+
+
+@apart
+def test_messages_wait_for_a_process_that_is_busy_and_are_written_whole(monkeypatch):
+    publisher = PublisherProcess("tcp://127.0.0.1:*", queue_seconds=1.0)
+    os.kill(publisher._process.pid, signal.SIGSTOP)
+    frames = [b"topic", bytes(1 << 22)]
+    assert publisher.try_send(frames)
+    assert not publisher.try_send(frames)
+    threading.Timer(0.3, os.kill, (publisher._process.pid, signal.SIGCONT)).start()
+    assert publisher.send(frames)
+    until(lambda: not publisher.maintain() and not publisher._process.busy)
+    assert publisher.fault == ""
     publisher.close()
 
 

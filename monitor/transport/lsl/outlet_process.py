@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 
 from monitor.messages.blocks import Column, column_names
-from monitor.system.worker_process import MessageReader, read_first_line
+from monitor.system.worker_process import read_first_line
 from monitor.transport.base import TransportError
 from monitor.transport.lsl.library import StreamAddress, load_library
-from monitor.transport.zeromq.publisher_process import BLOCK_FRAMES, ProcessOpened, ProcessSettings
+from monitor.transport.zeromq.publisher_process import ProcessOpened, ProcessSettings, forward
 from monitor.wire.native import Frames
 
 POSITION = struct.Struct("<dd?")
@@ -119,6 +119,10 @@ class LslOutlets:
                 channel.append_child_value(key, text)
         self._results = self._open(info)
 
+    def maintain(self) -> bool:
+        """Return False: liblsl does what is due by itself."""
+        return False
+
     def close(self, _linger: float = 0.0) -> None:
         """Close the streams; receivers have what liblsl has sent by then."""
         self._results = self._markers = None
@@ -139,15 +143,6 @@ def main() -> None:
         os.write(1, msgspec.json.encode(ProcessOpened(problem=str(problem))) + b"\n")
         return
     os.write(1, msgspec.json.encode(ProcessOpened(url=outlets.url)) + b"\n")
-    incoming = MessageReader(rest)
-    headers: dict[bytes, bytes] = {}
-    while True:
-        for frames in incoming.messages():
-            if len(frames) == BLOCK_FRAMES:
-                # a header that is the same as the last is sent once
-                frames[1] = headers[frames[0]] = frames[1] or headers[frames[0]]
-            outlets.send(frames)
-        if not incoming.read(0):
-            break
+    forward(outlets, rest)
     time.sleep(_LINGER)
     outlets.close()

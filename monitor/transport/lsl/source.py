@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from monitor.messages.blocks import Channel, Event, EventKind, SignalBlock, Stream
+from monitor.system.running_clock import RunningClock
 from monitor.transport.lsl.library import DescribedChannel, StreamAddress, described_channels, load_library
 from monitor.transport.lsl.numbering import Run, SampleNumbering
 
@@ -60,6 +61,7 @@ class LslSource:
     stale_after : s without samples after which the stream is searched for again.
     queue_seconds : of samples that are not read.
     listening : from the start, or only from `listen` on.
+    clock : s, in which this process can run; called at every `receive`.
 
     Raises
     ------
@@ -82,6 +84,7 @@ class LslSource:
         stale_after: float = 5.0,
         queue_seconds: float = 10.0,
         listening: bool = True,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self._address = StreamAddress.parse(url)
         self._library = load_library()
@@ -97,7 +100,8 @@ class LslSource:
         self._opened: _Opened | None = None
         self._numbering: SampleNumbering | None = None
         self._uid, self._epoch, self._rejected = "", 0, ("", "")
-        self._last_sample = self._corrected = time.monotonic()
+        self._clock = clock or RunningClock()
+        self._last_sample = self._corrected = self._clock()
         self._correction = 0.0
         self._samples, self._items = 0, 0
         self._flowing = False  # since it was opened
@@ -146,7 +150,7 @@ class LslSource:
             self._numbering, self._uid = SampleNumbering(found.stream.sample_rate), found.uid
             self._rate_reported = False
         self._opened, self._correction = found, found.correction
-        self._last_sample = self._corrected = time.monotonic()
+        self._last_sample = self._corrected = self._clock()
         return []
 
     def _pull(self, opened: _Opened, timeout: float) -> list[SignalBlock | Event]:
@@ -157,7 +161,7 @@ class LslSource:
         except RuntimeError:
             # LostError, as a rule; whatever it is, opening the stream again is the remedy
             return self._lose(opened, "has vanished")
-        now = time.monotonic()
+        now = self._clock()
         if not len(stamps):
             silent = now - self._last_sample >= self._stale_after
             return self._lose(opened, f"has sent nothing for {self._stale_after:g} s") if silent else []

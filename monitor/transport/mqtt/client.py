@@ -81,6 +81,8 @@ class MqttClient:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
+        # callbacks of a connection that has just ended may fail; its end is reported
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: _logger.debug("%s", context))
         while not self._tasks.stopping:
             try:
                 wait = await self._connect_once()
@@ -116,7 +118,7 @@ class MqttClient:
             await self._tasks.run(connection, topics, partial(write_refusal, self._settings, secret, context))
             await connection.disconnect()
         except _ERRORS as problem:
-            reason = self._end_of_connection(problem)
+            reason = connection.violation or self._end_of_connection(problem)
         finally:
             self.connected = False
             connection.abort()

@@ -10,6 +10,7 @@ import re
 import secrets
 import socket
 import ssl
+from collections.abc import Callable
 from typing import Any
 
 import aiomqtt
@@ -24,6 +25,9 @@ KEEPALIVE = 10
 
 ANSWER_TIMEOUT = 5.0
 """s, for each answer of the broker."""
+
+MAX_PACKET = 4 << 20
+"""Bytes of a packet from the broker; a command that is far too long, but not beyond this, is answered."""
 
 _QUEUE = 64
 _REFUSAL_TIME = 0.1  # s from the end of a connection until a refusal read before it has been processed
@@ -93,6 +97,9 @@ class MqttConnection(aiomqtt.Client):
         )
         # the one private name of aiomqtt used here: it cannot close a socket, nor stop waiting for a closed one
         self._paho = self._client
+        self.violation = ""
+        """Why the connection was ended here; empty: it was not."""
+        self._limit_packets(self._paho)
         self._opening: asyncio.Timeout | None = None
         loop, forward = asyncio.get_running_loop(), self._paho.on_disconnect
 
@@ -113,6 +120,18 @@ class MqttConnection(aiomqtt.Client):
 
         self._paho.on_publish = on_publish
 
+    def _limit_packets(self, paho: Any) -> None:
+        """End the connection before a packet above the limit is read: paho allocates what its header claims."""
+        receive: Callable[[int], bytes] = paho._sock_recv
+
+        def limited(size: int) -> bytes:
+            if size > MAX_PACKET:
+                self.violation = f"the broker sent a packet of {size:,} bytes, the limit is {MAX_PACKET:,}"
+                raise ConnectionAbortedError(self.violation)
+            return receive(size)
+
+        paho._sock_recv = limited
+
     async def open(self) -> None:
         """Connect; raises `NoConnectionError`."""
         try:
@@ -120,7 +139,7 @@ class MqttConnection(aiomqtt.Client):
                 await self.__aenter__()
         except TimeoutError:
             self.abort()
-            raise NoConnectionError("connection closed by broker before it answered") from None
+            raise NoConnectionError(self.violation or "connection closed by broker before it answered") from None
         except MqttConnectError as problem:
             self.abort()
             code = problem.rc.value if isinstance(problem.rc, ReasonCode) else problem.rc

@@ -9,10 +9,11 @@ import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from monitor.system.running_clock import RunningClock
 from monitor.system.worker_process import MessageReader, WorkerProcess, pack_message, read_first_line
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq.key_files import Keys
@@ -29,6 +30,7 @@ _SAME_HEADER = b""
 
 _MAX_MEMORY = 2 << 30  # bytes; with more it ends and is restarted
 _IDLE_INTERVAL, _BUSY_INTERVAL = 50, 1  # ms between polls of subscriptions, and after one that found some
+_SIGN_INTERVAL = 0.5  # s between empty lines, by which the process shows that it runs
 
 
 class ProcessSettings(msgspec.Struct, frozen=True):
@@ -64,7 +66,7 @@ def main() -> None:
             os.write(1, msgspec.json.encode(ProcessOpened(problem=str(problem))) + b"\n")
             return
         os.write(1, msgspec.json.encode(ProcessOpened(url=publisher.url)) + b"\n")
-        _publish(publisher, rest)
+        forward(publisher, rest)
         publisher.close(settings.linger)
 
 
@@ -107,10 +109,28 @@ def _log(text: str) -> None:
     sys.stderr.flush()
 
 
-def _publish(publisher: PublisherSocket, rest: bytes) -> None:
+class Forwarding(Protocol):
+    """What the process publishes by."""
+
+    @property
+    def fault(self) -> str:
+        """What is wrong, in one line; empty: nothing."""
+        ...
+
+    def send(self, frames: Frames, /) -> object:
+        """Publish a message."""
+        ...
+
+    def maintain(self) -> bool:
+        """Do what is due while no messages come; return whether there was something."""
+        ...
+
+
+def forward(publisher: Forwarding, rest: bytes) -> None:
+    """Publish the messages of standard input, after `rest`, until it ends; print faults, and signs of life."""
     poller = select.poll()
     poller.register(0, select.POLLIN)
-    incoming, reported = MessageReader(rest), 0
+    incoming, reported, next_sign = MessageReader(rest), "", 0.0
     headers: dict[bytes, bytes] = {}
     changed = False
     while True:
@@ -118,9 +138,9 @@ def _publish(publisher: PublisherSocket, rest: bytes) -> None:
             if len(frames) == BLOCK_FRAMES:
                 frames[1] = headers[frames[0]] = frames[1] or headers[frames[0]]
             publisher.send(frames)
-        if publisher.disconnections != reported:
-            reported = publisher.disconnections
-            os.write(1, publisher.fault.encode() + b"\n")
+        if (fault := publisher.fault) != reported or monotonic() >= next_sign:
+            os.write(1, (fault if fault != reported else "").encode() + b"\n")
+            reported, next_sign = fault, monotonic() + _SIGN_INTERVAL
         if not poller.poll(_BUSY_INTERVAL if changed else _IDLE_INTERVAL):
             changed = publisher.maintain()
         elif not incoming.read(0):
@@ -128,7 +148,8 @@ def _publish(publisher: PublisherSocket, rest: bytes) -> None:
 
 
 _PROGRAM = "monitor.transport.zeromq.publisher_process"
-_WRITE_TIMEOUT = 5.0  # s in which the process must read a message
+_SILENCE = 2.5  # s, running, without a sign of the process, after which it hangs
+_WRITE_WAIT = 0.1  # s for room in its pipe, between two looks at its signs
 _START_TIMEOUT = 20.0  # s, where the disk is slow and nothing is loaded yet
 _RESTART_INTERVAL = 1.0  # s between starts
 
@@ -145,6 +166,7 @@ class PublisherProcess:
     security : the service's keys.
     clients : folder of the public keys of the clients that are accepted; with keys only.
     program : module whose ``main()`` is the process; another one publishes elsewhere, with `bind` as the address.
+    running : time in which this process can run.
 
     Raises
     ------
@@ -161,6 +183,7 @@ class PublisherProcess:
         security: Keys | None = None,
         clients: Path | None = None,
         program: str = _PROGRAM,
+        running: RunningClock | None = None,
     ) -> None:
         self._program = program
         self._settings = ProcessSettings(bind, queue_seconds, insecure, linger)
@@ -169,8 +192,11 @@ class PublisherProcess:
             self._settings = msgspec.structs.replace(self._settings, **keys)
         self.url = bind
         self._restarts, self._overloads, self._start_error = 0, "", ""
+        self._hung = 0
         self._closed = False
+        self._running = running or RunningClock()
         self._process = self._start()
+        self._heard = self._running()
 
     def _start(self) -> WorkerProcess:
         self._started = monotonic()
@@ -195,16 +221,22 @@ class PublisherProcess:
     @property
     def fault(self) -> str:
         """Restarts, and excessive subscriptions, in one line; empty: nothing."""
-        restarted = f"the process that publishes at {self.url} had to be started again ({self._restarts} times)"
+        hung = f", {self._hung} of them because it hung" if self._hung else ""
+        restarted = f"the process that publishes at {self.url} had to be started again ({self._restarts} times{hung})"
         return "; ".join(filter(None, (restarted if self._restarts else "", self._start_error, self._overloads)))
 
     def maintain(self) -> bool:
-        """Read its reports, restart it if it has ended, and write the rest of a message.
+        """Read its reports, write the rest of a message, kill it if it hangs, and restart it if it has ended.
 
         Returns False: subscriptions are handled in the process.
         """
-        if lines := self._process.lines():
-            self._overloads = lines[-1].decode()
+        lines, now = self._process.lines(), self._running()
+        if lines:
+            self._heard = now
+            self._overloads = next((line.decode() for line in reversed(lines) if line), self._overloads)
+        elif now - self._heard > _SILENCE and not self._process.ended:
+            self._hung += 1
+            self._process.close()
         if self._process.ended and not self._closed and monotonic() - self._started >= _RESTART_INTERVAL:
             self._process.close()
             try:
@@ -214,8 +246,8 @@ class PublisherProcess:
             else:
                 self._restarts += 1
                 self._start_error = ""
-        if self._process.busy and not self._process.ended:
-            self._process.write(b"", _WRITE_TIMEOUT)
+                self._heard = self._running()
+        self._process.flush()
         return False
 
     def try_send(self, frames: Frames) -> bool:
@@ -223,11 +255,14 @@ class PublisherProcess:
         return not self._process.busy and self._store_header(frames, self._process.offer(self._message(frames)))
 
     def send(self, frames: Frames) -> bool:
-        """Write a message; wait if the process is busy, kill it if it hangs; return whether written."""
-        self.maintain()
-        if self._process.ended:
-            return False
-        return self._store_header(frames, self._process.write(self._message(frames), _WRITE_TIMEOUT))
+        """Write a message; wait if the process is busy; return whether written."""
+        while True:
+            self.maintain()
+            if self._process.ended:
+                return False
+            # a process that was started again needs the header
+            if self._process.offer(self._message(frames), _WRITE_WAIT):
+                return self._store_header(frames, True)
 
     def _message(self, frames: Frames) -> bytes:
         if len(frames) == BLOCK_FRAMES and self._headers.get(frames[0]) is frames[1]:

@@ -75,6 +75,7 @@ _WAIT_INTERVAL = 500  # ms between checks for a rejection while waiting
 _RECEIVE_QUEUE = 2  # subscriptions queued of each subscriber; one is for the credentials
 _REBIND_INTERVAL = 0.05  # s between attempts to bind again
 _STALL_TIMEOUT = 30_000  # ms after which a subscriber that reads nothing is disconnected
+_PAUSE_TIMEOUT = 120_000  # ms, for a service, which may be suspended: what is queued for it would be lost
 
 
 class PublisherSocket:
@@ -86,7 +87,7 @@ class PublisherSocket:
     Parameters
     ----------
     bind, connect : one of the two is an endpoint.
-    queue_seconds : size of the queue of a slow subscriber, 2000 messages at most.
+    queue_seconds : size of the queue of a slow subscriber; 2000 messages at most if `throttled` or `reliable`.
     reliable : no message is dropped: while a subscriber is slow or asks to `HOLD`, `send` finds no room.
     throttled : subscriptions are read no faster than they are processed, so that a subscriber cannot block or fill
         the process for long; but a hostile one can make libzmq abort (see `endpoint.set_options`).
@@ -136,13 +137,14 @@ class PublisherSocket:
         try:
             endpoint.set_options(self.socket, self._queue_seconds)
             # for good: libzmq 4.3.5 may crash where this is set while a connection ends (pipe_t::send_hwms_to_peer)
-            self.socket.setsockopt(zmq.SNDHWM, min(int(self.socket.getsockopt(zmq.SNDHWM)), _QUEUE))
+            if self._throttled or self._reliable:
+                self.socket.setsockopt(zmq.SNDHWM, min(int(self.socket.getsockopt(zmq.SNDHWM)), _QUEUE))
             self.socket.setsockopt(zmq.MAXMSGSIZE, MAX_SUBSCRIPTION)
             self.socket.setsockopt(zmq.RCVHWM, _RECEIVE_QUEUE if self._throttled else 0)
             self.socket.setsockopt(zmq.SNDTIMEO, _WAIT_INTERVAL)
             self.socket.setsockopt(zmq.XPUB_NODROP, int(self._reliable))
             if self._bind:
-                self.socket.setsockopt(zmq.TCP_MAXRT, _STALL_TIMEOUT)
+                self.socket.setsockopt(zmq.TCP_MAXRT, _STALL_TIMEOUT if self._throttled else _PAUSE_TIMEOUT)
             elif not self.url.startswith("inproc://"):
                 self._monitor = SocketMonitor(self._context, self.socket, FAILED)
             self.url = endpoint.attach(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import time
 from collections.abc import Callable
 
 import msgspec
@@ -11,6 +10,7 @@ import zmq
 
 from monitor.messages.health import Health
 from monitor.messages.requests import Answer, Request, RequestError, decode_answer, encode
+from monitor.system.running_clock import RunningClock
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq import endpoint
 from monitor.transport.zeromq.key_files import Keys
@@ -18,6 +18,7 @@ from monitor.transport.zeromq.key_files import Keys
 ANSWER_TIMEOUT = 5.0
 """s."""
 
+_POLL_INTERVAL = 0.2  # s
 _QUEUE = 64
 _BATCH = 256
 
@@ -32,7 +33,7 @@ class RequestClient:
     ----------
     url : where the service accepts requests, as returned by `requests_url`.
     timeout : s, for an answer.
-    clock : s, monotonic.
+    clock : s, in which this process can run; called at every `answers`, which must not wait for a second.
     security : keys of the client, where the service requires them.
 
     Raises
@@ -45,12 +46,12 @@ class RequestClient:
         url: str,
         *,
         timeout: float = ANSWER_TIMEOUT,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] | None = None,
         security: Keys | None = None,
     ) -> None:
         self._url = url
         self._timeout = timeout
-        self._clock = clock
+        self._clock = clock or RunningClock()
         self._security = security
         self._number = 0
         self._pending: dict[int, float] = {}
@@ -152,7 +153,7 @@ def send_request(
     client = RequestClient(requests_url(health.requests, url), timeout=timeout, security=security)
     try:
         client.send(request)
-        while not (answers := client.answers(timeout)):
+        while not (answers := client.answers(_POLL_INTERVAL)):
             pass
     finally:
         client.close()

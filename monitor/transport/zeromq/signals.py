@@ -12,6 +12,7 @@ from monitor.transport.zeromq.key_files import Keys
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.transport.zeromq.subscriber import Subscriber
 from monitor.transport.zeromq.subscriber_socket import SubscriberSettings
+from monitor.transport.zeromq.unused_messages import UnusedMessages
 from monitor.wire import native as wire
 from monitor.wire.native import Decoder, Encoder, Frames, WireError
 from monitor.wire.plain import decode_plain
@@ -130,7 +131,7 @@ class SignalSubscriber(Subscriber[SignalBlock]):
             (b"",), stale_after, max_message, queue_seconds, queue_bytes, insecure=insecure, security=security
         )
         decode = SignalDecoder(rig, sample_rate).decode
-        super().__init__(decode, connect, bind, settings, context, listening=listening)
+        super().__init__(decode, connect, bind, settings, context, listening=listening, unused=UnusedMessages(rig))
 
 
 class SignalPublisher:
@@ -140,7 +141,7 @@ class SignalPublisher:
     ----------
     bind, connect : one of the two is an endpoint; ``tcp://127.0.0.1:*`` finds a free port.
     reliable : `send` waits for the slowest subscriber instead of dropping: for a replay, never for a rig.
-    queue_seconds : size of the queue of a slow subscriber.
+    queue_seconds : size of the queue of a slow subscriber, at 2000 messages a second.
     insecure : may bind where other machines can reach it without keys.
     security : the rig's keys.
     context : of the caller, who then terminates it; by default its own.
@@ -156,7 +157,7 @@ class SignalPublisher:
         *,
         connect: str = "",
         reliable: bool = False,
-        queue_seconds: float = 5.0,
+        queue_seconds: float = 10.0,
         insecure: bool = False,
         security: Keys | None = None,
         context: zmq.Context[zmq.Socket[bytes]] | None = None,

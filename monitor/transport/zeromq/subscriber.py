@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from queue import Empty, SimpleQueue
+from dataclasses import dataclass
 from time import monotonic
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import zmq
 
 from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
+from monitor.system.running_clock import RunningClock
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq.endpoint import MESSAGES_PER_SECOND
-from monitor.transport.zeromq.subscriber_socket import ConnectionEvent, Message, SubscriberSettings, SubscriberSocket
+from monitor.transport.zeromq.message_queue import Message, MessageQueue
+from monitor.transport.zeromq.subscriber_socket import ConnectionEvent, SubscriberSettings, SubscriberSocket
+from monitor.transport.zeromq.unused_messages import UnusedSamples
 from monitor.wire.native import Frames
 
 _READ_BATCH, _MAX_BATCHES = 256, 40  # messages per socket, and batches of one read
@@ -22,11 +25,79 @@ _DECODE_BATCH, _DECODE_BYTES = 256, 1 << 23  # messages and bytes of one `receiv
 _POLL_INTERVAL = 0.01  # s, of the thread
 _CHECK_INTERVAL = 0.1  # s between checks of the connections
 _REPORT_INTERVAL = 0.25  # s between events that count rejected messages
-_OVERLOAD_LIMIT = 3.0  # s in which the socket was never read empty
-_OVERLOADED = "messages come faster than they can be read: all senders here were disconnected, and may reconnect"
+_FLOOD_LIMIT = 3.0  # s of reading in which a socket was never read empty
+_FLOODED = (
+    "messages come faster than they can be read, {:,} in {:.1f} s of reading{}: all senders here were disconnected"
+    " and may reconnect; what was not read is lost"
+)
+_PAUSED = "this program was paused for {:.1f} s: what its senders kept meanwhile is read now"
 _OVERRUN = "messages came faster than they were processed: those beyond a queue of {} MB were dropped"
+_END_DELAY = 1.0  # s without a message until an unused one is known to be its stream's last
 
 Item = TypeVar("Item")
+
+
+class Unused(Protocol[Item]):
+    """Counts the samples of messages that are not used; see `UnusedMessages`."""
+
+    def __len__(self) -> int: ...
+
+    def use(self, item: Item, /) -> Item | None:
+        """Note an item that is used; return one to insert before it."""
+        ...
+
+    def add(self, frames: Frames, rows: int | None = None) -> UnusedSamples:
+        """Count the samples of a message that is not used."""
+        ...
+
+    def take_ends(self) -> list[Item]:
+        """Return items for streams that end with unused messages."""
+        ...
+
+
+@dataclass(slots=True)
+class _UnusedCount:
+    """Messages that were not used since the last event, their samples, and why the first was not."""
+
+    messages: int = 0
+    shown: int = 0
+    unshown: int = 0
+    reason: str = ""
+
+    def add(self, samples: UnusedSamples) -> None:
+        self.shown += samples.shown
+        self.unshown += samples.unshown
+
+    def text(self) -> str:
+        several = "" if self.shown == 1 else "s"
+        return self.reason + (f" ({self.shown:,} sample{several}, counted as lost)" if self.shown else "")
+
+
+class _Flood:
+    """Messages of a socket since it was last read empty, and the time spent reading them.
+
+    A backlog from a pause of this process may take as long to read as the pause took.
+    """
+
+    def __init__(self) -> None:
+        self._paused, self._seconds, self._messages = 0.0, 0.0, 0
+
+    def reset(self, paused: float) -> None:
+        """Begin again: the socket was read empty; `paused`: all pauses so far, s."""
+        self._paused, self._seconds, self._messages = paused, 0.0, 0
+
+    def add(self, messages: int, seconds: float) -> None:
+        """Count a full batch."""
+        self._messages += messages
+        self._seconds += seconds
+
+    def excessive(self, paused: float) -> bool:
+        """Whether the senders must be disconnected; `paused`: all pauses so far, s."""
+        return self._seconds > _FLOOD_LIMIT + paused - self._paused
+
+    def text(self, peer: str) -> str:
+        """Return what has happened; `peer` is the address of the newest sender, empty if unknown."""
+        return _FLOODED.format(self._messages, self._seconds, peer and f", the newest from {peer}")
 
 
 class Subscriber(Generic[Item]):
@@ -36,7 +107,8 @@ class Subscriber(Generic[Item]):
     the caller is busy, a thread reads them a hundred times a second, so that libzmq never stops reading.
 
     While more than `queue_seconds` of messages wait, senders are asked to hold (`HOLD`); a message beyond
-    `queue_bytes` is dropped and counted. Senders that are faster than the reader for seconds are disconnected.
+    `queue_bytes` is dropped and counted. Senders that are faster than the reader for seconds of reading are
+    disconnected; a pause of this process is no fault of theirs, and is reported as what it is.
 
     Parameters
     ----------
@@ -46,6 +118,8 @@ class Subscriber(Generic[Item]):
     settings : how to subscribe.
     context : of the caller, who then terminates it; by default its own.
     listening : from the start, or from `listen` on.
+    unused : counts the samples of messages that are rejected or dropped; by default only messages are counted.
+    running : time in which this process can run.
 
     Raises
     ------
@@ -61,6 +135,8 @@ class Subscriber(Generic[Item]):
         context: zmq.Context[zmq.Socket[bytes]] | None = None,
         *,
         listening: bool = True,
+        unused: Unused[Item] | None = None,
+        running: RunningClock | None = None,
     ) -> None:
         if not connect and not bind:
             raise TransportError("nothing to listen to: give an endpoint to connect to or to bind")
@@ -70,24 +146,21 @@ class Subscriber(Generic[Item]):
         self._poller = zmq.Poller()
         self._sockets: list[SubscriberSocket] = []
         self._hold_at = max(1, int(settings.queue_seconds * MESSAGES_PER_SECOND))
-        self._max_bytes = settings.queue_bytes
-
-        self._queue: SimpleQueue[Message | ConnectionEvent | BaseException] = SimpleQueue()
-        self._bytes_in = self._bytes_out = 0
-        self.dropped = 0
-        """Messages dropped because the queue was full."""
-        self.dropped_at_end = 0
-        """Messages dropped after the last one that was queued: no later index shows this gap."""
+        self._queue = MessageQueue(settings.queue_bytes)
+        self._unused, self._unused_at = unused, 0.0
         self._holding = self._asked_to_hold = False
         self._last_check = -_CHECK_INTERVAL
         self._empty_at = monotonic()  # when the sockets were last found empty
-        self._caught_up: dict[int, float] = defaultdict(monotonic)
+        self._running = running or RunningClock()
+        self._turn = 0.0  # by that clock, when it was read last
+        self._floods: dict[SubscriberSocket, _Flood] = defaultdict(_Flood)
         # held by the thread that reads the sockets: ZeroMQ allows one thread at a time
         self._reading = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="subscriber", daemon=True)
 
-        self._rejected, self._reason, self._dropped_reported = 0, "", 0
+        self._dropped_reported, self._rejections = (0, 0), _UnusedCount()
+        self._drops = _UnusedCount(reason=_OVERRUN.format(settings.queue_bytes >> 20))
         self._last_report = -_REPORT_INTERVAL
         self._time, self._index = 0.0, 0
         self.waited: list[float] = []
@@ -114,8 +187,18 @@ class Subscriber(Generic[Item]):
 
     @property
     def waiting(self) -> int:
-        """Messages that have arrived and are not received yet."""
-        return self._queue.qsize()
+        """Messages that have arrived and are not received yet, and ends of streams that are not reported yet."""
+        return len(self._queue) + self._queue.heads + (len(self._unused) if self._unused is not None else 0)
+
+    @property
+    def dropped(self) -> int:
+        """Messages dropped because the queue was full."""
+        return self._queue.dropped
+
+    @property
+    def dropped_at_end(self) -> int:
+        """Messages dropped after the last one that was queued, of which no number shows the gap."""
+        return self._queue.dropped_at_end
 
     def hold(self, *, on: bool) -> None:
         """Ask senders that can wait to hold, from the next read on, however little waits here; or to go on."""
@@ -144,6 +227,8 @@ class Subscriber(Generic[Item]):
         while self._sockets:
             self._collect(max(0.0, min(deadline - now, _REPORT_INTERVAL)), found)
             now = monotonic()
+            if not found and self._unused and now - self._unused_at >= _END_DELAY:
+                found += ((end, now) for end in self._unused.take_ends())
             self._report(now, found)
             if found or now >= deadline:
                 break
@@ -165,7 +250,7 @@ class Subscriber(Generic[Item]):
         number = size = 0
         newest: dict[bytes, Message] = {}
         # without a topic the sockets are read once: messages that come meanwhile are for the next call
-        while topic is not None or not number or self._queue.qsize():
+        while topic is not None or not number or self._queue:
             item = self._next_item(timeout)
             if item is None:
                 break
@@ -183,31 +268,46 @@ class Subscriber(Generic[Item]):
             self._accept(item, found)
 
     def _accept(self, arrival: Message, found: list[tuple[Item | Event, float]]) -> None:
+        unused = self._unused
+        if arrival.dropped is not None:
+            self._add_unused(arrival, self._drops)
+            return
         try:
             items = self._decode(arrival.frames, arrival.socket.url)
         except ValueError as problem:
-            self._rejected += 1
-            self._reason = self._reason or str(problem)
+            self._rejections.messages += 1
+            self._rejections.reason = self._rejections.reason or str(problem)
+            self._add_unused(arrival, self._rejections)
             return
         arrival.socket.reset_backoff()
         for item in items:
             if isinstance(item, SignalBlock | ResultBlock):
                 self._time, self._index = item.time, item.index
+            if unused is not None and (end := unused.use(item)) is not None:
+                found.append((end, arrival.time))
             found.append((item, arrival.time))
+
+    def _add_unused(self, message: Message, count: _UnusedCount) -> None:
+        if self._unused is not None:
+            count.add(self._unused.add(message.frames, message.dropped))
+            self._unused_at = message.time
 
     def _report(self, now: float, found: list[tuple[Item | Event, float]]) -> None:
         if now - self._last_report < _REPORT_INTERVAL:
             return
-        if self._rejected:
-            found.append((self._event(EventKind.REJECTED, self._rejected, self._reason), now))
-            self._rejected, self._reason, self._last_report = 0, "", now
-        if dropped := self.dropped - self._dropped_reported:
-            found.append((self._event(EventKind.REJECTED, dropped, _OVERRUN.format(self._max_bytes >> 20)), now))
-            self._dropped_reported, self._last_report = self._dropped_reported + dropped, now
+        drops, self._dropped_reported = self._dropped_reported, (self._queue.dropped, self._queue.dropped_rows)
+        self._drops.messages = self._dropped_reported[0] - drops[0]
+        self._drops.shown = max(0, self._dropped_reported[1] - drops[1] - self._drops.unshown)
+        for count in (self._rejections, self._drops):
+            if count.messages or count.unshown:
+                kind = EventKind.REJECTED
+                found.append((self._event(kind, count.messages, count.text(), count.unshown), now))
+                self._last_report = now
+        self._rejections, self._drops = _UnusedCount(), _UnusedCount(reason=self._drops.reason)
 
-    def _event(self, kind: EventKind, count: int, detail: str) -> Event:
+    def _event(self, kind: EventKind, count: int, detail: str, samples: int = 0) -> Event:
         """Return an event at the newest sample: only the sender's clock is recorded."""
-        return Event(kind, self._time, self._index, count, detail)
+        return Event(kind, self._time, self._index, count, detail, samples=samples)
 
     @property
     def _started(self) -> bool:
@@ -215,21 +315,13 @@ class Subscriber(Generic[Item]):
 
     def _next_item(self, timeout: float) -> Message | ConnectionEvent | None:
         """Return the next item of the queue; wait up to `timeout` s for it; None if nothing came."""
-        if not self._queue.qsize() and self._started:
+        if not self._queue and self._started:
             with self._reading:
-                if not self._queue.qsize() and not self._stop.is_set():
+                if not self._queue and not self._stop.is_set():
                     self._read(timeout)
-        try:
-            item = self._queue.get_nowait()
-        except Empty:
-            return None
-        if isinstance(item, BaseException):
-            # for the next call too
-            self._queue.put(item)
-            raise item
-        if isinstance(item, Message):
-            self._bytes_out += item.size
-        return item
+                    if not self._queue:
+                        self._queue.put_heads()
+        return self._queue.get()
 
     def _run(self) -> None:
         try:
@@ -240,25 +332,28 @@ class Subscriber(Generic[Item]):
                     finally:
                         self._reading.release()
         except BaseException as problem:  # noqa: BLE001  raised by `receive`
-            self._queue.put(problem)
+            self._queue.put_event(problem)
 
     def _read(self, timeout: float) -> None:
         """Queue the messages that have arrived; if there are none, wait up to `timeout` s for one."""
-        queued = self._queue.qsize()
+        queued = len(self._queue)
         # they may have arrived just after the last read
         self._read_batches(self._empty_at)
-        if timeout > 0.0 and self._queue.qsize() == queued:
+        if timeout > 0.0 and len(self._queue) == queued:
             if len(self._sockets) == 1:
                 # the usual case; cheaper than a poll
                 frames = self._sockets[0].wait(round(1000.0 * timeout))
                 if frames is not None:
-                    self._put(frames, self._sockets[0], monotonic())
+                    self._queue.put(frames, self._sockets[0], monotonic())
             else:
                 self._poller.poll(round(1000.0 * timeout))
                 self._read_batches(None)
 
     def _read_batches(self, arrived: float | None) -> None:
         """Queue messages with the time `arrived`, or that of reading; check the connections."""
+        self._turn = self._running()
+        if pause := self._running.take_pause():
+            self._queue.put_event((EventKind.NOTE, _PAUSED.format(pause)))
         for _ in range(_MAX_BATCHES):
             if not self._read_batch(arrived):
                 break
@@ -268,43 +363,36 @@ class Subscriber(Generic[Item]):
             self._last_check = now
             for socket in self._sockets:
                 for event in socket.check_connection():
-                    self._queue.put(event)
+                    self._queue.put_event(event)
 
     def _read_batch(self, arrived: float | None) -> bool:
         """Queue a batch from every socket; return whether there may be more."""
         now, more = monotonic(), False
-        for number, socket in enumerate(self._sockets):
+        for socket in self._sockets:
             batch = list(socket.messages(_READ_BATCH))
             for frames in batch:
-                self._put(frames, socket, now if arrived is None else arrived)
+                self._queue.put(frames, socket, now if arrived is None else arrived)
+            flood = self._floods[socket]
             if len(batch) < _READ_BATCH:
-                self._caught_up[number] = now
+                flood.reset(self._running.paused)
                 continue
             more = True
-            if now - self._caught_up[number] > _OVERLOAD_LIMIT:
-                # the receive queue of libzmq has no other limit
-                socket.disconnect()
-                self._caught_up[number] = now
-                self._queue.put((EventKind.NOTE, f"{socket.url}: {_OVERLOADED}"))
+            began, self._turn = self._turn, self._running()
+            flood.add(len(batch), self._turn - began)
+            if flood.excessive(self._running.paused):
+                # the receive queue of libzmq has no other limit, and does not say how many messages it has
+                peer = socket.disconnect()
+                self._queue.put_event((EventKind.REJECTED, f"{socket.url}: {flood.text(peer)}"))
+                flood.reset(self._running.paused)
         if not more:
             self._empty_at = now
         return more
 
-    def _put(self, frames: Frames, socket: SubscriberSocket, arrived: float) -> None:
-        message = Message(frames, socket, arrived)
-        if self._bytes_in + message.size - self._bytes_out > self._max_bytes:
-            self.dropped += 1
-            self.dropped_at_end += 1
-            return
-        self.dropped_at_end = 0
-        self._bytes_in += message.size
-        self._queue.put(message)
-
     def _update_hold(self) -> None:
         # hysteresis: it ends at half of the limits
         share = 0.5 if self._holding else 1.0
-        many = self._queue.qsize() > share * self._hold_at
-        much = self._bytes_in - self._bytes_out > share * self._max_bytes / 4
+        many = len(self._queue) > share * self._hold_at
+        much = self._queue.n_bytes > share * self._queue.max_bytes / 4
         if (many or much or self._asked_to_hold) is not self._holding:
             self._holding = not self._holding
             for socket in self._sockets:

@@ -8,9 +8,9 @@ binds needs no replacement: each sender has a session of its own, which fails al
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic, sleep
-from typing import NamedTuple
 
 import zmq
 
@@ -23,7 +23,6 @@ from monitor.wire import native as wire
 from monitor.wire.native import Frames
 
 _FIRST_BACKOFF = 0.1
-_MESSAGE_OVERHEAD = 200  # bytes in addition to the frames
 _EVENTS = (
     zmq.Event.CONNECTED
     | zmq.Event.CONNECT_DELAYED
@@ -165,10 +164,17 @@ class SubscriberSocket:
         self._last_activity = monotonic()
         return frames
 
-    def disconnect(self) -> None:
-        """Disconnect all senders and discard unread messages; the socket is opened again after a moment."""
+    def disconnect(self) -> str:
+        """Disconnect all senders and discard unread messages; the socket is opened again after a moment.
+
+        Returns the address of the sender of the next message; empty if unknown: libzmq cannot disconnect one alone.
+        """
+        peer = ""
+        with suppress(zmq.ZMQError):
+            peer = str(self._socket.recv_multipart(zmq.NOBLOCK, copy=False)[0].get("Peer-Address"))
         self._close_socket()
         self._connected, self._dropped, self._last_activity, self._backoff = False, True, monotonic(), _FIRST_BACKOFF
+        return peer
 
     def reset_backoff(self) -> None:
         """Reset the reconnection delay, after a valid message."""
@@ -239,16 +245,3 @@ class SubscriberSocket:
         """Close the sockets; a second call does nothing."""
         if not self._socket.closed:
             self._close_socket()
-
-
-class Message(NamedTuple):
-    """Frames, the socket that received them, and the time of arrival within 10 ms, s on the monotonic clock."""
-
-    frames: Frames
-    socket: SubscriberSocket
-    time: float
-
-    @property
-    def size(self) -> int:
-        """Bytes in memory."""
-        return _MESSAGE_OVERHEAD + sum(map(len, self.frames))

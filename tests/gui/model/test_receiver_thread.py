@@ -239,11 +239,16 @@ def test_silence_and_age_are_those_of_the_link(subscription):
     now = [10.0]
     feed = ReceiverThread(lambda: ServiceSubscription(subscription, lambda: now[0]))
     until(lambda: feed.age < math.inf)
-    now[0] = 12.0
-    assert (feed.silence, feed.age) == (2.0, 2.0)
+    for _ in range(4):
+        now[0] += 0.5
+        assert feed.silence == now[0] - 10.0
+    assert feed.age == 2.0
+    # a pause of this program is no silence of the service, but what is shown is that old
+    now[0] += 60.0
+    assert (feed.silence, feed.age) == (2.0, 62.0)
     subscription.queue.put([Health()])
     until(lambda: feed.drain().health)
-    assert (feed.silence, feed.age) == (0.0, 2.0)
+    assert (feed.silence, feed.age) == (0.0, 62.0)
     feed.close()
 
 

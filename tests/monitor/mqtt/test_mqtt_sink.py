@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
@@ -338,6 +339,44 @@ def test_a_broker_that_hangs_up_before_it_answers_is_not_waited_for(tell) -> Non
         until(lambda: sink.command_handler.serve(said.append) or said)
         assert monotonic() - began < connection.ANSWER_TIMEOUT
     assert said[0].text.endswith("connection closed by broker before it answered")
+
+
+ACCEPTED = b"\x20\x02\x00\x00"
+HOSTILE = {
+    "an endless packet": (b"\x31\xff\xff\xff\x7f" + bytes(100_000), "the broker sent a packet of 268,435,455 bytes"),
+    "a length without end": (b"\x31\xff\xff\xff\xff\x7f" + bytes(100), ""),
+    "no topic": (b"\x31\x02\x00\x00", ""),
+    "a topic that is no text": (b"\x31\x06\x00\x02\xff\xfeab", ""),
+    "acknowledgements of nothing": (b"\x40\x02\xff\xff\x90\x03\xff\xff\x01\xb0\x02\xff\xff", None),
+    "a packet cut short": (b"\x90\x01\x00", ""),
+    "an unknown packet": (b"\xf0\x00", ""),
+}
+
+
+@pytest.mark.parametrize(("packet", "why"), HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("accepted", [True, False], ids=["after it answered", "instead of an answer"])
+def test_a_hostile_broker_is_left_in_one_line(tell, caplog, monkeypatch, packet, why, accepted) -> None:
+    monkeypatch.setattr(connection, "ANSWER_TIMEOUT", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        sink = tell(server.getsockname()[1], backoff=Backoff(0.01, 0.01))
+        said, peers = [], []
+        for _ in range(3 if why is not None else 1):
+            peers.append(server.accept()[0])
+            with contextlib.suppress(OSError):
+                peers[-1].recv(4096)
+                peers[-1].sendall((ACCEPTED if accepted else b"") + packet)
+                peers[-1].settimeout(10.0)
+                while why is not None and peers[-1].recv(4096):
+                    pass
+        until(lambda: sink.command_handler.serve(said.append) or said)
+        sink.close()
+        for peer in peers:
+            peer.close()
+    words = [each.text.split(": ", 1)[1] for each in said]
+    assert all("\n" not in line for line in words)
+    if why:
+        assert words[-1].startswith(why) and words[-1].endswith("the limit is 4,194,304")
+    assert not [record for record in caplog.records if record.name == "asyncio"]
 
 
 def test_trouble_is_told_once(tell) -> None:
