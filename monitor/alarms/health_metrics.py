@@ -15,7 +15,7 @@ def _count(name: str) -> MetricReader:
     return lambda health: getattr(health.counts, name)
 
 
-_SAMPLES = ("lost", "duplicates", "reordered")
+_SAMPLES = ("lost", "duplicates", "reordered", "rejected_samples")
 _TIMES = ("gaps", "restarts", "clock_jumps", "reconnects")
 
 

@@ -213,7 +213,8 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
 def _log_counts(counts: StreamCounts, log: Callable[[str], None]) -> None:
     log(
         f"{counts.received} samples received, {counts.lost} lost, {counts.duplicates} duplicate, "
-        f"{counts.reordered} late, {counts.rejected} messages rejected, {counts.restarts} restarts"
+        f"{counts.reordered} late, {counts.rejected} messages rejected with {counts.rejected_samples} samples, "
+        f"{counts.restarts} restarts"
     )
 
 

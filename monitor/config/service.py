@@ -190,11 +190,12 @@ HEALTH_VALUES = (
     *("age", "latency", "lag", "load", "sample_rate", "measured_rate"),
     *("disk_free", "unwritten_age", "broker_waiting", "broker_denied", "all_unrecorded", "unaccounted"),
     *("not_judged", "paused", "memory_used"),
-    *("lost", "duplicates", "reordered", "gaps", "restarts", "clock_jumps", "reconnects", "rejected"),
+    *("lost", "duplicates", "reordered", "rejected_samples"),
+    *("gaps", "restarts", "clock_jumps", "reconnects", "rejected"),
     *("unrecorded", "recording_breaks", "requests_refused", "broker_dropped", "unpublished"),
 )
-"""Health metrics that can have limits, after ``health.``; those of the last two lines are counted over the last fifth
-of a second."""
+"""Health metrics that can have limits, after ``health.``; those of the last three lines are counted over the last
+fifth of a second."""
 
 Text = Annotated[str, Field(max_length=64, pattern=r"^[^\x00-\x1f\x7f]*$")]
 

@@ -15,7 +15,11 @@ LONGEST_UNWRITTEN = 2.0
 
 @dataclass(frozen=True, slots=True)
 class StreamCounts:
-    """Counters of a stream since the start of the service, in samples except for events and messages."""
+    """Counters of a stream since the start of the service, in samples except for events and messages.
+
+    Of a native sender, sent = received + lost + rejected_samples; ``rejected`` are messages, whose samples are one of
+    the latter two.
+    """
 
     received: int = 0
     lost: int = 0
@@ -25,6 +29,7 @@ class StreamCounts:
     restarts: int = 0
     clock_jumps: int = 0
     rejected: int = 0
+    rejected_samples: int = 0
     reconnects: int = 0
 
 

@@ -109,7 +109,7 @@ class HealthStatistics:
         return newest.time, newest.index
 
     def count_samples(self, block: SignalBlock, arrived: float) -> None:
-        """Count accepted samples."""
+        """Count accepted samples; `arrived` s, in the time in which this program could run."""
         self._newest, self._last_arrival = block, arrived
         self._received += len(block)
 
@@ -131,6 +131,9 @@ class HealthStatistics:
         """Count an event of the stream."""
         if event.kind is EventKind.GAP:
             self._counts = replace(self._counts, gaps=self._counts.gaps + 1)
+        if event.samples:
+            total = self._counts.rejected_samples + event.samples
+            self._counts = replace(self._counts, rejected_samples=total)
         if event.kind in _COUNTED:
             name, by_count = _COUNTED[event.kind]
             total = getattr(self._counts, name) + (event.count if by_count else 1)
@@ -139,12 +142,19 @@ class HealthStatistics:
     def report(
         self,
         now: float,
+        running: float,
         rig: str,
         recording: RecordingStatus,
         request_servers: Sequence[RequestServer],
         broker: BrokerStatus,
     ) -> Health:
-        """Return the health; rates and the longest latency are those since the last report."""
+        """Return the health; rates and the longest latency are those since the last report.
+
+        Parameters
+        ----------
+        now : s, monotonic.
+        running : s, the time in which this program could run: a pause of its own is no silence of the rig.
+        """
         then, received = self._last_report
         load = 0.0
         if now > then:
@@ -156,11 +166,11 @@ class HealthStatistics:
         health = replace(
             self._fixed,
             rig=rig,
-            state=self._state(now),
+            state=self._state(running),
             counts=self.counts,
             sample_rate=0.0 if self._newest is None else self._newest.stream.sample_rate,
             measured_rate=self._rate,
-            age=0.0 if self._last_arrival is None else now - self._last_arrival,
+            age=0.0 if self._last_arrival is None else running - self._last_arrival,
             latency=self._latency,
             latency_counts=tuple(self._latencies),
             latency_sum=self._latency_sum,
@@ -179,9 +189,9 @@ class HealthStatistics:
         self._latency = self._lag = self._idle = 0.0
         return health
 
-    def _state(self, now: float) -> str:
+    def _state(self, running: float) -> str:
         if self._last_arrival is None:
             return "waiting"
         if self.ended:
             return "ended"
-        return "stale" if now - self._last_arrival > self._stale_after else "receiving"
+        return "stale" if running - self._last_arrival > self._stale_after else "receiving"

@@ -10,7 +10,7 @@ import numpy as np
 
 from monitor.catalogue import CATALOGUE
 from monitor.config import Measure
-from monitor.messages.blocks import Event, SignalBlock, Stream
+from monitor.messages.blocks import Event, SignalBlock
 from monitor.messages.headline import FALLBACKS, HEADLINE
 from monitor.transport.base import Sink
 from monitor.transport.rate_limit import TokenBucket
@@ -74,22 +74,24 @@ class RestartLimiter:
         self._restarts, self._layouts = TokenBucket(*_RESTARTS, clock), TokenBucket(*_LAYOUTS, clock)
         self._reports = TokenBucket(1, 1.0 / _REPORT_INTERVAL, clock)
         self._layout: object = None
-        self._rejected = 0
+        self._rejected = self._samples = 0
 
-    def allow(self, stream: Stream) -> bool:
-        """Return whether `stream` may begin now, after another one."""
-        layout = stream.rig, stream.sample_rate, stream.channels
+    def allow(self, block: SignalBlock) -> bool:
+        """Return whether the stream of `block` may begin now, after another one."""
+        layout = block.stream.rig, block.stream.sample_rate, block.stream.channels
         if not self._restarts.allow() or (layout != self._layout and not self._layouts.allow()):
             self._rejected += 1
+            self._samples += len(block)
             return False
         self._layout = layout
         return True
 
-    def take_rejected_count(self, *, force: bool = False) -> int:
-        """Return the number of blocks rejected since the last report; 0 within a second of it unless forced."""
+    def take_rejected(self, *, force: bool = False) -> tuple[int, int]:
+        """Return the blocks rejected since the last report, and their samples; 0 within a second of it unless forced."""
         if not self._rejected or not (force or self._reports.allow()):
-            return 0
-        rejected, self._rejected = self._rejected, 0
+            return 0, 0
+        rejected = self._rejected, self._samples
+        self._rejected = self._samples = 0
         return rejected
 
 

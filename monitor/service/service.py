@@ -31,6 +31,7 @@ from monitor.service.load import (
     shedding_order,
 )
 from monitor.service.waiting import WaitingBlocks
+from monitor.system.running_clock import RunningClock
 from monitor.transport.base import RequestServer, SignalSource, Sink
 from monitor.transport.rate_limit import TokenBucket
 
@@ -99,6 +100,7 @@ class Service:
         self._columns: ResultStream | None = None
         self._restart_limiter = RestartLimiter(clock)
         self._now = self._served = clock()
+        self._running = RunningClock(clock=clock)
         self._items = 0
         self._holding = False
         self._newest: SignalBlock | None = None
@@ -130,8 +132,7 @@ class Service:
         if deadlines.stopping(self._clock()):
             self._finish(deadlines)
         self._serve()
-        if count := self._restart_limiter.take_rejected_count(force=True):
-            self._report_restarts(count)
+        self._report_restarts(force=True)
         self._publish_health()
 
     def _finish(self, deadlines: StopDeadlines) -> None:
@@ -194,6 +195,7 @@ class Service:
     def _do_periodic_work(self) -> None:
         """Serve requests and publish the health when due, however many blocks wait."""
         self._now = self._clock()
+        self._running()
         if self._now - self._served >= _REQUEST_INTERVAL:
             self._serve()
         if self._now - self._statistics.last_report_time >= _HEALTH_INTERVAL:
@@ -204,12 +206,11 @@ class Service:
         self._rig = self._rig or block.stream.rig
         if block.stream.rig != self._rig:
             other = f"rig {block.stream.rig!r} is not {self._rig!r}, which is followed here"
-            if len(block):
-                self._publish_event(Event(EventKind.REJECTED, block.time, block.index, len(block), other))
+            event = Event(EventKind.REJECTED, block.time, block.index, 1, other, samples=len(block))
+            self._publish_event(event)
             return
-        if self._monitor.starts_stream(block) and not self._restart_limiter.allow(block.stream):
-            if count := self._restart_limiter.take_rejected_count():
-                self._report_restarts(count)
+        if self._monitor.starts_stream(block) and not self._restart_limiter.allow(block):
+            self._report_restarts()
             return
         accepted = self._monitor.accept(block)
         for event in accepted.events:
@@ -217,7 +218,7 @@ class Service:
         if accepted.block is not None:
             self._newest = accepted.block
             self._account.count(accepted)
-            self._statistics.count_samples(accepted.block, self._now)
+            self._statistics.count_samples(accepted.block, self._running())
             self._record(accepted.block, started=accepted.started)
         for event in accepted.events:
             for sink in self._sinks.recorders:
@@ -340,9 +341,13 @@ class Service:
         for sink in self._sinks.all if sinks is None else sinks:
             sink.event(event)
 
-    def _report_restarts(self, count: int) -> None:
-        message = f"rig {self._rig!r} restarts too frequently: its blocks are rejected for a while"
-        self._publish_event(Event(EventKind.REJECTED, *self._statistics.newest_sample, count, message))
+    def _report_restarts(self, *, force: bool = False) -> None:
+        blocks, samples = self._restart_limiter.take_rejected(force=force)
+        if blocks:
+            why = f"rig {self._rig!r} restarts too frequently: its blocks are rejected for a while"
+            self._publish_event(
+                Event(EventKind.REJECTED, *self._statistics.newest_sample, blocks, why, samples=samples)
+            )
 
     def _report_backlog(self, unread: int) -> None:
         """Report which samples have no results, and about how many were not read, in `unread` messages."""
@@ -357,8 +362,7 @@ class Service:
 
     def _publish_health(self) -> None:
         # blocks rejected at the end, which no later block reports
-        if count := self._restart_limiter.take_rejected_count():
-            self._report_restarts(count)
+        self._report_restarts()
         # a fault above the rate limit is reported later, if it is still there
         if (fault := self._fault()) and fault != self._last_fault and self._fault_limit.allow():
             self._last_fault = fault
@@ -369,7 +373,9 @@ class Service:
         if len(self._waiting):
             self._statistics.set_lag(now - self._waiting.oldest_arrival)
         health = replace(
-            self._statistics.report(now, self._rig, recording, self._request_servers, self._broker()),
+            self._statistics.report(
+                now, self._running(), self._rig, recording, self._request_servers, self._broker()
+            ),
             unaccounted=self._account.missing(self.counts, self.dropped, recording),
             unpublished=self._unpublished(),
             not_judged=sum(bool(alarm.not_judged) for alarm in self._alarms.alarms),

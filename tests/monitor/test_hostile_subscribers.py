@@ -318,16 +318,16 @@ def test_thousands_of_connections_change_nothing(publishing):
 def test_a_rig_may_not_begin_anew_as_often_as_it_likes(counting):
     now = [0.0]
     limiter = RestartLimiter(lambda: now[0])
-    stream = counting(0).stream
-    assert [limiter.allow(stream) for _ in range(60)] == [True] * 50 + [False] * 10
-    assert limiter.take_rejected_count() == 10 and limiter.take_rejected_count() == 0
+    rows = len(counting(0))
+    assert [limiter.allow(counting(0)) for _ in range(60)] == [True] * 50 + [False] * 10
+    assert limiter.take_rejected() == (10, 10 * rows) and limiter.take_rejected() == (0, 0)
     now[0] += 1.0
-    assert [limiter.allow(stream) for _ in range(3)] == [True, True, False]
+    assert [limiter.allow(counting(0)) for _ in range(3)] == [True, True, False]
     # it is told again, once a second
-    assert limiter.take_rejected_count() == 1
+    assert limiter.take_rejected() == (1, rows)
     # with other channels: one was counted at first, when nothing was known
     now[0] += 30.0
-    others = [counting(0, rig=f"rig-{number}").stream for number in range(30)]
+    others = [counting(0, rig=f"rig-{number}") for number in range(30)]
     assert [limiter.allow(other) for other in others] == [True] * 19 + [False] * 11
     now[0] += 60.0
     assert [limiter.allow(other) for other in others[:2]] == [True, False]

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from monitor.config import IndicatorSettings
+from monitor.alarms.monitor import AlarmMonitor
+from monitor.config import AlarmSettings, IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.blocks import Channel, Event, EventKind, ResultBlock, Role, SignalBlock, Stream
 from monitor.messages.health import Health, RecordingStatus, StreamCounts, decode, encode
@@ -126,7 +127,7 @@ def test_another_rig_is_refused() -> None:
     other = replace(STREAM, rig="other")
     service, sink = serve([block(0), block(0, stream=other), block(50)])
     assert {b.stream.rig for b in sink.signals_seen} == {"rig"}
-    assert service.counts == StreamCounts(received=100, rejected=50)
+    assert service.counts == StreamCounts(received=100, rejected=1, rejected_samples=50)
     (refused,) = (e for e in sink.events_seen if e.kind is EventKind.REJECTED)
     assert "'other'" in refused.detail
 
@@ -135,7 +136,7 @@ def test_the_rig_that_is_asked_for_is_the_one_that_is_followed() -> None:
     other = replace(STREAM, rig="other")
     service, sink = serve([block(0), block(0, stream=other)], rig="other")
     assert [b.stream.rig for b in sink.signals_seen] == ["other"]
-    assert service.counts == StreamCounts(received=50, rejected=50)
+    assert service.counts == StreamCounts(received=50, rejected=1, rejected_samples=50)
 
 
 def test_sinks_are_served_in_their_order() -> None:
@@ -170,19 +171,28 @@ def test_told_to_stop_it_stops() -> None:
 
 
 def test_health_is_told_at_the_start_five_times_a_second_and_at_the_end() -> None:
-    steps = [0.25, 0.25, *(item for i in range(10) for item in (block(10 * i, 10), 0.125)), 0.25, 3.0, 3.0]
+    steps = [0.25, 0.25, *(item for i in range(10) for item in (block(10 * i, 10), 0.125)), 0.25, *[0.75] * 8]
     _, sink = watch([*steps, block(100, 10, last=True), 0.5])
-    assert [h.state for h in sink.health_seen] == [*["waiting"] * 3, *["receiving"] * 7, "stale", "ended", "ended"]
-    assert [h.counts.received for h in sink.health_seen] == [0, 0, 0, 20, 40, 60, 80, *[100] * 4, 110, 110]
+    states = [h.state for h in sink.health_seen]
+    assert states == [*["waiting"] * 3, *["receiving"] * 12, *["stale"] * 2, "ended", "ended"]
+    assert [h.counts.received for h in sink.health_seen] == [0, 0, 0, 20, 40, 60, 80, *[100] * 10, 110, 110]
     assert [h.measured_rate for h in sink.health_seen[:10]] == [0, 0, 0, *[80] * 5, 0, 0]
-    assert sink.health_seen[10].age == pytest.approx(6.375)
+    assert sink.health_seen[16].age == pytest.approx(6.375)
     assert sink.health_seen[0].sample_rate == 0.0
     assert {h.sample_rate for h in sink.health_seen[3:]} == {RATE}
 
 
 def test_a_stale_stream_that_goes_on_is_received_again() -> None:
-    _, sink = watch([block(0), 1.5, block(50), 0.6], stale_after=1.0)
-    assert [h.state for h in sink.health_seen] == ["waiting", "stale", "receiving", "receiving"]
+    _, sink = watch([block(0), 0.75, 0.75, block(50), 0.6], stale_after=1.0)
+    assert [h.state for h in sink.health_seen] == ["waiting", "receiving", "stale", "receiving", "receiving"]
+
+
+def test_a_pause_of_the_service_is_no_silence_of_the_rig() -> None:
+    alarms = AlarmMonitor(AlarmSettings())
+    _, sink = watch([block(0), 0.5, 60.0, 0.5, block(50), 0.5], alarms=alarms)
+    assert {h.state for h in sink.health_seen[1:]} == {"receiving"}
+    assert max(h.age for h in sink.health_seen) == pytest.approx(1.0)
+    assert not [event for event in sink.events_seen if event.alarm is not None and "dead" in event.alarm.name]
 
 
 def test_an_ended_stream_that_restarts_is_received_again() -> None:
