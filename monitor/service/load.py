@@ -87,7 +87,7 @@ class RestartLimiter:
         return True
 
     def take_rejected(self, *, force: bool = False) -> tuple[int, int]:
-        """Return the blocks rejected since the last report, and their samples; 0 within a second of it unless forced."""
+        """Return the blocks and samples rejected since the last report; zeros within a second of it unless forced."""
         if not self._rejected or not (force or self._reports.allow()):
             return 0, 0
         rejected = self._rejected, self._samples
