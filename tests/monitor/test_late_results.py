@@ -28,8 +28,12 @@ from monitor.messages.blocks import (
 from monitor.messages.health import Health
 from monitor.recording import RecorderProcess, RunReader, RunWriter, recorder_process, run_files
 from monitor.recording.queues import Backlog, NoteQueue, memory_size
+from monitor.recording.recovery import recover
 from monitor.recording.run_files import RunFiles
 from monitor.system.worker_process import POSSIBLE
+from replay.formats.base import Selection
+from replay.formats.run_file import open_run_file
+from replay.runs.reading import read_row
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -206,3 +210,32 @@ def test_however_they_interleave_every_row_is_with_its_sample(tmp_path_factory, 
     assert {outcome for *_, outcome in found.values()} == {"clean"}
     for signals, rows, _ in found.values():
         assert rows == [(epoch, index) for epoch, index in signals if index % EVERY == 0]
+
+
+def test_a_run_whose_results_end_early_is_whole_and_every_reader_says_from_when(tmp_path) -> None:
+    writer, of = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.01), stream(1)
+    writer.signals(samples(of, 500, 1000))
+    writer.results(results(of, 500, 0))
+    writer.signals(samples(of, 2000, 3000))
+    writer.results(results(of, 500, 200))
+    writer.results(results(of, 2000, 100))
+    writer.close()
+    # the last row is of sample 2495, and so of those up to 2499; the first sample is 500
+    message = "results are missing from 2.000 s on: synchroscope assess computes them from the samples"
+    row = read_row(tmp_path, "run.h5")
+    assert row is not None
+    assert (row.outcome, row.problem) == ("clean", message)
+    assert open_run_file(tmp_path / "run.h5", Selection()).notes == (message,)
+    assert recover(tmp_path / "run.h5").warnings == (message,)
+    with RunReader(tmp_path / "run.h5") as run:
+        assert run.first_without_results() == 1500
+
+
+@pytest.mark.parametrize("rows", [0, 900, 1000])
+def test_results_that_are_complete_but_for_half_a_second_are_not_said_to_be_missing(tmp_path, rows) -> None:
+    writer, of = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.01), stream(1)
+    writer.signals(samples(of, 0, 5000))
+    writer.results(results(of, 0, rows))
+    writer.close()
+    with RunReader(tmp_path / "run.h5") as run:
+        assert run.first_without_results() == (None if rows else 0)
