@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import math
 import os
 import signal
 import subprocess
@@ -35,6 +36,7 @@ class StopSignals:
 
     def __init__(self, *numbers: signal.Signals) -> None:
         self.received = False
+        self.count = 0
         self.since = 0.0  # s, monotonic
         self._interrupts = False
         self._previous = {
@@ -66,6 +68,7 @@ class StopSignals:
         if not self.received:
             self.since = time.monotonic()
         self.received = True
+        self.count += 1
         if self._interrupts:
             raise KeyboardInterrupt
 
@@ -298,3 +301,24 @@ def check_memory_limit() -> None:
             f"the address space is limited to {limit >> 20} MB: a service needs at least {_MIN_MEMORY >> 20} MB;"
             " raise the limit (ulimit -v), or limit the memory of its control group instead"
         )
+
+
+def memory_limit(groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float:
+    """Return the smallest memory limit, bytes, of the control groups that this process is in; infinity without one.
+
+    Parameters
+    ----------
+    groups : where control groups (version 2) are mounted.
+    own : names the group of this process.
+    """
+    smallest = math.inf
+    with contextlib.suppress(OSError):
+        name = next((line[3:] for line in own.read_text().splitlines() if line.startswith("0::")), "/")
+        group = groups / name.strip("/")
+        for each in (group, *group.parents):
+            if not each.is_relative_to(groups):
+                break
+            # "max" is no number; the root has no such file
+            with contextlib.suppress(OSError, ValueError):
+                smallest = min(smallest, float((each / "memory.max").read_text()))
+    return smallest

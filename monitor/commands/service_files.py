@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from monitor.recording.alarm_file import AlarmStateFile
     from monitor.wire.native import Encoder
 
-_CLOSE_TIMEOUT = 6.5  # s after the stop signal
-_MIN_CLOSE_TIMEOUT = 1.0  # s
+_STUCK_TIMEOUT = 6.5  # s without progress of a recording that is being closed
+_LAST_TIMEOUT = 1.0  # s for the file after that
 _POLL_INTERVAL = 0.1  # s
-_MESSAGE_DELAY = 1.0  # s of waiting before it is reported
+_MESSAGE_INTERVAL = 2.0  # s
+_QUEUE_BYTES = 1 << 28
+_MEMORY_SHARE = 8  # part of a limited memory that samples may take which wait for the disk
 
 
 def is_folder(path: str) -> bool:
@@ -34,6 +36,7 @@ def is_folder(path: str) -> bool:
 
 def open_recorder(settings: Settings, encoder: Encoder) -> Recorder:
     """Start recording to the file, or to a new file in the folder, of ``record.path``; raises ValueError."""
+    from monitor.commands.process import memory_limit
     from monitor.recording import RecorderProcess, RunWriter
     from monitor.system.worker_process import POSSIBLE
 
@@ -47,7 +50,17 @@ def open_recorder(settings: Settings, encoder: Encoder) -> Recorder:
             raise ValueError(f"record.path: cannot create the folder {path}: {why}; record in another") from problem
         path /= f"run-{datetime.now(UTC):%Y%m%d-%H%M%S}.h5"
     stored, interval = settings.model_dump(mode="json"), settings.record.flush_interval
-    return RecorderProcess(path, stored, interval, encoder=encoder) if POSSIBLE else RunWriter(path, stored, interval)
+    limit = memory_limit()
+    room = int(min(_QUEUE_BYTES, limit / _MEMORY_SHARE))
+    recorder = (
+        RecorderProcess(path, stored, interval, room, encoder)
+        if POSSIBLE
+        else RunWriter(path, stored, interval, room)
+    )
+    if room < _QUEUE_BYTES:
+        limited = f"the memory is limited to {limit / (1 << 20):.0f} MB"
+        recorder.notes.add(f"{limited}: at most {room >> 20} MB of samples wait for the disk")
+    return recorder
 
 
 def recording_state(recorder: Recorder, disk: DiskSpace, dropped: int) -> RecordingStatus:
@@ -65,21 +78,35 @@ def recording_state(recorder: Recorder, disk: DiskSpace, dropped: int) -> Record
     )
 
 
-def close_recorder(recorder: Recorder, stop: StopSignals, log: Callable[[str], None], *, failed: bool) -> None:
+def close_recorder(
+    recorder: Recorder,
+    stop: StopSignals,
+    log: Callable[[str], None],
+    *,
+    failed: bool,
+    clock: Callable[[], float] = time.monotonic,
+) -> None:
     """Close the recording, with the outcome ``truncated`` if the service failed.
 
-    Without a stop signal the disk may take as long as it needs; after one, 6.5 s remain from the signal.
+    All that waits is written, however long that takes; what remains is told every 2 s. It is discarded at a further
+    stop signal, or, of a service that was stopped or has failed, where 6.5 s pass in which the disk takes nothing.
     """
     from monitor.recording.layout import TRUNCATED
 
-    outcome = TRUNCATED if failed else None
-    ended, reported = time.monotonic(), False
-    while not recorder.finish(outcome, _POLL_INTERVAL) and not failed and not stop.received:
-        if not reported and time.monotonic() - ended > _MESSAGE_DELAY:
-            reported = True
-            log(f"waiting for the disk to store {recorder.path}; stop the service again to discard the rest")
-    used = time.monotonic() - stop.since if stop.received else 0.0
-    recorder.close(outcome, timeout=max(_MIN_CLOSE_TIMEOUT, _CLOSE_TIMEOUT - used))
+    outcome, signals = TRUNCATED if failed else None, stop.count
+    moved = told = clock()
+    before = (-1, -1, -1.0)
+    while not recorder.finish(outcome, _POLL_INTERVAL):
+        now, state = clock(), (recorder.recorded, recorder.waiting, recorder.queue_filled)
+        if state != before:
+            moved, before = now, state
+        stuck = now - moved >= _STUCK_TIMEOUT and (failed or stop.received)
+        if stuck or stop.count > signals:
+            break
+        if now - told >= _MESSAGE_INTERVAL:
+            told = now
+            log(f"{recorder.waiting} samples wait to be stored in {recorder.path}; stop again to discard them")
+    recorder.close(outcome, timeout=_LAST_TIMEOUT)
 
 
 def unrecorded_message(recorder: Recorder) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,6 +45,8 @@ CHECK_TYPE = np.dtype(
 )
 _OWN_OFFSET = CHECK_TYPE.fields["own"][1] if CHECK_TYPE.fields else 0
 
+_image_numbers = itertools.count()
+
 _NO_FILTERS: Mapping[str, Any] = {}
 
 CheckRow = tuple[bytes, int, int, int, int]
@@ -67,7 +70,8 @@ def image(
     filters: Mapping[str, Any] = _NO_FILTERS,
 ) -> bytes:
     """Return the bytes of a new run file, created in memory by `create`."""
-    with h5py.File("image", "w", libver=libver, driver="core", backing_store=False) as file:
+    # a name of its own: HDF5 takes two images of one name, in two threads, for one file
+    with h5py.File(f"image {next(_image_numbers)}", "w", libver=libver, driver="core", backing_store=False) as file:
         create(file, stream, results, settings, created, filters)
         file.flush()
         content: bytes = file.id.get_file_image()

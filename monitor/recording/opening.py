@@ -22,7 +22,7 @@ from monitor.recording.rows import stored_text
 from monitor.system.files import HDF5_SIGNATURE, check_regular
 
 _WORD_MASK = 0xFFFFFFFF
-_SUPERBLOCK_SIZE = 48
+SUPERBLOCK_SIZE = 48
 _GROWTH = 1 << 40  # bytes
 
 
@@ -76,9 +76,9 @@ def read_superblock(path: Path) -> Superblock:
 def superblock_of(file: IO[bytes]) -> Superblock:
     """Return the superblock of an open file; raises as `read_superblock` does."""
     file.seek(0)
-    head = file.read(_SUPERBLOCK_SIZE)
+    head = file.read(SUPERBLOCK_SIZE)
     size = file.seek(0, io.SEEK_END)
-    if len(head) < _SUPERBLOCK_SIZE or not head.startswith(HDF5_SIGNATURE) or head[8] > 3:
+    if len(head) < SUPERBLOCK_SIZE or not head.startswith(HDF5_SIGNATURE) or head[8] > 3:
         raise NotHdf5Error("not an HDF5 file")
     version = head[8]
     if head[13 if version < 2 else 9] != 8:
@@ -152,6 +152,12 @@ def checksum(data: bytes) -> int:
     for bits in (14, 11, 25, 16, 4, 14, 24):
         target, other, spare = spare, ((target ^ other) - _rotate(other, bits)) & _WORD_MASK, other
     return other
+
+
+def is_being_written(head: bytes) -> bool:
+    """Whether the first 48 bytes of a file are the undamaged superblock of a run file that is being written."""
+    marked = len(head) == SUPERBLOCK_SIZE and head.startswith(HDF5_SIGNATURE) and bool(head[11] & 1)
+    return marked and checksum(head[:44]) == int.from_bytes(head[44:], "little")
 
 
 @contextlib.contextmanager

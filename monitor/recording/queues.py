@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -38,12 +39,12 @@ class Backlog:
         self._removed_samples = self._removed_bytes = 0
         self._marks: deque[tuple[int, float]] = deque()  # number of a sample, and when it was added
 
-    def add(self, samples: int, n_bytes: int) -> None:
-        """Count samples and bytes that wait from now on."""
+    def add(self, samples: int, n_bytes: int, arrived: float | None = None) -> None:
+        """Count samples and bytes that wait, since they `arrived` (s, of the clock), or else from now on."""
         if samples:
-            now = self._clock()
-            if not self._marks or now - self._marks[-1][1] >= _AGE_RESOLUTION:
-                self._marks.append((self._added_samples, now))
+            since = self._clock() if arrived is None else arrived
+            if not self._marks or since - self._marks[-1][1] >= _AGE_RESOLUTION:
+                self._marks.append((self._added_samples, since))
         self._added_samples += samples
         self._added_bytes += n_bytes
 
@@ -64,13 +65,57 @@ class Backlog:
 
     @property
     def age(self) -> float:
-        """How long the oldest sample has been waiting, s; 0 when none is. Only for the thread that adds."""
+        """Time since the oldest waiting sample arrived, s; 0 when none waits. Only for the thread that adds."""
         removed = self._removed_samples
         if removed >= self._added_samples:
             return 0.0
         while len(self._marks) > 1 and self._marks[1][0] <= removed:
             self._marks.popleft()
         return self._clock() - self._marks[0][1]
+
+
+_FORGET = 60.0  # s of the stream after which earlier ones count half
+
+
+class QueueLimit:
+    """Limit of the memory of what waits for the disk, and how long it lasts at the rate of the stream.
+
+    Parameters
+    ----------
+    n_bytes : the limit.
+    """
+
+    def __init__(self, n_bytes: int) -> None:
+        self.n_bytes = n_bytes
+        self._bytes = self._seconds = 0.0
+        self._told = 0.0  # the share that the last note was about
+
+    def count(self, n_bytes: int, seconds: float = 0.0) -> None:
+        """Count bytes that were queued, and the s of the stream that they are of."""
+        self._bytes += n_bytes
+        self._seconds += seconds
+        if self._seconds > _FORGET:
+            self._bytes, self._seconds = self._bytes / 2.0, self._seconds / 2.0
+
+    @property
+    def seconds(self) -> float:
+        """How much of the stream the memory has room for, s; infinite before the first samples."""
+        return self.n_bytes * self._seconds / self._bytes if self._bytes else math.inf
+
+    def note(self, waiting: int) -> str:
+        """Return a note when half of the memory or all of it comes to be in use; otherwise an empty string."""
+        share = waiting / self.n_bytes
+        if share < 0.25:
+            self._told = 0.0
+        size = f"{self.n_bytes / (1 << 20):.3g} MB, {self.seconds:.3g} s at this rate"
+        for level, text in (
+            (1.0, f"the memory for samples that wait for the disk ({size}) is full: samples are now lost"),
+            (0.5, f"half of the memory for samples that wait for the disk ({size}) is in use"),
+        ):
+            if share >= level > self._told:
+                self._told = level
+                return text
+        return ""
 
 
 _MESSAGE_OVERHEAD = 200  # bytes of a queued message beside its content
@@ -110,7 +155,7 @@ class UnacknowledgedMessages:
         Parameters
         ----------
         samples : how many it carries.
-        stream : for a stream header, the kind of its blocks.
+        stream : for a stream header, the kind of its blocks; of each kind the last one is kept for a new receiver.
         """
         self._samples += samples
         # a message without samples is recorded before the next sample
@@ -128,6 +173,8 @@ class UnacknowledgedMessages:
             queued = self._sent.popleft()
             self.n_bytes -= len(queued.content) + _MESSAGE_OVERHEAD
             if queued.stream:
+                # moved to the end: headers are in the order in which they came into force
+                self._headers.pop(queued.stream, None)
                 self._headers[queued.stream] = queued
 
     def rewind(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -29,6 +29,7 @@ _SLICE_BYTES = 1 << 22
 _SLICE_ROWS = 1 << 18
 _ROUNDING = 3.0
 _MAX_TRIES = 10
+_RESULTS_DELAY = 0.5  # s by which results may lag behind at a kill
 
 
 class RunReader:
@@ -227,6 +228,36 @@ class RunReader:
         """
         for start in range(0, self.n_samples, _SLICE_ROWS):
             yield start, self._numbers(start, min(self.n_samples, start + _SLICE_ROWS))
+
+    def first_without_results(self) -> int | None:
+        """Return the row of the first sample after the last results; None where these go on to the end, or for a run
+        without results. Half a second at the end does not count; raises as `numbering`.
+        """
+        if self.result_stream is None or not self.n_samples:
+            return None
+        first = 0
+        if self.n_results:
+            epoch, index, _, _ = self.result_rows(self.n_results - 1, self.n_results)
+
+            def position(row: int) -> tuple[int, int]:
+                at = self._numbers(row, row + 1)
+                return int(at.epoch[0]), int(at.index[0])
+
+            last = int(epoch[0]), int(index[0]) + self.result_stream.every - 1
+            first = bisect_right(range(self.n_samples), last, key=position)
+        return first if self.n_samples - first > _RESULTS_DELAY * self.stream.sample_rate else None
+
+    def results_message(self) -> str:
+        """Return one line about the results that are missing at the end; empty if none are; raises as `numbering`."""
+        row = self.first_without_results()
+        if row is None:
+            return ""
+        begin, at = self._numbers(0, 1), self._numbers(row, row + 1)
+        passed = int(at.index[0] - begin.index[0]) if at.epoch[0] == begin.epoch[0] else row
+        return (
+            f"results are missing from {passed / self.stream.sample_rate:.3f} s on: "
+            "synchroscope assess computes them from the samples"
+        )
 
     def index_of(self, row: int) -> int:
         """Return the index, from the publisher, of the sample in `row`; raises as `numbering`."""

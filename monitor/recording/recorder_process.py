@@ -16,7 +16,7 @@ from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
 from monitor.recording import layout
-from monitor.recording.queues import Backlog, NoteQueue, UnacknowledgedMessages
+from monitor.recording.queues import Backlog, NoteQueue, QueueLimit, UnacknowledgedMessages
 from monitor.recording.recorder_program import MessageKind, RecorderProgress, RecorderSettings
 from monitor.recording.writer import check_outcome, stored_settings
 from monitor.system.worker_process import WorkerProcess, pack_message
@@ -37,7 +37,7 @@ class RecorderProcess:
 
     Parameters
     ----------
-    path, settings, flush_interval, queue_seconds, queue_bytes : as for `RunWriter`.
+    path, settings, flush_interval, queue_bytes : as for `RunWriter`.
     encoder : shared with other sinks of the same blocks.
 
     Raises
@@ -51,7 +51,6 @@ class RecorderProcess:
         path: str | os.PathLike[str],
         settings: Mapping[str, Any],
         flush_interval: float = 0.5,
-        queue_seconds: float = 30.0,
         queue_bytes: int = 1 << 28,
         encoder: Encoder | None = None,
     ) -> None:
@@ -59,14 +58,14 @@ class RecorderProcess:
             RecorderSettings(str(path), stored_settings(path, settings), flush_interval)
         )
         self._wanted = Path(path)
-        self._queue_seconds, self._queue_bytes = queue_seconds, queue_bytes
+        self._limit = QueueLimit(queue_bytes)
         self._encoder = encoder or Encoder()
         self.notes = NoteQueue()
         self._backlog = Backlog()
         self._unacknowledged = UnacknowledgedMessages()
         self._headers: dict[MessageKind, bytes] = {}
         self._offered = self._dropped = self._unreported = 0  # samples
-        self._full = self._lossy = self._stopping = self._closed = False
+        self._lossy = self._stopping = self._closed = False
         self._failed_starts = 0
         self._start_error = ""
         # of processes that have died, and of the current one
@@ -93,8 +92,18 @@ class RecorderProcess:
 
     @property
     def unwritten_age(self) -> float:
-        """Age of the oldest waiting sample, s; 0 when none is waiting."""
+        """Time since the oldest waiting sample arrived, s; 0 when none is waiting."""
         return self._backlog.age
+
+    @property
+    def queue_filled(self) -> float:
+        """As of `RunWriter`."""
+        return self._unacknowledged.n_bytes / self._limit.n_bytes
+
+    @property
+    def queue_length(self) -> float:
+        """As of `RunWriter`, s."""
+        return self._limit.seconds
 
     @property
     def waiting(self) -> int:
@@ -103,7 +112,7 @@ class RecorderProcess:
 
     @property
     def breaks(self) -> int:
-        """Number of interruptions: disk errors, moved and removed files, deaths of the process."""
+        """Number of interruptions: those of `RunWriter`, and deaths of the process."""
         return self._before.breaks + self._progress.breaks
 
     @property
@@ -125,16 +134,19 @@ class RecorderProcess:
             return layout.LOSSY
         return layout.TRUNCATED if self.breaks else layout.CLEAN
 
-    def signals(self, block: SignalBlock) -> None:
-        """Record samples; call from one thread, in the order of the stream."""
+    def signals(self, block: SignalBlock, arrived: float | None = None) -> None:
+        """Record samples in order of arrival, from one thread; `arrived`: when (s, monotonic), default now."""
         self._supervise()
-        self._full = self._unacknowledged.n_bytes >= self._queue_bytes or self._backlog.age >= self._queue_seconds
+        if note := self._limit.note(self._unacknowledged.n_bytes):
+            self.notes.add(note)
         self._offered += len(block)
         if self._full or self._stopping:
             self._drop(len(block))
             return
         self._send_unrecorded()
+        self._backlog.add(len(block), 0, arrived)
         self._send_block(MessageKind.SIGNALS, block, len(block))
+        self._limit.count(0, len(block) / block.stream.sample_rate)
 
     def count_unrecorded(self, samples: int) -> None:
         """Count samples that were received but not passed to `signals`."""
@@ -142,7 +154,7 @@ class RecorderProcess:
         self._drop(samples)
 
     def results(self, block: ResultBlock) -> None:
-        """Record indicator values; the first block defines the columns."""
+        """Record indicator values, in order; the first block of a stream defines the columns."""
         if self._full or self._stopping:
             self._lossy = True
             return
@@ -153,7 +165,7 @@ class RecorderProcess:
 
     def event(self, event: Event) -> None:
         """Record an event."""
-        if self._stopping or self._unacknowledged.n_bytes >= self._queue_bytes:
+        if self._full or self._stopping:
             self._drop(0)
             return
         self._send(MessageKind.EVENT, msgspec.json.encode(event))
@@ -213,6 +225,10 @@ class RecorderProcess:
             self._process.wait(1.0)
         self._process.close()
 
+    @property
+    def _full(self) -> bool:
+        return self._unacknowledged.n_bytes >= self._limit.n_bytes
+
     def _drop(self, samples: int) -> None:
         self._lossy = True
         self._dropped += samples
@@ -225,11 +241,16 @@ class RecorderProcess:
 
     def _send_block(self, kind: MessageKind, block: SignalBlock | ResultBlock, samples: int) -> None:
         _, header, position, payload = self._encoder.encode(block)
-        if self._headers.get(kind) is not header:
-            self._headers[kind] = header
-            self._unacknowledged.add(pack_message((MessageKind.STREAM, kind, header)), stream=kind)
-        self._backlog.add(samples, 0)
-        self._unacknowledged.add(pack_message((kind, position, payload)), samples)
+        known = self._headers.get(kind)
+        # an encoder that is shared may have made the same header again
+        if known is not header and known != header:
+            # the columns of the newest stream are kept, though results of an earlier one are still to come
+            announced = b"columns" if kind is MessageKind.RESULTS and not len(block) else kind
+            self._unacknowledged.add(pack_message((MessageKind.STREAM, kind, header)), stream=announced)
+        self._headers[kind] = header
+        message = pack_message((kind, position, payload))
+        self._limit.count(len(message))
+        self._unacknowledged.add(message, samples)
         self._send_pending()
 
     def _send(self, kind: MessageKind, content: bytes) -> None:

@@ -28,6 +28,7 @@ _ORPHAN_TIMEOUT = 10  # s for writing the rest after the service has died
 _REPORT_INTERVAL = 0.02  # s
 _MAX_NOTES = 8  # in a line
 _NO_LIMIT = 1 << 62
+_NO_ROWS = bytes(24)  # position of a block without rows
 
 
 class MessageKind(bytes, Enum):
@@ -86,9 +87,7 @@ def main() -> None:
     settings = msgspec.json.decode(arguments.settings, type=dict[str, object])
     try:
         # the limits are enforced by the sending process
-        writer = RunWriter(
-            arguments.path, settings, arguments.flush_interval, queue_seconds=inf, queue_bytes=_NO_LIMIT
-        )
+        writer = RunWriter(arguments.path, settings, arguments.flush_interval, queue_bytes=_NO_LIMIT)
     except RunFileError as problem:
         # the folder existed when the service started
         os.write(1, msgspec.json.encode(RecorderProgress(failed=str(problem))) + b"\n")
@@ -135,6 +134,10 @@ class _Recorder:
         kind, *rest = frames
         if kind == MessageKind.STREAM:
             self._headers[rest[0]] = rest[1]
+            block = self._decoder.decode([b"", rest[1], _NO_ROWS, b""])
+            if isinstance(block, ResultBlock):
+                # after a restart of this program the results may be a long time in coming
+                self._writer.results(block)
         elif kind in (MessageKind.SIGNALS, MessageKind.RESULTS):
             block = self._decoder.decode([b"", self._headers[kind], *rest])
             if isinstance(block, SignalBlock):

@@ -19,6 +19,7 @@ from monitor.recording import contents, layout
 from monitor.recording.contents import HDF5_ERRORS
 from monitor.recording.layout import RunFileError
 from monitor.recording.opening import open_run_file
+from monitor.recording.reader import RunReader
 from monitor.recording.rows import EVENT_TYPE, EventTable, stored_text
 from monitor.recording.swmr_file import DISK_ERRORS, error_text, rename_to_free_name
 from monitor.recording.verification import ChecksumTable, IntegrityReport, Progress, no_progress, verify_run
@@ -226,6 +227,8 @@ def recover(
         finally:
             temporary.unlink(missing_ok=True)
     samples = found.rows[layout.SIGNALS]
+    with RunReader(recovered) as run:
+        late = run.results_message()
     return RecoveryResult(
         recovered,
         samples=samples,
@@ -233,7 +236,7 @@ def recover(
         events=len(found.events),
         trimmed=found.allocated - samples,
         outcome_found=found.outcome,
-        warnings=found.warnings,
+        warnings=(*found.warnings, *([late] if late else [])),
     )
 
 

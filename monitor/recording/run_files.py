@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from monitor.messages.blocks import ResultBlock, ResultStream, SignalBlock, Stream
+from monitor.messages.blocks import EventKind, ResultBlock, ResultStream, SignalBlock, Stream
 from monitor.recording import layout
 from monitor.recording.queues import Backlog, Item, NoteQueue, memory_size
 from monitor.recording.rows import SampleTimes, SeriesRows, result_columns, signal_columns
+from monitor.recording.stream_file import StreamFile
 from monitor.recording.swmr_file import DISK_ERRORS, Location, SwmrFile, error_text
+from monitor.recording.verification import readable_samples
 from monitor.system.safe_text import elide_left
 
 _MIN_DELAY, _MAX_DELAY = 1.0, 8.0  # s
@@ -50,10 +53,16 @@ class RetryDelay:
 _WRITE_BYTES = 1 << 20
 _MAX_PENDING_EVENTS = 10_000
 _RESULTS_TIMEOUT = 0.5  # s: a stream without results so far is then recorded without
+_MAX_WAITING_FILES = 4  # that are open only for results to come
+_MAX_KNOWN_COLUMNS = 16
 
 
 class RunFiles:
     """Collects blocks and writes them; starts a file when the stream is known, and another when its channels change.
+
+    Results may come long after their samples: the file of a stream that has ended stays open until they are complete,
+    until results of a later one come, or until four such files are open. Results whose file has ended are not
+    recorded, since they can be computed from the samples, and a note says so.
 
     Disk errors are not raised: pending blocks are kept for a new file, and until that is created it is not `ready`.
 
@@ -62,13 +71,12 @@ class RunFiles:
     wanted : the preferred file name.
     settings : JSON.
     backlog : recorded and dropped items are removed from it.
-    notes : reports errors, and new, moved and removed files.
+    notes : reports errors, and new, moved, removed and overwritten files.
     """
 
     def __init__(self, wanted: Path, settings: bytes, backlog: Backlog, notes: NoteQueue) -> None:
         self.path = wanted
         self.recorded = self.lost = self.breaks = 0
-        self.lossy = False  # of the file that is open
         self._was_lossy = False
         self.disk_error = ""
         self._wanted = wanted
@@ -77,20 +85,26 @@ class RunFiles:
         self._notes = notes
         self._delay = RetryDelay()
         self._reported_error = ""
-        self._file: SwmrFile | None = None
-        self._in_file = 0
         self._interrupted = False  # the stream continues without its file
-        self._stream: Stream | None = None
-        self._result_stream: ResultStream | None = None
-        self._times = SampleTimes()
-        self._rows, self._since = 0, 0.0
-        self._pending: list[Item] = []
-        self._bytes = self._events = 0
+        self._current = StreamFile()
+        self._waiting: list[StreamFile] = []  # for results, oldest first
+        self._latest = self._current  # of which the last results were
+        self._known_columns: deque[ResultStream] = deque(maxlen=_MAX_KNOWN_COLUMNS)
+        self._told_late = False
+
+    @property
+    def lossy(self) -> bool:
+        """Whether samples, results or events are missing in the file of the current stream."""
+        return self._current.lossy
+
+    @lossy.setter
+    def lossy(self, lossy: bool) -> None:
+        self._current.lossy = lossy
 
     @property
     def ever_lossy(self) -> bool:
         """Whether samples, results or events are missing in any of the files."""
-        return self.lossy or self._was_lossy
+        return self._was_lossy or any(part.lossy for part in (self._current, *self._waiting))
 
     def ready(self, *, at_once: bool = False) -> bool:
         """Whether it accepts items; after a disk error, retry when the delay has elapsed or with `at_once`."""
@@ -103,138 +117,221 @@ class RunFiles:
         if self.disk_error:
             return False
         try:
-            if isinstance(item, SignalBlock):
-                self._prepare_for_signals(item)
-                accepted = len(item) > 0
-            elif isinstance(item, ResultBlock):
-                accepted = self._prepare_for_results(item) and len(item) > 0
-            else:
-                accepted = self._events < _MAX_PENDING_EVENTS
-                self._events += accepted
-                self.lossy |= not accepted
+            part = self._part_for(item)
         except DISK_ERRORS as problem:
             self._on_disk_error(problem)
             return False
-        if accepted:
-            self._pending.append(item)
-            self._bytes += memory_size(item)
+        if part is not None:
+            part.add(item)
+            if part is not self._current and part.complete:
+                self._end_waiting(part)
         else:
             self._backlog.remove(0, memory_size(item))
-        if self._bytes >= _WRITE_BYTES:
+        if sum(part.n_bytes for part in (self._current, *self._waiting)) >= _WRITE_BYTES:
             self.commit()
         return True
 
     def commit(self) -> None:
-        """Write and flush the pending items, after checking that the file still has its name."""
+        """Write and flush the pending items, after a look at the files on the disk."""
+        # results have no acknowledgement of their own: written before the samples that came after them
+        for part in self._waiting.copy():
+            self._write_waiting(part)
         try:
-            self._check_location()
-            if self._file is None and self._has_samples and (self._interrupted or self._results_are_overdue):
-                self._create_file()
-            self._write()
+            self._look_at(self._current)
+            overdue = time.monotonic() - self._current.since >= _RESULTS_TIMEOUT
+            if self._current.file is None and self._current.has_samples and (self._interrupted or overdue):
+                self._create_file(self._current)
+            self._write(self._current)
             self.disk_error = ""
         except DISK_ERRORS as problem:
             self._on_disk_error(problem)
 
     def close(self, outcome: str | None = None) -> None:
-        """Finish the file, with `outcome` or else ``clean`` or ``lossy``; what cannot be written is dropped."""
+        """Finish the files, with `outcome` or else ``clean`` or ``lossy``; what cannot be written is dropped."""
+        for part in self._waiting.copy():
+            self._end_waiting(part, outcome)
         try:
-            self._finish_file(outcome)
+            self._write_all(self._current)
+            self._finish(self._current, outcome)
+            self._current = StreamFile()
         except DISK_ERRORS as problem:
             self._on_disk_error(problem)
 
-    @property
-    def _has_samples(self) -> bool:
-        return any(isinstance(item, SignalBlock) for item in self._pending)
-
-    @property
-    def _results_are_overdue(self) -> bool:
-        return time.monotonic() - self._since >= _RESULTS_TIMEOUT
+    def _part_for(self, item: Item) -> StreamFile | None:
+        """Return where `item` belongs, None for an item without rows or without a place; may start a new file."""
+        if isinstance(item, SignalBlock):
+            self._prepare_for_signals(item)
+            return self._current if len(item) else None
+        if isinstance(item, ResultBlock):
+            part = self._prepare_for_results(item)
+            return part if len(item) else None
+        # alarms follow from results, all other events from what has arrived
+        part = self._latest if item.kind is EventKind.ALARM and self._latest in self._waiting else self._current
+        accepted = part.events < _MAX_PENDING_EVENTS
+        part.events += accepted
+        part.lossy |= not accepted
+        return part if accepted else None
 
     def _prepare_for_signals(self, block: SignalBlock) -> None:
-        stream = block.stream
-        if self._stream is not None and stream is not self._stream and _differ(stream, self._stream):
-            self._finish_file()
-        if self._stream is None:
-            self._since = time.monotonic()
+        part, stream = self._current, block.stream
+        if part.stream is not None and stream is not part.stream and _differ(stream, part.stream):
+            self._start_part()
+            part = self._current
+        if part.stream is None:
+            part.since = time.monotonic()
         # this block's results may follow: only those of earlier blocks are overdue
-        if self._file is None and self._rows >= _RESULTS_TIMEOUT * stream.sample_rate:
-            self._create_file()
-        self._stream = stream
-        self._rows += len(block)
+        if part.file is None and part.rows >= _RESULTS_TIMEOUT * stream.sample_rate:
+            self._create_file(part)
+        part.stream = stream
+        part.count(block)
 
-    def _prepare_for_results(self, block: ResultBlock) -> bool:
-        stream, known = block.stream, self._result_stream
-        if self._stream is None or (self._file is not None and known is None):
-            # no stream yet, or a file without a results group
-            self.lossy |= len(block) > 0
-            return False
-        if known is not None and (known.every, known.columns) != (stream.every, stream.columns):
-            signals = self._stream
-            self._finish_file()
-            self._stream = signals
-        self._result_stream = stream
-        if self._file is None:
-            self._create_file()
-        return True
+    def _start_part(self) -> None:
+        """Begin another file; that of the current part is finished, or stays open for its results."""
+        part = self._current
+        self._write_all(part)
+        if part.file is None or part.complete:
+            self._finish(part)
+        else:
+            self._waiting.append(part)
+        self._current = StreamFile()
+        if len(self._waiting) > _MAX_WAITING_FILES:
+            self._end_waiting(self._waiting[0])
 
-    def _create_file(self) -> None:
-        if self._stream is None:
+    def _prepare_for_results(self, block: ResultBlock) -> StreamFile | None:
+        stream, index = block.stream, block.index if len(block) else None
+        if not any(stream is known for known in self._known_columns):
+            self._known_columns.append(stream)
+        newest_first = (self._current, *reversed(self._waiting))
+        part = next((part for part in newest_first if part.has_samples_of(stream, index)), None)
+        if part is None:
+            self._tell_late(block)
+            return None
+        if part is self._current and part.results is not None and not part.has_columns_of(stream):
+            self._write_all(part)
+            self._finish(part)
+            part = self._current = StreamFile(part.stream, starts=part.starts, end=part.end)
+        if part.file is None:
+            part.results = stream
+            self._create_file(part)
+        if not part.has_columns_of(stream):
+            # a file without a results group, or with other columns
+            part.lossy |= len(block) > 0
+            return None
+        if len(block):
+            self._latest = part
+            for older in self._waiting[: self._waiting.index(part) if part in self._waiting else None]:
+                self._end_waiting(older)
+        return part
+
+    def _tell_late(self, block: ResultBlock) -> None:
+        if len(block) and not self._told_late:
+            self._told_late = True
+            self._notes.add(
+                f"results from sample {block.index} on came after their file had ended and are not recorded: "
+                "synchroscope assess computes them from the samples"
+            )
+
+    def _create_file(self, part: StreamFile) -> None:
+        if part.stream is None:
             return
         if self._interrupted:
             # the folder may have been removed or renamed
             self._wanted.parent.mkdir(parents=True, exist_ok=True)
-        self._file = SwmrFile(self._wanted, self._stream, self._result_stream, self._settings)
-        self.path = self._file.path
-        self._times, self._in_file = SampleTimes(), 0
+        if part.results is None:
+            # announced before the file, or to a recorder that has died
+            known = reversed(self._known_columns)
+            part.results = next((columns for columns in known if part.has_samples_of(columns)), None)
+        part.file = SwmrFile(self._wanted, part.stream, part.results, self._settings)
+        self.path = part.file.path
+        part.times, part.in_file = SampleTimes(), 0
         self._delay.succeeded()
 
-    def _write(self) -> None:
+    def _write_all(self, part: StreamFile) -> None:
+        """Write what is pending, to a file that is created if need be."""
+        self._look_at(part)
+        if part.file is None and part.has_samples:
+            self._create_file(part)
+        self._write(part)
+
+    def _write(self, part: StreamFile) -> None:
         """Write and flush all pending items at once."""
-        if self._file is None or not self._pending:
+        if part.file is None or not part.pending:
             return
-        signals = [item for item in self._pending if isinstance(item, SignalBlock)]
-        results = [item for item in self._pending if isinstance(item, ResultBlock)]
-        events = [item for item in self._pending if not isinstance(item, SignalBlock | ResultBlock)]
+        signals = [item for item in part.pending if isinstance(item, SignalBlock)]
+        results = [item for item in part.pending if isinstance(item, ResultBlock)]
+        events = [item for item in part.pending if not isinstance(item, SignalBlock | ResultBlock)]
         rows: dict[str, SeriesRows] = {}
         if signals:
-            rows[layout.SIGNALS] = signal_columns(signals, self._times)
+            rows[layout.SIGNALS] = signal_columns(signals, part.times)
         if results:
             rows[layout.RESULTS] = result_columns(results)
-        self._file.append(rows, events)
+        part.file.append(rows, events)
         written = sum(map(len, signals))
         self.recorded += written
-        self._in_file += written
-        self._backlog.remove(written, self._bytes)
-        self._pending, self._bytes, self._events = [], 0, 0
-        if self._interrupted:
+        part.in_file += written
+        self._backlog.remove(written, part.n_bytes)
+        part.pending, part.n_bytes, part.events = [], 0, 0
+        if self._interrupted and part is self._current:
             self._interrupted, self._reported_error = False, ""
             self._notes.add(f"the recording continues in {elide_left(str(self.path))}")
 
-    def _finish_file(self, outcome: str | None = None) -> None:
-        self._check_location()
-        if self._file is None and self._has_samples:
-            self._create_file()
-        self._write()
-        if self._file is not None:
-            self._file.finish(outcome or (layout.LOSSY if self.lossy else layout.CLEAN))
-        self._file = self._stream = self._result_stream = None
-        self._was_lossy |= self.lossy
-        self.lossy = False
-        self._rows = 0
+    def _write_waiting(self, part: StreamFile) -> None:
+        """Write results of a stream that has ended; without its file they are left out."""
+        try:
+            self._look_at(part)
+            self._write(part)
+        except DISK_ERRORS as problem:
+            self._end_after_error(part, problem)
+        if part.file is None:
+            self._backlog.remove(0, part.n_bytes)
+            self._waiting.remove(part)
+            self._was_lossy |= part.lossy
 
-    def _check_location(self) -> None:
-        """If the file no longer has its name, start another one; samples in a removed file are lost."""
-        if self._file is None or (location := self._file.location()) is Location.UNCHANGED:
+    def _end_waiting(self, part: StreamFile, outcome: str | None = None) -> None:
+        self._write_waiting(part)
+        if part.file is None:
             return
-        name = elide_left(self.path.name)
+        self._waiting.remove(part)
+        try:
+            self._finish(part, outcome)
+        except DISK_ERRORS as problem:
+            self._end_after_error(part, problem)
+
+    def _finish(self, part: StreamFile, outcome: str | None = None) -> None:
+        """Close the file of `part`, and compare what can be read of it with what was written."""
+        if part.file is not None:
+            part.file.finish(outcome or (layout.LOSSY if part.lossy else layout.CLEAN))
+            file, part.file = part.file, None
+            missing = part.in_file - readable_samples(file.path, file.created)
+            if missing > 0:
+                name = elide_left(file.path.name)
+                self._count_lost(part, missing, f"{name} is damaged: {missing} of {part.in_file} samples are lost")
+                self.breaks += 1
+        self._was_lossy |= part.lossy
+
+    def _end_after_error(self, part: StreamFile, problem: BaseException) -> None:
+        self._notes.add(f"the last results are not recorded: {error_text(problem)}")
+        self._was_lossy = True
+        self._close_after_error(part)
+
+    def _look_at(self, part: StreamFile) -> None:
+        """If the file no longer has its name or its bytes, end it; what is no longer in it is lost."""
+        if part.file is None or (location := part.file.location()) is Location.UNCHANGED:
+            return
+        name = elide_left(part.file.path.name)
         if location is Location.REMOVED:
-            self._notes.add(f"the run file {name} was removed: {self._in_file} samples that were in it are lost")
-            self.lossy = True
-            self.lost += self._in_file
-            self.recorded -= self._in_file
-        else:
-            self._notes.add(f"the run file {name} was moved or renamed: it ends with {self._in_file} samples")
-        self._interrupt()
+            self._count_lost(
+                part, part.in_file, f"{name} was removed: {part.in_file} samples that were in it are lost"
+            )
+        elif location is Location.MOVED:
+            self._notes.add(f"the run file {name} was moved or renamed: it ends with {part.in_file} samples")
+        self._interrupt(part)
+
+    def _count_lost(self, part: StreamFile, samples: int, text: str) -> None:
+        self._notes.add(f"the run file {text}")
+        part.lossy = True
+        self.lost += samples
+        self.recorded -= samples
 
     def _on_disk_error(self, problem: BaseException) -> None:
         """Close the file, and keep the pending items until another one can be created."""
@@ -243,22 +340,32 @@ class RunFiles:
         if self.disk_error != self._reported_error:
             self._reported_error = self.disk_error
             self._notes.add(f"cannot write {elide_left(str(self.path))}: {self.disk_error}; retrying")
-            self._interrupt()
-        elif self._file is not None:
-            self._close_after_error()
+            self._interrupt(self._current)
+        else:
+            self._close_after_error(self._current)
 
-    def _interrupt(self) -> None:
+    def _interrupt(self, part: StreamFile) -> None:
+        self._interrupted |= part is self._current
+        self._close_after_error(part)
         self.breaks += 1
-        self._interrupted = True
-        self._close_after_error()
 
-    def _close_after_error(self) -> None:
-        file, self._file = self._file, None
+    def _close_after_error(self, part: StreamFile) -> None:
+        file = part.file
         if file is None:
             return
+        overwritten = file.location() is Location.OVERWRITTEN
         file.close_after_error(layout.TRUNCATED)
-        if not self._in_file:
+        if overwritten:
+            left = readable_samples(file.path, file.created)
+            self._count_lost(
+                part,
+                part.in_file - left,
+                f"{elide_left(file.path.name)} was truncated or overwritten by another program: "
+                f"{part.in_file - left} of {part.in_file} samples in it are lost",
+            )
+        elif not part.in_file:
             file.remove()
+        part.restart()
 
 
 def _differ(one: Stream, other: Stream) -> bool:

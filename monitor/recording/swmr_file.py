@@ -19,7 +19,7 @@ import numpy as np
 
 from monitor.messages.blocks import Event, ResultStream, Stream
 from monitor.recording import layout
-from monitor.recording.opening import superblock_of
+from monitor.recording.opening import SUPERBLOCK_SIZE, is_being_written, superblock_of
 from monitor.recording.rows import SeriesRows, event_rows
 
 
@@ -58,11 +58,12 @@ _NOT_SUPPORTED = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
 
 
 class Location(StrEnum):
-    """Where an open file is: still under its name, renamed, or removed."""
+    """Where an open file is: still under its name, renamed, removed, or there with bytes of another program."""
 
     UNCHANGED = "unchanged"
-    MOVED = "moved"
+    MOVED = "moved or renamed"
     REMOVED = "removed"
+    OVERWRITTEN = "truncated or overwritten"
 
 
 class SwmrFile:
@@ -81,7 +82,10 @@ class SwmrFile:
 
     def __init__(self, wanted: Path, stream: Stream, results: ResultStream | None, settings: bytes) -> None:
         temporary = wanted.with_name(f".{wanted.name}.{os.getpid()}.part")
-        image = layout.image(stream, results, settings, datetime.now(UTC).isoformat())
+        self.created = datetime.now(UTC).isoformat()
+        image = layout.image(stream, results, settings, self.created)
+        self._mark_at, self._mark = image.find(self.created.encode()), self.created.encode()
+        self._size = 0  # bytes that the file had when it was last written to
         self._file: h5py.File | None = None
         self._outcome_at: int | None = None
         self._can_reserve = True
@@ -99,6 +103,7 @@ class SwmrFile:
             self._outcome_at = self._outcome.id.get_offset()
             self.path = rename_to_free_name(temporary, wanted)
             self._created = self.path.stat()
+            self._size = self._created.st_size
         except DISK_ERRORS:
             self.abandon(layout.TRUNCATED)
             with contextlib.suppress(OSError):
@@ -138,6 +143,7 @@ class SwmrFile:
             _extend(self._events, table)
         # last of all: rows with a checksum are complete
         _extend(self._checks, layout.check_table(checks))
+        self._size = os.fstat(self._descriptor).st_size
         self._consistent = True
 
     def _required_size(self, rows: dict[str, SeriesRows], events: int) -> int:
@@ -179,10 +185,12 @@ class SwmrFile:
         return self.path.open("r+b") if sys.platform == "win32" else os.fdopen(os.dup(self._descriptor), "r+b")
 
     def location(self) -> Location:
-        """Return whether the file still has its name."""
-        # Windows does not let open files be renamed
+        """Return whether the file still has its name, and its size, superblock and root group."""
+        # Windows does not let open files be renamed or truncated
         if sys.platform == "win32":
             return Location.UNCHANGED
+        if not self._is_own():
+            return Location.OVERWRITTEN
         own = os.fstat(self._descriptor)
         try:
             found = self.path.stat()
@@ -196,6 +204,18 @@ class SwmrFile:
             return Location.UNCHANGED
         return Location.REMOVED if own.st_nlink < self._created.st_nlink else Location.MOVED
 
+    def _is_own(self) -> bool:
+        """Whether the bytes at the start of the file are still those of this run, and none are missing at its end."""
+        try:
+            if os.fstat(self._descriptor).st_size < self._size:
+                return False
+            head = os.pread(self._descriptor, SUPERBLOCK_SIZE, 0)
+            mark = os.pread(self._descriptor, len(self._mark), self._mark_at)
+        except OSError:
+            # unknown: a disk that cannot be read is no other program
+            return True
+        return is_being_written(head) and mark == self._mark
+
     def remove(self) -> None:
         """Delete a closed file, unless another one has its name."""
         with contextlib.suppress(OSError):
@@ -204,18 +224,18 @@ class SwmrFile:
 
     def close_after_error(self, outcome: str) -> None:
         """Close after an error: `finish` if the file is consistent, otherwise or on failure `abandon`."""
-        if self._consistent and self._file:
+        if self._consistent and self._file and self.location() is not Location.OVERWRITTEN:
             with contextlib.suppress(*DISK_ERRORS):
                 self.finish(outcome)
                 return
         self.abandon(outcome)
 
     def abandon(self, outcome: str) -> None:
-        """Leave the file on disk as after a kill, but with its outcome."""
+        """Leave the file on disk as after a kill, but with its outcome; untouched if another program wrote to it."""
         if not self._file:
             return
         with contextlib.suppress(OSError):
-            if self._outcome_at is not None and sys.platform != "win32":
+            if self._outcome_at is not None and sys.platform != "win32" and self._is_own():
                 text = outcome.encode().ljust(layout.OUTCOME_BYTES, b"\0")
                 os.pwrite(self._descriptor, text, self._outcome_at)
         with contextlib.suppress(OSError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 from monitor.messages.blocks import Samples
 from monitor.recording import contents, layout
 from monitor.recording.contents import HDF5_ERRORS
+from monitor.recording.opening import open_run_file
+from monitor.recording.rows import stored_text
 
 Integers = NDArray[np.int64]
 Progress = Callable[[str, int, int], object]
@@ -22,6 +25,7 @@ Span = tuple[int, int]
 """First row, and the row after the last."""
 
 _BYTES_AT_ONCE = 1 << 22
+_MAX_CHECKED_BYTES = 1 << 28  # about a quarter of a second
 _MAX_CHECK_ROWS = 1 << 22
 _TABLES = (layout.SETTINGS, layout.CHANNELS, layout.COLUMNS)
 
@@ -231,6 +235,27 @@ def verify_run(
     events = checks.verify(layout.EVENTS, stored_events, n_events)
     numbers = _replacement_numbers(signals, samples.doubtful, n_samples, rate)
     return IntegrityReport(tuple(lines), samples, results, events, numbers, growing and not checks.damaged)
+
+
+def readable_samples(path: Path, created: str) -> int:
+    """Return how many samples of the run file that was created then can be read; 0 if it cannot be read at all.
+
+    Of a file up to 256 MB, those whose checksum differs do not count.
+    """
+    try:
+        with open_run_file(path) as (file, block):
+            if stored_text(file.attrs.get("created", "")) != created:
+                return 0
+            known = ChecksumTable.read(file, block.size, tolerant=True)
+            n_samples = contents.written_rows(
+                file, layout.SIGNALS, block.size, tolerant=True, checked=known.covered(layout.SIGNALS)
+            )
+            if block.size > _MAX_CHECKED_BYTES:
+                return n_samples
+            found = known.verify(layout.SIGNALS, contents.series(file, layout.SIGNALS), n_samples)
+            return n_samples - sum(stop - start for start, stop in found.doubtful)
+    except (layout.RunFileError, *HDF5_ERRORS):
+        return 0
 
 
 def _replacement_numbers(

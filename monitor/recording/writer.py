@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from monitor.messages.alarms import AlarmReport
-from monitor.messages.blocks import Event, ResultBlock, SignalBlock
+from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
 from monitor.recording import layout
-from monitor.recording.queues import Backlog, Item, NoteQueue, memory_size
+from monitor.recording.queues import Backlog, Item, NoteQueue, QueueLimit, memory_size
 from monitor.recording.run_files import RunFiles
 
 _WAKE_BYTES = 1 << 26  # waiting bytes that wake the writer
@@ -43,9 +43,12 @@ def check_outcome(outcome: str | None) -> None:
 class RunWriter:
     """A sink that records; only `close` waits for the disk.
 
-    After a disk error, or when the file or its folder is moved or removed, the recording continues in a new file as
-    soon as possible, and `notes` reports it. Meanwhile, and while the disk is slow, items wait in memory; items that
-    exceed the limits are dropped and counted, and the outcome is then ``lossy``.
+    Results may come any time after their samples (see `RunFiles`), in order; the first block of a stream's results,
+    without rows, comes soon after its first samples.
+
+    After a disk error, or when the file is moved, removed, truncated or overwritten, the recording continues in a new
+    file as soon as possible, and `notes` reports it. Meanwhile, and while the disk is slow, items wait in memory;
+    items that exceed the limit are dropped and counted, and the outcome is then ``lossy``.
 
     Parameters
     ----------
@@ -53,7 +56,7 @@ class RunWriter:
         channels or another rate goes to the next free name.
     settings : the settings of the run; values that JSON can represent.
     flush_interval : s that a kill may lose; a flush starts after half of it.
-    queue_seconds, queue_bytes : limits of the age of the oldest waiting sample and of the waiting bytes.
+    queue_bytes : limit of the waiting bytes.
 
     Raises
     ------
@@ -65,17 +68,16 @@ class RunWriter:
         path: str | os.PathLike[str],
         settings: Mapping[str, Any],
         flush_interval: float = 0.5,
-        queue_seconds: float = 30.0,
         queue_bytes: int = 1 << 28,
     ) -> None:
         self.notes = NoteQueue()
         self._backlog = Backlog()
         self._files = RunFiles(Path(path), stored_settings(path, settings), self._backlog, self.notes)
         self._interval = flush_interval
-        self._queue_seconds = queue_seconds
-        self._queue_bytes = queue_bytes
+        self._limit = QueueLimit(queue_bytes)
         self._offered = self._dropped = 0
-        self._lossy = self._full = self._has_results = False
+        self._lossy = self._full = False
+        self._result_stream: ResultStream | None = None
         self._outcome: str | None = None
         self._stopping = threading.Event()
         self._wake = threading.Event()
@@ -103,8 +105,18 @@ class RunWriter:
 
     @property
     def unwritten_age(self) -> float:
-        """Age of the oldest waiting sample, s; 0 when none is waiting."""
+        """Time since the oldest waiting sample arrived, s; 0 when none is waiting."""
         return self._backlog.age
+
+    @property
+    def queue_filled(self) -> float:
+        """Share of the memory for waiting items that is in use; at 1 they are dropped."""
+        return self._backlog.n_bytes / self._limit.n_bytes
+
+    @property
+    def queue_length(self) -> float:
+        """How much of the stream that memory has room for, s; infinite before the first samples."""
+        return self._limit.seconds
 
     @property
     def waiting(self) -> int:
@@ -118,7 +130,7 @@ class RunWriter:
 
     @property
     def breaks(self) -> int:
-        """Number of interruptions: disk errors, moved and removed files."""
+        """Number of interruptions: disk errors, and files that were moved, removed, overwritten or damaged."""
         return self._files.breaks
 
     @property
@@ -140,15 +152,19 @@ class RunWriter:
             return layout.LOSSY
         return layout.TRUNCATED if self.breaks else layout.CLEAN
 
-    def signals(self, block: SignalBlock) -> None:
-        """Record samples; call from one thread, in the order of the stream."""
+    def signals(self, block: SignalBlock, arrived: float | None = None) -> None:
+        """Record samples in order of arrival, from one thread; `arrived`: when (s, monotonic), default now."""
         waiting = self._backlog.n_bytes
-        self._full = waiting >= self._queue_bytes or self._backlog.age >= self._queue_seconds
-        if waiting >= min(self._queue_bytes / 4, _WAKE_BYTES):
+        self._full = waiting >= self._limit.n_bytes
+        if note := self._limit.note(waiting):
+            self.notes.add(note)
+        if waiting >= min(self._limit.n_bytes / 4, _WAKE_BYTES):
             # faster than real time: the writer must not sleep while the queue is filling
             self._wake.set()
         self._offered += len(block)
-        if not self._enqueue(block, len(block)):
+        if self._enqueue(block, len(block), arrived):
+            self._limit.count(0, len(block) / block.stream.sample_rate)
+        else:
             self._dropped += len(block)
 
     def count_unrecorded(self, samples: int) -> None:
@@ -158,10 +174,11 @@ class RunWriter:
         self._lossy = True
 
     def results(self, block: ResultBlock) -> None:
-        """Record indicator values; the first block defines the columns."""
-        if self._enqueue(block) and not self._has_results:
+        """Record indicator values, in order; the first block of a stream defines the columns."""
+        self._full = self._full and self._backlog.n_bytes >= self._limit.n_bytes
+        if self._enqueue(block) and block.stream is not self._result_stream:
             # creating a file takes a while: start at once
-            self._has_results = True
+            self._result_stream = block.stream
             self._wake.set()
 
     def transfer(self, block: TransferBlock) -> None:
@@ -177,13 +194,15 @@ class RunWriter:
     def health(self, health: Health) -> None:
         """Do nothing: problems of the service are recorded as events."""
 
-    def _enqueue(self, item: Item, samples: int = 0) -> bool:
-        # samples are dropped with their results, events only beyond the byte limit
-        full = self._backlog.n_bytes >= self._queue_bytes if isinstance(item, Event) else self._full
+    def _enqueue(self, item: Item, samples: int = 0, arrived: float | None = None) -> bool:
+        # a block of samples that finds room brings its results with it
+        full = self._backlog.n_bytes >= self._limit.n_bytes if isinstance(item, Event) else self._full
         if full or self._stopping.is_set():
             self._lossy = True
             return False
-        self._backlog.add(samples, memory_size(item))
+        size = memory_size(item)
+        self._limit.count(size)
+        self._backlog.add(samples, size, arrived)
         self._queue.append(item)
         return True
 

@@ -118,7 +118,8 @@ class RunRecording:
                 ended = () if self.outcome == "clean" else (f"the outcome of the run is {self.outcome!r}",)
                 self._said = tuple(self._doubts.messages(lambda row: self._seconds(reader, row)))
                 self.remarks: tuple[str, ...] = (*self._said, *ended)
-                self._notes = (*self.remarks, *_written(self._timed(reader)))
+                late = filter(None, [reader.results_message()])
+                self._notes = (*self.remarks, *late, *_written(self._timed(reader)))
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem
 

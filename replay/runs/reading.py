@@ -65,6 +65,7 @@ def _row(reader: RunReader, file: str) -> RunRow:
     problems = list(reader.warnings)
     try:
         worst = _worst(reader, starts, window, gate)
+        problems += filter(None, [reader.results_message()])
     except RunFileError as problem:
         worst = None
         problems.append(str(problem))

@@ -86,7 +86,8 @@ def write(path: Path, blocks: list[SignalBlock] | Iterator[SignalBlock]) -> Path
     for number, one in enumerate(blocks):
         writer.signals(one)
         if number == 0:
-            writer.results(no_results())
+            of = one.stream
+            writer.results(no_results(ResultStream(of.rig, of.epoch, of.sample_rate, 10, COLUMNS)))
     writer.close()
     assert writer.failed == ""
     return writer.path
@@ -248,7 +249,7 @@ def test_a_full_queue_drops_and_counts(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_faster_than_real_time_nothing_is_dropped(tmp_path: Path) -> None:
-    writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=60.0, queue_seconds=30.0, queue_bytes=1 << 20)
+    writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=60.0, queue_bytes=1 << 20)
     for number in range(200):
         writer.signals(block(number * 4096, 4096))
         writer.results(no_results())

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -115,6 +116,80 @@ def test_a_run_file_that_goes_while_it_is_recorded_is_told_and_another_one_is_be
     assert list(kept(folder).values()) == [(list(range(1000, 3000)), "lossy" if writer.unrecorded else "clean")]
 
 
+def copied_over(path: Path) -> None:
+    """Copy another recording of the same rig, which is being written, over the file, as ``cp`` does."""
+    other = RunWriter(path.with_name("other.h5"), {}, flush_interval=0.01)
+    feed(other, 0, 5000)
+    until(lambda: other.recorded == 5000)
+    path.write_bytes(other.path.read_bytes())
+    other.close()
+    other.path.unlink()
+
+
+def changed(path: Path, offset: int, size: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(offset)
+        file.write(os.urandom(size))
+
+
+OVERWRITTEN = {
+    "truncated": lambda path: os.truncate(path, 0),
+    "cut": lambda path: os.truncate(path, 5000),
+    "beginning": lambda path: changed(path, 0, 4096),
+    "superblock": lambda path: changed(path, 20, 4),
+    "replaced by text": lambda path: path.write_bytes(b"mine\n" * 4_000_000),
+    "another run": copied_over,
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there is memory put in the place of the file")
+@pytest.mark.parametrize("how", OVERWRITTEN)
+def test_a_run_file_that_another_program_writes_to_is_left_to_it_and_another_one_is_begun(tmp_path, how) -> None:
+    path = tmp_path / "run.h5"
+    writer = RunWriter(path, {}, flush_interval=0.01)
+    feed(writer, 0, 1000)
+    until(lambda: writer.recorded == 1000)
+    OVERWRITTEN[how](path)
+    left = path.read_bytes()
+    until(lambda: writer.breaks == 1)
+    assert (writer.recorded, writer.unrecorded, writer.outcome) == (0, 1000, "lossy")
+    feed(writer, 1000, 3000)
+    writer.close()
+    assert notes(writer)[0] == (
+        "the run file run.h5 was truncated or overwritten by another program: 1000 of 1000 samples in it are lost"
+    )
+    assert (writer.recorded, writer.unrecorded, writer.outcome) == (2000, 1000, "lossy")
+    # not a byte is written to what is no longer ours
+    assert path.read_bytes() == left
+    path.unlink()
+    assert list(kept(tmp_path).values()) == [(list(range(1000, 3000)), "lossy")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, an open file cannot be written to by others")
+@pytest.mark.parametrize("what", ["samples", "root group"])
+def test_a_closed_file_is_read_once_and_what_is_damaged_in_it_is_counted(tmp_path, what) -> None:
+    path = tmp_path / "run.h5"
+    writer = RunWriter(path, {}, flush_interval=0.01)
+    for stop in (1000, 2000):
+        feed(writer, stop - 1000, stop)
+        until(lambda stop=stop: writer.recorded == stop)
+    finish = SwmrFile.finish
+
+    def finish_and_damage(file: SwmrFile, outcome: str) -> None:
+        finish(file, outcome)
+        number = np.array([1234.0, 1234.0]).tobytes()
+        changed(path, path.read_bytes().find(number) if what == "samples" else 60, 4)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SwmrFile, "finish", finish_and_damage)
+        writer.close()
+    assert writer.recorded + writer.unrecorded == 2000
+    # damaged samples: those that were written at once
+    assert writer.unrecorded == 2000 if what == "root group" else 0 < writer.unrecorded <= 1000
+    assert (writer.outcome, writer.breaks) == ("lossy", 1)
+    assert notes(writer) == [f"the run file run.h5 is damaged: {writer.unrecorded} of 2000 samples are lost"]
+
+
 @contextmanager
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def refuse(*_: int) -> None:
@@ -208,22 +283,24 @@ def test_a_disk_that_hangs_is_seen_by_the_age_and_a_stop_does_not_wait_for_it(tm
     assert [outcome for _, outcome in kept(tmp_path).values()] == ["lossy"]
 
 
-def test_what_waits_for_a_disk_is_bounded_in_seconds_and_in_bytes(tmp_path, monkeypatch) -> None:
+def test_what_waits_for_a_disk_is_bounded_in_bytes_and_told_in_seconds_before(tmp_path, monkeypatch) -> None:
     with hanging_disk(monkeypatch):
-        by_bytes = RunWriter(tmp_path / "bytes.h5", {}, queue_bytes=100_000)
+        writer = RunWriter(tmp_path / "run.h5", {}, queue_bytes=100_000)
+        assert (writer.queue_filled, writer.queue_length) == (0.0, inf)
         # of 16 bytes each, and 512 beside
-        for index in range(0, 20_000, 1000):
-            by_bytes.signals(block(index, 1000))
-        assert by_bytes.unrecorded == 20_000 - 7000
-        by_age = RunWriter(tmp_path / "age.h5", {}, queue_seconds=0.2)
-        feed(by_age, 0, 1000)
-        assert by_age.unrecorded == 0
-        until(lambda: by_age.unwritten_age > 0.2)
-        feed(by_age, 1000, 2000)
-        assert by_age.unrecorded == 1000
-    by_bytes.close()
-    by_age.close()
-    assert [(len(numbers), word) for numbers, word in kept(tmp_path).values()] == [(1000, "lossy"), (7000, "lossy")]
+        size, told = 16_512, {}
+        for count, index in enumerate(range(0, 20_000, 1000), 1):
+            writer.signals(block(index, 1000))
+            told |= {text.replace("(0.0954 MB, 6.06 s at this rate) ", ""): count for text in notes(writer)}
+            assert writer.queue_filled == min(count, 7) * size / 100_000
+        assert writer.unrecorded == 20_000 - 7000
+        assert writer.queue_length == pytest.approx(100_000 / size)
+        assert told == {
+            "half of the memory for samples that wait for the disk is in use": 5,
+            "the memory for samples that wait for the disk is full: samples are now lost": 8,
+        }
+    writer.close()
+    assert list(kept(tmp_path).values()) == [(list(range(7000)), "lossy")]
 
 
 def test_the_age_is_that_of_the_oldest_that_waits() -> None:

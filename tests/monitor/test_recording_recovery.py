@@ -42,7 +42,7 @@ from monitor.recording import RunWriter
 width, rows = 16, 64
 stream = Stream("rig", 3, 1024.0, tuple(Channel(str(k), Role.AUXILIARY) for k in range(width)))
 results = ResultStream("rig", 3, 1024.0, 4, (Column("a", "rad", ""), Column("b", "", "")))
-writer = RunWriter(sys.argv[1], {}, flush_interval=float(sys.argv[2]), queue_seconds=1e9)
+writer = RunWriter(sys.argv[1], {}, flush_interval=float(sys.argv[2]))
 index = told = 0
 while True:
     number = np.arange(index, index + rows, dtype=float)
@@ -95,7 +95,7 @@ def test_a_kill_loses_no_acknowledged_sample(tmp_path: Path, seed: int) -> None:
 @pytest.fixture
 def closed(tmp_path: Path) -> Path:
     """A clean file of some megabytes."""
-    writer = RunWriter(tmp_path / "run.h5", {"a": 1}, flush_interval=0.01, queue_seconds=1000.0)
+    writer = RunWriter(tmp_path / "run.h5", {"a": 1}, flush_interval=0.01)
     for index in range(0, 200_000, 1000):
         number = np.arange(index, index + 1000, dtype=float)
         writer.signals(SignalBlock(STREAM, index, index / 1024, np.repeat(number[:, None], WIDTH, axis=1)))
