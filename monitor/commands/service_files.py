@@ -75,6 +75,7 @@ def recording_state(recorder: Recorder, disk: DiskSpace, dropped: int) -> Record
         recorder.unwritten_age,
         recorder.breaks,
         recorder.waiting,
+        recorder.queue_filled,
     )
 
 

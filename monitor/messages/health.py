@@ -35,7 +35,7 @@ class StreamCounts:
 
 @dataclass(frozen=True, slots=True)
 class RecordingStatus:
-    """State of the recording; all but ``waiting`` is part of `Health`.
+    """State of the recording; all but the last two are part of `Health`.
 
     Parameters
     ----------
@@ -47,6 +47,7 @@ class RecordingStatus:
     recording_breaks : number of continuations in a new file, after a disk error or because the file was moved or
         removed.
     waiting : samples that are neither recorded nor lost.
+    queue_filled : 0 .. 1, share of the memory for them that is used.
     """
 
     path: str = ""
@@ -56,6 +57,7 @@ class RecordingStatus:
     unwritten_age: float = 0.0
     recording_breaks: int = 0
     waiting: int = 0
+    queue_filled: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

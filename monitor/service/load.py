@@ -12,7 +12,7 @@ from monitor.catalogue import CATALOGUE
 from monitor.config import Measure
 from monitor.messages.blocks import Event, SignalBlock
 from monitor.messages.headline import FALLBACKS, HEADLINE
-from monitor.transport.base import Sink
+from monitor.transport.base import RecordingSink, Sink
 from monitor.transport.rate_limit import TokenBucket
 
 _MAX_ROWS, _MAX_SECONDS = 64, 0.05  # of a joined block, so that health and requests do not wait for it
@@ -229,7 +229,7 @@ class SinkSchedule:
     def __init__(
         self,
         sinks: Sequence[Sink],
-        recorders: Sequence[Sink],
+        recorders: Sequence[RecordingSink],
         viewers: Sequence[Sink],
         shedding: LoadShedding,
         clock: Callable[[], float],

@@ -32,7 +32,7 @@ from monitor.service.load import (
 )
 from monitor.service.waiting import WaitingBlocks
 from monitor.system.running_clock import RunningClock
-from monitor.transport.base import RequestServer, SignalSource, Sink
+from monitor.transport.base import RecordingSink, RequestServer, SignalSource, Sink
 from monitor.transport.rate_limit import TokenBucket
 
 _RECEIVE_TIMEOUT = 0.1  # s
@@ -72,7 +72,7 @@ class Service:
         monitor: Monitor,
         sinks: Sequence[Sink],
         *,
-        recorders: Sequence[Sink] = (),
+        recorders: Sequence[RecordingSink] = (),
         viewers: Sequence[Sink] = (),
         alarms: AlarmMonitor | None = None,
         rig: str = "",
@@ -219,7 +219,7 @@ class Service:
             self._newest = accepted.block
             self._account.count(accepted)
             self._statistics.count_samples(accepted.block, self._running())
-            self._record(accepted.block, started=accepted.started)
+            self._record(accepted.block, arrived, started=accepted.started)
         for event in accepted.events:
             for sink in self._sinks.recorders:
                 sink.event(event)
@@ -231,10 +231,10 @@ class Service:
             what = f"the memory for samples that wait is full: {left_out} samples are recorded, but have no results"
             self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, what))
 
-    def _record(self, block: SignalBlock, *, started: bool) -> None:
+    def _record(self, block: SignalBlock, arrived: float, *, started: bool) -> None:
         results = self._monitor.results_of(block.stream) if started and self._sinks.recorders else None
         for sink in self._sinks.recorders:
-            sink.signals(block)
+            sink.signals(block, arrived)
             if results is not None:
                 # the columns, before anything is computed
                 sink.results(ResultBlock(results, block.index, block.time, np.empty((0, len(results.columns)))))
@@ -379,7 +379,7 @@ class Service:
             unaccounted=self._account.missing(self.counts, self.dropped, recording),
             unpublished=self._unpublished(),
             not_judged=sum(bool(alarm.not_judged) for alarm in self._alarms.alarms),
-            memory_used=self._waiting.used,
+            memory_used=max(self._waiting.used, recording.queue_filled),
             memory_seconds=0.0 if self._newest is None else self._waiting.seconds(self._newest),
         )
         faster = health.measured_rate > _FASTER_THAN_REAL_TIME * health.sample_rate

@@ -105,6 +105,14 @@ class Sink(Protocol):
         ...
 
 
+class RecordingSink(Sink, Protocol):
+    """A sink that gets samples when they arrive."""
+
+    def signals(self, block: SignalBlock, arrived: float | None = None) -> None:
+        """Accept samples in order of arrival; `arrived`: when, s, monotonic; by default now."""
+        ...
+
+
 @runtime_checkable
 class FaultReporter(Protocol):
     """A part of the service that can fail while its calls still return."""
@@ -223,7 +231,7 @@ class MemorySink:
         self.health_seen: list[Health] = []
         self.closed = False
 
-    def signals(self, block: SignalBlock) -> None:
+    def signals(self, block: SignalBlock, arrived: float | None = None) -> None:  # noqa: ARG002  of a recorder
         """Store samples."""
         self.signals_seen.append(block)
 

@@ -39,7 +39,7 @@ class Journal(MemorySink):
         super().__init__()
         self.order: list[tuple[str, int]] = []
 
-    def signals(self, block: SignalBlock) -> None:
+    def signals(self, block: SignalBlock, arrived: float | None = None) -> None:
         super().signals(block)
         self.order.append(("recorded", block.index + len(block)))
 
