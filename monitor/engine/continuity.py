@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,9 +19,13 @@ _MAX_BYTES = 64 << 20
 
 @dataclass(slots=True)
 class _Candidate:
-    """Consecutive blocks of a rejected stream, and the number of samples of the followed one since the first."""
+    """Consecutive blocks of a rejected stream, and the number of samples of the followed one since the first.
+
+    ``events`` say that they are late or duplicate, which is true only if the stream is not confirmed.
+    """
 
     blocks: list[SignalBlock] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     samples: int = 0
     n_bytes: int = 0
     followed: int = 0
@@ -46,6 +51,7 @@ class CandidateStreams:
 
     def __init__(self) -> None:
         self._candidates: dict[Stream, _Candidate] = {}
+        self._released: list[Event] = []
 
     def is_confirmed(self, block: SignalBlock, *, repeat: bool) -> bool:
         """Return whether `block` confirms a rejected stream; the state does not change.
@@ -68,18 +74,28 @@ class CandidateStreams:
             and len(candidate.blocks) + 1 >= _CONFIRM_BLOCKS
         )
 
-    def add(self, block: SignalBlock) -> None:
-        """Store a rejected block."""
+    def add(self, block: SignalBlock, events: Sequence[Event]) -> None:
+        """Store a rejected block, with what to report of it if its stream is not confirmed."""
         if not len(block):
+            self._released += events
             return
         candidate = self._candidates.get(block.stream)
-        if candidate is not None and candidate.continued_by(block) and not candidate.is_long:
-            candidate.append(block)
-            return
-        if candidate is None and len(self._candidates) == _MAX_CANDIDATES:
-            del self._candidates[min(self._candidates, key=lambda stream: self._candidates[stream].samples)]
-        self._candidates[block.stream] = new = _Candidate()
-        new.append(block)
+        if candidate is None or not candidate.continued_by(block) or candidate.is_long:
+            if candidate is None and len(self._candidates) == _MAX_CANDIDATES:
+                self._drop(min(self._candidates, key=lambda stream: self._candidates[stream].samples))
+            self._drop(block.stream)
+            self._candidates[block.stream] = candidate = _Candidate()
+        candidate.append(block)
+        candidate.events += events
+
+    def _drop(self, stream: Stream) -> None:
+        if (candidate := self._candidates.pop(stream, None)) is not None:
+            self._released += candidate.events
+
+    def take_events(self) -> tuple[Event, ...]:
+        """Return what is to be reported of streams that were dropped since the last call."""
+        events, self._released = tuple(self._released), []
+        return events
 
     def count_followed(self, samples: int) -> None:
         """Count samples of the followed stream."""
@@ -87,18 +103,19 @@ class CandidateStreams:
             candidate.followed += samples
             # a stream with fewer samples than the followed one is dropped
             if candidate.followed > candidate.samples:
-                del self._candidates[stream]
+                self._drop(stream)
 
     def pop(self, block: SignalBlock) -> SignalBlock:
         """Return all blocks of the stream, with `block`, as one, and drop all streams."""
-        blocks = [*self._candidates[block.stream].blocks, block]
-        self._candidates.clear()
+        blocks = [*self._candidates.pop(block.stream).blocks, block]
+        self.clear()
         samples = np.concatenate([each.samples for each in blocks])
         return SignalBlock(block.stream, blocks[0].index, blocks[0].time, samples, block.last)
 
     def clear(self) -> None:
         """Drop all streams."""
-        self._candidates.clear()
+        for stream in list(self._candidates):
+            self._drop(stream)
 
 
 _MAX_GAPS = 64
@@ -152,7 +169,22 @@ class Continuity:
         )
 
     def accept(self, block: SignalBlock) -> Accepted:
-        """Return the new part of `block`, and the events before it."""
+        """Return the new part of `block`, and the events before it.
+
+        That a block was late or duplicate is reported once its stream is not going to be confirmed any more.
+        """
+        accepted = self._accept(block)
+        if accepted.block is not None and accepted.block.last:
+            self._candidates.clear()
+        released = self._candidates.take_events()
+        return replace(accepted, events=released + accepted.events) if released else accepted
+
+    def finish(self) -> tuple[Event, ...]:
+        """Return what is to be reported of blocks that were rejected, at the end."""
+        self._candidates.clear()
+        return self._candidates.take_events()
+
+    def _accept(self, block: SignalBlock) -> Accepted:
         current = self._stream
         reason = self._start_reason(block)
         if reason is not None and (current is None or not self._needs_confirmation):
@@ -167,14 +199,16 @@ class Continuity:
             # from now on no single message can start a stream
             self._needs_confirmation = True
             return self._start(self._candidates.pop(block), EventKind.RESTART, _CONFIRMED)
-        self._candidates.add(block)
         if reason is not None:
-            return Accepted(
-                None, events=(_event(EventKind.REORDERED, block, len(block), "of a stream not confirmed yet"),)
+            events: tuple[Event, ...] = (
+                _event(EventKind.REORDERED, block, len(block), "of a stream not confirmed yet"),
             )
-        if current is not None and block.stream.epoch < current.epoch:
-            return Accepted(None, events=(_event(EventKind.REORDERED, block, len(block), "of an earlier epoch"),))
-        return self._continue(block)
+        elif current is not None and block.stream.epoch < current.epoch:
+            events = (_event(EventKind.REORDERED, block, len(block), "of an earlier epoch"),)
+        else:
+            events = self._continue(block).events
+        self._candidates.add(block, events)
+        return Accepted(None)
 
     def _is_rejected(self, block: SignalBlock) -> bool:
         """Whether no part of `block` continues the stream of the followed rig."""

@@ -114,6 +114,10 @@ class Monitor:
         """Check the order of a block that has come, without computing; for `compute`, in the same order."""
         return self._continuity.accept(block)
 
+    def finish_order(self) -> tuple[Event, ...]:
+        """Return what is to be reported of blocks that were late or duplicate, at the end."""
+        return self._continuity.finish()
+
     def results_of(self, stream: Stream) -> ResultStream | None:
         """Return what `compute` will publish of a stream that begins; None: nothing.
 

@@ -132,6 +132,8 @@ class Service:
         if deadlines.stopping(self._clock()):
             self._finish(deadlines)
         self._serve()
+        for event in self._monitor.finish_order():
+            self._publish_event(event)
         self._report_restarts(force=True)
         self._publish_health()
 

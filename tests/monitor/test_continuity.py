@@ -69,7 +69,7 @@ def deliveries(draw):
 @given(arrived=deliveries())
 def test_every_sample_once_in_order_and_the_counts_add_up(arrived):
     follow, streams = Continuity(), {e: stream(e) for e in (1, 2, 3)}
-    taken, lost, repeated, epoch = {}, {}, {}, 0
+    taken, lost, repeated, epoch = {}, {}, 0, 0
     for sent in arrived:
         arrival = follow.accept(block(sent.start, sent.stop, streams[sent.epoch]))
         assert arrival.started == (sent.epoch > epoch)
@@ -78,8 +78,7 @@ def test_every_sample_once_in_order_and_the_counts_add_up(arrived):
             if event.kind is EventKind.GAP:
                 lost[epoch] = lost.get(epoch, 0) + event.count
                 assert arrival.broken
-            if event.kind in (EventKind.DUPLICATE, EventKind.REORDERED) and sent.epoch == epoch:
-                repeated[epoch] = repeated.get(epoch, 0) + event.count
+            repeated += event.count if event.kind is not EventKind.GAP else 0
             assert event.kind is not EventKind.CLOCK_JUMP
         if arrival.block is not None:
             assert arrival.block.stream.epoch == sent.epoch == epoch
@@ -92,13 +91,9 @@ def test_every_sample_once_in_order_and_the_counts_add_up(arrived):
         ends = [index + length for index, length in blocks]
         assert all(start >= end for (start, _), end in zip(blocks[1:], ends, strict=False))
         assert received + lost.get(e, 0) == ends[-1] - blocks[0][0]
-    latest = 0
-    seen = dict.fromkeys(streams, 0)
-    for sent in arrived:
-        latest = max(latest, sent.epoch)
-        seen[sent.epoch] += (sent.stop - sent.start) if sent.epoch == latest else 0
-    for e, blocks in taken.items():
-        assert seen[e] == sum(length for _, length in blocks) + repeated.get(e, 0)
+    repeated += sum(event.count for event in follow.finish())
+    received = sum(length for blocks in taken.values() for _, length in blocks)
+    assert sum(sent.stop - sent.start for sent in arrived) == received + repeated
 
 
 def test_a_stream_in_order_has_one_event():
@@ -148,13 +143,9 @@ def test_what_comes_twice_is_cut_off():
 
 def test_what_comes_late_is_told_from_what_comes_twice():
     arrivals = feed(block(0, 5), block(10, 15), block(5, 10), block(5, 10), block(15, 16))
-    assert [kinds(a) for a in arrivals[1:]] == [
-        [EventKind.GAP],
-        [EventKind.REORDERED],
-        [EventKind.DUPLICATE],
-        [],
-    ]
-    assert arrivals[2].block is None
+    # reported when the stream goes on, for until then it may be one that has begun anew
+    assert [kinds(a) for a in arrivals[1:]] == [[EventKind.GAP], [], [EventKind.REORDERED], []]
+    assert arrivals[2].block is None and arrivals[3].block is None
 
 
 def test_a_restart_begins_anew_and_the_earlier_epoch_is_over():
@@ -162,9 +153,8 @@ def test_a_restart_begins_anew_and_the_earlier_epoch_is_over():
     arrivals = feed(block(0, 50, first), block(0, 5, again), block(50, 60, first), block(5, 6, again))
     assert kinds(arrivals[1]) == [EventKind.RESTART]
     assert arrivals[1].started
-    assert kinds(arrivals[2]) == [EventKind.REORDERED]
+    assert kinds(arrivals[2]) == kinds(arrivals[3]) == []
     assert arrivals[2].block is None
-    assert kinds(arrivals[3]) == []
 
 
 def test_other_channels_or_another_rig_begin_anew():
@@ -224,15 +214,16 @@ def cut(start, stop, of=None, late=0.0, rows=10):
 
 
 @pytest.mark.parametrize(
-    ("lie", "seconds"),
-    [(block(7, 8, stream(epoch=2**63 - 1)), 1), (block(2**52, 2**52 + 1), 5), (block(2**52, 2**52 + 1, late=9.0), 1)],
+    "lie",
+    [block(7, 8, stream(epoch=2**63 - 1)), block(2**52, 2**52 + 1), block(2**52, 2**52 + 1, late=9.0)],
     ids=["of the last epoch", "far ahead", "far ahead with a time of its own"],
 )
-def test_one_message_that_lies_blinds_for_some_seconds_and_costs_no_sample(lie, seconds):
+def test_one_message_that_lies_blinds_for_some_seconds_and_costs_no_sample(lie):
     taken, told = followed(*cut(0, 500), lie, *cut(500, 1500))
     assert taken == [*range(500), *lie.samples[:, 2], *range(500, 1500)]
     assert told.count(EventKind.RESTART) == 1 + (lie.stream.epoch > 1)
-    assert told.count(EventKind.REORDERED) + told.count(EventKind.DUPLICATE) == seconds * RATE / 10 - 1
+    # what is received after all was not late
+    assert told.count(EventKind.REORDERED) + told.count(EventKind.DUPLICATE) == 0
 
 
 def test_who_has_lied_once_is_not_believed_again_and_a_true_restart_is():
@@ -245,12 +236,12 @@ def test_who_has_lied_once_is_not_believed_again_and_a_true_restart_is():
     assert told.count(EventKind.RESTART) == 3
 
 
-@pytest.mark.parametrize(("late", "seconds"), [(0.0, 5), (33.0, 1)], ids=["the same times", "another time"])
-def test_a_sender_that_comes_back_with_the_same_epoch_and_numbers_is_taken_in(late, seconds):
+@pytest.mark.parametrize("late", [0.0, 33.0], ids=["the same times", "another time"])
+def test_a_sender_that_comes_back_with_the_same_epoch_and_numbers_is_taken_in(late):
     taken, told = followed(*cut(0, 1000), *cut(0, 1000, late=late))
     assert taken == [*range(1000), *range(1000)]
     assert told.count(EventKind.RESTART) == 1
-    assert told.count(EventKind.DUPLICATE) == seconds * RATE / 10 - 1
+    assert told.count(EventKind.DUPLICATE) == 0
 
 
 def test_what_is_sent_once_more_is_no_new_stream():
