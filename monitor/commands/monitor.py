@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from monitor.transport.zeromq.request_server import ZmqRequestServer
 
 
+_FLOODED = "samples were lost when senders came faster than they can be read: join several samples in a message"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_service_options(parser)
@@ -203,11 +206,14 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
         except (ValueError, OSError) as problem:
             # not a mistake of the user: after exit code 2 systemd would not restart the service
             raise RuntimeError(f"the service failed: {problem}") from problem
-        if recorder is not None and service.dropped:
+        if recorder is not None and (service.dropped or service.flooded):
             recorder.count_unrecorded(service.dropped)
     stop.ignore()
     _log_counts(service.counts, log)
-    return 0 if recorder is None else _report_recording(recorder, log)
+    if service.flooded:
+        print(f"synchroscope monitor: {_FLOODED}", file=sys.stderr)
+    recorded = 0 if recorder is None else _report_recording(recorder, log)
+    return 1 if service.flooded else recorded
 
 
 def _log_counts(counts: StreamCounts, log: Callable[[str], None]) -> None:

@@ -149,9 +149,11 @@ class RecorderProcess:
         self._limit.count(0, len(block) / block.stream.sample_rate)
 
     def count_unrecorded(self, samples: int) -> None:
-        """Count samples that were received but not passed to `signals`."""
+        """Count samples that were received but not passed to `signals`; 0: an unknown number, the run is lossy."""
         self._offered += samples
         self._drop(samples)
+        self._send(MessageKind.UNRECORDED, b"%d" % self._unreported)
+        self._unreported = 0
 
     def results(self, block: ResultBlock) -> None:
         """Record indicator values, in order; the first block of a stream defines the columns."""

@@ -168,7 +168,7 @@ class RunWriter:
             self._dropped += len(block)
 
     def count_unrecorded(self, samples: int) -> None:
-        """Count samples that were received but not passed to `signals`."""
+        """Count samples that were received but not passed to `signals`; 0: an unknown number, the run is lossy."""
         self._offered += samples
         self._dropped += samples
         self._lossy = True

@@ -106,6 +106,8 @@ class Service:
         self._newest: SignalBlock | None = None
         self.dropped = 0
         """About how many samples were not read at a stop."""
+        self.flooded = False
+        """Senders came faster than they can be read and were disconnected: an unknown number of samples is missing."""
         settings, requests = monitor.settings, request_servers[0].endpoint if request_servers else ""
         fixed = Health(requests=requests, window=settings.window, transfer_memory=settings.transfer_memory)
         self._statistics = HealthStatistics(self._now, stale_after, fixed)
@@ -340,6 +342,7 @@ class Service:
         """Publish an event; one that is only for some sinks has been counted."""
         if sinks is None:
             self._statistics.count_event(event)
+            self.flooded |= event.kind is EventKind.REJECTED and event.count == 0
         for sink in self._sinks.all if sinks is None else sinks:
             sink.event(event)
 

@@ -272,3 +272,13 @@ def test_a_recorder_without_a_service_does_not_wait_for_a_disk_for_ever(tmp_path
     assert recorder._process.wait(20.0)
     assert recorder._process.end == f"signal {signal.SIGALRM:d}"
     recorder._process.close()
+
+
+def test_an_unknown_number_of_samples_that_were_not_received_makes_the_run_lossy(tmp_path: Path) -> None:
+    recorder = RecorderProcess(tmp_path / "run.h5", {})
+    recorder.signals(block(0))
+    recorder.count_unrecorded(0)
+    recorder.close()
+    assert (recorder.unrecorded, recorder.outcome) == (0, "lossy")
+    with RunReader(tmp_path / "run.h5") as run:
+        assert run.outcome == "lossy"

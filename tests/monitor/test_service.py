@@ -123,6 +123,11 @@ def test_every_kind_of_loss_is_counted() -> None:
     assert sum(len(b) for b in sink.signals_seen) == 230
 
 
+def test_a_flood_that_was_cut_off_is_remembered() -> None:
+    assert not serve([block(0)])[0].flooded
+    assert serve([block(0), Event(EventKind.REJECTED, 0.0, 0, 0, "messages came faster")])[0].flooded
+
+
 def test_another_rig_is_refused() -> None:
     other = replace(STREAM, rig="other")
     service, sink = serve([block(0), block(0, stream=other), block(50)])
