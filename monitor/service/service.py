@@ -107,7 +107,7 @@ class Service:
         self.dropped = 0
         """About how many samples were not read at a stop."""
         self.flooded = False
-        """Senders came faster than they can be read and were disconnected: an unknown number of samples is missing."""
+        """Senders too fast to be read were disconnected: an unknown number of samples is missing."""
         settings, requests = monitor.settings, request_servers[0].endpoint if request_servers else ""
         fixed = Health(requests=requests, window=settings.window, transfer_memory=settings.transfer_memory)
         self._statistics = HealthStatistics(self._now, stale_after, fixed)
