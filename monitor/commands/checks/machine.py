@@ -71,7 +71,7 @@ def kernels(settings: IndicatorSettings, *, reliability: bool) -> Iterator[Check
     conditions.warm_up()
     took = time.perf_counter() - started
     if why := os.environ.get(NOT_CACHED):
-        yield warn("kernels", f"compiled in {took:.0f} s, at every start: {why}; set NUMBA_CACHE_DIR to another folder")
+        yield warn("kernels", f"compiled in {took:.0f} s, at every start: {why}; set NUMBA_CACHE_DIR to another")
         return
     # parts that are compiled into their callers have no cache of their own
     stats = [each.stats for each in compiled_functions() if each.stats.cache_path]
