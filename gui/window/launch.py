@@ -48,7 +48,7 @@ class LaunchOptions:
 
 LIBRARIES = (
     "libglib2.0-0 libdbus-1-3 libegl1 libgl1 libfontconfig1 "
-    "libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1"
+    "libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0"
 )
 """Packages of Debian with the system libraries that Qt loads."""
 _OPEN_DISPLAY = (
