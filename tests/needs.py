@@ -24,10 +24,12 @@ _DEBIAN = {
     "node": "nodejs",
     "promtool": "prometheus",
     "systemd-analyze": "systemd",
-    "Qt": LIBRARIES,
-    "Qt on X11": LIBRARIES,
+    "Qt": f"its libraries, {LIBRARIES}",
+    "Qt on X11": f"its libraries, {LIBRARIES}",
     "Xvfb": "xvfb",
+    "mosquitto_passwd": "mosquitto",
     "zmq.h": "libzmq3-dev",
+    "@mcap/core": "npm install --no-save @mcap/core @mcap/support",
 }
 """Packages of Debian where they have other names."""
 
@@ -41,7 +43,7 @@ def program(name: str) -> str | None:
 def absent(*names: str) -> str:
     """Return which of these are not installed, and the packages that have them; empty where all are."""
     missing = [name for name in names if not _PROBES.get(name, program)(name)]
-    return ", ".join(f"{name} is not installed (Debian: {_DEBIAN.get(name, name)})" for name in missing)
+    return "; ".join(f"not installed: {name} (Debian: {_DEBIAN.get(name, name)})" for name in missing)
 
 
 def needs(*names: str) -> pytest.MarkDecorator:
@@ -95,6 +97,5 @@ _PROBES = {
     "zmq.h": _zmq_header,
     "octave": lambda _: program("octave-cli") or program("octave"),
     "chromium": lambda _: program("chromium") or program("chromium-browser") or program("google-chrome"),
-    # of npm, not of Debian
     "@mcap/core": lambda _: program("node") and (ROOT / "node_modules" / "@mcap" / "core").is_dir(),
 }

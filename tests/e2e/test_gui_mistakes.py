@@ -37,7 +37,9 @@ def test_where_there_is_no_display_a_line_says_what_to_do(start, environment, sa
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--simulation", "warp"), "there is no simulation 'warp': choose from hybrid, "),
+        pytest.param(
+            ("--simulation", "warp"), "there is no simulation 'warp': choose from hybrid, ", marks=needs("Qt")
+        ),
         (
             ("--simulation", "hybrid", "--connect", "tcp://127.0.0.1:5"),
             "--connect, --simulation: give only one of them",
