@@ -68,12 +68,16 @@ def _cache_of(function: Callable[..., Any], source: Path) -> Any:
         return NullCache()
     before, _config.CACHE_DIR = _config.CACHE_DIR, folder
     try:
-        return _KernelCache(function)
+        found: Any = _KernelCache(function)
     except RuntimeError:
-        _tell_not_cached(f"{folder}: belongs to another user")
-        return NullCache()
+        found = NullCache()
     finally:
         _config.CACHE_DIR = before
+    # numba goes on to a folder whose name does not tell the version
+    if Path(folder) in Path(found.cache_path or "").parents:
+        return found
+    _tell_not_cached(f"{folder}: a folder in it cannot be written")
+    return NullCache()
 
 
 class _KernelCache(FunctionCache):

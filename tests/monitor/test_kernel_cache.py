@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -87,6 +88,16 @@ def test_a_folder_that_the_user_names_is_the_only_one(run: Run, tmp_path: Path) 
     assert said(run(NUMBA_CACHE_DIR=named)) == (COMPILED, TOLD.format(f"{named}: Not a directory"))
     assert said(run(NUMBA_CACHE_DIR=str(tmp_path / "new"))) == (COMPILED, "")
     assert said(run(NUMBA_CACHE_DIR=str(tmp_path / "new"))) == (LOADED, "")
+
+
+def test_no_other_folder_is_taken_for_a_part_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
+    run()
+    (path,) = (tmp_path / "package").rglob("*.nbi")
+    shutil.rmtree(path.parent)
+    path.parent.write_text("")
+    why = f"{path.parents[1]}: a folder in it cannot be written"
+    assert said(run()) == (COMPILED, TOLD.format(why))
+    assert said(run()) == (COMPILED, TOLD.format(why))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of a file's size stands for a full disk")
