@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pickle import UnpicklingError
+from tempfile import TemporaryFile
 from typing import Any, ParamSpec, TypeVar
 
 import numba
-from numba import cfunc, extending, njit, types
+from numba import extending, njit, types
 from numba.core import event
+from numba.core.caching import FunctionCache, NullCache
+from numba.core.ccallback import CFunc
 from numba.core.dispatcher import Dispatcher
+from numba.core.sigutils import normalize_signature
 from numpy.typing import NDArray
 
 # their attributes are unknown to type checkers
@@ -33,6 +39,10 @@ _CALLED = {"embedding": ("indicators", "reliability")}
 # they are unloaded with their objects
 _C_FUNCTIONS: list[Any] = []
 
+_logger = logging.getLogger("synchroscope")
+NOT_CACHED = "SYNCHROSCOPE_KERNELS_IN_MEMORY"
+"""Environment variable with the reason, which is told once, by this process and those that it starts."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -42,7 +52,7 @@ Progress = Callable[[int, int, str], None]
 
 @cache
 def _folder(package: Path) -> str:
-    """Return the cache folder of the kernels of this version of a package.
+    """Return the cache folder of the kernels of this version of a package; empty where none can be written.
 
     Numba recompiles a kernel when its own file changes, but not when a kernel that it calls changes in another file:
     an update would leave old code running. The folder's name is therefore a hash of all sources of the package, of
@@ -51,13 +61,40 @@ def _folder(package: Path) -> str:
     called = [package.parent / name for name in _CALLED.get(package.name, ())]
     sources = [Path(__file__), *(source for each in (package, *called) for source in sorted(each.rglob("*.py")))]
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    why = ""
+    for base in _bases(package):
+        folder = base / f"synchroscope-kernels-{digest}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            TemporaryFile(dir=folder).close()
+        except OSError as problem:
+            why = f"{base}: {problem.strerror}"
+        else:
+            return str(folder)
+    _tell_not_cached(why)
+    return ""
+
+
+def _bases(package: Path) -> Iterator[Path]:
     if config.CACHE_DIR:
-        base = Path(config.CACHE_DIR)
-    elif os.access(package, os.W_OK):
-        base = package / "__pycache__"
-    else:
-        base = Path(os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return str(base / f"synchroscope-kernels-{digest}")
+        yield Path(config.CACHE_DIR)
+        return
+    yield package / "__pycache__"
+    named = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME")
+    # RuntimeError: a user without a home
+    with suppress(RuntimeError):
+        yield Path(named) if named else Path.home() / ".cache"
+
+
+def _tell_not_cached(why: str) -> None:
+    if NOT_CACHED not in os.environ:
+        os.environ[NOT_CACHED] = why
+        # one line on standard error, unless the program has a handler for it
+        _logger.warning(
+            "kernels stay in memory, and are compiled again at every start: %s; "
+            "set NUMBA_CACHE_DIR to a folder that can be written",
+            why,
+        )
 
 
 def _package_of(function: Callable[..., Any]) -> Path:
@@ -86,18 +123,47 @@ def reduction(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compiled(function: Callable[P, R], flags: set[str]) -> Callable[P, R]:
-    with _cache_of(function):
-        compiled: Callable[P, R] = njit(cache=True, nogil=True, error_model="numpy", fastmath=flags)(function)
+    dispatcher: Any = njit(nogil=True, error_model="numpy", fastmath=flags)(function)
+    dispatcher._cache = _cache_of(function)
+    compiled: Callable[P, R] = dispatcher
     return compiled
 
 
-@contextmanager
-def _cache_of(function: Callable[..., Any]) -> Iterator[None]:
-    before, config.CACHE_DIR = config.CACHE_DIR, _folder(_package_of(function))
+class _KernelCache(FunctionCache):
+    """Cache on disk; what cannot be read is compiled, and what cannot be written stays in memory."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except (OSError, EOFError, UnpicklingError):
+            # not ours, or cut short by a power failure
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except (OSError, EOFError, UnpicklingError) as problem:
+            _tell_not_cached(f"{self.cache_path}: {problem}")
+
+
+def _cache_of(function: Callable[..., Any]) -> Any:
+    folder = _folder(_package_of(function))
+    if not folder:
+        return NullCache()
+    before, config.CACHE_DIR = config.CACHE_DIR, folder
     try:
-        yield
+        found: Any = _KernelCache(function)
+    except RuntimeError:
+        found = NullCache()
     finally:
         config.CACHE_DIR = before
+    # numba goes on to a folder whose name does not tell the version
+    if Path(folder) in Path(found.cache_path or "").parents:
+        return found
+    _tell_not_cached(f"{folder}: a folder in it cannot be written")
+    return NullCache()
 
 
 def c_function(signature: Any, function: Callable[..., Any]) -> int:
@@ -105,8 +171,9 @@ def c_function(signature: Any, function: Callable[..., Any]) -> int:
 
     The function must not raise.
     """
-    with _cache_of(function):
-        compiled: Any = cfunc(signature, cache=True, error_model="numpy")(function)
+    compiled: Any = CFunc(function, normalize_signature(signature), {}, {"error_model": "numpy"})
+    compiled._cache = _cache_of(function)
+    compiled.compile()
     _C_FUNCTIONS.append(compiled)
     return int(compiled.address)
 

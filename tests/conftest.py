@@ -8,17 +8,23 @@ import os
 import signal
 import sys
 from collections.abc import Generator
+from contextlib import suppress
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
+from monitor.commands import output
+from tests.needs import absent
 from tests.records import Records, own_records, real_records
 
 settings.register_profile("same", deadline=None, max_examples=20, derandomize=True)
 # with --hypothesis-profile=random, as make test-all has it
 settings.register_profile("random", deadline=None, max_examples=100, print_blob=True)
 settings.load_profile("same")
+
+# what a command says of taking long depends on the machine's load
+output._SILENCE = 1e6
 
 # reports are as wide as it says; workers of xdist have 80
 os.environ.pop("COLUMNS", None)
@@ -41,7 +47,19 @@ def _freeze_objects() -> None:
 gc.disable()
 
 
-def pytest_collection_finish() -> None:
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Leave the plugin for Qt out where Qt cannot be loaded: it would end everything."""
+    if absent("Qt"):
+        pluginmanager.set_blocked("pytest-qt")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    wanted = any("warm_kernels" in getattr(item, "fixturenames", ()) for item in session.items)
+    if wanted and not session.config.option.collectonly:
+        # not within a test, whose time is limited; what cannot be compiled is reported there
+        with suppress(Exception):
+            _compile_kernels()
+    gc.collect()
     gc.freeze()
     gc.enable()
 
@@ -76,14 +94,17 @@ def records(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return real or own_records(tmp_path_factory.mktemp("records"))
 
 
+def _compile_kernels() -> None:
+    # here, so that tests without kernels do not wait for numba
+    from tests.kernels import compile_all
+
+    compile_all()
+
+
 @pytest.fixture(scope="session")
 def warm_kernels() -> None:
-    """Compile or load every kernel."""
-    # here, so that tests without kernels do not wait for numba
-    from monitor.engine.monitor import warm_up
-
-    warm_up()
-    _freeze_objects()
+    """Have every kernel compiled: no test knows whether it was in the cache, nor does a process that it starts."""
+    _compile_kernels()
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from gui.model.running_functions import SecondOrderFilter
@@ -25,7 +27,8 @@ from sim.laboratory.structure import Structure
 from sim.models.delay_equation import solve
 
 
-def main() -> None:
+@cache
+def compile_all() -> None:
     """Run everything that has a kernel once, on little."""
     warm_up(reliability=True)
     warm_up_alarms()
@@ -63,4 +66,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    compile_all()

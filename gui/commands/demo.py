@@ -80,7 +80,7 @@ def run(
     record.parent.mkdir(parents=True, exist_ok=True)
     if not (arguments.headless or arguments.terminal or no_display_reason()):
         try:
-            return _open_window(arguments, record, offers(), print_truth)
+            return _open_window(arguments, record, offers, print_truth)
         except NoDisplayError as problem:
             _print_error(f"no window: {problem}")
     try:
@@ -99,7 +99,7 @@ def run(
 def _open_window(
     arguments: argparse.Namespace,
     record: Path,
-    offers: Catalogue,
+    offers: Callable[[], Catalogue],
     print_truth: Callable[[Path, float, Console], None],
 ) -> int:
     from gui.commands.gui import open_window

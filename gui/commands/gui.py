@@ -87,11 +87,15 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
         stream=arguments.stream,
         compare=tuple(map(str, arguments.compare)),
     )
-    return open_window(options, offers())
+    return open_window(options, offers)
 
 
-def open_window(options: LaunchOptions, offers: Catalogue) -> int:
+def open_window(options: LaunchOptions, offers: Callable[[], Catalogue]) -> int:
     """Open the window and return its exit code.
+
+    Parameters
+    ----------
+    offers : returns what it offers to open.
 
     Raises
     ------
@@ -100,18 +104,19 @@ def open_window(options: LaunchOptions, offers: Catalogue) -> int:
     """
     from gui.window.launch import DisplayCheck
 
-    known = [offer.name for offer in offers.simulations]
-    if options.simulation and options.simulation not in known:
-        raise ValueError(f"there is no simulation {options.simulation!r}: choose from {', '.join(known)}")
-    display = DisplayCheck()
     try:
+        catalogue = offers()
+        known = [offer.name for offer in catalogue.simulations]
+        if options.simulation and options.simulation not in known:
+            raise ValueError(f"there is no simulation {options.simulation!r}: choose from {', '.join(known)}")
+        display = DisplayCheck()
         from gui.window.process import run_window
     except ImportError:
         # where a system library is missing, this names it
-        display.require()
+        DisplayCheck().require()
         raise
     display.require()
-    return run_window(options, offers)
+    return run_window(options, catalogue)
 
 
 def _column_options(arguments: argparse.Namespace) -> tuple[str, ...]:

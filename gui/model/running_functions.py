@@ -108,10 +108,9 @@ def _filter(x: Samples, coefficients: Samples, state: Samples, found: Samples) -
 @cache
 def _compiled_filter() -> Callable[[Samples, Samples, Samples, Samples], None]:
     # numba takes half a second to import, and most windows have no filter
-    from numba import njit
+    from monitor.kernel import kernel
 
-    compiled: Callable[[Samples, Samples, Samples, Samples], None] = njit(cache=True, nogil=True)(_filter)
-    return compiled
+    return kernel(_filter)
 
 
 class Delay:

@@ -46,7 +46,11 @@ class LaunchOptions:
     alarms: tuple[str, ...] = ()
 
 
-_LIBRARIES = "libegl1 libgl1 libfontconfig1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1"
+LIBRARIES = (
+    "libglib2.0-0 libdbus-1-3 libegl1 libgl1 libfontconfig1 "
+    "libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0"
+)
+"""Packages of Debian with the system libraries that Qt loads."""
 _OPEN_DISPLAY = (
     "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0));"
     "from PySide6.QtWidgets import QApplication; QApplication([])"
@@ -113,12 +117,13 @@ def _reason(errors: str) -> str:
     """Return the reason in the error output of Python or Qt, in one line."""
     lines = [line.strip() for line in errors.splitlines() if line.strip()] or ["no reason given"]
     if lines[0].startswith("Traceback"):
-        return f"Qt cannot be loaded ({lines[-1]}); on Debian: apt install {_LIBRARIES}"
+        return f"Qt cannot be loaded ({lines[-1]}); on Debian: apt install {LIBRARIES}"
     if "could not connect to display" in errors:
         named = [name for name in map(os.environ.get, _DISPLAYS) if name]
         return _with_advice(f"the display {' or '.join(named)} does not answer" if named else "DISPLAY is empty")
-    if "is needed to load" in lines[0]:
-        return f"Qt cannot be loaded ({lines[0]}); on Debian: apt install {_LIBRARIES}"
+    if "even though it was found" in errors:
+        needed = next((line for line in lines if "is needed to load" in line), lines[0])
+        return f"Qt cannot be loaded ({needed}); on Debian: apt install {LIBRARIES}"
     return _with_advice(f"Qt cannot open a window ({lines[0]})")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.campaign.bad_disk import compiled, obey
+from tests.needs import needs
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux" or not shutil.which("gcc"), reason="needs gcc on Linux")
+pytestmark = [needs("gcc"), pytest.mark.skipif(sys.platform != "linux", reason="it is made for Linux")]
 
 RECORDING = """
 import os, sys, time

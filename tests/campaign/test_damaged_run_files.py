@@ -10,7 +10,7 @@ from tests.campaign.damaged_run_files import campaign
 from tests.campaign.run_file_mutations import damaged_bytes, write_run
 
 
-def test_no_damaged_run_file_ends_in_a_traceback_or_is_called_good(tmp_path: Path) -> None:
+def test_no_damaged_run_file_ends_in_a_traceback_or_is_called_good(warm_kernels: None, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = campaign(tmp_path, 120, seed=20)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,12 +14,13 @@ from tests.e2e.running import ANY_PORT as ANY_PORT
 from tests.e2e.running import PATIENCE as PATIENCE
 from tests.e2e.running import ROOT as ROOT
 from tests.e2e.running import Running
+from tests.needs import require
 
 Start = Callable[..., Running]
 
 
 @pytest.fixture
-def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
+def start(warm_kernels: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
     """Start ``synchroscope`` with the given words; names and values are added to its environment."""
     running: list[Running] = []
 
@@ -36,16 +36,14 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
 @pytest.fixture(scope="session")
 def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Screen]:
     """A screen that nobody sees."""
-    for name in ("Xvfb", "xdotool"):
-        if shutil.which(name) is None:
-            pytest.skip(f"{name} is not installed")
+    require("Xvfb", "xdotool", "Qt on X11")
     screen = Screen(tmp_path_factory.mktemp("screen"))
     yield screen
     screen.close()
 
 
 @pytest.fixture
-def desktop(warm_kernels: None, screen: Screen, start: Start, tmp_path: Path) -> Iterator[Desktop]:
+def desktop(screen: Screen, start: Start, tmp_path: Path) -> Iterator[Desktop]:
     """Windows of the command on that screen, and somebody before them."""
     desktop = Desktop(screen, start, tmp_path / "home")
     yield desktop

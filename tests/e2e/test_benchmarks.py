@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.monitor.mqtt.mosquitto import PROGRAM
+from tests.needs import needs
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,7 +47,7 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
             "chains": 1,
             "updating": 2,
         },
-        pytest.param({"broker": 6}, marks=pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")),
+        pytest.param({"broker": 6}, marks=needs("mosquitto")),
     ],
     ids=" ".join,
 )

@@ -23,6 +23,7 @@ from monitor.transport.zeromq.results import ResultPublisher
 from monitor.wire.native import Decoder, Encoder
 from monitor.wire.plain import decode_plain
 from monitor.wire.plain_assembler import PlainAssembler
+from tests.needs import opensees_environment, require
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -31,15 +32,11 @@ PATIENCE = 60
 
 
 def _compiled(folder: Path, name: str) -> list[str]:
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler (cc) on this machine")
-    if subprocess.run([compiler, "-E", "-"], input=b"#include <zmq.h>", capture_output=True).returncode:
-        pytest.skip("zmq.h is not installed (Debian: libzmq3-dev)")
+    require("cc", "zmq.h")
     program = folder / name
     warnings = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
     source = str(EXAMPLES / f"{name}.c")
-    subprocess.run([compiler, *warnings, source, "-o", str(program), "-lzmq", "-lm"], check=True)
+    subprocess.run(["cc", *warnings, source, "-o", str(program), "-lzmq", "-lm"], check=True)
     return [str(program)]
 
 
@@ -60,10 +57,8 @@ def sender(request: pytest.FixtureRequest) -> list[str]:
         program: list[str] = request.getfixturevalue("send_native_c")
         return program
     if name.endswith(".mjs"):
-        node = shutil.which("node")
-        if node is None:
-            pytest.skip("no Node.js (node) on this machine")
-        return [node, str(EXAMPLES / name)]
+        require("node")
+        return [str(shutil.which("node")), str(EXAMPLES / name)]
     return [sys.executable, str(EXAMPLES / name)]
 
 
@@ -369,10 +364,10 @@ def test_the_python_program_prints_what_was_published() -> None:
 
 
 def test_the_loop_in_opensees_runs_without_a_service() -> None:
-    pytest.importorskip("openseespy")
+    environment = {"PYTHONPATH": str(ROOT), "PATH": ""} | opensees_environment()
     ports = [f"tcp://127.0.0.1:{_free_port()}" for _ in range(2)]
     words = [sys.executable, "-W", "error", str(EXAMPLES / "opensees_loop.py"), "1", *ports]
-    done = subprocess.run(words, cwd=ROOT, env={"PYTHONPATH": str(ROOT), "PATH": ""}, capture_output=True, text=True)
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(
         r"1024 steps: \d+ us a step to send, \d+ us to read the newest indicators\nno monitor was connected\n",
@@ -381,7 +376,7 @@ def test_the_loop_in_opensees_runs_without_a_service() -> None:
 
 
 def test_the_loop_in_opensees_sends_its_signals_and_stops_at_a_late_actuator() -> None:
-    pytest.importorskip("openseespy")
+    environment = {"PYTHONPATH": str(ROOT), "PATH": ""} | opensees_environment()
     sink = ResultPublisher("tcp://127.0.0.1:*")
     columns = (Column("broadband_delay", "s", "column"),)
     stream = ResultStream("opensees", 1, 1024.0, 1, columns)
@@ -390,9 +385,7 @@ def test_the_loop_in_opensees_sends_its_signals_and_stops_at_a_late_actuator() -
     with (
         zmq.Context() as context,
         context.socket(zmq.SUB) as subscriber,
-        subprocess.Popen(
-            words, cwd=ROOT, env={"PYTHONPATH": str(ROOT), "PATH": ""}, stderr=subprocess.PIPE, text=True
-        ) as process,
+        subprocess.Popen(words, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True) as process,
     ):
         subscriber.setsockopt(zmq.RCVHWM, 0)
         subscriber.setsockopt(zmq.LINGER, 0)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from monitor.__main__ import _EXTRAS, _PACKAGES, COMMANDS
 
@@ -119,3 +122,20 @@ def test_a_file_of_the_users_that_hides_a_package_is_named(tmp_path, name) -> No
 def test_help_tells_the_defaults() -> None:
     told = " ".join(python("-m", "monitor", "replay", "--help").stdout.split())
     assert "start S seconds after the beginning of the record (default: 0.0)" in told
+
+
+@pytest.mark.parametrize("locked", sorted((ROOT / ".ci" / "locked").iterdir()), ids=lambda path: path.stem)
+def test_ci_has_a_version_with_hashes_of_every_package_that_pyproject_names(locked) -> None:
+    text = locked.read_text()
+    assert "://" not in text, "the address of an index"
+    pins = dict(re.findall(r"^(\S+)==(\S+) .*\\\n    --hash=sha256:", text, re.MULTILINE))
+    assert len(pins) == text.count("==") - text.count(" == ")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    named = project["build-system"]["requires"] + project["project"]["dependencies"]
+    for extra in project["project"]["optional-dependencies"].values():
+        named += extra
+    machine = {"python_version": locked.stem, "sys_platform": "linux", "platform_machine": "x86_64"}
+    for requirement in map(Requirement, named):
+        wanted = requirement.marker is None or requirement.marker.evaluate(machine)
+        if wanted and requirement.name != "synchroscope":
+            assert requirement.specifier.contains(pins[canonicalize_name(requirement.name)]), requirement

@@ -8,34 +8,38 @@ import numpy as np
 import pytest
 
 from tests.e2e.desktop import until
+from tests.needs import needs
 
 NOWHERE = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": ""}
 OFFSCREEN = {**NOWHERE, "QT_QPA_PLATFORM": "offscreen"}
 
 
+def on_x11(environment, said):
+    return pytest.param(environment, said, marks=needs("Qt on X11"))
+
+
 @pytest.mark.parametrize(
     ("environment", "said"),
     [
-        (NOWHERE, "there is no display"),
-        ({**NOWHERE, "DISPLAY": ":4321"}, "the display :4321 does not answer"),
-        ({**NOWHERE, "WAYLAND_DISPLAY": "wayland-77"}, "the display wayland-77 does not answer"),
-        (
-            {**NOWHERE, "WAYLAND_DISPLAY": "wayland-77", "DISPLAY": ":4321"},
-            "the display wayland-77 or :4321 does not",
-        ),
-        ({**NOWHERE, "QT_QPA_PLATFORM": "xcb"}, "DISPLAY is empty"),
-        ({**NOWHERE, "QT_QPA_PLATFORM": "nonsense"}, "Qt cannot open a window .*nonsense"),
+        ({}, "there is no display"),
+        on_x11({"DISPLAY": ":4321"}, "the display :4321 does not answer"),
+        on_x11({"WAYLAND_DISPLAY": "wayland-77"}, "the display wayland-77 does not answer"),
+        on_x11({"WAYLAND_DISPLAY": "wayland-77", "DISPLAY": ":4321"}, "the display wayland-77 or :4321 does not"),
+        on_x11({"QT_QPA_PLATFORM": "xcb"}, "DISPLAY is empty"),
+        pytest.param({"QT_QPA_PLATFORM": "nonsense"}, "Qt cannot open a window .*nonsense", marks=needs("Qt")),
     ],
 )
 def test_where_there_is_no_display_a_line_says_what_to_do(start, environment, said):
-    told = one_line(start("gui", **environment))
+    told = one_line(start("gui", **NOWHERE | environment))
     assert re.search(f"gui: {said}.*: synchroscope watch shows the same in a terminal", told)
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--simulation", "warp"), "there is no simulation 'warp': choose from hybrid, "),
+        pytest.param(
+            ("--simulation", "warp"), "there is no simulation 'warp': choose from hybrid, ", marks=needs("Qt")
+        ),
         (
             ("--simulation", "hybrid", "--connect", "tcp://127.0.0.1:5"),
             "--connect, --simulation: give only one of them",

@@ -8,6 +8,7 @@ import pytest
 
 from monitor.recording import RunReader
 from tests.e2e.desktop import until
+from tests.needs import needs
 
 QUICK = ("--measures", "nrmse", "--window", 0.5)
 
@@ -78,6 +79,7 @@ def test_the_demonstration_opens_no_window_where_none_is_wanted(desktop, tmp_pat
 
 
 @pytest.mark.slow
+@needs("Qt on X11")
 def test_the_demonstration_is_in_the_terminal_where_the_display_does_not_answer(start, tmp_path):
     elsewhere = {"DISPLAY": ":4321", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": ""}
     demo = start("demo", "--record", tmp_path / "demo.h5", **elsewhere)

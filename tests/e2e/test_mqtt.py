@@ -18,10 +18,11 @@ from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.messages.requests import AcknowledgeRequest, encode
 from monitor.transport.zeromq.results import ResultSubscriber
 from monitor.transport.zeromq.signals import SignalPublisher
-from tests.monitor.mqtt.mosquitto import PROGRAM, Authority, Mosquitto, here, passwords
+from tests.monitor.mqtt.mosquitto import Authority, Mosquitto, here, passwords
 from tests.monitor.mqtt.watcher import Watcher, until
+from tests.needs import needs
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
+pytestmark = needs("mosquitto")
 PAUSE = float(os.environ.get("SYNCHROSCOPE_PAUSE", "1"))
 ANY_PORT = "tcp://127.0.0.1:*"
 RATE = 200.0

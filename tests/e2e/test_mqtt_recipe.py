@@ -23,18 +23,19 @@ from monitor.transport.mqtt import MqttSink
 from tests.monitor.mqtt.conftest import report, transition
 from tests.monitor.mqtt.mosquitto import PROGRAM
 from tests.monitor.mqtt.watcher import Watcher, until
+from tests.needs import needs
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mqtt.md").read_text()
 USER = "mosquitto"
 
 
 def can_run() -> bool:
-    return os.geteuid() == 0 and USER in {each.pw_name for each in pwd.getpwall()} and bool(shutil.which("openssl"))
+    return os.geteuid() == 0 and USER in {each.pw_name for each in pwd.getpwall()}
 
 
 pytestmark = [
-    pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed"),
-    pytest.mark.skipif(not can_run(), reason="needs root, openssl and the user mosquitto, as Debian installs it"),
+    needs("mosquitto", "mosquitto_passwd", "openssl"),
+    pytest.mark.skipif(not can_run(), reason="needs root and the user mosquitto, as Debian installs it"),
 ]
 
 

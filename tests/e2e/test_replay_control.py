@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import zmq
 
-from gui.sources.processes.session import free_endpoint
 from monitor.messages.blocks import SignalBlock
 from monitor.messages.requests import (
     Answer,
@@ -226,10 +225,9 @@ def test_a_client_that_goes_or_never_reads_holds_up_nobody(play, record) -> None
             assert player.tell(SeekRequest(seconds=3.0)).position == 3.0
 
 
-def test_it_takes_requests_where_it_is_told_to(play, record) -> None:
-    url = free_endpoint()
-    player = play(record(), "--paused", "--requests", url)
-    assert player.requests == url
+def test_it_takes_requests_where_it_is_told_to(play, record, free_url) -> None:
+    player = play(record(), "--paused", "--requests", free_url)
+    assert player.requests == free_url
     assert player.tell(ResumeRequest()).playing
 
 

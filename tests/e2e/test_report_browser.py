@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from html import escape, unescape
@@ -13,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
+from tests.needs import needs, program
 from tests.records import Records
 from tests.replay.report_runs import HOSTILE, NOTE, record_run
 
 pytest.importorskip("jinja2")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+pytestmark = needs("chromium")
+CHROMIUM = program("chromium") or program("chromium-browser") or program("google-chrome")
 
 Browse = Callable[..., subprocess.CompletedProcess[bytes]]
 

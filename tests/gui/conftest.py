@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import ast
 import os
 
 import pytest
 
+from tests.needs import absent
+
 # before anything of Qt is imported; a display that was chosen is kept
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+
+class _Skipped(pytest.Item):
+    def runtest(self) -> None:
+        pytest.skip(absent("Qt"))
+
+
+class _NeedsQt(pytest.File):
+    def collect(self):
+        # without importing it
+        for node in ast.parse(self.path.read_bytes()).body:
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                yield _Skipped.from_parent(self, name=node.name)
+
+
+def pytest_pycollect_makemodule(module_path, parent):
+    return _NeedsQt.from_parent(parent, path=module_path) if absent("Qt") else None
+
 
 TICK = 0.04  # s between two looks of the window
 
@@ -130,7 +151,7 @@ def repeated_loads(tmp_path_factory):
 
 
 @pytest.fixture
-def begin(qtbot, store, monkeypatch, repeated_loads):
+def begin(warm_kernels, qtbot, store, monkeypatch, repeated_loads):
     """Start the program on something, as `synchroscope gui` does; returns hands for it."""
     from gui.sources.processes import run_loader
     from tests.gui.hands import Hands, left_over

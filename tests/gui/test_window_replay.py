@@ -103,7 +103,7 @@ def test_a_table_is_opened_steered_and_left_by_keys(begin, warm_kernels, table):
     assert hands.modal is None
 
 
-def test_the_demonstration_is_a_click_away(begin, warm_kernels):
+def test_the_demonstration_is_a_click_away(begin):
     hands = begin()
     hands.click(hands.window.start_page.demonstration)
     assert not hands.first_page

@@ -14,6 +14,7 @@ import pytest
 from monitor.catalogue import CATALOGUE, outputs_by_name
 from monitor.config import MEASURES, IndicatorSettings
 from monitor.indicators.tracking_pass import create_indicators
+from tests.needs import require
 
 ROOT = Path(__file__).parents[2]
 
@@ -86,6 +87,7 @@ print(json.dumps({
 @pytest.fixture(scope="module")
 def with_a_new_indicator(warm_kernels, tmp_path_factory):
     """What programs say when the worked example is in the catalogue."""
+    require("Qt")
     record = tmp_path_factory.mktemp("new_indicator") / "tone.csv"
     done = subprocess.run(
         [sys.executable, "-c", _NEW_INDICATOR, str(record)],

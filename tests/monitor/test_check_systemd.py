@@ -14,6 +14,7 @@ import pytest
 from monitor.__main__ import parser_for
 from monitor.config import MqttSettings
 from monitor.transport.mqtt.credentials import CredentialError, password
+from tests.needs import needs
 
 UNIT = Path(__file__).parents[2] / "examples" / "systemd" / "synchroscope.service"
 CREDENTIAL = "#LoadCredential="
@@ -59,7 +60,7 @@ def test_what_it_relies_on_elsewhere(service):
     assert service["Environment"] == f"XDG_CACHE_HOME=/var/cache/{service['CacheDirectory']}"
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+@needs("systemd-analyze")
 @pytest.mark.parametrize("credential", [False, True])
 def test_systemd_understands_every_line(tmp_path, credential):
     text = UNIT.read_text()
@@ -76,9 +77,8 @@ def test_systemd_understands_every_line(tmp_path, credential):
     assert (verified.returncode, said) == (0, []), verified.stderr
 
 
+@needs("systemd-analyze")
 def test_systemd_would_tell_of_a_line_that_it_does_not_understand(tmp_path):
-    if shutil.which("systemd-analyze") is None:
-        pytest.skip("systemd is not installed")
     unit = tmp_path / UNIT.name
     unit.write_text("[Service]\nExecStart=/bin/true\nProtectSistem=strict\n")
     verified = subprocess.run(

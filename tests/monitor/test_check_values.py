@@ -235,9 +235,13 @@ def test_few_descriptors_are_a_warning(monkeypatch, most, level):
     assert [each.level for each in machine.descriptors()] == [level]
 
 
-def test_kernels_that_have_been_compiled_are_loaded(warm_kernels):
+def test_kernels_that_have_been_compiled_are_loaded(warm_kernels, monkeypatch):
     (said,) = machine.kernels(IndicatorSettings(measures=("nrmse",)), reliability=False)
     assert said.level is CheckLevel.OK
+    monkeypatch.setenv("SYNCHROSCOPE_KERNELS_IN_MEMORY", "/home/rig/.cache: Read-only file system")
+    (said,) = machine.kernels(IndicatorSettings(measures=("nrmse",)), reliability=False)
+    assert said.level is CheckLevel.WARN
+    assert "at every start: /home/rig/.cache: Read-only file system; set NUMBA_CACHE_DIR" in said.detail
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from monitor.embedding.reliability import EmbeddedReliability
 from monitor.embedding.tracking import EmbeddedTracking
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from tests.monitor import test_embedding as python
+from tests.needs import require
 
 HERE = Path(__file__).parent
 LANGUAGES = {
@@ -33,8 +33,7 @@ NOT_A_STATE, WRONG_LENGTH, WRONG_ROWS, WRONG_COLUMNS, WRONG_ARGUMENT = -1, -2, -
 
 def compiled(language, folder):
     compiler, *options = LANGUAGES[language]
-    if not shutil.which(compiler):
-        pytest.skip(f"needs a compiler for {language}, called {compiler}")
+    require(compiler)
     library = folder / "loop.so"
     source, include = HERE / "embedding_loop.c", f"-I{include_folder()}"
     subprocess.run(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -15,6 +13,7 @@ import numpy as np
 import pytest
 
 from monitor.embedding.c_functions import include_folder
+from tests.needs import opensees_environment, require
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "embedding.md").read_text(encoding="utf-8")
@@ -24,16 +23,17 @@ def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
 
 
+def activated():
+    """Return the environment of a shell in which this Python's is activated."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return os.environ | {"PYTHONPATH": str(ROOT), "PATH": path}
+
+
 def test_the_loops_in_python_numba_and_c(tmp_path, monkeypatch, capsys):
-    if not shutil.which("cc"):
-        pytest.skip("needs a compiler for C, called cc")
+    require("cc")
     monkeypatch.chdir(tmp_path)
     Path("controller.c").write_text(blocks("c")[0])
-    environment = os.environ | {
-        "PYTHONPATH": str(ROOT),
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-    }
-    subprocess.run(["sh", "-e", "-c", blocks("sh")[0]], env=environment, check=True)
+    subprocess.run(["sh", "-e", "-c", blocks("sh")[0]], env=activated(), check=True)
     # one session, as the reader types it; the last block is the loop of OpenSees
     names = {}
     for block in blocks("python")[:-1]:
@@ -54,29 +54,22 @@ def test_the_loops_in_python_numba_and_c(tmp_path, monkeypatch, capsys):
 def test_a_program_in_c_embeds_the_interpreter(tmp_path):
     include, libraries = sysconfig.get_path("include"), sysconfig.get_config_var("LIBDIR")
     name = f"python{sysconfig.get_config_var('LDVERSION')}"
-    if (
-        not shutil.which("cc")
-        or not Path(include, "Python.h").exists()
-        or not list(Path(libraries).glob(f"lib{name}.*"))
-    ):
-        pytest.skip("needs a compiler for C, called cc, and the header and library of Python (Debian: python3-dev)")
+    require("cc")
+    if not Path(include, "Python.h").exists() or not list(Path(libraries).glob(f"lib{name}.*")):
+        pytest.skip("the header and library of Python are not installed (Debian: python3-dev)")
     program = tmp_path / "embed_in_c"
     options = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O2", f"-I{include}", f"-I{include_folder()}"]
     libraries_of = [f"-L{libraries}", f"-Wl,-rpath,{libraries}", f"-l{name}", "-lm"]
     source = ROOT / "examples" / "embed_in_c.c"
     subprocess.run(["cc", *options, "-o", program, source, *libraries_of], check=True)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), sysconfig.get_path("purelib")))}
-    done = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=200)
+    more = {"PYTHONPATH": os.pathsep.join((str(ROOT), sysconfig.get_path("purelib")))}
+    done = subprocess.run([program], env=activated() | more, capture_output=True, text=True, timeout=200)
     assert (done.stdout, done.stderr, done.returncode) == ("7.81 ms late\n", "", 0)
 
 
 def test_a_loop_of_opensees_is_that_of_the_laboratory(tmp_path):
-    found = importlib.util.find_spec("openseespylinux") if sys.platform == "linux" else None
-    if found is None:
-        pytest.skip("OpenSeesPy is not installed: pip install synchroscope[opensees]")
-    libraries = Path(found.submodule_search_locations[0]) / "lib"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)} | opensees_environment()
     script = blocks("python")[-1] + '\nnp.save("displacement.npy", displacement)\n'
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "LD_LIBRARY_PATH": str(libraries)}
     run = [sys.executable, "-c", script]
     done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import subprocess
 import threading
@@ -28,6 +27,7 @@ from monitor.messages.health import LATENCY_BOUNDS, BrokerStatus, Health, Stream
 from monitor.transport import prometheus
 from monitor.transport.base import TransportError
 from monitor.transport.prometheus import PrometheusSink, metrics_of
+from tests.needs import needs, program
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -366,8 +366,8 @@ def test_values_that_are_not_valid_or_old_are_absent(sink: PrometheusSink, clock
 
 
 RULES = Path(__file__).parents[2] / "examples" / "viewers" / "prometheus-rules.yml"
-PROMTOOL = shutil.which("promtool")
-needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed (Debian: prometheus)")
+PROMTOOL = program("promtool")
+needs_promtool = needs("promtool")
 
 
 def promtool(*words: str, page: str = "") -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from replay.export import export
 from replay.export.contents import RunContents, SeriesTable, unique_names
 from replay.export.mat import variable_names, write_mat
 from replay.export.target_files import TargetFiles
+from tests.needs import program, require
 from tests.replay.exported_run import CHANNELS, RATE, record, stored
 
 
@@ -198,14 +198,11 @@ def test_hdf5_is_a_run_file_with_the_first_superblock(run, tmp_path):
 
 @pytest.fixture
 def octave():
-    program = shutil.which("octave-cli") or shutil.which("octave")
-    if program is None:
-        pytest.skip("octave is not installed")
+    require("octave")
+    words = [program("octave-cli") or program("octave"), "--no-gui", "-q", "-W", "--eval"]
 
     def evaluate(code: str) -> str:
-        done = subprocess.run(
-            [program, "--no-gui", "-q", "-W", "--eval", code], capture_output=True, text=True, timeout=120
-        )
+        done = subprocess.run([*words, code], capture_output=True, text=True, timeout=120)
         assert "error while reading" not in done.stderr, done.stderr
         return done.stdout
 
@@ -246,12 +243,10 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_foxgloves_reader_has_every_message(run):
-    node = shutil.which("node")
-    if node is None or not (ROOT / "node_modules" / "@mcap" / "core").is_dir():
-        pytest.skip("no @mcap/core (npm install --no-save @mcap/core @mcap/support)")
+    require("@mcap/core")
     (path,) = export(run, "mcap").paths
     done = subprocess.run(
-        [node, Path(__file__).with_name("read_mcap.cjs"), path], capture_output=True, text=True, check=False
+        ["node", Path(__file__).with_name("read_mcap.cjs"), path], capture_output=True, text=True, check=False
     )
     assert not done.returncode, done.stderr
     found = json.loads(done.stdout)

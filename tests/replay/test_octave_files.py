@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,8 +9,9 @@ import numpy as np
 import pytest
 
 from replay.formats import Selection, open_recording
+from tests.needs import needs
 
-pytestmark = pytest.mark.skipif(shutil.which("octave") is None, reason="Octave is not on this machine")
+pytestmark = needs("octave")
 
 _SCRIPT = """
 t = (0:299)' / 128; cmd = sin(3 * t); meas = cos(2 * t); fs = 128; op = 'nn'; M = [t cmd meas];

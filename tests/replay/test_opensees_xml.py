@@ -1,18 +1,17 @@
 """XML files of OpenSees' recorders: as OpenSees writes them, cut short, damaged and foreign."""
 
-import importlib.util
 import os
 import random
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from replay.formats import RecordingError, Selection, inspect_recording, open_recording
 from tests.campaign.run_file_mutations import damaged_bytes
+from tests.needs import opensees_environment
 
 EVERYTHING = Selection(auxiliary=True)
 # as OpenSees 3.7 wrote it: recorder Element -xml ... -time -ele 1 material 1 stressStrain, and a node
@@ -154,10 +153,7 @@ ops.wipe()
 
 
 def test_files_of_opensees_itself(tmp_path):
-    found = importlib.util.find_spec("openseespylinux") if sys.platform == "linux" else None
-    if found is None:
-        pytest.skip("OpenSeesPy is not installed: pip install synchroscope[opensees]")
-    environment = os.environ | {"LD_LIBRARY_PATH": str(Path(found.submodule_search_locations[0]) / "lib")}
+    environment = os.environ | opensees_environment()
     run = [sys.executable, "-c", SCRIPT]
     done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr

@@ -64,12 +64,15 @@ def kernels(settings: IndicatorSettings, *, reliability: bool) -> Iterator[Check
     started = time.perf_counter()
     from monitor.alarms.monitor import warm_up as warm_up_alarms
     from monitor.engine.monitor import warm_up
-    from monitor.kernel import compiled_functions
+    from monitor.kernel import NOT_CACHED, compiled_functions
 
     with compilation_progress(lambda text: print(text, file=sys.stderr, flush=True)) as progress:
         warm_up(settings.measures, bandpass=settings.bandpass is not None, reliability=reliability, progress=progress)
     warm_up_alarms()
     took = time.perf_counter() - started
+    if why := os.environ.get(NOT_CACHED):
+        yield warn("kernels", f"compiled in {took:.0f} s, at every start: {why}; set NUMBA_CACHE_DIR to another")
+        return
     # parts that are compiled into their callers have no cache of their own
     stats = [each.stats for each in compiled_functions() if each.stats.cache_path]
     new = [str(each.cache_path) for each in stats if each.cache_misses]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import ipaddress
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,7 +16,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-PROGRAM = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
+from tests.needs import program
+
+PROGRAM = program("mosquitto")
 
 
 class Authority:
@@ -124,7 +125,7 @@ def passwords(folder: Path, **users: str) -> Path:
     path = folder / "passwords"
     path.write_text("".join(f"{name}:{word}\n" for name, word in users.items()))
     path.chmod(0o600)
-    program = shutil.which("mosquitto_passwd")
-    assert program is not None
-    subprocess.run([program, "-U", path], check=True, capture_output=True)
+    changes = program("mosquitto_passwd")
+    assert changes is not None
+    subprocess.run([changes, "-U", path], check=True, capture_output=True)
     return path

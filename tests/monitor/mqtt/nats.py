@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import subprocess
 from pathlib import Path
 from time import monotonic, sleep
 
-PROGRAM = shutil.which("nats-server") or shutil.which("nats-server", path="/usr/sbin:/usr/local/sbin")
+from tests.needs import program
+
+PROGRAM = program("nats-server")
 
 PAGE = Path(__file__).parents[3] / "docs" / "scaling.md"
 _MONITOR = '{user: monitor, password: valve, permissions: {publish: ["synchroscope.>", "homeassistant.>"], '

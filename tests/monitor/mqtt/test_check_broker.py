@@ -13,10 +13,11 @@ from monitor.commands.checks import endpoints as checks_broker
 from monitor.commands.checks.endpoints import broker as look
 from monitor.config import MqttSettings
 from tests.monitor.mqtt.conftest import Amqtt, free_port
-from tests.monitor.mqtt.mosquitto import PROGRAM, Authority, Mosquitto, here, passwords
+from tests.monitor.mqtt.mosquitto import Authority, Mosquitto, here, passwords
 from tests.monitor.mqtt.watcher import until
+from tests.needs import needs
 
-needs_mosquitto = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
+needs_mosquitto = needs("mosquitto")
 
 
 def met(port: int, rig: str = "north", **settings: object) -> CheckResult:

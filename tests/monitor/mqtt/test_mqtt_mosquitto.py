@@ -17,10 +17,11 @@ from monitor.messages.requests import NoteRequest, encode
 from monitor.transport.mqtt import MqttSink, connection, connection_tasks, credentials
 from monitor.transport.mqtt.credentials import CredentialError, password, tls_context
 from tests.monitor.mqtt.conftest import report, rows, transition
-from tests.monitor.mqtt.mosquitto import PROGRAM, Authority, Mosquitto, here, passwords
+from tests.monitor.mqtt.mosquitto import Authority, Mosquitto, here, passwords
 from tests.monitor.mqtt.watcher import until
+from tests.needs import needs
 
-needs_mosquitto = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
+needs_mosquitto = needs("mosquitto")
 
 
 @pytest.fixture

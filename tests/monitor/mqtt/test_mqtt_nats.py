@@ -22,10 +22,11 @@ from monitor.transport.mqtt import MqttSink, payloads
 from monitor.transport.mqtt.connection import MqttConnection
 from tests.monitor.mqtt.conftest import ALARM, COLUMNS, report, rows, transition
 from tests.monitor.mqtt.mosquitto import Authority, here
-from tests.monitor.mqtt.nats import PAGE, PROGRAM, Nats
+from tests.monitor.mqtt.nats import PAGE, Nats
 from tests.monitor.mqtt.watcher import until
+from tests.needs import needs
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="nats-server is not installed")
+pytestmark = needs("nats-server")
 DESK = ("desk", "lamp")
 PATIENCE = 120.0
 RIG = "hall 7.b"
