@@ -272,3 +272,15 @@ def test_a_recorder_without_a_service_does_not_wait_for_a_disk_for_ever(tmp_path
     assert recorder._process.wait(20.0)
     assert recorder._process.end == f"signal {signal.SIGALRM:d}"
     recorder._process.close()
+
+
+def test_two_recorders_of_one_name_have_files_of_their_own(tmp_path: Path) -> None:
+    recorders = [RecorderProcess(tmp_path / "run.h5", {}, flush_interval=0.05) for _ in range(2)]
+    for start in range(0, 2000, 100):
+        for number, recorder in enumerate(recorders):
+            feed(recorder, 10_000 * number + start, 10_000 * number + start + 100)
+    for recorder in recorders:
+        recorder.close()
+        assert (recorder.recorded, recorder.outcome) == (2000, "clean")
+    assert {recorder.path.name for recorder in recorders} == {"run.h5", "run-2.h5"}
+    assert numbers(tmp_path) == [*range(2000), *range(10_000, 12_000)]
