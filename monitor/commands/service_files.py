@@ -175,7 +175,7 @@ def restore_alarms(settings: Settings) -> tuple[AlarmMonitor, AlarmStateFile | N
 
     Raises
     ------
-    ValueError : the folder of the file does not exist, or the file cannot be read.
+    ValueError : the folder of the file does not exist, the file cannot be read, or another service uses it.
     """
     from monitor.alarms.monitor import AlarmMonitor, warm_up
     from monitor.recording import alarm_file
@@ -191,14 +191,20 @@ def restore_alarms(settings: Settings) -> tuple[AlarmMonitor, AlarmStateFile | N
     check_not_folder(path)
     notes: tuple[str, ...] = ()
     try:
+        lock = alarm_file.lock(path)
+    except BlockingIOError:
+        raise ValueError(f"alarms.state: {path} is used by another service: name another file for this one") from None
+    try:
         if (state := alarm_file.read_state(path)) is not None:
             alarms.restore(state)
     except OSError as problem:
+        if lock is not None:
+            alarm_file.unlock(path, lock)
         # its content may be intact and is not discarded
         raise ValueError(f"alarms: {path} cannot be read: {problem.strerror or problem}") from problem
     except ValueError as problem:
         notes = (_move_aside(path, problem),)
-    return alarms, alarm_file.AlarmStateFile(path, alarms.snapshot, notes)
+    return alarms, alarm_file.AlarmStateFile(path, alarms.snapshot, notes, lock=lock)
 
 
 def check_not_folder(path: Path) -> None:

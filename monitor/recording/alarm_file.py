@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -16,6 +17,9 @@ from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
 from monitor.recording.queues import NoteQueue
 from monitor.system.safe_text import elide_left
+
+if sys.platform != "win32":
+    import fcntl
 
 _SHELF_INTERVAL = 30.0  # s between updates of the remaining shelving time
 _MAX_BYTES = 1 << 22
@@ -34,6 +38,7 @@ class AlarmStateFile:
     snapshot : returns the state to save; called by `alarms` and `close`.
     notes : initial notes, for example that an older file could not be read.
     clock : s, monotonic.
+    lock : of the file, from `lock`; released by `close`.
     """
 
     def __init__(
@@ -42,8 +47,10 @@ class AlarmStateFile:
         snapshot: Callable[[], bytes],
         notes: tuple[str, ...] = (),
         clock: Callable[[], float] = time.monotonic,
+        lock: int | None = None,
     ) -> None:
         self.path = path
+        self._lock = lock
         self._snapshot = snapshot
         self.notes = NoteQueue(notes)
         self._clock = clock
@@ -86,6 +93,9 @@ class AlarmStateFile:
             self._closed = True
             self._save()
         self._thread.join(_CLOSE_TIMEOUT)
+        if self._lock is not None:
+            unlock(self.path, self._lock)
+            self._lock = None
 
     def _save(self) -> None:
         state = self._snapshot()
@@ -108,6 +118,49 @@ class AlarmStateFile:
                     self.notes.add(
                         f"alarms are not saved in {elide_left(str(self.path))}: {problem.strerror or problem}"
                     )
+
+
+def _lock_path(path: Path) -> Path:
+    return path.with_name(f".{path.name}.lock")
+
+
+def lock(path: Path) -> int | None:
+    """Reserve an alarm state file for this service, until `unlock` or the end of the process; None if not possible.
+
+    Raises
+    ------
+    BlockingIOError : another service uses the file.
+    """
+    if sys.platform == "win32":
+        return None
+    while True:
+        try:
+            descriptor = os.open(_lock_path(path), os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:
+            # the folder is not writable, which is noted when the state cannot be saved
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # another service may have removed it between the two calls
+            if os.path.samestat(os.fstat(descriptor), _lock_path(path).stat()):
+                return descriptor
+        except BlockingIOError:
+            os.close(descriptor)
+            raise
+        except FileNotFoundError:
+            pass
+        except OSError:
+            # a network file system without locks
+            os.close(descriptor)
+            return None
+        os.close(descriptor)
+
+
+def unlock(path: Path, descriptor: int) -> None:
+    """Release the file for other services."""
+    with contextlib.suppress(OSError):
+        _lock_path(path).unlink()
+    os.close(descriptor)
 
 
 def read_state(path: Path) -> bytes | None:

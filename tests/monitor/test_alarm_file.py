@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from time import monotonic, sleep
@@ -198,3 +200,33 @@ def test_the_folder_is_on_the_disk_too(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(stat.S_ISDIR(os.fstat(descriptor).st_mode)))
     alarm_file.atomic_write(tmp_path / "alarms.json", b"x")
     assert synced == [False, True]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such locks")
+def test_a_second_service_does_not_share_the_file_and_begins_once_the_first_has_ended(tmp_path) -> None:
+    wanted = settings(record={"path": f"{tmp_path}/"})
+    _, first = restore_alarms(wanted)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"alarms\.json is used by another service: name another file"):
+            restore_alarms(wanted)
+    # a file of its own in the same folder
+    _, own = restore_alarms(settings(alarms={"state": str(tmp_path / "other.json")}))
+    assert first is not None and own is not None
+    first.close()
+    _, next_one = restore_alarms(wanted)
+    assert next_one is not None
+    next_one.close()
+    own.close()
+    assert sorted(os.listdir(tmp_path)) == ["alarms.json", "other.json"]  # noqa: PTH208 hidden ones too
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such locks")
+def test_a_service_that_was_killed_leaves_no_lock_that_counts(tmp_path) -> None:
+    path = tmp_path / "alarms.json"
+    code = "import sys, os; from pathlib import Path; from monitor.recording import alarm_file as a\n"
+    code += "a.lock(Path(sys.argv[1])); os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", code, path], check=False)
+    assert (tmp_path / ".alarms.json.lock").exists()
+    _, file = restore_alarms(settings(alarms={"state": str(path)}))
+    assert file is not None
+    file.close()

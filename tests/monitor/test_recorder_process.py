@@ -282,3 +282,15 @@ def test_an_unknown_number_of_samples_that_were_not_received_makes_the_run_lossy
     assert (recorder.unrecorded, recorder.outcome) == (0, "lossy")
     with RunReader(tmp_path / "run.h5") as run:
         assert run.outcome == "lossy"
+
+
+def test_two_recorders_of_one_name_have_files_of_their_own(tmp_path: Path) -> None:
+    recorders = [RecorderProcess(tmp_path / "run.h5", {}, flush_interval=0.05) for _ in range(2)]
+    for start in range(0, 2000, 100):
+        for number, recorder in enumerate(recorders):
+            feed(recorder, 10_000 * number + start, 10_000 * number + start + 100)
+    for recorder in recorders:
+        recorder.close()
+        assert (recorder.recorded, recorder.outcome) == (2000, "clean")
+    assert {recorder.path.name for recorder in recorders} == {"run.h5", "run-2.h5"}
+    assert numbers(tmp_path) == [*range(2000), *range(10_000, 12_000)]
