@@ -75,11 +75,11 @@ def test_a_drift_that_begins_in_mid_record_and_one_that_ends_in_a_step():
     assert (step.before, step.after) == pytest.approx((0.02, 0.005), abs=1e-3)
 
 
-@given(st.lists(st.floats(0.02, 25.0), min_size=1, max_size=8), st.integers(0, 3))
+@given(st.lists(st.tuples(st.floats(0.02, 25.0), st.floats(0.02, 2.0)), min_size=1, max_size=8), st.integers(0, 3))
 def test_motions_with_pauses_have_segments_only_where_four_windows_hold_values(lengths, seed):
-    # motion and pause in turn
+    # pause and motion in turn
     edges = np.cumsum(lengths)
-    moves = np.searchsorted(edges, TIME, "right") % 2 == 0
+    moves = np.searchsorted(edges, TIME, "right") % 2 == 1
     values = np.where(moves, windowed(np.where(TIME < 20.0, 0.02, 0.03), seed), np.nan)
     found = segment_series(TIME, values, np.full(len(TIME), SD), WINDOW, LEAST)
     there = TIME[np.isfinite(values)]
