@@ -26,6 +26,7 @@ from replay.formats import (
     xdf,
 )
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
+from replay.formats.choice import inspect_tables
 from replay.formats.layout import HEAD
 from replay.formats.recordings import ArrayRecording, with_notes
 from replay.formats.sidecar import SUFFIX, remember, with_remembered
@@ -87,11 +88,10 @@ def inspect_recording(path: str | Path, selection: Selection = _EVERYTHING) -> t
     with naming_file(path):
         merged, note = with_remembered(path, selection)
         known = _format_of(path, merged)
-        if known.inspect is None:
-            # it knows its columns
+        if known.open is not None:
             recording = known.open(path, selection)
             return known, Inspection((), recording.n_samples, None, recording)
-        found = known.inspect(path, merged)
+        found = known.inspect(path, merged) if known.inspect else inspect_tables(_tables_of(known, path), merged)
         notes = [note] if note else []
         if selection.remember and found.recording is not None:
             if found.selection is None:
@@ -110,9 +110,13 @@ def read_tables(path: str | Path) -> Sequence[SignalTable]:
     path = Path(path)
     with naming_file(path):
         known = _format_of(path, _EVERYTHING)
-        if known.tables is None:
-            raise RecordingError(f"{path}: is a {known.name}, and here no recording is read")
-        return known.tables(path)
+        return _tables_of(known, path)
+
+
+def _tables_of(known: Format, path: Path) -> Sequence[SignalTable]:
+    if known.tables is None:
+        raise RecordingError(f"{path}: is a {known.name}, and here no recording is read")
+    return known.tables(path)
 
 
 @contextmanager

@@ -33,19 +33,6 @@ class _Choice:
     resample: float | None
 
 
-def open_tables(tables: Sequence[SignalTable], selection: Selection) -> Recording:
-    """Return the recording in the tables of a file, of which there is at least one.
-
-    Raises
-    ------
-    RecordingError : it is not clear what is meant; one line with the file's name.
-    """
-    try:
-        return _read(_choose(tables, selection), selection)
-    except RecordingError as problem:
-        raise named_error(tables[0], problem) from None
-
-
 def inspect_tables(tables: Sequence[SignalTable], selection: Selection) -> Inspection:
     """Return the columns of all tables of a file, and their roles as far as they are clear.
 
@@ -73,12 +60,6 @@ def inspect_tables(tables: Sequence[SignalTable], selection: Selection) -> Inspe
         return Inspection(columns, max(table.n_rows for table in tables), guess, None, text)
     chosen = _as_selection(choice, found, selection, tables)
     return Inspection(columns, choice.table.n_rows, chosen, recording)
-
-
-def named_error(table: SignalTable, problem: RecordingError) -> RecordingError:
-    """Return the error with the name of the file in front, once."""
-    text = str(problem)
-    return problem if text.startswith(f"{table.path}: ") else RecordingError(f"{table.path}: {text}")
 
 
 def _choose(tables: Sequence[SignalTable], selection: Selection) -> _Choice:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from replay.formats.arrays import tables_of
-from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
-from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents
-from replay.formats.reading import check_memory, damage_reported
+from replay.formats.memory import check_memory
+from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable, pairs_given, row_place
 from replay.formats.text import is_text
 from replay.formats.units import unit_symbol
@@ -29,6 +29,7 @@ _OBJECTS = re.compile(rb"^(\xef\xbb\xbf)?\s*(\[\s*\{|\{[^\r\n]*\}\s*\{)")  # in 
 _VALUES = ("values", "data", "samples")
 _WHAT = "JSON"
 _DEEPEST = 32
+_VALUE = 40  # bytes of a number or an empty array, with its place
 
 
 def is_json(path: Path, head: bytes, selection: Selection) -> bool:
@@ -126,7 +127,11 @@ class _Found:
 
 
 def _load(path: Path) -> Any:
-    text = path.read_text("utf-8-sig")
+    content = path.read_bytes()
+    # each value is an object of Python
+    check_memory(path, 2.0 * len(content) + _VALUE * sum(map(content.count, (b",", b"[", b"{"))))
+    text = content.decode("utf-8-sig")
+    del content
     if path.suffix.lower() not in _BY_LINES:
         try:
             return json.loads(text)
@@ -139,8 +144,7 @@ def _load(path: Path) -> Any:
 
 def _tables(path: Path) -> list[SignalTable]:
     found = _Found(path)
-    # the text and its numbers as objects of Python
-    check_memory(path, 3.0 * path.stat().st_size)
+    check_memory(path, path.stat().st_size)
     with damage_reported(path, _WHAT):
         found.walk("", _load(path))
     contents = found.contents
@@ -171,25 +175,5 @@ def _index_as_time(contents: Contents) -> None:
         return
 
 
-def open_json(path: Path, selection: Selection) -> Recording:
-    """Read a JSON file.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or what is meant is not clear; one line.
-    """
-    return open_tables(_tables(path), selection)
-
-
-def inspect_json(path: Path, selection: Selection) -> Inspection:
-    """Return the columns in a JSON file, and their roles as far as they are clear.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or holds no signals; one line.
-    """
-    return inspect_tables(_tables(path), selection)
-
-
 _PATTERNS = ("*.json", "*.jsonl", "*.ndjson")
-FORMAT = Format("JSON", _PATTERNS, is_json, open_json, inspect_json, _tables, _PATTERNS, begins_with_signals)
+FORMAT = Format("JSON", _PATTERNS, is_json, tables=_tables, shared=_PATTERNS, begins=begins_with_signals)

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
+from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
-from replay.formats.choice import inspect_tables, open_tables
-from replay.formats.reading import check_memory, damage_reported, optional
+from replay.formats.memory import check_memory
+from replay.formats.reading import damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
 
@@ -142,24 +142,4 @@ def _object(text: str | bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def open_mcap(path: Path, selection: Selection) -> Recording:
-    """Read an MCAP file.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or what is meant is not clear; one line.
-    """
-    return open_tables(_tables(path), selection)
-
-
-def inspect_mcap(path: Path, selection: Selection) -> Inspection:
-    """Return the numbers in the messages of an MCAP file as columns, and their roles as far as they are clear.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or holds no signals; one line.
-    """
-    return inspect_tables(_tables(path), selection)
-
-
-FORMAT = Format("MCAP", ("*.mcap",), is_mcap, open_mcap, inspect_mcap, _tables)
+FORMAT = Format("MCAP", ("*.mcap",), is_mcap, tables=_tables)

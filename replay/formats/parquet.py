@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
-from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.clock import has_zone, parse_instants
 from replay.formats.columns import TableColumn, name_and_unit
 from replay.formats.contents import INDEX_IS_TIME
@@ -186,24 +185,4 @@ class _Reader:
         return as_numbers(values.cast("float64").to_numpy())[0]
 
 
-def open_parquet(path: Path, selection: Selection) -> Recording:
-    """Read a Parquet file.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or what is meant is not clear; one line.
-    """
-    return open_tables(_tables(path), selection)
-
-
-def inspect_parquet(path: Path, selection: Selection) -> Inspection:
-    """Return the columns of a Parquet file, and their roles as far as they are clear.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or holds no signals; one line.
-    """
-    return inspect_tables(_tables(path), selection)
-
-
-FORMAT = Format("Parquet", ("*.parquet", "*.pq"), is_parquet, open_parquet, inspect_parquet, _tables)
+FORMAT = Format("Parquet", ("*.parquet", "*.pq"), is_parquet, tables=_tables)

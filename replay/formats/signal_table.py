@@ -19,6 +19,7 @@ from replay.formats.clock import (
     through_daylight_saving,
 )
 from replay.formats.columns import SECONDS, TableColumn, find_column
+from replay.formats.memory import check_memory
 from replay.formats.recordings import ArrayRecording, PiecewiseRecording
 from replay.formats.resampling import resample
 from replay.formats.roles import PairColumns
@@ -72,7 +73,13 @@ class SignalTable:
     place: Callable[[int], str] = row_place
 
     def values(self, columns: Sequence[TableColumn]) -> Samples:
-        """Return whole columns, (n_rows, n)."""
+        """Return whole columns, (n_rows, n).
+
+        Raises
+        ------
+        RecordingError : they do not fit into memory, or are damaged.
+        """
+        check_memory(self.path, 8.0 * self.n_rows * len(columns), f"{self.n_rows} rows are read at once")
         return self.read(0, self.n_rows, columns)
 
     def column(self, column: TableColumn) -> Samples:
