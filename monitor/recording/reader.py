@@ -54,7 +54,7 @@ class RunReader:
             if block.cut:
                 self.close()
                 raise damaged(self.path, "was cut short")
-            self.warnings: list[str] = []
+            self.warnings = ["its superblock is damaged and not used"] if block.damaged else []
             self._damaged = False
             self._growing = block.writing
             self._integrity = integrity

@@ -35,10 +35,13 @@ def is_xdf(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG0
     return head.startswith(_MAGIC) or (packed and head.startswith(_GZIP))
 
 
-def _open(path: Path) -> IO[bytes]:
+def _is_packed(path: Path) -> bool:
     with path.open("rb") as file:
-        packed = file.read(2) == _GZIP
-    return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
+        return file.read(2) == _GZIP
+
+
+def _open(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if _is_packed(path) else path.open("rb")  # type: ignore[return-value]
 
 
 def _check_chunks(path: Path) -> None:
@@ -51,7 +54,7 @@ def _check_chunks(path: Path) -> None:
     """
     widths: dict[bytes, int] = {}
     with _open(path) as file:
-        size = float("inf") if isinstance(file, gzip.GzipFile) else path.stat().st_size
+        size = float("inf") if _is_packed(path) else path.stat().st_size
         at = len(file.read(len(_MAGIC)))
         while width := file.read(1):
             length = int.from_bytes(file.read(width[0]), "little") if width[0] in _LENGTHS else 0

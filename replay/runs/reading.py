@@ -48,7 +48,7 @@ def read_row(folder: Path, file: str) -> RunRow | None:
             return _row(reader, file)
     except ForeignHdf5Error:
         return None
-    except (RunFileError, OSError, ValueError, MemoryError) as problem:
+    except Exception as problem:  # noqa: BLE001  whatever it is, the other runs are listed
         text = str(problem).removeprefix(str(path)).lstrip(": ")
         return RunRow(file, problem=printable(text) or type(problem).__name__)
 

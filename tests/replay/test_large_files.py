@@ -91,7 +91,7 @@ def test_a_file_that_is_read_piece_by_piece_needs_the_memory_of_its_times(
     name: str, tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, name)
-    little_memory(monkeypatch, 2.1 * 8 * len(run_samples()))
+    little_memory(monkeypatch, 4.0 * 8 * len(run_samples()))
     monkeypatch.setattr("replay.formats.recordings._PIECE", 300)
     found = np.concatenate([block.samples for block in open_recording(path).blocks(100)])
     assert len(found) == len(run_samples())
