@@ -43,7 +43,7 @@ def column_selection(arguments: argparse.Namespace, *, auxiliary: bool = False) 
 
 @contextmanager
 def others_go_on(arguments: argparse.Namespace, failed: list[str]) -> Iterator[None]:
-    """Print and collect the problem of one of several files, for the others to be read; raise that of a single one."""
+    """Print and collect the problem of one of several files, so that others are read; raise that of a single one."""
     try:
         yield
     except (ValueError, OSError, MemoryError) as problem:

@@ -56,7 +56,9 @@ def damage_reported(path: Path, what: str, logger: str = "") -> Iterator[None]:
             yield
     except (RecordingError, ModuleNotFoundError):
         raise
-    # libraries raise anything over a damaged file, even AssertionError, RecursionError and MemoryError
+    # libraries raise anything over a damaged file, even AssertionError and MemoryError
+    except RecursionError:
+        raise _damaged(path, what, "nested too deeply") from None
     except Exception as problem:
         if isinstance(problem, OSError) and problem.strerror and problem.errno:
             raise
