@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Protocol
 
-MEMORY = 200_000_000
+MEMORY = 100_000_000
 """Bytes that a file may take: what SYNCHROSCOPE_MEMORY says in these processes."""
 _LARGEST_SPACE = 8 << 30  # bytes of addresses, most of which libraries only reserve
 _GROWTH = 3 * MEMORY // 2  # of the memory in use, by one file
