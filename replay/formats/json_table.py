@@ -17,6 +17,7 @@ from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents
 from replay.formats.memory import check_memory
 from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable, pairs_given, row_place
+from replay.formats.table import LAST_LINE_CUT
 from replay.formats.text import is_text
 from replay.formats.units import unit_symbol
 
@@ -126,7 +127,7 @@ class _Found:
         self.contents.add_texts(name, tuple(texts))
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path, notes: list[str]) -> Any:
     content = path.read_bytes()
     # each value is an object of Python
     check_memory(path, 2.0 * len(content) + _VALUE * sum(map(content.count, (b",", b"[", b"{"))))
@@ -139,14 +140,21 @@ def _load(path: Path) -> Any:
             # an object a line, under another name
             if problem.msg != "Extra data" or problem.lineno != 2:
                 raise
-    return [json.loads(line) for line in text.splitlines() if line.strip()]
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) > 1 and not text.endswith("\n"):
+        try:
+            json.loads(lines[-1])
+        except json.JSONDecodeError:
+            del lines[-1]
+            notes.append(LAST_LINE_CUT)
+    return [json.loads(line) for line in lines]
 
 
 def _tables(path: Path) -> list[SignalTable]:
     found = _Found(path)
     check_memory(path, path.stat().st_size)
     with damage_reported(path, _WHAT):
-        found.walk("", _load(path))
+        found.walk("", _load(path, found.contents.notes))
     contents = found.contents
     _index_as_time(contents)
     tables = tables_of(path, contents)

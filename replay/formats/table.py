@@ -21,6 +21,8 @@ from replay.formats.layout import HEAD, MISSING, Layout, find_layout, is_data, s
 
 _MISSING_AS_WRITTEN = sorted({f(word) for word in MISSING for f in (str, str.upper, str.title)} | {"NaN", "-NaN"})
 _EXCERPT = 30
+LAST_LINE_CUT = "the last line has no end, it may be cut short: left out"
+"""Note on a text whose other lines have one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +73,7 @@ def read_table(path: Path) -> Table:
         values = _read_carefully(path, layout, columns)
     if len(values) < 2:
         raise RecordingError(f"{path}: fewer than 2 rows of numbers{', the last line has no end' if cut else ''}")
-    notes: tuple[str, ...] = ("the last line has no end, it may be cut short: left out",) if cut else ()
+    notes: tuple[str, ...] = (LAST_LINE_CUT,) if cut else ()
     if not layout.header:
         names = f"{columns[0].name} .. {columns[-1].name}"
         notes = (f"no header: the columns are named {names}", *notes)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import random
 import struct
 import sys
@@ -88,19 +87,17 @@ REFUSALS = (RecordingError, SettingsError, EnsembleError, ToleranceError)
 
 
 def _more_texts() -> dict[str, bytes]:
-    """Return the run as text of OpenSees and PEER, and as a JSON object a line."""
+    """Return the run as text of OpenSees and PEER."""
     rows = np.column_stack((TIMES, run_samples()))[:300]
     lines = "".join(f"{' '.join(f'{value:.6g}' for value in row)}\n" for row in rows)
     responses = "".join(f"<ResponseType>{name}</ResponseType>" for name in NAMES)
     outputs = (
         f"<TimeOutput><ResponseType>time</ResponseType></TimeOutput><NodeOutput nodeTag='2'>{responses}</NodeOutput>"
     )
-    objects = [dict(zip(("time", *NAMES), row, strict=True)) for row in rows.tolist()]
     motion = "".join(f"{'  '.join(f'{value:13.6E}' for value in five)}\n" for five in rows[:, 1].reshape(-1, 5))
     xml = f"<?xml version='1.0'?>\n<OpenSees>\n{outputs}\n<Data>\n{lines}</Data>\n</OpenSees>\n"
     return {
         "opensees.xml": xml.encode(),
-        "lines.jsonl": "".join(f"{json.dumps(each)}\n" for each in objects).encode(),
         "motion.at2": f"PEER\nEVENT\nACCELERATION IN UNITS OF G\nNPTS= 300, DT= .001 SEC\n{motion}".encode(),
     }
 

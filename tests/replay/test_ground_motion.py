@@ -209,3 +209,16 @@ def test_a_motion_in_a_binary_file(tmp_path, suffix):
     if given:
         with pytest.raises(RecordingError, match=rf"^{path}: column 'east' has no unit: give one of m/s2, "):
             read_ground_motion(path)
+
+
+@pytest.mark.parametrize("width", [1, 5, 8, 53])
+def test_no_cut_of_the_last_line_gives_another_number_in_silence(tmp_path, width):
+    whole = peer(width=width).removesuffix("\n")
+    for at in range(len(whole) - 40, len(whole) + 1):
+        try:
+            found = read_ground_motion(written(tmp_path, whole[:at]))
+        except RecordingError as problem:
+            assert "\n" not in str(problem) and at < len(whole)
+            continue
+        if not any("cut short" in note for note in found.notes):
+            np.testing.assert_allclose(found.acceleration, STANDARD_GRAVITY * VALUES, rtol=1e-6)

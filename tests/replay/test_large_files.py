@@ -111,3 +111,17 @@ def test_the_memory_of_a_control_group_is_its_limit_less_what_is_used_but_for_th
     for limit, left in (("max\n", math.inf), ("1000\n", 700.0)):
         (tmp_path / "memory.max").write_text(limit)
         assert memory.group_memory(tmp_path) == left
+
+
+def test_the_limit_is_half_of_what_is_free_or_as_the_variable_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "free_memory", lambda: 1e9)
+    for given, least in (("", 0.5e9), ("300M", 300e6), ("0.2G", 200e6), ("250000 KB", 250e6), ("400000000", 400e6)):
+        monkeypatch.setenv("SYNCHROSCOPE_MEMORY", given)
+        memory.check_memory(tmp_path, least)
+        with pytest.raises(RecordingError, match=r"GB of memory or more and may take [^\n]*SYNCHROSCOPE_MEMORY"):
+            memory.check_memory(tmp_path, least + 1.0)
+    monkeypatch.setenv("SYNCHROSCOPE_MEMORY", "lots")
+    with pytest.raises(RecordingError, match=r"^SYNCHROSCOPE_MEMORY=lots: must be a size, such as 4G or 500M$"):
+        memory.check_memory(tmp_path, 1e8)
