@@ -8,11 +8,11 @@ from itertools import combinations
 
 import numpy as np
 
-from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.messages.blocks import Role, Samples
 from replay.formats.columns import TableColumn
 from replay.formats.roles import role_by_name
 
+_LARGEST = 1e50  # sums of its squares are numbers
 _MOST_COLUMNS = 32
 MOST_ROWS = 1 << 14
 _LEAST_ROWS = 64
@@ -59,7 +59,7 @@ def propose(columns: Sequence[TableColumn], values: Samples) -> Proposal | None:
     if not 2 <= len(columns) <= _MOST_COLUMNS or len(values) < _LEAST_ROWS:
         return None
     part = values[:MOST_ROWS]
-    part = np.where(np.abs(part) < LARGEST_SAMPLE, part, 0.0)
+    part = np.where(np.abs(part) < _LARGEST, part, 0.0)
     time = np.linspace(-1.0, 1.0, len(part))
     # a trend alone makes any two columns alike
     residual = part - np.mean(part, axis=0) - np.outer(time, time @ part / np.dot(time, time))

@@ -229,7 +229,7 @@ class DamagedFiles:
         """Damage and read a file."""
         chance, name = random.Random(f"{self.seed} {number}"), self.name(number)
         if name in BOMBS:
-            path, reader = self.folder / f"{name}{BOMBS[name][0]}", _read_samples
+            path, reader = self.folder / "bombs" / f"{name}{BOMBS[name][0]}", _read_samples
         else:
             path, reader = self.folder / name, read
             path.write_bytes(damaged(self._whole[name], name, chance))
@@ -248,8 +248,10 @@ class DamagedFiles:
 
 def campaign(folder: Path, files: int, seed: int) -> tuple[Counter[str], Counter[str]]:
     """Damage the sources in `files` ways; return how the readers ended, and their faults."""
+    bombs = folder / "bombs"
+    bombs.mkdir()
     for name in list(BOMBS)[: files // _BOMB_EVERY]:
-        written_bomb(folder, name, 3 * MEMORY)
+        written_bomb(bombs, name, 3 * MEMORY)
     return counted(DamagedFiles(folder, seed), files)
 
 
