@@ -10,6 +10,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from monitor.system.files import check_regular
+from monitor.system.safe_text import printable
 from replay.formats import (
     hdf5,
     json_table,
@@ -97,7 +98,8 @@ def inspect_recording(path: str | Path, selection: Selection = _EVERYTHING) -> t
             if found.selection is None:
                 raise RecordingError(f"{path}: --remember: the file's columns are not chosen")
             notes.append(remember(path, found.selection))
-        return known, replace(found, recording=with_notes(found.recording, notes), remembered=bool(note))
+        found = replace(found, problem=printable(found.problem), remembered=bool(note))
+        return known, replace(found, recording=with_notes(found.recording, notes))
 
 
 def read_tables(path: str | Path) -> Sequence[SignalTable]:
@@ -121,14 +123,16 @@ def _tables_of(known: Format, path: Path) -> Sequence[SignalTable]:
 
 @contextmanager
 def naming_file(path: Path) -> Iterator[None]:
-    """Name the file in an error of the system while a recording is read.
+    """Name the file in an error of the system while a recording is read; names in a file stay on one line.
 
     Raises
     ------
-    RecordingError : instead of an OSError; one line.
+    RecordingError : also instead of an OSError; one line.
     """
     try:
         yield
+    except RecordingError as problem:
+        raise type(problem)(printable(str(problem))) from problem.__cause__
     except OSError as problem:
         failed = problem.filename if isinstance(problem.filename, str) else path
         # HDF5 has line breaks in its messages

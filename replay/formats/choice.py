@@ -18,7 +18,7 @@ from replay.formats.signal_table import SignalTable, array_reader, choose_time, 
 from replay.formats.similarity import MOST_ROWS, Proposal, propose
 from replay.formats.units import unit_factor
 
-_MOST_LISTED = 8
+_MOST_LISTED, _LONGEST = 8, 120
 
 
 @dataclass(frozen=True)
@@ -277,6 +277,6 @@ def _ask_dataset(tables: Sequence[SignalTable]) -> str:
 
 
 def _names(tables: Sequence[SignalTable]) -> str:
-    names = ", ".join(table.name or "unnamed" for table in tables[:_MOST_LISTED])
+    names = ", ".join(table.name[:_LONGEST] or "unnamed" for table in tables[:_MOST_LISTED])
     more = len(tables) - _MOST_LISTED
     return names if more <= 0 else f"{names} and {more} more"

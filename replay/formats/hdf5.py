@@ -227,7 +227,7 @@ def _label_blocks(contents: Contents) -> None:
     contents.entries[:] = kept
 
 
-_LISTED = 6
+_LISTED, _LONGEST = 6, 120
 
 
 def _described(path: Path, problem: str) -> str:
@@ -242,7 +242,7 @@ def _described(path: Path, problem: str) -> str:
         def visit(_: str, node: Any) -> None:
             if isinstance(node, h5py.Dataset):
                 size = " x ".join(map(str, node.shape or ())) or "one value"
-                found.append(f"{node.name.strip('/')} ({size})")
+                found.append(f"{node.name.strip('/')[-_LONGEST:]} ({size})")
 
         file.visititems(visit)
     more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""

@@ -57,7 +57,7 @@ def _tables(path: Path) -> list[SignalTable]:
                 if has_zone(written) if written else kind.tz is not None:
                     in_utc.add(position)
             names[position] = field.name
-            columns.append(_column(position, field))
+            columns.append(_column(position, field, {column.name for column in columns}))
             about = field.metadata or {}
             role, actuator = (about.get(key, b"").decode("utf-8", "replace") for key in (b"role", b"actuator"))
             roles[position] = role, actuator
@@ -90,7 +90,7 @@ def _check_texts(path: Path, metadata: Any) -> None:
     check_memory(path, largest, f"a column of a row group {_AT_ONCE}")
 
 
-def _column(position: int, field: Any) -> TableColumn:
+def _column(position: int, field: Any, taken: set[str]) -> TableColumn:
     name, unit = name_and_unit(field.name)
     if name.startswith(_PANDAS_INDEX):
         # the index of pandas, without a name; one that only counts the rows is not stored
@@ -98,6 +98,8 @@ def _column(position: int, field: Any) -> TableColumn:
     given = next((field.metadata[key] for key in _UNIT_KEYS if key in (field.metadata or {})), None)
     if given is not None:
         unit = unit_symbol(given.decode("utf-8", "replace"))
+    # names may be equal once they are cut to what a channel's may have
+    name = f"{name}_{position + 1}" if name in taken else name
     return TableColumn(position, name or f"column_{position + 1}", unit, field.name)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from monitor.messages.blocks import Channel, Samples, Stream
+from monitor.system.safe_text import printable
 from replay.formats.base import RecordingError, Selection
 from replay.formats.clock import (
     SampleTiming,
@@ -298,7 +299,7 @@ def make_recording(
         samples, timing = resample(times, table.values(signals), selection.resample, table.place)
     else:
         timing, samples = sample_timing(table, time, selection), None
-    stream, notes = Stream(rig, 0, timing.sample_rate, channels), (*notes, *timing.notes)
+    stream, notes = Stream(rig, 0, timing.sample_rate, channels), tuple(map(printable, (*notes, *timing.notes)))
     if samples is None and 8 * table.n_rows * len(signals) > _IN_MEMORY:
 
         def read(begin: int, end: int) -> Samples:

@@ -1,4 +1,4 @@
-"""A run file whose names, notes, alarms and dates are what nobody records: markup, control characters, 100 kB."""
+"""Files whose names, notes, alarms and dates are what nobody records: markup, control characters, 100 kB."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import pandas
 import pytest
+import scipy.io
 
 from monitor.__main__ import main
+from replay.formats import RecordingError, Selection, open_recording
 from tests.replay.report_runs import record_run
 
 _HOSTILE = "\x1b[2J\x07</title></svg><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\n\r\t=1+1"
@@ -66,6 +69,37 @@ def said(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     assert all(char in "\n\t" or char.isprintable() for char in found)
     assert len(found) < 400_000 and max(map(len, found.split("W"))) < 100_000 and "W" * 300 not in found
     return found
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".npz", ".json", ".mat", ".parquet", ".csv"])
+def test_names_in_a_file_stay_on_one_short_line(suffix: str, tmp_path: Path) -> None:
+    name = "\x1b[2J\n" + "W" * 2000
+    path = tmp_path / f"x{suffix}"
+    columns = {
+        f"{name}{number}": np.arange(9.0 + (number == 3)) for number in range(4 - (suffix in {".parquet", ".csv"}))
+    }
+    match suffix:
+        case ".h5":
+            with h5py.File(path, "w") as file:
+                for each, values in columns.items():
+                    file[each] = values
+        case ".npz":
+            np.savez(path, **columns, **{f"{name}o": np.array([1j, 2])})
+        case ".json":
+            path.write_text(json.dumps({each: values.tolist() for each, values in columns.items()}))
+        case ".mat":
+            scipy.io.savemat(path, {"x": np.arange(9.0), "other" + "W" * 20: np.array([1j, 2])})
+            path.write_bytes(path.read_bytes().replace(b"other" + b"W" * 20, b"\x1b[2J\n" + b"W" * 20))
+        case ".parquet":
+            pandas.DataFrame(columns).to_parquet(path)
+        case ".csv":
+            pandas.DataFrame(columns).to_csv(path, index=False)
+    for selection in (Selection(), Selection(auxiliary=True, rate=10.0), Selection(dataset="none")):
+        try:
+            texts = open_recording(path, selection).notes
+        except RecordingError as problem:
+            texts = (str(problem),)
+        assert all(text.isprintable() and len(text) < 6000 for text in texts)
 
 
 def test_every_command_stays_readable(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
