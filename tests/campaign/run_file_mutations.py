@@ -168,6 +168,16 @@ def _text(file: h5py.File, chance: random.Random) -> None:
     data[: len(rows)] = rows
 
 
+def _settings(file: h5py.File, chance: random.Random) -> None:
+    """Write settings that are JSON, and none that anybody has."""
+    value = chance.choice(
+        (b"9" * 400, b"1e300", b"1e-300", b"-1", b"true", b"null", b'"x"', b"[" * 100_000 + b"]" * 100_000)
+    )
+    name = chance.choice((b"window", b"relative_gate", b"every", b"band", b"measures"))
+    del file["settings"]
+    file["settings"] = np.bytes_(b'{"indicators":{"%b":%b}}' % (name, value))
+
+
 def _group(file: h5py.File, chance: random.Random) -> None:
     name = chance.choice([n for n in _DATASETS if n in file])
     del file[name]
@@ -209,7 +219,7 @@ def _widen(file: h5py.File, chance: random.Random) -> None:
 
 _STRUCTURE: tuple[Callable[[h5py.File, random.Random], None], ...] = (
     *(_replace, _replace, _delete, _attribute, _attribute, _values, _values),
-    *(_text, _group, _link, _shape, _vast, _widen),
+    *(_text, _settings, _group, _link, _shape, _vast, _widen),
 )
 
 
