@@ -113,7 +113,10 @@ class _Elements:
                 self._skip(_NAMES, "a name")
             self._inner(1, depth)
             return
-        n_elements = math.prod(self._integers(self._read(_INTEGERS, "the size of an array", 4 * _MOST_SIZES)))
+        sizes = self._integers(self._read(_INTEGERS, "the size of an array", 4 * _MOST_SIZES))
+        if min(sizes, default=0) < 0:
+            raise ValueError(f"an array of {' x '.join(map(str, sizes))}")
+        n_elements = math.prod(sizes)
         self._skip(_NAMES, "a name")
         if own == _CELL:
             self._inner(n_elements, depth)
@@ -136,7 +139,7 @@ class _Elements:
                 self._skip(_NUMBERS, "numbers")
 
     def _inner(self, number: int, depth: int, elements: int = 0) -> None:
-        if not 0 <= max(number, elements) <= self._count // _LEAST:
+        if max(number, elements) > self._count // _LEAST:
             raise ValueError(f"an array of {max(number, elements)} others in {self._count} bytes")
         for _ in range(number):
             kind, count = struct.unpack(f"{self._order}II", _whole(self._stream, 8))
