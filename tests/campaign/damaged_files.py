@@ -218,12 +218,10 @@ class DamagedFiles:
 
     def name(self, number: int) -> str:
         """Return the name of the source or bomb."""
-        bomb, left = divmod(number, _BOMB_EVERY)
-        return (
-            list(BOMBS)[bomb % len(BOMBS)]
-            if left == _BOMB_EVERY - 1
-            else list(self._whole)[number % len(self._whole)]
-        )
+        turn, left = divmod(number, _BOMB_EVERY)
+        if left == _BOMB_EVERY - 1:
+            return list(BOMBS)[(self.seed + turn) % len(BOMBS)]
+        return list(self._whole)[number % len(self._whole)]
 
     def attempt(self, number: int) -> Iterator[str]:
         """Damage and read a file."""
@@ -248,11 +246,11 @@ class DamagedFiles:
 
 def campaign(folder: Path, files: int, seed: int) -> tuple[Counter[str], Counter[str]]:
     """Damage the sources in `files` ways; return how the readers ended, and their faults."""
-    bombs = folder / "bombs"
+    attempts, bombs = DamagedFiles(folder, seed), folder / "bombs"
     bombs.mkdir()
-    for name in list(BOMBS)[: files // _BOMB_EVERY]:
+    for name in {attempts.name(number) for number in range(_BOMB_EVERY - 1, files, _BOMB_EVERY)}:
         written_bomb(bombs, name, 3 * MEMORY)
-    return counted(DamagedFiles(folder, seed), files)
+    return counted(attempts, files)
 
 
 def run() -> int:
