@@ -14,7 +14,7 @@ import numpy as np
 from replay.formats.arrays import tables_of
 from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents
-from replay.formats.memory import check_memory
+from replay.formats.memory import check_memory, json_size
 from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable, pairs_given, row_place
 from replay.formats.table import LAST_LINE_CUT
@@ -30,7 +30,6 @@ _OBJECTS = re.compile(rb"^(\xef\xbb\xbf)?\s*(\[\s*\{|\{[^\r\n]*\}\s*\{)")  # in 
 _VALUES = ("values", "data", "samples")
 _WHAT = "JSON"
 _DEEPEST = 32
-_VALUE = 40  # bytes of a number or an empty array, with its place
 
 
 def is_json(path: Path, head: bytes, selection: Selection) -> bool:
@@ -129,8 +128,7 @@ class _Found:
 
 def _load(path: Path, notes: list[str]) -> Any:
     content = path.read_bytes()
-    # each value is an object of Python
-    check_memory(path, 2.0 * len(content) + _VALUE * sum(map(content.count, (b",", b"[", b"{"))))
+    check_memory(path, json_size(content))
     text = content.decode("utf-8-sig")
     del content
     if path.suffix.lower() not in _BY_LINES:

@@ -14,7 +14,7 @@ import numpy as np
 
 from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
-from replay.formats.memory import check_memory
+from replay.formats.memory import check_memory, json_size
 from replay.formats.reading import damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
@@ -22,7 +22,8 @@ from replay.formats.units import unit_symbol
 _MAGIC = b"\x89MCAP0\r\n"
 _WHAT = "an MCAP file"
 _MOST_COLUMNS = 4096  # of a topic
-_CHUNK = 3  # times a chunk: itself, its records, and the objects of a message
+_LARGE = 1 << 20  # bytes of a message
+_CHUNK = 2  # times a chunk: itself and its records
 _NUMBERS = 0.25  # of all chunks: a number of 8 bytes is a name and some digits there
 
 
@@ -135,6 +136,8 @@ def _tables(path: Path) -> list[SignalTable]:
                     if topic is None:
                         about = _about(schemas.get(channel.schema_id), channel.metadata)
                         topic = topics[channel.topic] = _Topic(about=about)
+                    if len(record.data) > _LARGE:
+                        check_memory(path, json_size(record.data))
                     topic.add(record.log_time, json.loads(record.data))
     if expected is not None and expected != count:
         raise RecordingError(f"{path}: damaged: {count} messages are there, {expected} were written")

@@ -13,6 +13,7 @@ _VARIABLE = "SYNCHROSCOPE_MEMORY"
 _WHOLE = "its format is read as a whole; convert it to HDF5 or Parquet, which are read piece by piece"
 _SHARE = 0.5  # of what is free
 _ALWAYS = 1 << 24  # bytes that any file may take
+_VALUE = 40  # bytes of a number or an empty array of JSON, with its place
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", re.IGNORECASE)
 
@@ -53,6 +54,11 @@ def memory_limit() -> tuple[float, str]:
     if size is None:
         raise RecordingError(f"{_VARIABLE}={given}: must be a size, such as 4G or 500M")
     return float(size[1]) * _UNITS[size[2].upper()], f"as {_VARIABLE} says"
+
+
+def json_size(text: bytes) -> float:
+    """Return the bytes that a text of JSON and its values take as objects of Python, at least."""
+    return 2.0 * len(text) + _VALUE * sum(map(text.count, (b",", b"[", b"{")))
 
 
 def check_memory(path: Path, needed: float, what: str = _WHOLE) -> None:

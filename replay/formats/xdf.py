@@ -25,6 +25,7 @@ _LENGTHS = (1, 4, 8)
 _HEADER, _SAMPLES, _WITH_XML = 2, 3, (1, 2, 6)
 _CHANNELS = re.compile(rb"<channel_count>\s*(\d{1,18})\s*<")
 _IN_MEMORY = 2  # times the chunks: the values and the times
+_PIECE = 1 << 22  # bytes between two looks at the memory
 _AT_ONCE = 1024  # samples
 _WRONG = 0.02  # of the nominal rate
 
@@ -50,25 +51,26 @@ def _check_chunks(path: Path) -> None:
     Raises
     ------
     RecordingError : a chunk has no length, or ends beyond the file; or the file does not fit into memory.
-    ValueError : a header has entities, or a chunk says that it has more samples than its bytes; without a name.
+    ValueError : a header has a document type, or a chunk more samples than bytes; without the file's name.
     """
     widths: dict[bytes, int] = {}
     with _open(path) as file:
         size = float("inf") if _is_packed(path) else path.stat().st_size
-        at = len(file.read(len(_MAGIC)))
+        at, checked = len(file.read(len(_MAGIC))), 0
         while width := file.read(1):
             length = int.from_bytes(file.read(width[0]), "little") if width[0] in _LENGTHS else 0
             if length < 2:
                 raise RecordingError(f"{path}: damaged or cut short: no chunk begins at byte {at}")
             at += 1 + width[0] + length
-            if at <= size:
-                check_memory(path, _IN_MEMORY * at)
+            if checked < at <= size:
+                checked = at + _PIECE
+                check_memory(path, _IN_MEMORY * checked)
             content = file.read(length) if at <= size else b""
             if len(content) < length:
                 raise RecordingError(f"{path}: damaged or cut short: its last chunk ends beyond the file")
             tag, stream = int.from_bytes(content[:2], "little"), content[2:6]
-            if tag in _WITH_XML and (b"<!" in content or b"\0" in content[6:]):
-                raise ValueError("a header has a document type, entities or zeros")
+            if tag in _WITH_XML and (b"<!DOCTYPE" in content or b"\0" in content[6:]):
+                raise ValueError("a header has a document type or zeros")
             if tag == _HEADER:
                 count = _CHANNELS.search(content)
                 widths[stream] = int(count[1]) if count else 0

@@ -123,6 +123,17 @@ def _mcap(path: Path, size: int) -> None:
         writer.finish()
 
 
+def _mcap_empties(path: Path, size: int) -> None:
+    from mcap.writer import Writer
+
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start()
+        channel = writer.register_channel("/rig", "json", writer.register_schema("s", "jsonschema", b"{}"))
+        writer.add_message(channel, 0, b"[" + b"[]," * (size // 50) + b"[]]", 0)
+        writer.finish()
+
+
 def _mcap_lie(path: Path, size: int) -> None:
     _mcap(path, size)
     whole = bytearray(path.read_bytes())
@@ -174,6 +185,7 @@ BOMBS: dict[str, tuple[str, Callable[[Path, int], object]]] = {
     "parquet": (".parquet", _parquet),
     "parquet-text": (".parquet", _parquet_text),
     "mcap": (".mcap", _mcap),
+    "mcap-empties": (".mcap", _mcap_empties),
     "mcap-lie": (".mcap", _mcap_lie),
     "xdf-packed": (".xdfz", _xdf_packed),
     "xdf-samples": (".xdf", _xdf_samples),
