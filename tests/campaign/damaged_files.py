@@ -176,7 +176,7 @@ def damaged(whole: bytes, name: str, chance: random.Random) -> bytes:
         cells[chance.randrange(len(cells))] = chance.choice(_CELLS)
         match chance.randrange(6):
             case 0:
-                cells *= chance.choice((0, 2, 300 if len(cells) < _MANY else 3))
+                cells *= chance.choice((0, 2, 300)) if len(cells) < _MANY else 1
             case 1:
                 lines.insert(row, lines[chance.randrange(len(lines))])
         lines[row] = ",".join(cells)
