@@ -144,6 +144,6 @@ def print_json(found: object) -> None:
     print(json.dumps(to_json_types(found), indent=2), flush=True)
 
 
-def print_records(found: Sequence[Mapping[str, Any]]) -> None:
-    """Print the results of one record, or of several under ``records``, as one JSON object."""
-    print_json(found[0] if len(found) == 1 else {"records": found})
+def print_records(found: Sequence[Mapping[str, Any]], *, several: bool) -> None:
+    """Print the result of one record, or under ``records`` those of `several` that could be read, as JSON."""
+    print_json({"records": found} if several else found[0])

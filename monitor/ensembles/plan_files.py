@@ -41,10 +41,13 @@ def read_tolerance_table(path: Path, instants: Samples) -> Samples:
     """
     try:
         check_regular(path, _MAX_BYTES)
-        header, *lines = path.read_text(encoding="utf-8-sig").splitlines() or [""]
+        text = path.read_text(encoding="utf-8-sig")
+        header, *lines = text.splitlines() or [""]
         rows = [line.split(",") for line in lines if line.strip()]
         if ["".join(cell.split()).lower() for cell in header.split(",")] not in _HEADERS:
             raise ValueError(f"not {header[:_MAX_QUOTED]!r}")
+        if not text.endswith("\n"):
+            raise ValueError("its last line has no end and may be cut short: end it with a line break")
         time, tolerance = np.array(rows, dtype=np.float64).T
     except (OSError, ValueError) as problem:
         reason = str(problem).splitlines()[0]

@@ -49,9 +49,15 @@ class Superblock:
         return not self.writing and self.size < self.stored_end
 
     @property
+    def damaged(self) -> bool:
+        """Its checksum differs, or its end of file cannot be."""
+        stored = int.from_bytes(self.head[44:48], "little")
+        return self.stored_end > self.end or (self.head[8] >= 2 and checksum(self.head[:44]) != stored)
+
+    @property
     def end(self) -> int:
-        """The end of file to show to HDF5; a file being written may have grown since."""
-        return max(self.size, self.stored_end) + _GROWTH * self.writing
+        """An end of file to show to HDF5: beyond all that was written, cut away or may be added meanwhile."""
+        return self.size + _GROWTH
 
     def repaired(self) -> bytes:
         """Return the superblock with the flag cleared and `end` as its end of file."""

@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -55,7 +56,7 @@ class RunReader:
             if block.cut:
                 self.close()
                 raise damaged(self.path, "was cut short")
-            self.warnings: list[str] = []
+            self.warnings = ["its superblock is damaged and not used"] if block.damaged else []
             self._damaged = False
             self._growing = block.writing
             self._integrity = integrity
@@ -143,7 +144,12 @@ class RunReader:
     @property
     def created(self) -> str:
         """When the file was created, ISO 8601; empty where it is not known."""
-        return stored_text(self._file.attrs.get("created", ""))
+        text = stored_text(self._file.attrs.get("created", ""))
+        try:
+            datetime.fromisoformat(text).astimezone()
+        except (ValueError, OverflowError):
+            return ""
+        return text
 
     def events(self) -> list[Event]:
         """Return the events of the run, in order."""

@@ -86,6 +86,7 @@ def _block_offsets(lengths: list[int]) -> Integers:
 EventTable = NDArray[np.void]
 
 DETAIL_BYTES = 200
+_LONGEST = 256  # characters of a stored text
 
 _ALARM_TEXTS = {"alarm": 96, "actuator": 48, "quantity": 48, "severity": 8, "action": 24, "previous": 32, "state": 32}
 _ALARM_TEXTS |= {"unit": 16, "by": 64}
@@ -168,8 +169,8 @@ def _has_columns(rows: EventTable, fields: Sequence[tuple[str, Any]]) -> bool:
 
 
 def stored_text(value: object) -> str:
-    """Return stored text, printable."""
-    return printable(value.decode(errors="replace") if isinstance(value, bytes) else str(value))
+    """Return stored text, printable, and not longer than any that is recorded."""
+    return printable((value.decode(errors="replace") if isinstance(value, bytes) else str(value))[:_LONGEST])
 
 
 def _alarm_columns(transition: Transition | None, change: LimitChange | None) -> tuple[Any, ...]:

@@ -31,7 +31,7 @@ _OUTLIER = 3.0
 _QUARTILE = 0.3186
 # mean delay of a result, held and published late, as a fraction of the window
 _HELD = 1.0 / 8.0 + 1.0 / 32.0
-# minimum length of a record, in windows
+# minimum length of a record, and of what has values in it, in windows
 _FEWEST_WINDOWS = 4.0
 # uncertainty of the time of a change, as a fraction of the window
 _TIME_UNCERTAINTY = 0.5
@@ -114,7 +114,7 @@ def segment_series(time: Samples, values: Samples, sd: Samples, window: float, l
 
     Returns
     -------
-    Segmentation : without segments where the record is shorter than four windows.
+    Segmentation : without segments where the record, or what has values in it, is shorter than four windows.
     """
     good = np.isfinite(values) & np.isfinite(sd)
     time, values, sd = time[good], values[good], sd[good]
@@ -122,6 +122,9 @@ def segment_series(time: Samples, values: Samples, sd: Samples, window: float, l
         return Segmentation((), window)
     step = max(window / _PER_WINDOW, (time[-1] - time[0]) / _MOST)
     rows = np.unique(np.searchsorted(time, np.arange(time[0], time[-1], step)))
+    if len(rows) * step < (_FEWEST_WINDOWS - 1.0) * window:
+        # motions with a long pause between them
+        return Segmentation((), window)
     series = _Series(time[rows], values[rows], sd[rows], window, step, least)
     pieces = series.pruned(series.partition())
     return Segmentation(tuple(_segments(series, pieces, time, values)), window)

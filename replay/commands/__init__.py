@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from monitor.system.safe_text import printable
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -34,6 +39,18 @@ def column_selection(arguments: argparse.Namespace, *, auxiliary: bool = False) 
         resample=arguments.resample,
         remember=arguments.remember,
     )
+
+
+@contextmanager
+def others_go_on(arguments: argparse.Namespace, failed: list[str]) -> Iterator[None]:
+    """Print and collect the problem of one of several files, so that others are read; raise that of a single one."""
+    try:
+        yield
+    except (ValueError, OSError, MemoryError) as problem:
+        if len(arguments.files) == 1:
+            raise
+        failed.append(printable(str(problem)) or "out of memory")
+        print(f"synchroscope {arguments.subcommand}: {failed[-1]}", file=sys.stderr)
 
 
 def given_indicators(arguments: argparse.Namespace) -> dict[str, object]:

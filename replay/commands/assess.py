@@ -17,7 +17,7 @@ from monitor.commands.options import add_column_options, add_indicator_options
 from monitor.commands.output import print_records, with_units
 from monitor.messages.headline import HEADLINE
 from monitor.system.safe_text import csv_cell, printable
-from replay.commands import add_worker_options, column_selection, given_indicators, recording_part
+from replay.commands import add_worker_options, column_selection, given_indicators, others_go_on, recording_part
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Column, Samples
@@ -71,12 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Assess every file and print the results."""
-    from monitor.commands.output import compilation_announced, progress_bars
-    from replay.assessment import assess
-    from replay.assessment.run import record_settings
-    from replay.commands.assess_table import print_assessment
-    from replay.formats import open_recording
-
     if arguments.out is not None:
         from replay.commands.assess_archive import run_archive
 
@@ -97,29 +91,43 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError("--auxiliary requires --messages: without actuators there is nothing to assess")
     if arguments.messages:
         return _write_messages(arguments, selection, given)
-    records = []
+    records, failed = [], list[str]()
     for path in arguments.files:
-        recording = recording_part(path, open_recording(path, selection), arguments)
-        settings, settings_notes = record_settings(recording, given)
-        announcement = nullcontext() if arguments.json else compilation_announced(f"assessing {printable(str(path))}")
-        with announcement, progress_bars() as progress:
-            assessment = assess(recording, settings, thin="every" not in given, progress=progress)
-            notes = [*settings_notes, *assessment.notes]
-            if arguments.series:
-                every = 1 if "every" in given else _thinning(assessment)
-                _write_series(assessment, arguments.series, every, progress)
-                if every > 1:
-                    notes.append(
-                        f"--series: every {every * assessment.settings.every}-th sample, {_ROWS_PER_WINDOW} rows a "
-                        "window; --every 1 writes all"
-                    )
-        if arguments.json:
-            records.append(as_json(path, assessment, notes))
-        else:
-            print_assessment(path, assessment, notes, recording.notes)
+        with others_go_on(arguments, failed):
+            records += _assess(path, arguments, selection, given)
     if arguments.json:
-        print_records(records)
-    return 0
+        print_records(records, several=len(arguments.files) > 1)
+    return 2 if failed else 0
+
+
+def _assess(
+    path: Path, arguments: argparse.Namespace, selection: Selection, given: dict[str, object]
+) -> list[dict[str, Any]]:
+    """Assess a file and print the result; return it for JSON, if that is wanted."""
+    from monitor.commands.output import compilation_announced, progress_bars
+    from replay.assessment import assess
+    from replay.assessment.run import record_settings
+    from replay.commands.assess_table import print_assessment
+    from replay.formats import open_recording
+
+    recording = recording_part(path, open_recording(path, selection), arguments)
+    settings, settings_notes = record_settings(recording, given)
+    announcement = nullcontext() if arguments.json else compilation_announced(f"assessing {printable(str(path))}")
+    with announcement, progress_bars() as progress:
+        assessment = assess(recording, settings, thin="every" not in given, progress=progress)
+        notes = [*settings_notes, *assessment.notes]
+        if arguments.series:
+            every = 1 if "every" in given else _thinning(assessment)
+            _write_series(assessment, arguments.series, every, progress)
+            if every > 1:
+                notes.append(
+                    f"--series: every {every * assessment.settings.every}-th sample, {_ROWS_PER_WINDOW} rows a "
+                    "window; --every 1 writes all"
+                )
+    if arguments.json:
+        return [as_json(path, assessment, notes)]
+    print_assessment(path, assessment, notes, recording.notes)
+    return []
 
 
 def _write_messages(arguments: argparse.Namespace, selection: Selection, given: dict[str, object]) -> int:

@@ -15,7 +15,7 @@ from monitor.commands.options import add_column_options, add_indicator_options
 from monitor.commands.output import print_json, progress_bars
 from monitor.commands.process import StopSignals
 from monitor.system.safe_text import printable
-from replay.commands import column_selection, given_indicators, page_path, recording_part
+from replay.commands import column_selection, given_indicators, others_go_on, page_path, recording_part
 
 if TYPE_CHECKING:
     from replay.comparison import AssessedRun, Quantity, RunComparison
@@ -73,28 +73,35 @@ def run(arguments: argparse.Namespace) -> int:
         with progress_bars() as progress:
             thin = "every" not in given
             reference = assess_run(arguments.reference, recording, settings, thin=thin, progress=progress)
-            found = [
-                compare_runs(
-                    reference,
+            found, left_out = [], list[str]()
+            for path in arguments.files:
+                with others_go_on(arguments, left_out):
                     # the same window for all, for the same figures of the same motion
-                    assess_run(path, open_recording(path, selection), settings, thin=thin, progress=progress),
-                    lag=lag,
-                    align_by=arguments.align_by,
-                    start=start,
-                    stop=stop,
-                    tolerances=tolerances,
-                )
-                for path in arguments.files
-            ]
+                    run = assess_run(path, open_recording(path, selection), settings, thin=thin, progress=progress)
+                    found.append(
+                        compare_runs(
+                            reference,
+                            run,
+                            lag=lag,
+                            align_by=arguments.align_by,
+                            start=start,
+                            stop=stop,
+                            tolerances=tolerances,
+                        )
+                    )
+        if not found:
+            raise ValueError(f"{arguments.reference}: none of the {len(arguments.files)} others could be compared")
+        notes += [f"left out: {each}" for each in left_out]
         written = write(found, notes)
-    failed = sum(each.result in {"exceeded", "unknown"} for one in found for each in one.all_quantities())
+    failed = len(left_out)
+    failed += sum(each.result in {"exceeded", "unknown"} for one in found for each in one.all_quantities())
     if arguments.json:
         print_json(_as_json(reference, found, notes, failed if tolerances else None))
     else:
         _print(reference, found, notes)
         if written is not None:
             print(f"{printable(str(written.path))}: {written.size / 1e3:.0f} kB")
-    return 1 if failed else 0
+    return 2 if left_out else 1 if failed else 0
 
 
 @contextmanager

@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         elif recording and found.fits:
             print_fits(path, recording.stream, found.fits, recording.notes)
     if arguments.json:
-        print_records(records)
+        print_records(records, several=len(arguments.files) > 1)
     for problem in problems:
         print(f"synchroscope identify: {printable(problem)}", file=sys.stderr)
     return 2 if problems else 0

@@ -137,6 +137,8 @@ def _print(folder: Path, listing: Listing, rows: Sequence[RunRow]) -> None:
         _put(console, _GAP.join(heading).rstrip(), "bold")
     for line, row in zip(lines, rows, strict=True):
         _put(console, line, "red" if row.problem else "")
+        if row.problem and row.outcome is not None:
+            _put(console, f"  {row.problem}", "red")
     unread = sum(bool(row.problem) for row in rows)
     total = f"{len(listing.rows)} {'run' if len(listing.rows) == 1 else 'runs'}"
     parts = [f"{len(rows)} of {total}" if len(rows) < len(listing.rows) else total]

@@ -10,6 +10,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from monitor.system.files import check_regular
+from monitor.system.safe_text import printable
 from replay.formats import (
     hdf5,
     json_table,
@@ -26,6 +27,7 @@ from replay.formats import (
     xdf,
 )
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
+from replay.formats.choice import inspect_tables
 from replay.formats.layout import HEAD
 from replay.formats.recordings import ArrayRecording, with_notes
 from replay.formats.sidecar import SUFFIX, remember, with_remembered
@@ -87,17 +89,17 @@ def inspect_recording(path: str | Path, selection: Selection = _EVERYTHING) -> t
     with naming_file(path):
         merged, note = with_remembered(path, selection)
         known = _format_of(path, merged)
-        if known.inspect is None:
-            # it knows its columns
+        if known.open is not None:
             recording = known.open(path, selection)
             return known, Inspection((), recording.n_samples, None, recording)
-        found = known.inspect(path, merged)
+        found = known.inspect(path, merged) if known.inspect else inspect_tables(_tables_of(known, path), merged)
         notes = [note] if note else []
         if selection.remember and found.recording is not None:
             if found.selection is None:
                 raise RecordingError(f"{path}: --remember: the file's columns are not chosen")
             notes.append(remember(path, found.selection))
-        return known, replace(found, recording=with_notes(found.recording, notes), remembered=bool(note))
+        found = replace(found, problem=printable(found.problem), remembered=bool(note))
+        return known, replace(found, recording=with_notes(found.recording, notes))
 
 
 def read_tables(path: str | Path) -> Sequence[SignalTable]:
@@ -110,21 +112,27 @@ def read_tables(path: str | Path) -> Sequence[SignalTable]:
     path = Path(path)
     with naming_file(path):
         known = _format_of(path, _EVERYTHING)
-        if known.tables is None:
-            raise RecordingError(f"{path}: is a {known.name}, and here no recording is read")
-        return known.tables(path)
+        return _tables_of(known, path)
+
+
+def _tables_of(known: Format, path: Path) -> Sequence[SignalTable]:
+    if known.tables is None:
+        raise RecordingError(f"{path}: is a {known.name}, and here no recording is read")
+    return known.tables(path)
 
 
 @contextmanager
 def naming_file(path: Path) -> Iterator[None]:
-    """Name the file in an error of the system while a recording is read.
+    """Name the file in an error of the system while a recording is read; names in a file stay on one line.
 
     Raises
     ------
-    RecordingError : instead of an OSError; one line.
+    RecordingError : also instead of an OSError; one line.
     """
     try:
         yield
+    except RecordingError as problem:
+        raise type(problem)(printable(str(problem))) from problem.__cause__
     except OSError as problem:
         failed = problem.filename if isinstance(problem.filename, str) else path
         # HDF5 has line breaks in its messages

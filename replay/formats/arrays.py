@@ -19,7 +19,7 @@ from replay.formats.signal_table import SignalTable
 
 _RATES = frozenset(("fs", "rate", "samplerate", "samplingrate", "samplingfrequency", "samplefrequency", "fsample"))
 _PERIODS = frozenset(("dt", "ts", "deltat", "sampletime", "sampleperiod", "timestep", "tsample", "samplingperiod"))
-_LEFT_OUT = 6
+_LEFT_OUT, _LONGEST = 6, 120
 _PIECE = 1 << 18  # rows read at a time
 _MOST_COLUMNS = 4096
 
@@ -67,15 +67,16 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
     RecordingError : no array can be a signal.
     """
     found = _as_columns(contents, columns_first)
+    listed = ", ".join(f"{each[:_LONGEST]}{'..' * (len(each) > _LONGEST)}" for each in contents.others[:_LEFT_OUT])
     if not found:
-        others = f"; it holds {', '.join(contents.others[:_LEFT_OUT])}" if contents.others else ""
+        others = f"; it holds {listed}" if contents.others else ""
         raise RecordingError(f"{path}: no array of numbers with two rows or more{others}")
     if sum(each.width for each in found) > _MOST_COLUMNS:
         raise RecordingError(f"{path}: more than {_MOST_COLUMNS} columns: this is no record of signals")
     notes = list(contents.notes)
     if contents.others:
         more = len(contents.others) - _LEFT_OUT
-        listed = ", ".join(contents.others[:_LEFT_OUT]) + (f" and {more} more" if more > 0 else "")
+        listed += f" and {more} more" if more > 0 else ""
         notes.append(f"left out, not numbers by rows and columns: {listed}")
     groups = _grouped(found)
     owns = [

@@ -186,9 +186,9 @@ class Format:
     name : what such a file is called.
     patterns : of usual file names, for a dialog that opens files.
     accepts : decides by the path, the first bytes and the selection.
-    open : reads it.
-    inspect : returns its columns, for formats in which the user may choose them.
-    tables : returns its columns for programs that need no actuators, and no even times; None for recordings alone.
+    open : reads it, for formats that know their channels.
+    tables : returns its columns, for formats in which the user may choose them.
+    inspect : instead of looking for the actuators in these tables alone.
     shared : those of the patterns that files of many other programs have too.
     begins : whether the first bytes are those of a recording, for files that are so named or accepted; None: always.
     """
@@ -196,8 +196,8 @@ class Format:
     name: str
     patterns: tuple[str, ...]
     accepts: Callable[[Path, bytes, Selection], bool]
-    open: Callable[[Path, Selection], Recording]
-    inspect: Callable[[Path, Selection], Inspection] | None = None
+    open: Callable[[Path, Selection], Recording] | None = None
     tables: Callable[[Path], Sequence[SignalTable]] | None = None
+    inspect: Callable[[Path, Selection], Inspection] | None = None
     shared: tuple[str, ...] = ()
     begins: Callable[[bytes], bool] | None = None

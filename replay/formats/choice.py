@@ -18,7 +18,7 @@ from replay.formats.signal_table import SignalTable, array_reader, choose_time, 
 from replay.formats.similarity import MOST_ROWS, Proposal, propose
 from replay.formats.units import unit_factor
 
-_MOST_LISTED = 8
+_MOST_LISTED, _LONGEST = 8, 120
 
 
 @dataclass(frozen=True)
@@ -31,19 +31,6 @@ class _Choice:
     actuators: tuple[PairColumns, ...]
     notes: tuple[str, ...]
     resample: float | None
-
-
-def open_tables(tables: Sequence[SignalTable], selection: Selection) -> Recording:
-    """Return the recording in the tables of a file, of which there is at least one.
-
-    Raises
-    ------
-    RecordingError : it is not clear what is meant; one line with the file's name.
-    """
-    try:
-        return _read(_choose(tables, selection), selection)
-    except RecordingError as problem:
-        raise named_error(tables[0], problem) from None
 
 
 def inspect_tables(tables: Sequence[SignalTable], selection: Selection) -> Inspection:
@@ -73,12 +60,6 @@ def inspect_tables(tables: Sequence[SignalTable], selection: Selection) -> Inspe
         return Inspection(columns, max(table.n_rows for table in tables), guess, None, text)
     chosen = _as_selection(choice, found, selection, tables)
     return Inspection(columns, choice.table.n_rows, chosen, recording)
-
-
-def named_error(table: SignalTable, problem: RecordingError) -> RecordingError:
-    """Return the error with the name of the file in front, once."""
-    text = str(problem)
-    return problem if text.startswith(f"{table.path}: ") else RecordingError(f"{table.path}: {text}")
 
 
 def _choose(tables: Sequence[SignalTable], selection: Selection) -> _Choice:
@@ -296,6 +277,6 @@ def _ask_dataset(tables: Sequence[SignalTable]) -> str:
 
 
 def _names(tables: Sequence[SignalTable]) -> str:
-    names = ", ".join(table.name or "unnamed" for table in tables[:_MOST_LISTED])
+    names = ", ".join(table.name[:_LONGEST] or "unnamed" for table in tables[:_MOST_LISTED])
     more = len(tables) - _MOST_LISTED
     return names if more <= 0 else f"{names} and {more} more"

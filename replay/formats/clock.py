@@ -216,7 +216,7 @@ def read_timing(times: Samples, scale: float, place: Callable[[int], str]) -> Sa
 
 def _quantum(times: Samples) -> float:
     """Return the value of the last written digit of the largest time, from the digits of all."""
-    sizes = np.abs(times[times != 0.0])
+    sizes = np.maximum(np.abs(times[times != 0.0]), _SHORTEST)
     leading = np.floor(np.log10(sizes))
     for digits in range(1, _MOST_DIGITS + 1):
         scaled = sizes * 10.0 ** (digits - 1 - leading)

@@ -12,14 +12,17 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from monitor.system.files import check_regular
+from monitor.wire.native import MAX_RATE, MIN_RATE
 from replay.formats import read_tables
 from replay.formats.base import RecordingError, Selection
 from replay.formats.columns import TableColumn, find_column, listing
+from replay.formats.memory import check_memory
 from replay.formats.signal_table import SignalTable, choose_time, sample_timing
 from replay.formats.units import STANDARD_GRAVITY, si_factor, units_of
 
 _HEADER_LINES = 20
 _HEAD = 1 << 14
+_IN_MEMORY = 4  # times the file: text, lines and numbers
 _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
 _ASSIGNED = re.compile(rf"\b(NPTS|DT)\s*=\s*{_NUMBER}", re.IGNORECASE)
 _LISTED = re.compile(rf"^\s*{_NUMBER}[\s,]+{_NUMBER}[\s,]+NPTS[\s,]+DT\b", re.IGNORECASE)
@@ -75,7 +78,9 @@ def read_ground_motion(
 
 
 def _read_peer(path: Path, unit: str | None) -> GroundMotion:
-    lines = path.read_text(encoding="latin-1").splitlines()
+    check_memory(path, _IN_MEMORY * path.stat().st_size)
+    text = path.read_text(encoding="latin-1")
+    lines = text.splitlines()
     head = lines[:_HEADER_LINES]
     given: dict[str, float] = {}
     for number, line in enumerate(head):
@@ -97,16 +102,28 @@ def _read_peer(path: Path, unit: str | None) -> GroundMotion:
         if name not in given:
             raise RecordingError(f"no {name} in its header: add it as '{name}= value' to line {first}")
     n_samples, dt = given["NPTS"], given["DT"]
-    if not (isfinite(dt) and dt > 0.0):
-        raise RecordingError(f"DT = {dt:g} in line {first}: must be a positive number of seconds")
-    if n_samples != int(n_samples) or n_samples < 2:
+    if not (dt > 0.0 and MIN_RATE <= 1.0 / dt <= MAX_RATE):
+        raise RecordingError(f"DT = {dt:g} in line {first}: must be from {1 / MAX_RATE:g} to {1 / MIN_RATE:g} s")
+    if not (n_samples >= 2 and n_samples.is_integer()):
         raise RecordingError(f"NPTS = {n_samples:g} in line {first}: must be a whole number, 2 or more")
     values = _numbers(lines, first)
+    width = 1 if text.endswith(("\n", "\r")) else _width(lines[first:-1])
+    if width and len(lines[-1]) % width:
+        raise RecordingError(f"line {len(lines)}, the last one, is shorter than its numbers: it is cut off")
     if len(values) != n_samples:
         doubt = "it is cut off" if len(values) < n_samples else "it has another record at its end"
         raise RecordingError(f"{len(values)} values but NPTS = {n_samples:.0f}: {doubt}, or NPTS is wrong")
     scale, notes = _peer_unit(head[:first], unit)
+    if not width:
+        notes = (*notes, "the last line has no end: its last number may be cut short")
     return GroundMotion(scale * values, 1.0 / dt, notes)
+
+
+def _width(lines: list[str]) -> int:
+    """Return the characters of a number, where all lines have as many of both; else 0."""
+    sizes = {(len(line), len(line.split())) for line in lines}
+    length, count = sizes.pop() if len(sizes) == 1 else (0, 1)
+    return length // count if count and length % count == 0 else 0
 
 
 def _numbers(lines: list[str], first: int) -> Samples:

@@ -12,10 +12,11 @@ import numpy as np
 
 from monitor.system.files import HDF5_SIGNATURE
 from replay.formats.arrays import tables_of
-from replay.formats.base import DamagedFileError, Format, Inspection, Recording, RecordingError, Selection
+from replay.formats.base import DamagedFileError, Format, Inspection, RecordingError, Selection
 from replay.formats.choice import inspect_tables
 from replay.formats.clock import parse_instants
 from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents, Entry
+from replay.formats.memory import check_memory
 from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
@@ -25,6 +26,7 @@ USER_BLOCKS = (0, 512, 1024, 2048)
 _WHAT = "an HDF5 file"
 _MOST_TEXTS = 4096
 _MOST_DATASETS = 10_000
+_TEXT = 64  # bytes of a short one in memory
 
 
 def is_hdf5(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
@@ -56,6 +58,9 @@ def add_dataset(contents: Contents, path: Path, dataset: Any, name: str) -> None
     name : under which it is added.
     """
     kind = dataset.dtype.kind
+    if dataset.chunks:
+        chunk = math.prod(dataset.chunks) * dataset.dtype.itemsize
+        check_memory(path, chunk, f"the chunks of {name} are read as a whole; write smaller ones")
     unit, labels = _attributes(contents, dataset)
     if dataset.size is not None and dataset.size <= 1 and dataset.dtype.names is None:
         if dataset.size and kind in "fiub":
@@ -72,12 +77,19 @@ def add_dataset(contents: Contents, path: Path, dataset: Any, name: str) -> None
             shape = (*dataset.shape, *inner.shape)
             _add_array(contents, path, dataset.name, f"{name}/{field}", shape, inner.base.kind, "", (), field)
     elif kind in "SO" and dataset.ndim == 1 and parse_instants(_texts(dataset[:1])) is not None:
-        contents.add_texts(name, _texts(dataset[()]))
+        contents.add_texts(name, _texts(read_whole(path, dataset)))
     elif kind in "SO" and dataset.size <= _MOST_TEXTS:
-        contents.texts[name] = _texts(dataset[()])
+        contents.texts[name] = _texts(read_whole(path, dataset))
     else:
         unit_or_labels = (unit, ()) if len(labels) < 2 else ("", labels)
         _add_array(contents, path, dataset.name, name, dataset.shape, kind, *unit_or_labels, None)
+
+
+def read_whole(path: Path, dataset: Any) -> Any:
+    """Return all of a dataset; raises RecordingError where that does not fit into memory."""
+    # a text is an object of Python
+    check_memory(path, dataset.size * (dataset.dtype.itemsize + _TEXT), f"{dataset.name} is read as a whole")
+    return dataset[()]
 
 
 def _add_array(
@@ -215,7 +227,7 @@ def _label_blocks(contents: Contents) -> None:
     contents.entries[:] = kept
 
 
-_LISTED = 6
+_LISTED, _LONGEST = 6, 120
 
 
 def _described(path: Path, problem: str) -> str:
@@ -230,25 +242,12 @@ def _described(path: Path, problem: str) -> str:
         def visit(_: str, node: Any) -> None:
             if isinstance(node, h5py.Dataset):
                 size = " x ".join(map(str, node.shape or ())) or "one value"
-                found.append(f"{node.name.strip('/')} ({size})")
+                found.append(f"{node.name.strip('/')[-_LONGEST:]} ({size})")
 
         file.visititems(visit)
     more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
     listed = f"datasets {', '.join(found[:_LISTED])}{more}" if found else "no dataset"
     return f"an HDF5 file of another program, with {listed}: {problem}"
-
-
-def open_hdf5(path: Path, selection: Selection) -> Recording:
-    """Read an HDF5 file of another program.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or what is meant is not clear; one line.
-    """
-    found = inspect_hdf5(path, selection)
-    if found.recording is None:
-        raise RecordingError(f"{path}: {found.problem}")
-    return found.recording
 
 
 def inspect_hdf5(path: Path, selection: Selection) -> Inspection:
@@ -267,4 +266,4 @@ def inspect_hdf5(path: Path, selection: Selection) -> Inspection:
     return replace(found, problem=_described(path, found.problem)) if found.problem else found
 
 
-FORMAT = Format("HDF5", ("*.h5", "*.hdf5", "*.hdf", "*.he5", "*.nxs"), is_hdf5, open_hdf5, inspect_hdf5, _tables)
+FORMAT = Format("HDF5", ("*.h5", "*.hdf5", "*.hdf", "*.he5", "*.nxs"), is_hdf5, tables=_tables, inspect=inspect_hdf5)

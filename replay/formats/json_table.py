@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from replay.formats.arrays import tables_of
-from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
-from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents
-from replay.formats.reading import check_memory, damage_reported
+from replay.formats.memory import check_memory, json_size
+from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable, pairs_given, row_place
+from replay.formats.table import LAST_LINE_CUT
 from replay.formats.text import is_text
 from replay.formats.units import unit_symbol
 
@@ -125,8 +126,11 @@ class _Found:
         self.contents.add_texts(name, tuple(texts))
 
 
-def _load(path: Path) -> Any:
-    text = path.read_text("utf-8-sig")
+def _load(path: Path, notes: list[str]) -> Any:
+    content = path.read_bytes()
+    check_memory(path, json_size(content))
+    text = content.decode("utf-8-sig")
+    del content
     if path.suffix.lower() not in _BY_LINES:
         try:
             return json.loads(text)
@@ -134,15 +138,21 @@ def _load(path: Path) -> Any:
             # an object a line, under another name
             if problem.msg != "Extra data" or problem.lineno != 2:
                 raise
-    return [json.loads(line) for line in text.splitlines() if line.strip()]
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) > 1 and not text.endswith("\n"):
+        try:
+            json.loads(lines[-1])
+        except json.JSONDecodeError:
+            del lines[-1]
+            notes.append(LAST_LINE_CUT)
+    return [json.loads(line) for line in lines]
 
 
 def _tables(path: Path) -> list[SignalTable]:
     found = _Found(path)
-    # the text and its numbers as objects of Python
-    check_memory(path, 3.0 * path.stat().st_size)
+    check_memory(path, path.stat().st_size)
     with damage_reported(path, _WHAT):
-        found.walk("", _load(path))
+        found.walk("", _load(path, found.contents.notes))
     contents = found.contents
     _index_as_time(contents)
     tables = tables_of(path, contents)
@@ -171,25 +181,5 @@ def _index_as_time(contents: Contents) -> None:
         return
 
 
-def open_json(path: Path, selection: Selection) -> Recording:
-    """Read a JSON file.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or what is meant is not clear; one line.
-    """
-    return open_tables(_tables(path), selection)
-
-
-def inspect_json(path: Path, selection: Selection) -> Inspection:
-    """Return the columns in a JSON file, and their roles as far as they are clear.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or holds no signals; one line.
-    """
-    return inspect_tables(_tables(path), selection)
-
-
 _PATTERNS = ("*.json", "*.jsonl", "*.ndjson")
-FORMAT = Format("JSON", _PATTERNS, is_json, open_json, inspect_json, _tables, _PATTERNS, begins_with_signals)
+FORMAT = Format("JSON", _PATTERNS, is_json, tables=_tables, shared=_PATTERNS, begins=begins_with_signals)

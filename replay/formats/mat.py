@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from replay.formats.arrays import tables_of
-from replay.formats.base import Format, Inspection, Recording, Selection
-from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.base import Format, Selection
 from replay.formats.contents import Contents
-from replay.formats.reading import check_memory, damage_reported, optional
+from replay.formats.mat_elements import check_elements
+from replay.formats.reading import damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.text import is_text
 from replay.formats.xpc import xpc_table
@@ -32,8 +32,8 @@ def is_mat(path: Path, head: bytes, selection: Selection) -> bool:
 def _tables(path: Path) -> list[SignalTable]:
     scipy_io = optional("scipy.io", "a MAT file", path)
     contents = Contents()
-    check_memory(path, path.stat().st_size)
     with damage_reported(path, _WHAT), path.open("rb") as file:
+        check_elements(path)
         found: dict[str, Any] = scipy_io.loadmat(file, struct_as_record=True)
         for name, value in found.items():
             # __header__, __version__, __globals__, __function_workspace__
@@ -77,24 +77,4 @@ def _note_more(contents: Contents, name: str, size: int) -> None:
         contents.others.append(f"{name} (elements beyond {_MOST_ELEMENTS})")
 
 
-def open_mat(path: Path, selection: Selection) -> Recording:
-    """Read a MAT file.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or what is meant is not clear; one line.
-    """
-    return open_tables(_tables(path), selection)
-
-
-def inspect_mat(path: Path, selection: Selection) -> Inspection:
-    """Return the variables of a MAT file as columns, and their roles as far as they are clear.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or holds no signals; one line.
-    """
-    return inspect_tables(_tables(path), selection)
-
-
-FORMAT = Format("MATLAB", ("*.mat",), is_mat, open_mat, inspect_mat, _tables)
+FORMAT = Format("MATLAB", ("*.mat",), is_mat, tables=_tables)

@@ -9,10 +9,9 @@ import numpy as np
 
 from monitor.system.files import HDF5_SIGNATURE
 from replay.formats.arrays import tables_of
-from replay.formats.base import Format, Inspection, Recording, Selection
-from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.base import Format, Selection
 from replay.formats.contents import Contents
-from replay.formats.hdf5 import USER_BLOCKS, add_dataset
+from replay.formats.hdf5 import USER_BLOCKS, add_dataset, read_whole
 from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable
 from replay.formats.xpc import xpc_table
@@ -59,16 +58,16 @@ def _add(contents: Contents, path: Path, name: str, node: Any, depth: int) -> No
     elif node.dtype == h5py.ref_dtype:
         _add_references(contents, path, name, node, depth, cell=kind == b"cell")
     elif kind == b"char":
-        contents.texts[name] = (_decode(node),)
+        contents.texts[name] = (_decode(path, node),)
     else:
         add_dataset(contents, path, node, name)
 
 
 def _add_references(contents: Contents, path: Path, name: str, node: Any, depth: int, *, cell: bool) -> None:
     """Add what a cell, or a field of an array of structs, refers to; a cell of texts as texts."""
-    items = [node.file[reference] for reference in node[()].ravel()[:_MOST_ELEMENTS] if reference]
+    items = [node.file[reference] for reference in read_whole(path, node).ravel()[:_MOST_ELEMENTS] if reference]
     if cell and items and all(item.attrs.get("MATLAB_class", b"") == b"char" for item in items):
-        contents.texts[name] = tuple("" if "MATLAB_empty" in item.attrs else _decode(item) for item in items)
+        contents.texts[name] = tuple("" if "MATLAB_empty" in item.attrs else _decode(path, item) for item in items)
         return
     if node.size > _MOST_ELEMENTS:
         contents.others.append(f"{name} (elements beyond {_MOST_ELEMENTS})")
@@ -79,29 +78,9 @@ def _add_references(contents: Contents, path: Path, name: str, node: Any, depth:
         _add(contents, path, inside, item, depth + 1)
 
 
-def _decode(node: Any) -> str:
+def _decode(path: Path, node: Any) -> str:
     """Return a text, which is stored as numbers of UTF-16, by columns."""
-    return "".join(map(chr, np.asarray(node[()]).T.ravel().tolist()))
+    return "".join(map(chr, np.asarray(read_whole(path, node)).T.ravel().tolist()))
 
 
-def open_mat73(path: Path, selection: Selection) -> Recording:
-    """Read a MAT file of version 7.3.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or what is meant is not clear; one line.
-    """
-    return open_tables(_tables(path), selection)
-
-
-def inspect_mat73(path: Path, selection: Selection) -> Inspection:
-    """Return the variables of a MAT file as columns, and their roles as far as they are clear.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or holds no signals; one line.
-    """
-    return inspect_tables(_tables(path), selection)
-
-
-FORMAT = Format("MATLAB 7.3", ("*.mat",), is_mat73, open_mat73, inspect_mat73, _tables)
+FORMAT = Format("MATLAB 7.3", ("*.mat",), is_mat73, tables=_tables)

@@ -5,23 +5,26 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
+from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
-from replay.formats.choice import inspect_tables, open_tables
-from replay.formats.reading import check_memory, damage_reported, optional
+from replay.formats.memory import check_memory, json_size
+from replay.formats.reading import damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
 
 _MAGIC = b"\x89MCAP0\r\n"
 _WHAT = "an MCAP file"
 _MOST_COLUMNS = 4096  # of a topic
+_LARGE = 1 << 20  # bytes of a message
+_CHUNK = 2  # times a chunk: itself and its records
+_NUMBERS = 0.25  # of all chunks: a number of 8 bytes is a name and some digits there
 
 
 def is_mcap(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
@@ -66,26 +69,76 @@ def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
         yield name or "value", float(value)
 
 
+def _records(path: Path) -> Iterator[Any]:
+    """Yield the records of a file and of its chunks, whose checksums are checked; each chunk is inflated by itself.
+
+    Raises
+    ------
+    RecordingError : a chunk, or all numbers, do not fit into memory.
+    """
+    kinds, reading = (optional(f"mcap.{name}", _WHAT, path) for name in ("records", "stream_reader"))
+    total = 0
+    with path.open("rb") as file:
+        size = path.stat().st_size
+        for record in reading.StreamReader(
+            file, emit_chunks=True, validate_crcs=True, record_size_limit=size
+        ).records:
+            if not isinstance(record, kinds.Chunk):
+                yield record
+                continue
+            total += record.uncompressed_size
+            check_memory(path, _CHUNK * record.uncompressed_size + _NUMBERS * total)
+            plain = replace(record, compression="", data=_inflated(path, record))
+            yield from reading.breakup_chunk(plain, validate_crc=True)
+
+
+def _inflated(path: Path, chunk: Any) -> bytes:
+    """Return the content of a chunk, not more than it says; raises ValueError where it has another size."""
+    size = int(chunk.uncompressed_size)
+    match chunk.compression:
+        case "":
+            data = chunk.data
+        case "zstd":
+            packed = optional("zstandard", _WHAT, path).ZstdDecompressor().stream_reader(chunk.data)
+            data = packed.read(size + 1)
+        case "lz4":
+            data = optional("lz4.frame", _WHAT, path).LZ4FrameDecompressor().decompress(chunk.data, size + 1)
+        case other:
+            raise ValueError(f"a chunk is compressed by {other!r}")
+    if len(data) != size:
+        raise ValueError(f"a chunk of {size} bytes has {'more' if len(data) > size else len(data)}")
+    return bytes(data)
+
+
 def _tables(path: Path) -> list[SignalTable]:
-    reading = optional("mcap.reader", _WHAT, path)
-    # a number of 8 bytes is a name and some digits in the file
-    check_memory(path, 0.25 * path.stat().st_size)
+    kinds = optional("mcap.records", _WHAT, path)
     topics: dict[str, _Topic] = {}
     others: dict[str, str] = {}
-    count = 0
-    with damage_reported(path, _WHAT), path.open("rb") as file:
-        reader = reading.make_reader(file, validate_crcs=True)
-        summary = reader.get_summary()
-        for schema, channel, message in reader.iter_messages(log_time_order=False):
-            count += 1
-            if channel.message_encoding != "json":
-                others[channel.topic] = channel.message_encoding or "no encoding"
-                continue
-            topic = topics.get(channel.topic)
-            if topic is None:
-                topic = topics[channel.topic] = _Topic(about=_about(schema, channel.metadata))
-            topic.add(message.log_time, json.loads(message.data))
-    expected = None if summary is None or summary.statistics is None else summary.statistics.message_count
+    schemas: dict[int, Any] = {}
+    channels_by_id: dict[int, Any] = {}
+    count, expected = 0, None
+    with damage_reported(path, _WHAT):
+        for record in _records(path):
+            match record:
+                case kinds.Schema():
+                    schemas[record.id] = record
+                case kinds.Channel():
+                    channels_by_id[record.id] = record
+                case kinds.Statistics():
+                    expected = record.message_count
+                case kinds.Message():
+                    count += 1
+                    channel = channels_by_id[record.channel_id]
+                    if channel.message_encoding != "json":
+                        others[channel.topic] = channel.message_encoding or "no encoding"
+                        continue
+                    topic = topics.get(channel.topic)
+                    if topic is None:
+                        about = _about(schemas.get(channel.schema_id), channel.metadata)
+                        topic = topics[channel.topic] = _Topic(about=about)
+                    if len(record.data) > _LARGE:
+                        check_memory(path, json_size(record.data))
+                    topic.add(record.log_time, json.loads(record.data))
     if expected is not None and expected != count:
         raise RecordingError(f"{path}: damaged: {count} messages are there, {expected} were written")
     left_out = [f"{topic} (messages in {encoding!r}, only JSON is read)" for topic, encoding in others.items()]
@@ -142,24 +195,4 @@ def _object(text: str | bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def open_mcap(path: Path, selection: Selection) -> Recording:
-    """Read an MCAP file.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or what is meant is not clear; one line.
-    """
-    return open_tables(_tables(path), selection)
-
-
-def inspect_mcap(path: Path, selection: Selection) -> Inspection:
-    """Return the numbers in the messages of an MCAP file as columns, and their roles as far as they are clear.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or holds no signals; one line.
-    """
-    return inspect_tables(_tables(path), selection)
-
-
-FORMAT = Format("MCAP", ("*.mcap",), is_mcap, open_mcap, inspect_mcap, _tables)
+FORMAT = Format("MCAP", ("*.mcap",), is_mcap, tables=_tables)

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from replay.formats.arrays import tables_of
-from replay.formats.base import Format, Inspection, Recording, Selection
-from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.base import Format, Selection
 from replay.formats.contents import Contents, Entry
-from replay.formats.reading import check_memory, damage_reported
+from replay.formats.memory import check_memory
+from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable
 
 _LARGE = 1 << 26  # bytes; a larger array stays in the file
@@ -140,24 +140,4 @@ def _stored(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Ca
     return partial(np.memmap, path, dtype, "r", at, shape, "F" if fortran else "C")
 
 
-def open_numpy(path: Path, selection: Selection) -> Recording:
-    """Read arrays of NumPy.
-
-    Raises
-    ------
-    RecordingError : the file is damaged, or what is meant is not clear; one line.
-    """
-    return open_tables(_tables(path), selection)
-
-
-def inspect_numpy(path: Path, selection: Selection) -> Inspection:
-    """Return the arrays as columns, and their roles as far as they are clear.
-
-    Raises
-    ------
-    RecordingError : the file is damaged, or holds no signals; one line.
-    """
-    return inspect_tables(_tables(path), selection)
-
-
-FORMAT = Format("NumPy", ("*.npz", "*.npy"), is_numpy, open_numpy, inspect_numpy, _tables)
+FORMAT = Format("NumPy", ("*.npz", "*.npy"), is_numpy, tables=_tables)

@@ -36,17 +36,6 @@ def _half(path: Path) -> list[SignalTable]:
     return [signal_table(read_table(path))]
 
 
-def open_halves(path: Path, selection: Selection) -> Recording:
-    """Read a file and its sibling; their columns belong together by position.
-
-    Raises
-    ------
-    RecordingError : one cannot be read, or the two do not fit; one line.
-    OSError : one cannot be read.
-    """
-    return _pair(read_table(path), _read_sibling(path), selection)
-
-
 def inspect_halves(path: Path, selection: Selection) -> Inspection:
     """Return the recording of the two halves; if that is not clear, the columns of this one.
 
@@ -124,5 +113,11 @@ def _check_fit(command: Table, measured: Table, time: TableColumn | None) -> Non
 
 _PATTERNS = ("*ctrl*.out", "*daq*.out")
 FORMAT = Format(
-    "OpenFresco recorders", _PATTERNS, is_half, open_halves, inspect_halves, _half, _PATTERNS, begins_as_table
+    "OpenFresco recorders",
+    _PATTERNS,
+    is_half,
+    tables=_half,
+    inspect=inspect_halves,
+    shared=_PATTERNS,
+    begins=begins_as_table,
 )

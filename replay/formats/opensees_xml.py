@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from array import array
 from itertools import islice
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,10 +15,9 @@ from xml.etree import ElementTree
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.formats.base import DamagedFileError, Format, Inspection, Recording, RecordingError, Selection
-from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.base import DamagedFileError, Format, RecordingError, Selection
 from replay.formats.columns import read_columns
-from replay.formats.reading import check_memory
+from replay.formats.memory import check_memory
 from replay.formats.signal_table import SignalTable, array_reader
 
 _WHAT = "an XML file of OpenSees"
@@ -25,7 +25,7 @@ _ROOT = re.compile(rb"<OpenSees[\s>]")
 _DATA, _DATA_END = b"<Data>", b"</Data>"
 _END = b"</OpenSees>"
 _LARGEST_HEAD = 1 << 26
-_MOST_COLUMNS = 4096
+_MOST_COLUMNS, _DEEPEST = 4096, 32
 _NUMBERED = ("nodeTag", "eleTag", "number", "matTag", "secTag", "fiberTag")
 _EXCERPT = 30
 
@@ -78,20 +78,22 @@ def _header(path: Path, text: bytes) -> list[str]:
         raise DamagedFileError(
             f"{path}: damaged or cut short, not readable as {_WHAT}: {str(problem).partition(':')[0]}"
         ) from None
-    names = list(_names(root, ""))
+    names = _names(path, root, "")
     if not 0 < len(names) <= _MOST_COLUMNS:
         raise RecordingError(f"{path}: {len(names)} responses: this is no record of signals")
     return names
 
 
-def _names(element: ElementTree.Element, prefix: str) -> list[str]:
+def _names(path: Path, element: ElementTree.Element, prefix: str, depth: int = 0) -> list[str]:
+    if depth > _DEEPEST:
+        raise DamagedFileError(f"{path}: not readable as {_WHAT}: nested deeper than {_DEEPEST} levels")
     found: list[str] = []
     for child in element:
         if child.tag == "ResponseType":
             name = (child.text or "").strip() or "response"
             found.append(name if name == "time" else f"{prefix}{name}")
         else:
-            found += _names(child, prefix + _part(child))
+            found += _names(path, child, prefix + _part(child), depth + 1)
     return found
 
 
@@ -117,6 +119,7 @@ def _rows(path: Path, text: bytes, width: int, first_line: int) -> Samples:
     widths = [n for line in text.split(b"\n") if (n := len(line.split()))]
     if values.size == width * len(widths) and set(widths) <= {width}:
         return values.reshape(-1, width)
+    found = array("d")
     for number, line in enumerate(text.split(b"\n"), first_line):
         cells = line.decode("latin-1").split()
         if len(cells) not in (0, width):
@@ -124,10 +127,10 @@ def _rows(path: Path, text: bytes, width: int, first_line: int) -> Samples:
         for cell in cells:
             try:
                 # float takes 1_0 for 10
-                float(cell.replace("_", " "))
+                found.append(float(cell.replace("_", " ")))
             except ValueError:
                 raise RecordingError(f"{path}: line {number}: {cell[:_EXCERPT]!r} is not a number") from None
-    return np.array(text.split(), dtype=np.float64).reshape(-1, width)
+    return np.array(found, dtype=np.float64).reshape(-1, width)
 
 
 def _line(text: bytes, row: int) -> int:
@@ -136,26 +139,4 @@ def _line(text: bytes, row: int) -> int:
     return next(islice(filled, row, None), 0)
 
 
-def open_opensees_xml(path: Path, selection: Selection) -> Recording:
-    """Read an XML file of OpenSees.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or what is meant is not clear; one line.
-    """
-    return open_tables(_tables(path), selection)
-
-
-def inspect_opensees_xml(path: Path, selection: Selection) -> Inspection:
-    """Return the responses in an XML file of OpenSees, and their roles as far as they are clear.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or holds no rows; one line.
-    """
-    return inspect_tables(_tables(path), selection)
-
-
-FORMAT = Format(
-    "OpenSees XML", ("*.xml",), is_opensees_xml, open_opensees_xml, inspect_opensees_xml, _tables, shared=("*.xml",)
-)
+FORMAT = Format("OpenSees XML", ("*.xml",), is_opensees_xml, tables=_tables, shared=("*.xml",))

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
-from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.clock import has_zone, parse_instants
 from replay.formats.columns import TableColumn, name_and_unit
 from replay.formats.contents import INDEX_IS_TIME
+from replay.formats.memory import check_memory
 from replay.formats.reading import as_numbers, damage_reported, optional
 from replay.formats.signal_table import SignalTable, pairs_given
 from replay.formats.units import unit_symbol
@@ -23,6 +23,7 @@ _WHAT = "a Parquet file"
 _UNIT_KEYS = (b"unit", b"units", b"Unit", b"Units")
 _RATE_KEYS = ("sample_rate", "rate", "fs")
 _PANDAS_INDEX = "__index_level_"
+_AT_ONCE = "is read as a whole; write smaller ones"
 _DAY_NS = 86_400_000_000_000
 
 
@@ -36,6 +37,7 @@ def _tables(path: Path) -> list[SignalTable]:
     types = optional("pyarrow.types", _WHAT, path)
     with damage_reported(path, _WHAT), parquet.ParquetFile(path, page_checksum_verification=True) as file:
         schema, n_rows = file.schema_arrow, int(file.metadata.num_rows)
+        _check_texts(path, file.metadata)
         columns: list[TableColumn] = []
         roles: dict[int, tuple[str, str]] = {}
         days: dict[int, int] = {}
@@ -55,7 +57,7 @@ def _tables(path: Path) -> list[SignalTable]:
                 if has_zone(written) if written else kind.tz is not None:
                     in_utc.add(position)
             names[position] = field.name
-            columns.append(_column(position, field))
+            columns.append(_column(position, field, {column.name for column in columns}))
             about = field.metadata or {}
             role, actuator = (about.get(key, b"").decode("utf-8", "replace") for key in (b"role", b"actuator"))
             roles[position] = role, actuator
@@ -81,7 +83,14 @@ def _tables(path: Path) -> list[SignalTable]:
     ]
 
 
-def _column(position: int, field: Any) -> TableColumn:
+def _check_texts(path: Path, metadata: Any) -> None:
+    """Check that the largest column of a row group fits into memory: a column of texts has no other bound."""
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    largest = max((g.column(n).total_uncompressed_size for g in groups for n in range(g.num_columns)), default=0)
+    check_memory(path, largest, f"a column of a row group {_AT_ONCE}")
+
+
+def _column(position: int, field: Any, taken: set[str]) -> TableColumn:
     name, unit = name_and_unit(field.name)
     if name.startswith(_PANDAS_INDEX):
         # the index of pandas, without a name; one that only counts the rows is not stored
@@ -89,6 +98,8 @@ def _column(position: int, field: Any) -> TableColumn:
     given = next((field.metadata[key] for key in _UNIT_KEYS if key in (field.metadata or {})), None)
     if given is not None:
         unit = unit_symbol(given.decode("utf-8", "replace"))
+    # names may be equal once they are cut to what a channel's may have
+    name = f"{name}_{position + 1}" if name in taken else name
     return TableColumn(position, name or f"column_{position + 1}", unit, field.name)
 
 
@@ -169,12 +180,15 @@ class _Reader:
             edges = np.concatenate([[0], np.cumsum(sizes)])
             wanted = [n for n in range(len(sizes)) if edges[n] < end and edges[n + 1] > begin]
             # by name; a name with a dot means a nested column to pyarrow, a tuple of them is not
-            table = file.read_row_groups(
-                wanted, columns=list(dict.fromkeys(self._names[c.position] for c in columns))
-            )
-            first = begin - int(edges[wanted[0]])
-            part = table.slice(first, end - begin)
-            return np.column_stack([self._values(part, column) for column in columns])
+            names = list(dict.fromkeys(self._names[c.position] for c in columns))
+            largest = max(sizes[n] for n in wanted)
+            check_memory(self._path, 8.0 * largest * len(names), f"a row group of {largest} rows {_AT_ONCE}")
+            found = np.empty((end - begin, len(columns)))
+            for n in wanted:
+                first, last = max(begin, int(edges[n])), min(end, int(edges[n + 1]))
+                part = file.read_row_group(n, columns=names).slice(first - int(edges[n]), last - first)
+                found[first - begin : last - begin] = np.column_stack([self._values(part, c) for c in columns])
+            return found
 
     def _values(self, table: Any, column: TableColumn) -> Samples:
         values = table.column(self._names[column.position])
@@ -186,24 +200,4 @@ class _Reader:
         return as_numbers(values.cast("float64").to_numpy())[0]
 
 
-def open_parquet(path: Path, selection: Selection) -> Recording:
-    """Read a Parquet file.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or what is meant is not clear; one line.
-    """
-    return open_tables(_tables(path), selection)
-
-
-def inspect_parquet(path: Path, selection: Selection) -> Inspection:
-    """Return the columns of a Parquet file, and their roles as far as they are clear.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or holds no signals; one line.
-    """
-    return inspect_tables(_tables(path), selection)
-
-
-FORMAT = Format("Parquet", ("*.parquet", "*.pq"), is_parquet, open_parquet, inspect_parquet, _tables)
+FORMAT = Format("Parquet", ("*.parquet", "*.pq"), is_parquet, tables=_tables)

@@ -1,11 +1,11 @@
-"""What readers of binary formats share: packages that may be missing, damage as one line, dates."""
+"""What readers of formats share: packages that may be missing, damage as one line, dates."""
 
 from __future__ import annotations
 
 import logging
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -56,7 +56,9 @@ def damage_reported(path: Path, what: str, logger: str = "") -> Iterator[None]:
             yield
     except (RecordingError, ModuleNotFoundError):
         raise
-    # libraries raise anything over a damaged file, even AssertionError, RecursionError and MemoryError
+    # libraries raise anything over a damaged file, even AssertionError and MemoryError
+    except RecursionError:
+        raise _damaged(path, what, "nested too deeply") from None
     except Exception as problem:
         if isinstance(problem, OSError) and problem.strerror and problem.errno:
             raise
@@ -103,48 +105,6 @@ def _first_line(problem: BaseException) -> str:
 def _one_line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _EXCERPT else f"{line[:_EXCERPT]}.."
-
-
-def free_memory() -> float:
-    """Return the bytes that a program can still get, of the machine or of its control group; infinite if unknown."""
-    free = float("inf")
-    with suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                free = float(line.split()[1]) * 1024.0
-    return min(free, group_memory(Path("/sys/fs/cgroup")))
-
-
-def group_memory(group: Path) -> float:
-    """Return the bytes that are left of the limit of a control group; infinite without one."""
-    with suppress(OSError, ValueError, KeyError):
-        limit = float((group / "memory.max").read_text())  # "max" is no number
-        used = float((group / "memory.current").read_text())
-        lines = (line.split() for line in (group / "memory.stat").read_text().splitlines())
-        parts = {name: float(value) for name, value in lines}
-        # the cache of files is given back when memory is needed
-        return limit - used + parts["inactive_file"] + parts["active_file"]
-    return float("inf")
-
-
-def check_memory(path: Path, needed: float) -> None:
-    """Refuse a file that is read as a whole and does not fit into memory, before the system ends the program.
-
-    Parameters
-    ----------
-    path : of the file.
-    needed : bytes, at least.
-
-    Raises
-    ------
-    RecordingError : it does not fit; one line with what to do.
-    """
-    free = free_memory()
-    if needed > free:
-        raise RecordingError(
-            f"{path}: needs {needed / 1e9:.2g} GB of memory or more and {free / 1e9:.2g} GB are free: its format is "
-            "read as a whole; convert it to HDF5 or Parquet, which are read piece by piece"
-        )
 
 
 def as_numbers(values: np.ndarray) -> tuple[Samples, int | None]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from monitor.messages.blocks import Channel, Samples, Stream
+from monitor.system.safe_text import printable
 from replay.formats.base import RecordingError, Selection
 from replay.formats.clock import (
     SampleTiming,
@@ -19,6 +20,7 @@ from replay.formats.clock import (
     through_daylight_saving,
 )
 from replay.formats.columns import SECONDS, TableColumn, find_column
+from replay.formats.memory import check_memory
 from replay.formats.recordings import ArrayRecording, PiecewiseRecording
 from replay.formats.resampling import resample
 from replay.formats.roles import PairColumns
@@ -72,7 +74,13 @@ class SignalTable:
     place: Callable[[int], str] = row_place
 
     def values(self, columns: Sequence[TableColumn]) -> Samples:
-        """Return whole columns, (n_rows, n)."""
+        """Return whole columns, (n_rows, n).
+
+        Raises
+        ------
+        RecordingError : they do not fit into memory, or are damaged.
+        """
+        check_memory(self.path, 8.0 * self.n_rows * len(columns), f"{self.n_rows} rows are read at once")
         return self.read(0, self.n_rows, columns)
 
     def column(self, column: TableColumn) -> Samples:
@@ -291,7 +299,7 @@ def make_recording(
         samples, timing = resample(times, table.values(signals), selection.resample, table.place)
     else:
         timing, samples = sample_timing(table, time, selection), None
-    stream, notes = Stream(rig, 0, timing.sample_rate, channels), (*notes, *timing.notes)
+    stream, notes = Stream(rig, 0, timing.sample_rate, channels), tuple(map(printable, (*notes, *timing.notes)))
     if samples is None and 8 * table.n_rows * len(signals) > _IN_MEMORY:
 
         def read(begin: int, end: int) -> Samples:

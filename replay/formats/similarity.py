@@ -12,6 +12,7 @@ from monitor.messages.blocks import Role, Samples
 from replay.formats.columns import TableColumn
 from replay.formats.roles import role_by_name
 
+_LARGEST = 1e50  # sums of its squares are numbers
 _MOST_COLUMNS = 32
 MOST_ROWS = 1 << 14
 _LEAST_ROWS = 64
@@ -57,7 +58,8 @@ def propose(columns: Sequence[TableColumn], values: Samples) -> Proposal | None:
     """
     if not 2 <= len(columns) <= _MOST_COLUMNS or len(values) < _LEAST_ROWS:
         return None
-    part = np.nan_to_num(values[:MOST_ROWS], posinf=0.0, neginf=0.0)
+    part = values[:MOST_ROWS]
+    part = np.where(np.abs(part) < _LARGEST, part, 0.0)
     time = np.linspace(-1.0, 1.0, len(part))
     # a trend alone makes any two columns alike
     residual = part - np.mean(part, axis=0) - np.outer(time, time @ part / np.dot(time, time))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from replay.formats.layout import HEAD, MISSING, Layout, find_layout, is_data, s
 
 _MISSING_AS_WRITTEN = sorted({f(word) for word in MISSING for f in (str, str.upper, str.title)} | {"NaN", "-NaN"})
 _EXCERPT = 30
+LAST_LINE_CUT = "the last line has no end, it may be cut short: left out"
+"""Note on a text whose other lines have one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +64,16 @@ def read_table(path: Path) -> Table:
     except RecordingError as problem:
         raise RecordingError(f"{path}: {problem}") from None
     columns = read_columns(layout.header, layout.units, layout.width)
+    cut = _is_cut(path)
     values = _read_fast(path, layout)
-    notes: tuple[str, ...] = ()
+    if values is not None and cut:
+        # its last number may be a part of one
+        values = values[:-1]
     if values is None or _short_rows(path, layout, values):
-        values, notes = _read_carefully(path, layout, columns)
+        values = _read_carefully(path, layout, columns)
     if len(values) < 2:
-        raise RecordingError(f"{path}: fewer than 2 rows of numbers")
+        raise RecordingError(f"{path}: fewer than 2 rows of numbers{', the last line has no end' if cut else ''}")
+    notes: tuple[str, ...] = (LAST_LINE_CUT,) if cut else ()
     if not layout.header:
         names = f"{columns[0].name} .. {columns[-1].name}"
         notes = (f"no header: the columns are named {names}", *notes)
@@ -119,44 +126,36 @@ def _short_rows(path: Path, layout: Layout, values: Samples) -> bool:
 
 
 def _rows(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
-    """Give the line number and the cells of each row."""
+    """Give the line number and the cells of each row whose line has an end."""
     with _open(path, layout) as file:
         for line_number, line in enumerate(file, layout.skip + 1):
-            if is_data(line):
+            if is_data(line) and line.endswith("\n"):
                 yield line_number, split(line, layout.delimiter)
 
 
-def _read_carefully(path: Path, layout: Layout, columns: tuple[TableColumn, ...]) -> tuple[Samples, tuple[str, ...]]:
-    """Read row by row, name the first bad cell, and forgive a last line that was cut short."""
+def _read_carefully(path: Path, layout: Layout, columns: tuple[TableColumn, ...]) -> Samples:
+    """Read row by row and name the first bad cell."""
     values = array("d")
-    fault = ""
     for line_number, cells in _rows(path, layout):
-        if fault:
-            raise RecordingError(fault)
         where = f"{path}: line {line_number}"
         if not layout.width <= len(cells) <= layout.cells or any(cells[layout.width :]):
-            fault = f"{where} has {len(cells)} cells instead of {layout.width}"
-            continue
-        row: list[float] = []
+            raise RecordingError(f"{where} has {len(cells)} cells instead of {layout.width}")
         for column, cell in zip(columns, cells, strict=False):
             try:
-                row.append(layout.value(cell, column.position))
+                values.append(layout.value(cell, column.position))
             except ValueError:
                 text = repr(cell if len(cell) <= _EXCERPT else cell[:_EXCERPT] + "..")
                 what = layout.expected(cell, column.position)
-                fault = f"{where}, column {column.position + 1} ({column.name}): {text} is not a {what}"
-                break
-        else:
-            values.extend(row)
-    notes: tuple[str, ...] = ()
-    if fault:
-        if _ends_with_newline(path):
-            raise RecordingError(fault)
-        notes = ("the last line is cut short and left out",)
-    return np.array(values, dtype=np.float64).reshape(-1, layout.width), notes
+                raise RecordingError(
+                    f"{where}, column {column.position + 1} ({column.name}): {text} is not a {what}"
+                ) from None
+    return np.array(values, dtype=np.float64).reshape(-1, layout.width)
 
 
-def _ends_with_newline(path: Path) -> bool:
+def _is_cut(path: Path) -> bool:
+    """Whether the last line has no end and is more than spaces or a comment."""
     with path.open("rb") as file:
-        file.seek(-1, 2)
-        return file.read(1) in b"\r\n"
+        size = file.seek(0, 2)
+        file.seek(max(0, size - HEAD))
+        last = re.split(rb"[\r\n]", file.read())[-1]
+    return is_data(last.decode("latin-1"))

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
+from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
-from replay.formats.choice import inspect_tables, open_tables
 from replay.formats.reading import as_numbers, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
@@ -126,24 +125,4 @@ def _rows(path: Path, group: str, name: str, day: int | None) -> Callable[[int, 
     return read
 
 
-def open_tdms(path: Path, selection: Selection) -> Recording:
-    """Read a TDMS file.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or what is meant is not clear; one line.
-    """
-    return open_tables(_tables(path), selection)
-
-
-def inspect_tdms(path: Path, selection: Selection) -> Inspection:
-    """Return the channels of a TDMS file, and their roles as far as they are clear.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or holds no signals; one line.
-    """
-    return inspect_tables(_tables(path), selection)
-
-
-FORMAT = Format("LabVIEW TDMS", ("*.tdms",), is_tdms, open_tdms, inspect_tdms, _tables)
+FORMAT = Format("LabVIEW TDMS", ("*.tdms",), is_tdms, tables=_tables)

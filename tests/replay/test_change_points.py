@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
@@ -71,6 +73,21 @@ def test_a_drift_that_begins_in_mid_record_and_one_that_ends_in_a_step():
     assert len(found.drifts) == 1
     assert step.time == pytest.approx(40.0, abs=1.0)
     assert (step.before, step.after) == pytest.approx((0.02, 0.005), abs=1e-3)
+
+
+@given(st.lists(st.tuples(st.floats(0.02, 25.0), st.floats(0.02, 2.0)), min_size=1, max_size=8), st.integers(0, 3))
+def test_motions_with_pauses_have_segments_only_where_four_windows_hold_values(lengths, seed):
+    # pause and motion in turn
+    edges = np.cumsum(lengths)
+    moves = np.searchsorted(edges, TIME, "right") % 2 == 1
+    values = np.where(moves, windowed(np.where(TIME < 20.0, 0.02, 0.03), seed), np.nan)
+    found = segment_series(TIME, values, np.full(len(TIME), SD), WINDOW, LEAST)
+    there = TIME[np.isfinite(values)]
+    if np.count_nonzero(np.isfinite(values)) * DT < 2.0 * WINDOW:
+        assert not found.segments
+    ends = [end for segment in found.segments for end in (segment.start, segment.stop)]
+    assert ends == sorted(ends) and all(0.0 <= end <= there[-1] for end in ends)
+    assert all(np.isfinite((segment.first, segment.last, segment.sd)).all() for segment in found.segments)
 
 
 def test_an_outlier_a_gap_and_a_short_record():

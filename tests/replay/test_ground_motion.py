@@ -74,7 +74,9 @@ def test_a_peer_file_gives_its_unit(tmp_path):
         (peer(np.append(VALUES, 1.0)), "54 values but NPTS = 53: it has another record at its end, or NPTS is wrong"),
         (peer(header="NPTS= 53\n"), "no DT in its header: add it as 'DT= value' to line 4"),
         (peer(header="DT= .01 SEC\n"), "no NPTS in the first 20 lines: this is not an AT2 file of PEER"),
-        (peer(header="NPTS= 53, DT= 0.0 SEC\n"), "DT = 0 in line 4: must be a positive number of seconds"),
+        (peer(header="NPTS= 53, DT= 0.0 SEC\n"), "DT = 0 in line 4: must be from 1e-09 to 1e+06 s"),
+        (peer(header="NPTS= 53, DT= 1e-320\n"), "DT = 9.99989e-321 in line 4: must be from 1e-09 to 1e+06 s"),
+        (peer(header="NPTS= 1e999, DT= 0.01\n"), "NPTS = inf in line 4: must be a whole number, 2 or more"),
         (peer(header="NPTS= 1.5, DT= 0.01\n"), "NPTS = 1.5 in line 4: must be a whole number, 2 or more"),
         (peer() + "here ends the record\n", "'here' in line 16 is not a number"),
         (peer() + "nan\n", "'nan' in line 16 is not a finite number"),
@@ -207,3 +209,16 @@ def test_a_motion_in_a_binary_file(tmp_path, suffix):
     if given:
         with pytest.raises(RecordingError, match=rf"^{path}: column 'east' has no unit: give one of m/s2, "):
             read_ground_motion(path)
+
+
+@pytest.mark.parametrize("width", [1, 5, 8, 53])
+def test_no_cut_of_the_last_line_gives_another_number_in_silence(tmp_path, width):
+    whole = peer(width=width).removesuffix("\n")
+    for at in range(len(whole) - 40, len(whole) + 1):
+        try:
+            found = read_ground_motion(written(tmp_path, whole[:at]))
+        except RecordingError as problem:
+            assert "\n" not in str(problem) and at < len(whole)
+            continue
+        if not any("cut short" in note for note in found.notes):
+            np.testing.assert_allclose(found.acceleration, STANDARD_GRAVITY * VALUES, rtol=1e-6)

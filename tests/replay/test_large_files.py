@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from replay.formats import RecordingError, Selection, numpy_arrays, open_recording, reading
-from tests.replay.written_formats import WRITERS, run_samples, written
+from replay.formats import RecordingError, Selection, memory, numpy_arrays, open_recording
+from tests.replay.written_formats import run_samples, written
 
 PAIR = Selection(command=("data_1",), measured=("data_2",), rate=100.0)
 LAYOUTS = {
@@ -33,6 +33,12 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every array for a large one, and every table for one that is read piece by piece."""
     monkeypatch.setattr(numpy_arrays, "_LARGE", 1000)
     monkeypatch.setattr("replay.formats.signal_table._IN_MEMORY", 1000)
+
+
+def little_memory(monkeypatch: pytest.MonkeyPatch, free: float = 2000.0) -> None:
+    """Leave so little that no file of these tests may be read as a whole."""
+    monkeypatch.setattr(memory, "_ALWAYS", 0)
+    monkeypatch.setattr(memory, "free_memory", lambda: free)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -74,32 +80,48 @@ def test_a_file_that_does_not_fit_into_memory_is_one_line(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, name)
-    monkeypatch.setattr(reading, "free_memory", lambda: 2000.0)
+    little_memory(monkeypatch)
     advice = "convert it to HDF5 or Parquet, which are read piece by piece"
-    with pytest.raises(RecordingError, match=rf"^{re.escape(str(path))}: needs .* GB are free: [^\n]*{advice}$"):
+    with pytest.raises(RecordingError, match=rf"^{re.escape(str(path))}: needs .* may take [^\n]*{advice}$"):
         open_recording(path)
 
 
-@pytest.mark.parametrize("name", [name for name in WRITERS if name.startswith(("hdf5", "parquet", "tdms", "npy"))])
-def test_a_file_that_is_read_piece_by_piece_needs_no_memory(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["hdf5", "hdf5-checked", "mat-7.3", "parquet", "tdms", "npy"])
+def test_a_file_that_is_read_piece_by_piece_needs_the_memory_of_its_times(
+    name: str, tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, name)
-    monkeypatch.setattr(reading, "free_memory", lambda: 2000.0)
-    assert open_recording(path).n_samples == len(run_samples())
+    little_memory(monkeypatch, 4.0 * 8 * len(run_samples()))
+    monkeypatch.setattr("replay.formats.recordings._PIECE", 300)
+    found = np.concatenate([block.samples for block in open_recording(path).blocks(100)])
+    assert len(found) == len(run_samples())
 
 
 def test_the_free_memory_is_less_than_that_of_the_machine() -> None:
     total = re.search(r"MemTotal:\s+(\d+) kB", Path("/proc/meminfo").read_text()) if Path("/proc").exists() else None
     if total is None:
         pytest.skip("needs /proc/meminfo")
-    assert 0.0 < reading.free_memory() <= 1024.0 * float(total[1])
+    assert 0.0 < memory.free_memory() <= 1024.0 * float(total[1])
 
 
 def test_the_memory_of_a_control_group_is_its_limit_less_what_is_used_but_for_the_cache(tmp_path: Path) -> None:
-    assert reading.group_memory(tmp_path) == math.inf
+    assert memory.group_memory(tmp_path) == math.inf
     (tmp_path / "memory.current").write_text("700\n")
     (tmp_path / "memory.stat").write_text("anon 300\nfile 400\ninactive_file 250\nactive_file 150\n")
     for limit, left in (("max\n", math.inf), ("1000\n", 700.0)):
         (tmp_path / "memory.max").write_text(limit)
-        assert reading.group_memory(tmp_path) == left
+        assert memory.group_memory(tmp_path) == left
+
+
+def test_the_limit_is_half_of_what_is_free_or_as_the_variable_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "free_memory", lambda: 1e9)
+    for given, least in (("", 0.5e9), ("300M", 300e6), ("0.2G", 200e6), ("250000 KB", 250e6), ("400000000", 400e6)):
+        monkeypatch.setenv("SYNCHROSCOPE_MEMORY", given)
+        memory.check_memory(tmp_path, least)
+        with pytest.raises(RecordingError, match=r"GB of memory or more and may take [^\n]*SYNCHROSCOPE_MEMORY"):
+            memory.check_memory(tmp_path, least + 1.0)
+    monkeypatch.setenv("SYNCHROSCOPE_MEMORY", "lots")
+    with pytest.raises(RecordingError, match=r"^SYNCHROSCOPE_MEMORY=lots: must be a size, such as 4G or 500M$"):
+        memory.check_memory(tmp_path, 1e8)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import struct
+import warnings
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +14,7 @@ import pytest
 import scipy.io
 
 from replay.formats import Recording, RecordingError, Selection, inspect_recording, open_recording
+from replay.formats.mat_elements import check_elements
 from tests.records import Records
 
 MATLABS_OWN = Path(scipy.io.matlab.__file__).parent / "tests" / "data"
@@ -30,6 +36,54 @@ def test_a_vector_that_matlab_wrote(release: str) -> None:
     recording = open_recording(path, Selection(rate=10.0))
     assert [c.name for c in recording.stream.channels] == ["testdouble"]
     np.testing.assert_array_equal(samples(recording)[:, 0], np.arange(9) * np.pi / 4)
+
+
+_ONLY_SCIPY_REFUSES = {"bad_miutf8_array_name", "corrupted_zlib_data", "debigged_m4"}
+
+
+@needs_matlabs_own
+def test_what_scipy_reads_is_accepted_and_no_more_but_for_three_files() -> None:
+    def refuses(read: Callable[[Path], object], path: Path) -> bool:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                read(path)
+            except Exception:  # noqa: BLE001  scipy raises anything
+                return True
+        return False
+
+    files = sorted(MATLABS_OWN.glob("*.mat"))
+    assert len(files) > 100
+    apart = {path.stem for path in files if refuses(scipy.io.loadmat, path) != refuses(check_elements, path)}
+    assert apart == _ONLY_SCIPY_REFUSES
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_no_wrong_type_of_an_element_reaches_scipy(packed: bool, tmp_path: Path) -> None:
+    """The type is the first word of each tag: of 0 to 23 and 2^k only those of its kind are accepted."""
+    cells = np.array([np.arange(3.0), "text", {"a": 1 + 2j}], dtype=object)
+    scipy.io.savemat(tmp_path / "x.mat", {"x": np.arange(5.0), "cells": cells})
+    whole = (tmp_path / "x.mat").read_bytes()
+    (tmp_path / "whole.mat").write_bytes(whole)
+    check_elements(tmp_path / "whole.mat")
+    accepted = set()
+    for at in range(128, len(whole) - 8, 8):
+        for kind in (*range(24), *(1 << k for k in range(5, 32))):
+            changed = whole[:at] + struct.pack("<I", kind) + whole[at + 4 :]
+            if packed:
+                content = zlib.compress(changed[128:])
+                changed = whole[:128] + struct.pack("<II", 15, len(content)) + content
+            (tmp_path / "x.mat").write_bytes(changed)
+            try:
+                check_elements(tmp_path / "x.mat")
+            except (ValueError, zlib.error):
+                continue
+            # what is accepted is no danger: scipy reads it, or says why not
+            accepted.add(kind)
+            with suppress(Exception), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                scipy.io.loadmat(tmp_path / "x.mat")
+    assert {5, 6, 9, 14} - {14 if packed else 0} <= accepted
 
 
 @needs_matlabs_own

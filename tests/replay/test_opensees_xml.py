@@ -169,3 +169,29 @@ def test_files_of_opensees_itself(tmp_path):
     ]
     np.testing.assert_allclose(laws[:, 1], nodes[:, 1], atol=1e-14)
     np.testing.assert_allclose(laws[:, 0], 400.0 * laws[:, 1], rtol=1e-11)
+
+
+def test_any_byte_within_the_data_is_read_or_one_line(tmp_path: Path) -> None:
+    data = WRITTEN.index("<Data>")
+    places = [WRITTEN.index(text, data) for text in ("0.01", "000312552", " 0.02", "0.03", "</Data>")]
+    path = tmp_path / "x.xml"
+    for at in places:
+        for byte in range(256):
+            text = WRITTEN.encode()
+            path.write_bytes(text[:at] + bytes([byte]) + text[at:])
+            try:
+                assert open_recording(path, EVERYTHING).n_samples == len(ROWS)
+            except RecordingError as problem:
+                assert str(problem).isprintable()
+
+
+@pytest.mark.parametrize("depth", [2, 20, 40, 1000, 100_000])
+def test_only_some_levels_of_outputs_are_read(depth: int, tmp_path: Path) -> None:
+    own = "<ResponseType>D1</ResponseType>"
+    path = tmp_path / "x.xml"
+    path.write_text(WRITTEN.replace(own, "<NodeOutput>" * depth + own + "</NodeOutput>" * depth))
+    if depth <= 20:
+        assert len(open_recording(path, EVERYTHING).stream.channels) == len(NAMES)
+    else:
+        with pytest.raises(RecordingError, match=r"nested deeper than 32 levels$"):
+            open_recording(path, EVERYTHING)

@@ -179,14 +179,18 @@ def test_a_file_that_cannot_be_read_is_a_row_with_its_problem(folder: Path) -> N
     (folder / "head.h5").write_bytes(whole[:60])
     (folder / "half.h5").write_bytes(whole[: len(whole) // 2])
     (folder / "text.h5").write_text("no HDF5")
+    # marked as being written, and with an end of file that cannot be
+    (folder / "flag.h5").write_bytes(whole[:11] + b"\5" + whole[12:28] + b"\xff" * 8 + whole[36:])
     os.mkfifo(folder / "pipe.h5")
     with h5py.File(folder / "other.h5", "w") as file:
         file["x"] = [1, 2]
     (folder / ".run.h5.1.part").write_bytes(b"")
     listing = list_runs(folder)
     problems = {row.file: row.problem for row in listing.rows}
-    assert list(problems) == ["half.h5", "head.h5", "pipe.h5", "text.h5", "whole.h5"]
-    assert [bool(text) for text in problems.values()] == [True, True, True, True, False]
+    assert list(problems) == ["flag.h5", "half.h5", "head.h5", "pipe.h5", "text.h5", "whole.h5"]
+    assert [bool(text) for text in problems.values()] == [True, True, True, True, True, False]
+    assert problems["flag.h5"] == "its superblock is damaged and not used"
+    assert listing.rows[0].samples == listing.rows[-1].samples
     assert "synchroscope recover" in problems["half.h5"]
     assert listing.foreign == 1
     assert list_runs(folder) == replace(listing, read=0)

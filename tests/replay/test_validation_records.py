@@ -76,7 +76,7 @@ def test_a_last_line_that_was_cut_short_is_left_out_and_told(tmp_path):
     path.write_text("time,response\n0.0,1.0\n0.1,2.0\n0.2,3.0\n0.3")
     record = read_record(path)
     np.testing.assert_array_equal(record.response, [1.0, 2.0, 3.0])
-    assert record.notes == ("the last line is cut short and left out",)
+    assert record.notes == ("the last line has no end, it may be cut short: left out",)
 
 
 @pytest.mark.parametrize(

@@ -166,6 +166,11 @@ def _pandas_json(path: Path) -> None:
     path.write_text(pd.DataFrame(run_samples(), TIMES, list(NAMES)).to_json(orient="split", double_precision=15))
 
 
+def _json_lines(path: Path) -> None:
+    rows = np.column_stack((TIMES, run_samples())).tolist()
+    path.write_text("".join(f"{json.dumps(dict(zip(('time', *NAMES), row, strict=True)))}\n" for row in rows))
+
+
 def _tdms(path: Path) -> None:
     from nptdms import ChannelObject, RootObject, TdmsWriter
 
@@ -249,6 +254,7 @@ WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "json-matrix": (".json", _json_matrix),
     "json-columns": (".json", _json_columns),
     "json-pandas": (".json", _pandas_json),
+    "json-lines": (".jsonl", _json_lines),
     "tdms": (".tdms", _tdms),
     "mcap": (".mcap", _mcap),
     "xdf": (".xdf", _xdf),
