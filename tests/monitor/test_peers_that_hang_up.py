@@ -218,7 +218,6 @@ def test_who_sends_faster_than_can_be_read_is_cut_off_and_others_come_again(monk
     found = gather(source, lambda found: any(event.kind is EventKind.REJECTED for event in found))
     detail = next(event for event in found if event.kind is EventKind.REJECTED).detail
     assert re.fullmatch(f"{url}: messages come faster than they can be read, [0-9,]+ in .*", detail)
-    assert host in detail.partition("newest")[2]
     peer.reset()
     rig = SignalPublisher(connect=url)
     blocks: list[SignalBlock] = []

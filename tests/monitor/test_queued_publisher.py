@@ -34,7 +34,7 @@ def until(condition) -> None:
 class Failing:
     """An inner with a fault."""
 
-    url, fault = "tcp://127.0.0.1:1", ""
+    url, fault, lost = "tcp://127.0.0.1:1", "", 0
     closed = False
 
     def try_send(self, _frames):
@@ -113,12 +113,14 @@ def test_a_process_that_is_stopped_is_replaced_and_a_pause_of_ours_is_not_taken_
     now[0] += 60.0
     publisher.maintain()
     assert publisher.fault == ""
+    assert publisher.try_send([b"topic", b"a message that nobody gets"])
     while publisher._process is process and now[0] < 70.0:
         publisher._started = started - 1.0  # it is started again at most once a second
         now[0] += 0.1
         publisher.maintain()
     assert 62.0 < now[0] < 63.5
     assert publisher.fault.endswith("had to be started again (1 times, 1 of them because it hung)")
+    assert publisher.lost == 1
     assert process.ended and not publisher._process.ended
     publisher.close()
 

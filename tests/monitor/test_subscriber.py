@@ -55,6 +55,7 @@ def subscriber(socket: Any, running: RunningClock | None = None, **settings: Any
         SubscriberSettings(**settings),
         listening=False,
         running=running,
+        reports_pauses=True,
     )
     made._sockets[0].close()
     made._sockets[0] = socket

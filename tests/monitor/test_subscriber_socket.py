@@ -9,7 +9,9 @@ import pytest
 import zmq
 
 from monitor.messages.blocks import Event, EventKind, SignalBlock
+from monitor.transport.zeromq.endpoint import readable
 from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
+from monitor.transport.zeromq.subscriber_socket import SubscriberSettings, SubscriberSocket
 from monitor.wire.native import Decoder
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -194,6 +196,22 @@ def test_a_quiet_rig_is_left_alone(counting, gather, subscribed):
     assert [block.index for block in received] == [0, 1]
     source.close()
     publisher.close()
+
+
+def test_who_sent_what_is_thrown_away_is_known(counting):
+    with zmq.Context() as context:
+        settings = SubscriberSettings()
+        reader = SubscriberSocket(context, zmq.Poller(), LOOPBACK, settings, bind=True)
+        assert reader.disconnect() == ""
+        reader = SubscriberSocket(context, zmq.Poller(), LOOPBACK, settings, bind=True)
+        publisher = SignalPublisher(connect=reader.url)
+        deadline = monotonic() + 10.0
+        while not readable(reader._socket):
+            assert monotonic() < deadline
+            publisher.send(counting(0))
+            sleep(0.01)
+        assert reader.disconnect() == "127.0.0.1"
+        publisher.close()
 
 
 class _Stranger:

@@ -192,7 +192,9 @@ class PublisherProcess:
             self._settings = msgspec.structs.replace(self._settings, **keys)
         self.url = bind
         self._restarts, self._overloads, self._start_error = 0, "", ""
-        self._hung = 0
+        self._hung = self._unconfirmed = 0
+        self.lost = 0
+        """Messages that a process which has ended got after its last sign: they may not have been published."""
         self._closed = False
         self._running = running or RunningClock()
         self._process = self._start()
@@ -232,13 +234,14 @@ class PublisherProcess:
         """
         lines, now = self._process.lines(), self._running()
         if lines:
-            self._heard = now
+            self._heard, self._unconfirmed = now, 0
             self._overloads = next((line.decode() for line in reversed(lines) if line), self._overloads)
         elif now - self._heard > _SILENCE and not self._process.ended:
             self._hung += 1
             self._process.close()
         if self._process.ended and not self._closed and monotonic() - self._started >= _RESTART_INTERVAL:
             self._process.close()
+            self.lost, self._unconfirmed = self.lost + self._unconfirmed, 0
             try:
                 self._process = self._start()
             except TransportError as problem:
@@ -252,7 +255,7 @@ class PublisherProcess:
 
     def try_send(self, frames: Frames) -> bool:
         """Write a message, at least in part, without waiting; return False if nothing was written."""
-        return not self._process.busy and self._store_header(frames, self._process.offer(self._message(frames)))
+        return not self._process.busy and self._note_written(frames, self._process.offer(self._message(frames)))
 
     def send(self, frames: Frames) -> bool:
         """Write a message; wait if the process is busy; return whether written."""
@@ -262,7 +265,7 @@ class PublisherProcess:
                 return False
             # a process that was started again needs the header
             if self._process.offer(self._message(frames), _WRITE_WAIT):
-                return self._store_header(frames, True)
+                return self._note_written(frames, True)
 
     def _message(self, frames: Frames) -> bytes:
         if len(frames) == BLOCK_FRAMES and self._headers.get(frames[0]) is frames[1]:
@@ -270,7 +273,8 @@ class PublisherProcess:
             frames = [frames[0], _SAME_HEADER, *frames[2:]]
         return pack_message(frames)
 
-    def _store_header(self, frames: Frames, written: bool) -> bool:
+    def _note_written(self, frames: Frames, written: bool) -> bool:
+        self._unconfirmed += written
         if written and len(frames) == BLOCK_FRAMES:
             self._headers[frames[0]] = frames[1]
         return written

@@ -100,6 +100,9 @@ class PublisherSocket:
     TransportError : the endpoint is malformed or cannot be used, or there is none or two.
     """
 
+    lost = 0
+    """None: what ZeroMQ has accepted is sent to whoever reads."""
+
     def __init__(
         self,
         bind: str,

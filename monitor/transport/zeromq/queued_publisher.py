@@ -92,7 +92,7 @@ class QueuedPublisher:
     @property
     def dropped(self) -> int:
         """Messages that were dropped before any subscriber got them."""
-        return self._rejected + self._unsent
+        return self._rejected + self._unsent + self._publisher.lost
 
     @property
     def fault(self) -> str:

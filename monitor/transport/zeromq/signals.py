@@ -131,7 +131,16 @@ class SignalSubscriber(Subscriber[SignalBlock]):
             (b"",), stale_after, max_message, queue_seconds, queue_bytes, insecure=insecure, security=security
         )
         decode = SignalDecoder(rig, sample_rate).decode
-        super().__init__(decode, connect, bind, settings, context, listening=listening, unused=UnusedMessages(rig))
+        super().__init__(
+            decode,
+            connect,
+            bind,
+            settings,
+            context,
+            listening=listening,
+            unused=UnusedMessages(rig),
+            reports_pauses=True,
+        )
 
 
 class SignalPublisher:

@@ -108,7 +108,7 @@ class Subscriber(Generic[Item]):
 
     While more than `queue_seconds` of messages wait, senders are asked to hold (`HOLD`); a message beyond
     `queue_bytes` is dropped and counted. Senders that are faster than the reader for seconds of reading are
-    disconnected; a pause of this process is no fault of theirs, and is reported as what it is.
+    disconnected; a pause of this process is no fault of theirs.
 
     Parameters
     ----------
@@ -120,6 +120,7 @@ class Subscriber(Generic[Item]):
     listening : from the start, or from `listen` on.
     unused : counts the samples of messages that are rejected or dropped; by default only messages are counted.
     running : time in which this process can run.
+    reports_pauses : a time in which it could not is an event.
 
     Raises
     ------
@@ -137,6 +138,7 @@ class Subscriber(Generic[Item]):
         listening: bool = True,
         unused: Unused[Item] | None = None,
         running: RunningClock | None = None,
+        reports_pauses: bool = False,
     ) -> None:
         if not connect and not bind:
             raise TransportError("nothing to listen to: give an endpoint to connect to or to bind")
@@ -152,6 +154,7 @@ class Subscriber(Generic[Item]):
         self._last_check = -_CHECK_INTERVAL
         self._empty_at = monotonic()  # when the sockets were last found empty
         self._running = running or RunningClock()
+        self._reports_pauses = reports_pauses
         self._turn = 0.0  # by that clock, when it was read last
         self._floods: dict[SubscriberSocket, _Flood] = defaultdict(_Flood)
         # held by the thread that reads the sockets: ZeroMQ allows one thread at a time
@@ -352,7 +355,7 @@ class Subscriber(Generic[Item]):
     def _read_batches(self, arrived: float | None) -> None:
         """Queue messages with the time `arrived`, or that of reading; check the connections."""
         self._turn = self._running()
-        if pause := self._running.take_pause():
+        if (pause := self._running.take_pause()) and self._reports_pauses:
             self._queue.put_event((EventKind.NOTE, _PAUSED.format(pause)))
         for _ in range(_MAX_BATCHES):
             if not self._read_batch(arrived):
