@@ -10,6 +10,7 @@ import numpy as np
 
 from monitor.messages.blocks import Channel, Samples, Stream
 from monitor.system.safe_text import printable
+from monitor.wire.native import MAX_RATE, MIN_RATE
 from replay.formats.base import RecordingError, Selection
 from replay.formats.clock import (
     SampleTiming,
@@ -299,6 +300,9 @@ def make_recording(
         samples, timing = resample(times, table.values(signals), selection.resample, table.place)
     else:
         timing, samples = sample_timing(table, time, selection), None
+    if not MIN_RATE <= timing.sample_rate <= MAX_RATE:
+        given = f"{timing.sample_rate:g} Hz by the file is no rate of a test"
+        raise RecordingError(f"{given}, which is {MIN_RATE:g} to {MAX_RATE:g} Hz: give --rate HZ")
     stream, notes = Stream(rig, 0, timing.sample_rate, channels), tuple(map(printable, (*notes, *timing.notes)))
     if samples is None and 8 * table.n_rows * len(signals) > _IN_MEMORY:
 

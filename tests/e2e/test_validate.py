@@ -219,7 +219,7 @@ def test_holes_and_a_cut_line(site, validate, tmp_path):
         np.testing.assert_allclose(np.array(found[name], dtype=float)[kept], values, rtol=1e-9)
     assert found["judged"] == 199 and len(found["time"]) == 201
     said = "\n".join(found["notes"])
-    assert "the last line is cut short" in said and "2 of 201 instants are not assessed" in said
+    assert "the last line has no end, it may be cut short" in said and "2 of 201 instants are not assessed" in said
     assert "has no data at 100 of the model's 301 instants" in said
 
 

@@ -102,6 +102,15 @@ def test_names_in_a_file_stay_on_one_short_line(suffix: str, tmp_path: Path) -> 
         assert all(text.isprintable() and len(text) < 6000 for text in texts)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("fs", 5e-306), ("fs", 1e300), ("dt", 1e300), ("dt", 5e-324), ("fs", -1.0)]
+)
+def test_a_rate_that_is_none_of_a_test_is_one_line(name: str, value: float, tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", command=np.arange(9.0), measured=np.arange(9.0), **{name: value})
+    with pytest.raises(RecordingError, match=r"^[^\n]*x\.npz: [^\n]*give --rate HZ$"):
+        open_recording(tmp_path / "x.npz")
+
+
 def test_every_command_stays_readable(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good, bad = folder / "good.h5", folder / "bad.h5"
     assert "undershoots" in said(capsys, "assess", bad)

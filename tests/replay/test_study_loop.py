@@ -267,7 +267,7 @@ def test_a_recorded_ground_motion_drives_all_draws(monkeypatch, capsys, tmp_path
 )
 def test_a_ground_motion_that_cannot_be_used_is_refused_in_one_line(options, message, capsys, tmp_path) -> None:
     short = tmp_path / "short.csv"
-    short.write_text("t (s),a\n" + "\n".join(f"{0.1 * i:.1f},{i % 2}" for i in range(3)))
+    short.write_text("t (s),a\n" + "\n".join(f"{0.1 * i:.1f},{i % 2}" for i in range(3)) + "\n")
     assert main(["study", "loop", *(each.format(short=short) for each in options)]) == 2
     said = capsys.readouterr().err
     assert message in said and len(said.strip().splitlines()) == 1
