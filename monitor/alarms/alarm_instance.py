@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from monitor.alarms import text
 from monitor.alarms.saved_alarm import SavedAlarm
-from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Transition
+from monitor.messages.alarms import NOT_JUDGED, Alarm, AlarmAction, AlarmState, Transition
 
 _S, _A = AlarmState, AlarmAction
 LATCHED = (_S.LATCHED_UNACKNOWLEDGED, _S.LATCHED_ACKNOWLEDGED)
@@ -225,7 +225,7 @@ class AlarmInstance:
         if self.state is AlarmState.SHELVED or (bool(was) == bool(reason) and not (reported and was == NO_VALUE)):
             return None
         action = AlarmAction.LOSE_VALUE if reason else AlarmAction.REGAIN_VALUE
-        said = f"not judged: {reason}" if reason else "judged again"
+        said = NOT_JUDGED + reason if reason else "judged again"
         transition = self._transition(self._underlying, action, at, said)
         return transition if reported else None
 

@@ -253,7 +253,7 @@ class Judgement:
         if health.state in ("stale", "waiting"):
             return "no data"
         if health.lag > self._max_age:
-            return f"results are {health.lag:.2g} s late: overload"
+            return "results come late: overload"
         if self._since_break < self._window:
             return "window not full"
         if measure_of(source) in _RELATED and self._moves(definition.alarm.actuator):

@@ -26,6 +26,7 @@ class RunRow:
     worst_delay_ms, worst_delay_at_s, worst_actuator : the recorded delay farthest from zero as `assess` defines it,
         the end of the window that has it, s after the first sample, and the actuator. No time where it is constant.
     alarms, trips, alarm_names : occurrences of alarms, those of trips, and the alarms.
+    not_judged_s, not_judged_names : for how long an alarm at least was not judged, and the alarms that were not.
     notes, note_texts : of the operator.
     gaps, lost_samples, restarts : gaps that were recorded as events, samples that are missing, restarts of the rig.
     window_s : of the indicators.
@@ -47,6 +48,8 @@ class RunRow:
     alarms: int | None = None
     trips: int | None = None
     alarm_names: str | None = None
+    not_judged_s: float | None = None
+    not_judged_names: str | None = None
     notes: int | None = None
     note_texts: str | None = None
     gaps: int | None = None

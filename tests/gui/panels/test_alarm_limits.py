@@ -172,7 +172,7 @@ def test_a_tile_is_normal_only_with_alarms_and_values(qtbot, watched):
     found = contents(panel)
     # whatever the size of a lead: without an active alarm nothing is coloured
     assert found["north"].status.words == "lead"
-    assert (found["north"].severity.text, found["north"].level) == ("● normal", Level.GOOD)
+    assert (found["north"].severity.text, found["north"].level) == ("● normal: delay (FDB)", Level.GOOD)
     assert (found["south"].severity.text, found["south"].level) == ("◌ alarms out of service", Level.NONE)
     assert (found["roof"].severity, found["roof"].level) == (NO_LIMITS, Level.NONE)
     assert {value.level for content in found.values() for value in content.values} == {Level.NONE}
