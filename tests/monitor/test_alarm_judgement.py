@@ -169,7 +169,7 @@ RECEIVING = Health(state="receiving")
         ({"paei_delay": 0.01}, 5.0, RECEIVING, "unrelated signals, or a delay beyond max_delay"),
         ({}, 5.0, Health(state="stale"), "no data"),
         ({}, 5.0, Health(state="ended"), "the stream has ended"),
-        ({}, 5.0, Health(state="receiving", lag=37.0), "results are 37 s late: overload"),
+        ({}, 5.0, Health(state="receiving", lag=37.0), "results come late: overload"),
         ({"broadband_delay": 0.01}, 5.0, RECEIVING, ""),
     ],
 )
