@@ -13,10 +13,10 @@ from rich.text import Text
 from gui.model.alarms import sorted_alarms, summarize
 from gui.model.results import ResultHistory
 from gui.model.tracking_status import MIN_COHERENCE, contradiction_mark
-from gui.wording.event_text import NOT_JUDGED_SHAPE, counted_before, severity_shape, severity_word, state_text
+from gui.wording.event_text import NOT_JUDGED_SHAPE, counted_before, severity_shape, severity_word
 from gui.wording.numbers import DASH, instant_text, number, shortened
 from monitor.alarms.text import format_value
-from monitor.messages.alarms import Alarm, AlarmState, Severity
+from monitor.messages.alarms import NOT_JUDGED, Alarm, AlarmState, Severity
 from monitor.messages.blocks import Samples
 from monitor.messages.headline import HEADLINE, LABELS, contradicting, label_of
 from monitor.messages.transfer import TransferBlock
@@ -94,8 +94,14 @@ def alarm_lines(alarms: Sequence[Alarm], width: int, room: int, *, silent: str =
 
 
 def _state(alarm: Alarm) -> str:
-    said_by = f", by {label_of(alarm.source)}" if alarm.source and not alarm.not_judged else ""
-    return state_text(alarm) + said_by
+    words = alarm.state.replace("_", " ")
+    if alarm.not_judged:
+        return (
+            f"{words}: {alarm.not_judged}"
+            if alarm.state is AlarmState.NOT_JUDGED
+            else f"{words}, {NOT_JUDGED}{alarm.not_judged}"
+        )
+    return f"{words}, by {label_of(alarm.source)}" if alarm.source else words
 
 
 def _value(alarm: Alarm) -> str:

@@ -26,12 +26,12 @@ class RunRow:
     worst_delay_ms, worst_delay_at_s, worst_actuator : the recorded delay farthest from zero as `assess` defines it,
         the end of the window that has it, s after the first sample, and the actuator. No time where it is constant.
     alarms, trips, alarm_names : occurrences of alarms, those of trips, and the alarms.
-    not_judged_s, not_judged_names : for how long an alarm at least was not judged, and the alarms that were not.
     notes, note_texts : of the operator.
     gaps, lost_samples, restarts : gaps that were recorded as events, samples that are missing, restarts of the rig.
     window_s : of the indicators.
     bytes : size of the file.
     problem : why the file, or a part of it, cannot be read; empty where it can.
+    not_judged_s, not_judged_names : for how long at least one alarm was not judged, and the alarms that were not.
     """
 
     file: str
@@ -48,8 +48,6 @@ class RunRow:
     alarms: int | None = None
     trips: int | None = None
     alarm_names: str | None = None
-    not_judged_s: float | None = None
-    not_judged_names: str | None = None
     notes: int | None = None
     note_texts: str | None = None
     gaps: int | None = None
@@ -58,6 +56,8 @@ class RunRow:
     window_s: float | None = None
     bytes: int | None = None
     problem: str = ""
+    not_judged_s: float | None = None
+    not_judged_names: str | None = None
 
     def values(self) -> dict[str, Value]:
         """Return the values by key."""

@@ -86,8 +86,6 @@ def _row(reader: RunReader, file: str) -> RunRow:
         len(occurred),
         sum(step.severity is Severity.TRIP for step in occurred),
         _SEPARATOR.join(dict.fromkeys(step.name for step in occurred)),
-        covered(span for each in unjudged.values() for span in each.spans),
-        _SEPARATOR.join(unjudged),
         len(noted),
         _SEPARATOR.join(noted),
         max(gaps, int(lost > 0)),
@@ -96,6 +94,8 @@ def _row(reader: RunReader, file: str) -> RunRow:
         window,
         reader.path.stat().st_size,
         printable(_SEPARATOR.join(problems)),
+        covered(span for each in unjudged.values() for span in each.spans),
+        _SEPARATOR.join(unjudged),
     )
 
 
