@@ -64,9 +64,10 @@ class AlarmSummary:
 
     @property
     def plain_words(self) -> str:
-        """`words` without shapes, for a title."""
+        """`words` without shapes, and what is not judged, for a title."""
         counts = ((Severity.TRIP, self.trips), (Severity.WARN, self.warns))
-        return ", ".join(f"{severity_word(each)} {n}" for each, n in counts if n)
+        active = [f"{severity_word(each)} {n}" for each, n in counts if n]
+        return ", ".join((*active, *self.aside[: bool(self.not_judged)]))
 
 
 def summarize(alarms: Iterable[Alarm]) -> AlarmSummary:

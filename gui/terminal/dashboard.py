@@ -80,9 +80,8 @@ class Dashboard:
         health = self.health or Health()
         parts = [f"{self.screen.state}: {count(health.counts.received)} samples, {count(health.counts.lost)} lost"]
         found = summarize(self.history.alarms_at(None))
-        if found.any_active or found.not_judged:
-            missing = f"{found.not_judged} not judged" if found.not_judged else ""
-            parts.append(f"alarms: {', '.join(filter(None, (found.plain_words, missing)))}")
+        if found.plain_words:
+            parts.append(f"alarms: {found.plain_words}")
         if (results := self.history.results) is not None:
             parts += [_tracking_text(results, actuator, health.shed) for actuator in results.actuators]
             parts += [_model_text(results, site) for site in results.sites]
