@@ -179,9 +179,9 @@ def actuator_content(
 
 def _speaker(history: History, actuator: str, alarms: Sequence[Alarm]) -> str:
     """Return the indicator of the figures: that of an alarm on the headline, else the first that is not paused."""
-    speaking = [alarm.source for alarm in alarms if alarm.value in QUANTITIES and alarm.source]
-    if speaking:
-        return speaking[0].rpartition("_")[0]
+    speaking = [alarm.source.rpartition("_")[0] for alarm in alarms if alarm.value in QUANTITIES]
+    if known := [prefix for prefix in speaking if prefix in LABELS]:
+        return known[0]
     paused = () if history.health is None else history.health.shed
     return first_indicator(partial(_has, history, actuator), paused)
 

@@ -220,7 +220,7 @@ def _service_alarm(
         name=f"{name}.{severity}",
         value=HEALTH_PREFIX + metric,
         actuator="",
-        unit=metric_unit(metric).replace("1", ""),
+        unit=metric_unit(metric),
         severity=severity,
         low=low if math.isfinite(low) else None,
         high=high if math.isfinite(high) else None,

@@ -58,8 +58,9 @@ class HeadlineValues:
 
 
 def label_of(column: str) -> str:
-    """Return the name of the indicator of a headline column, such as ``paei_delay``."""
-    return LABELS[column.rpartition("_")[0]]
+    """Return the name of the indicator of a headline column, such as ``paei_delay``; of an unknown one its prefix."""
+    prefix = column.rpartition("_")[0]
+    return LABELS.get(prefix, prefix)
 
 
 def first_indicator(computed: Callable[[str], bool], paused: Collection[str] = ()) -> str:

@@ -36,6 +36,11 @@ def test_the_list_has_the_reason_and_who_speaks(capsys) -> None:
     assert "0.01 s PAEI" in lines[2]
 
 
+def test_a_speaker_of_a_later_version_is_named_as_it_is(capsys) -> None:
+    print_alarms([replace(ALARM, source="kalman_delay")])
+    assert "0.01 s kalman" in capsys.readouterr().out
+
+
 def test_other_states_keep_their_words_with_the_reason_beside_them() -> None:
     assert (
         state_text(replace(ALARM, state=S.ACKNOWLEDGED, not_judged="no data")) == "acknowledged, not judged: no data"

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gui.model.alarms import DisplayLimit, sorted_alarms, summarize, unknown_now
+from gui.model.ranking import severities
 from gui.model.severity import NO_LIMITS, alarm_severity, limit_severity
 from gui.wording import event_text
 from gui.wording.event_text import NOT_JUDGED_SHAPE, alarm_source, event_sentence, normal_range, state_text
@@ -155,3 +156,16 @@ def test_the_sentence_of_a_transition(action, state, reason, value, sentence):
         1, ALARM.name, Severity.WARN, action, S.NORMAL, state, 1.0, 1, value, 0.04, "s", reason, "", "n", "delay"
     )
     assert event_sentence(Event.of_alarm(step)) == sentence
+
+
+def test_actuators_are_ranked_by_trips_warnings_and_what_is_not_judged():
+    found = severities(
+        (
+            replace(ALARM, actuator="calm"),
+            replace(ALARM, actuator="lost", state=S.NOT_JUDGED, not_judged=REASON),
+            replace(ALARM, actuator="warns", state=S.UNACKNOWLEDGED),
+            replace(ALARM, actuator="warns", state=S.NOT_JUDGED, not_judged=REASON),
+            replace(ALARM, actuator="trips", state=S.ACKNOWLEDGED, severity=Severity.TRIP, not_judged=REASON),
+        )
+    )
+    assert sorted(found, key=found.__getitem__) == ["lost", "warns", "trips"]

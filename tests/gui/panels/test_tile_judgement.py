@@ -116,3 +116,9 @@ def test_cells_that_are_not_judged_come_after_alarms_and_before_the_others():
     shelved = replace(DELAY, state=S.SHELVED)
     ranks = [urgency(tile(VALUES, alarm)) for alarm in (active, NOT_JUDGED, shelved, DELAY)]
     assert ranks == sorted(set(ranks))
+
+
+@pytest.mark.parametrize("source", ["", "delay", "kalman_delay", "_delay", "<b>x</b>_delay"])
+def test_a_speaker_of_a_later_version_leaves_the_figures_as_they_are(source):
+    content = tile(VALUES, replace(DELAY, source=source))
+    assert (content.source, figure(content), content.severity.words) == ("broadband", "12.3", "normal")
