@@ -18,6 +18,7 @@ from monitor.kernel import kernel
 from monitor.messages.blocks import ResultBlock, ResultStream, Samples
 from monitor.messages.health import Health
 
+_SILENT = 0.5  # share of the longest age of a value, from which on the rig's silence is why there is none
 _MAX_CHANGES = 1024  # returned by one call of the kernel
 _RELATED = ("broadband", "xcorr")  # measures that decline signals that are not related
 _OF_MOTION = ("fdb_amplitude", "fdb_delay", "paei_delay")  # columns that have a value while the command moves
@@ -250,7 +251,8 @@ class Judgement:
             return f"{', '.join(sorted(measures))} paused: overload"
         if health.state == "ended":
             return "the stream has ended"
-        if health.state in ("stale", "waiting"):
+        # the rig may be silent for long enough, but not yet stale
+        if health.state in ("stale", "waiting") or health.age > _SILENT * self._max_age:
             return "no data"
         if health.lag > self._max_age:
             return "results come late: overload"

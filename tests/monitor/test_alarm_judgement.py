@@ -170,6 +170,7 @@ RECEIVING = Health(state="receiving")
         ({}, 5.0, Health(state="stale"), "no data"),
         ({}, 5.0, Health(state="ended"), "the stream has ended"),
         ({}, 5.0, Health(state="receiving", lag=37.0), "results come late: overload"),
+        ({}, 5.0, Health(state="receiving", age=3.1), "no data"),
         ({"broadband_delay": 0.01}, 5.0, RECEIVING, ""),
     ],
 )
