@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gui.wording.event_text import severity_level, severity_shape, severity_word
 from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmState, Severity
 
-_ASIDE = {AlarmState.SHELVED: 2, AlarmState.OUT_OF_SERVICE: 3, AlarmState.NORMAL: 4}
+_ASIDE = {
+    AlarmState.NOT_JUDGED: 2,
+    AlarmState.SHELVED: 3,
+    AlarmState.OUT_OF_SERVICE: 4,
+    AlarmState.NORMAL: 5,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,7 @@ class AlarmSummary:
     ----------
     trips, warns : active alarms by severity.
     unacknowledged : of these.
+    not_judged : have no recent value; also active and shelved ones.
     shelved : not annunciated for a time.
     configured : all alarms.
     first : active alarm with the highest priority; None: no active alarm.
@@ -29,6 +35,7 @@ class AlarmSummary:
     trips: int = 0
     warns: int = 0
     unacknowledged: int = 0
+    not_judged: int = 0
     shelved: int = 0
     configured: int = 0
     first: Alarm | None = None
@@ -44,6 +51,12 @@ class AlarmSummary:
         return Level.BAD if self.trips else Level.WARN if self.warns else Level.NONE
 
     @property
+    def aside(self) -> tuple[str, ...]:
+        """``3 not judged``, ``1 shelved``: counts of alarms that are not active, without zeros."""
+        counts = (("not judged", self.not_judged), ("shelved", self.shelved))
+        return tuple(f"{n} {words}" for words, n in counts if n)
+
+    @property
     def words(self) -> str:
         """``■ TRIP 2 · ▲ WARN 1``; empty without active alarms."""
         counts = ((Severity.TRIP, self.trips), (Severity.WARN, self.warns))
@@ -51,9 +64,10 @@ class AlarmSummary:
 
     @property
     def plain_words(self) -> str:
-        """`words` without shapes, for a title."""
+        """`words` without shapes, and what is not judged, for a title."""
         counts = ((Severity.TRIP, self.trips), (Severity.WARN, self.warns))
-        return ", ".join(f"{severity_word(each)} {n}" for each, n in counts if n)
+        active = [f"{severity_word(each)} {n}" for each, n in counts if n]
+        return ", ".join((*active, *self.aside[: bool(self.not_judged)]))
 
 
 def summarize(alarms: Iterable[Alarm]) -> AlarmSummary:
@@ -65,14 +79,31 @@ def summarize(alarms: Iterable[Alarm]) -> AlarmSummary:
         trips,
         len(active) - trips,
         sum(alarm.needs_acknowledgement for alarm in active),
+        sum(bool(alarm.not_judged) for alarm in every),
         sum(alarm.state is AlarmState.SHELVED for alarm in every),
         len(every),
         min(active, key=_rank, default=None),
     )
 
 
+def unknown_now(alarms: Iterable[Alarm], reason: str) -> tuple[Alarm, ...]:
+    """Return alarms of a service whose values are not current: none is judged, and none has a value."""
+    normal, idle = AlarmState.NORMAL, AlarmState.OUT_OF_SERVICE
+    return tuple(
+        each
+        if each.state is idle
+        else replace(
+            each,
+            state=AlarmState.NOT_JUDGED if each.state is normal else each.state,
+            last=None,
+            not_judged=each.not_judged or reason,
+        )
+        for each in alarms
+    )
+
+
 def sorted_alarms(alarms: Iterable[Alarm]) -> tuple[Alarm, ...]:
-    """Return alarms in the order of the list: unacknowledged, then active, shelved, out of service, normal.
+    """Return alarms in the order of the list: unacknowledged, active, not judged, shelved, out of service, normal.
 
     Among these trips are first, then the newest.
     """

@@ -10,6 +10,7 @@ from gui.model.alarms import AlarmSummary
 from gui.model.history import History
 from gui.model.loaded_recording import LoadedRecording
 from gui.model.service_state import RECORDED, ServiceState
+from gui.wording.event_text import NOT_JUDGED_SHAPE
 from gui.wording.level import Level
 from gui.wording.numbers import bytes_text, count, duration_text, instant_text
 from monitor.messages.health import LONGEST_UNWRITTEN, Health
@@ -132,10 +133,12 @@ def _shed(health: Health) -> str:
 
 
 def _alarms(found: AlarmSummary) -> HealthItem:
-    tip = f"{found.configured} alarms configured, {found.unacknowledged} unacknowledged, {found.shelved} shelved"
+    tip = f"{found.configured} alarms configured, {found.unacknowledged} unacknowledged"
+    tip += f", {found.not_judged} not judged, {found.shelved} shelved"
+    missing = f"{NOT_JUDGED_SHAPE} {found.not_judged} not judged" if found.not_judged else ""
     if not found.any_active:
-        return HealthItem("alarms", "no active alarms", tip, rank=6)
-    return HealthItem("alarms", found.words, tip, found.level, 0)
+        return HealthItem("alarms", missing or "no active alarms", tip, rank=0 if missing else 6)
+    return HealthItem("alarms", " · ".join(filter(None, (found.words, missing))), tip, found.level, 0)
 
 
 def _counts(health: Health) -> Iterator[HealthItem]:

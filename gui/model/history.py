@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gui.model.alarms import AlarmLimits, AlarmSummary, NormalRange, alarm_limits, summarize
+from gui.model.alarms import AlarmLimits, AlarmSummary, NormalRange, alarm_limits, summarize, unknown_now
 from gui.model.contiguous_run import Block, ContiguousRun
 from gui.model.derived import DerivedChannel
 from gui.model.loaded_recording import LoadedRecording
@@ -125,9 +125,14 @@ class History:
         return self.recording.states.transfer(x, self.timeline.epoch_at(x))
 
     def alarms_at(self, x: float | None) -> tuple[Alarm, ...]:
-        """Return the alarms in their states at `x` of a recording; live only those of now, None, are known."""
+        """Return the alarms in their states at `x` of a recording; live only those of now, None, are known.
+
+        Where the values of now are not current, no alarm is judged, whatever the service has said last.
+        """
         if self.recording is None:
-            return (self.alarms or ()) if x is None else ()
+            if x is not None or not self.alarms:
+                return ()
+            return self.alarms if self.state.current else unknown_now(self.alarms, self.state.words)
         return self.recording.states.alarms(self.end_x if x is None else x, self.results)
 
     @property

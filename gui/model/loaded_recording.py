@@ -10,12 +10,14 @@ from operator import itemgetter
 
 from gui.model.results import ResultHistory
 from gui.model.timeline import PAUSE
-from monitor.messages.alarms import Alarm, AlarmAction, LimitChange, Transition
+from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, LimitChange, Transition
 from monitor.messages.blocks import Event
+from monitor.messages.headline import FALLBACKS, HEADLINE, QUANTITIES
 from monitor.messages.recordings import RunHeader
 from monitor.messages.transfer import TransferBlock
 
 _X = itemgetter(0)
+_NO_VALUE = "no value at this instant"
 
 
 class RecordedStates:
@@ -59,25 +61,29 @@ class RecordedStates:
         """Return the alarms in their states at `x`, each with the value at `x` where there is one.
 
         An alarm without any recorded transition is normal, unless its value is outside its limits: whether it was
-        active before the recording, or waited for its delay, is not known then, and it is left out.
+        active before the recording, or waited for its delay, is not known then, and it is left out. What would be
+        normal is not judged where there is no value.
         """
         found = []
         for name in dict.fromkeys((*self._configured, *self._transitions)):
             steps = self._transitions.get(name, [])
             alarm = self._limits_at(x, self._configured.get(name) or _alarm_of(steps[0][1]))
-            value = math.nan if results is None else results.value(alarm.actuator, alarm.value, x)
-            last = value if math.isfinite(value) else None
             at = bisect_right(steps, x, key=_X) - 1
+            reason = _not_judged_reason(steps, at)
+            source, value = ("", math.nan) if results is None or reason else _value_at(results, alarm, x)
+            last = value if math.isfinite(value) else None
+            alarm = replace(alarm, source=source, not_judged=reason or (_NO_VALUE if last is None else ""))
             if not steps:
                 if last is None or not _is_outside(alarm, last):
-                    found.append(replace(alarm, last=last))
+                    found.append(replace(alarm, state=_judged_state(alarm), last=last))
                 continue
             # before the first transition it was in the state that this one has left
             step = steps[max(at, 0)][1]
-            last_known = step.value if last is None and at >= 0 else last
             state, time, index = (step.state, step.time, step.index) if at >= 0 else (step.previous, 0.0, 0)
+            if state in (AlarmState.NORMAL, AlarmState.NOT_JUDGED):
+                state = _judged_state(alarm)
             active = _is_active(steps, at + 1)
-            found.append(replace(alarm, state=state, active=active, last=last_known, time=time, index=index))
+            found.append(replace(alarm, state=state, active=active, last=last, time=time, index=index))
         return tuple(found)
 
     def _limits_at(self, x: float, alarm: Alarm) -> Alarm:
@@ -93,6 +99,33 @@ class RecordedStates:
 def _alarm_of(step: Transition) -> Alarm:
     """Return an alarm that the recorded settings do not have."""
     return Alarm(step.name, step.quantity, step.actuator, step.unit, step.severity)
+
+
+def _judged_state(alarm: Alarm) -> AlarmState:
+    if alarm.state is AlarmState.OUT_OF_SERVICE:
+        return alarm.state
+    return AlarmState.NOT_JUDGED if alarm.not_judged else AlarmState.NORMAL
+
+
+def _not_judged_reason(steps: list[tuple[float, Transition]], at: int) -> str:
+    """Return the recorded reason why it was not judged after step `at`; empty where it was."""
+    for _, step in reversed(steps[: at + 1]):
+        if step.action in (AlarmAction.LOSE_VALUE, AlarmAction.REGAIN_VALUE):
+            return step.not_judged
+    return ""
+
+
+def _value_at(results: ResultHistory, alarm: Alarm, x: float) -> tuple[str, float]:
+    """Return the column and the value of an alarm at `x`; a headline value is that of the first indicator with one.
+
+    It was judged then: another indicator than the first spoke only where that was paused.
+    """
+    names = [f"{prefix}_{alarm.value}" for prefix in (HEADLINE, *FALLBACKS)] if alarm.value in QUANTITIES else []
+    names = [name for name in names if results.column(alarm.actuator, name) is not None]
+    for name in names:
+        if math.isfinite(value := results.value(alarm.actuator, name, x)):
+            return name, value
+    return (names[0], math.nan) if names else ("", results.value(alarm.actuator, alarm.value, x))
 
 
 def _is_active(steps: list[tuple[float, Transition]], n_past: int) -> bool:

@@ -34,11 +34,13 @@ class RankedResult:
 
 
 def severities(alarms: Iterable[Alarm]) -> dict[str, int]:
-    """Return 2 for each actuator with an active trip alarm, 1 for those with an active warning only."""
+    """Return 3 for each actuator with an active trip alarm, else 2 for a warning, 1 for one that is not judged."""
     found: dict[str, int] = {}
     for alarm in alarms:
+        rank = 1 if alarm.not_judged else 0
         if alarm.is_annunciated:
-            rank = 2 if severity_level(alarm.severity) is Level.BAD else 1
+            rank = 3 if severity_level(alarm.severity) is Level.BAD else 2
+        if rank:
             found[alarm.actuator] = max(rank, found.get(alarm.actuator, 0))
     return found
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from gui.wording.event_text import NOT_JUDGED_SHAPE
 from gui.wording.level import Level
 from gui.wording.numbers import DASH, bytes_text
 from monitor.messages.runs import NO_RESULTS, RunRow
@@ -153,7 +154,8 @@ def cell_text(row: RunRow, column: int) -> str:
             return DASH if row.worst_delay_ms is None else f"{round(row.worst_delay_ms, 1) + 0.0:.1f}"
         case 5:
             shape = "■ " if row.trips else "▲ " if row.alarms else ""
-            return DASH if row.alarms is None else f"{shape}{row.alarms or ''}"
+            missing = f"{NOT_JUDGED_SHAPE} not judged" if row.not_judged_s else ""
+            return DASH if row.alarms is None else f"{shape}{row.alarms or ''} {missing}".strip()
         case 6:
             # of a file that cannot be read, why
             return " ".join((row.note_texts or row.problem).split())
@@ -171,6 +173,8 @@ def details(row: RunRow) -> str:
     if row.alarms:
         trips = f", {row.trips} of them trips" if row.trips else ""
         lines.append(f"{row.alarms} alarms{trips}: {row.alarm_names}")
+    if row.not_judged_s:
+        lines.append(f"not judged for {row.not_judged_s:.1f} s: {row.not_judged_names}")
     if row.notes:
         lines.append(f"{row.notes} notes: {row.note_texts}")
     if row.lost_samples or row.restarts:

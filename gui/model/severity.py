@@ -7,9 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gui.model.alarms import DisplayLimits, most_severe
-from gui.wording.event_text import alarm_value, severity_level, severity_shape, severity_word, value_name
+from gui.wording.event_text import (
+    NOT_JUDGED_SHAPE,
+    alarm_value,
+    normal_range,
+    severity_level,
+    severity_shape,
+    severity_word,
+    value_name,
+)
 from gui.wording.level import Level
-from monitor.messages.alarms import Alarm, AlarmState
+from monitor.messages.alarms import Alarm, AlarmState, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +26,9 @@ class ActuatorSeverity:
 
     Parameters
     ----------
-    words : ``TRIP``, ``WARN``, ``shelved``, ``normal``, or those for limits of the window; empty without limits.
-    details : what is outside its limits.
+    words : ``TRIP``, ``WARN``, ``not judged``, ``shelved``, ``normal``, or those for limits of the window; empty
+        without limits.
+    details : what is outside its limits, why it is not judged, or what is normal.
     active : an alarm of the service is active.
     """
 
@@ -39,27 +48,22 @@ Levels = Mapping[str, Level]
 """Levels of displayed quantities."""
 
 NO_LIMITS = ActuatorSeverity()
-_NORMAL = ActuatorSeverity("normal", "●", Level.GOOD)
 _WITHIN_LIMITS = ActuatorSeverity("within display limits", "●", Level.GOOD)
-_OUT_OF_SERVICE = ActuatorSeverity("alarms out of service", "◌")
 
 
-def alarm_severity(
-    alarms: Sequence[Alarm], quantities: Mapping[str, str], *, known: bool
-) -> tuple[ActuatorSeverity, Levels]:
+def alarm_severity(alarms: Sequence[Alarm], quantities: Mapping[str, str]) -> tuple[ActuatorSeverity, Levels]:
     """Return the severity of an actuator by its alarms, and the levels of the displayed quantities.
 
     Parameters
     ----------
     alarms : on values of the actuator.
     quantities : displayed quantity of each value that can have an alarm.
-    known : values of the actuator are known and current; else it is not normal, whatever the alarms.
     """
     levels: dict[str, Level] = {}
     for alarm in alarms:
         if alarm.is_annunciated and alarm.active and (quantity := quantities.get(alarm.value)):
             levels[quantity] = _highest((levels.get(quantity, Level.NONE), severity_level(alarm.severity)))
-    return _of_alarms(alarms, quantities, known=known), levels
+    return _of_alarms(alarms, quantities), levels
 
 
 def limit_severity(limits: DisplayLimits, values: Mapping[str, float]) -> tuple[ActuatorSeverity, Levels]:
@@ -71,15 +75,13 @@ def limit_severity(limits: DisplayLimits, values: Mapping[str, float]) -> tuple[
     """
     levels: dict[str, Level] = {}
     for quantity, value in values.items():
-        limit = limits.get(quantity)
-        if limit is not None and math.isfinite(value) and math.isfinite(min(limit.warn, limit.trip)):
-            size = abs(value)
+        if _is_limited(limits, quantity) and math.isfinite(value):
+            limit, size = limits[quantity], abs(value)
             levels[quantity] = Level.BAD if size > limit.trip else Level.WARN if size > limit.warn else Level.NONE
-    if not levels:
-        return NO_LIMITS, {}
     over = [quantity for quantity, level in levels.items() if level is not Level.NONE]
     if not over:
-        return _WITHIN_LIMITS, levels
+        unknown = [quantity for quantity in values if _is_limited(limits, quantity) and quantity not in levels]
+        return (NO_LIMITS if unknown or not levels else _WITHIN_LIMITS), levels
     # a shape and words other than those of an alarm
     return ActuatorSeverity("over display limit", "◇", _highest(levels.values()), ", ".join(over)), levels
 
@@ -89,27 +91,50 @@ def importance(level: Level) -> int:
     return list(Level).index(level)
 
 
-def _of_alarms(alarms: Sequence[Alarm], quantities: Mapping[str, str], *, known: bool) -> ActuatorSeverity:
+def _is_limited(limits: DisplayLimits, quantity: str) -> bool:
+    limit = limits.get(quantity)
+    return limit is not None and math.isfinite(min(limit.warn, limit.trip))
+
+
+def _of_alarms(alarms: Sequence[Alarm], quantities: Mapping[str, str]) -> ActuatorSeverity:
+    """Return the first that holds: active, not judged, shelved, out of service; normal is what none of them is."""
     if not alarms:
         return NO_LIMITS
     first, others = most_severe(alarms, alarms[0].actuator)
     if first is not None:
-        more = f" (+{others} more)" if others else ""
-        # the value while the condition holds; else it has returned to normal and is unacknowledged
-        how = alarm_value(first, first.last) if first.active else "back to normal"
-        words = f"{_name(first, quantities)} {how}{more}"
-        severity = first.severity
-        return ActuatorSeverity(
-            severity_word(severity), severity_shape(severity), severity_level(severity), words, True
-        )
-    shelved = [alarm for alarm in alarms if alarm.state is AlarmState.SHELVED]
-    if shelved:
-        return ActuatorSeverity(
-            "shelved", "◷", Level.INFO, ", ".join(dict.fromkeys(_name(a, quantities) for a in shelved))
-        )
-    if all(alarm.state is AlarmState.OUT_OF_SERVICE for alarm in alarms):
-        return _OUT_OF_SERVICE
-    return _NORMAL if known else NO_LIMITS
+        word, details = severity_word(first.severity), _name(first, quantities)
+        if first.not_judged:
+            word, details = f"{word}, not judged", f"{details}, {first.not_judged}"
+        else:
+            # the value while the condition holds; else it has returned to normal and is unacknowledged
+            how = alarm_value(first, first.last) if first.active else "back to normal"
+            details += f" {how}" + (f" (+{others} more)" if others else "")
+        return ActuatorSeverity(word, severity_shape(first.severity), severity_level(first.severity), details, True)
+    if unjudged := [alarm for alarm in alarms if alarm.state is AlarmState.NOT_JUDGED]:
+        # that of a displayed value first; the names where others are judged
+        details = min(unjudged, key=lambda alarm: alarm.value not in quantities).not_judged
+        if len(unjudged) < len(alarms):
+            details = f"{_names(unjudged, quantities)}: {details}"
+        return ActuatorSeverity("not judged", NOT_JUDGED_SHAPE, Level.NONE, details)
+    if shelved := [alarm for alarm in alarms if alarm.state is AlarmState.SHELVED]:
+        return ActuatorSeverity("shelved", "◷", Level.INFO, _names(shelved, quantities))
+    if idle := [alarm for alarm in alarms if alarm.state is AlarmState.OUT_OF_SERVICE]:
+        details = "" if len(idle) == len(alarms) else _names(idle, quantities)
+        return ActuatorSeverity("alarms out of service", "◌", Level.NONE, details)
+    return ActuatorSeverity("normal", "●", Level.GOOD, _normal_details(alarms, quantities))
+
+
+def _normal_details(alarms: Sequence[Alarm], quantities: Mapping[str, str]) -> str:
+    """Return the innermost limits of the first displayed quantity that has any; else what is judged."""
+    for value in quantities:
+        if own := [alarm for alarm in alarms if alarm.value == value]:
+            inner = min(own, key=lambda alarm: alarm.severity is Severity.TRIP)
+            return f"{_name(inner, quantities)} {normal_range(inner)}"
+    return _names(alarms, quantities)
+
+
+def _names(alarms: Iterable[Alarm], quantities: Mapping[str, str]) -> str:
+    return ", ".join(dict.fromkeys(_name(alarm, quantities) for alarm in alarms))
 
 
 def _name(alarm: Alarm, quantities: Mapping[str, str]) -> str:

@@ -24,13 +24,13 @@ class Status:
     level: Level = Level.NONE
 
 
-NO_VALUE = Status("no value", "○")
+NO_VALUE, NO_DELAY, NO_RATIO = (Status(words, "○") for words in ("no value", "no delay", "no ratio"))
 
 
 def tracking_status(delay: float, ratio: float) -> Status:
     """Return what a delay [s] and a command/measured ratio are; whether that is bad, limits and alarms decide."""
     if not (math.isfinite(delay) and math.isfinite(ratio)):
-        return NO_VALUE
+        return NO_RATIO if math.isfinite(delay) else NO_DELAY
     amplitude = amplitude_word(ratio)
     if abs(delay) <= DELAY_TOLERANCE:
         return Status(amplitude, "↓" if ratio > 1.0 else "↑") if amplitude else Status("no lag", "=")

@@ -158,14 +158,15 @@ class AlarmList(QWidget):
 
     def refresh(self, history: History) -> None:
         """Show the newest alarms of the service; hidden where it has none."""
-        alarms, found = history.alarms or (), history.summary
+        # where the service is lost, no value is shown as if it were one of now
+        alarms, found = history.alarms_at(None) if history.alarms else (), history.summary
         stale = history.state.key in _STALE_STATES
         pending = history.requested_limits
         if (alarms, stale, pending) == self._shown:
             return
         self._shown = alarms, stale, pending
         self.setHidden(not alarms)
-        counts = f"{found.shelved} shelved, " * bool(found.shelved) + f"{found.configured} configured"
+        counts = ", ".join((*found.aside, f"{found.configured} configured"))
         note = "as of the last message from the service" if stale else counts
         self.view.empty_text = f"No active alarms, {note}."
         self.table.set_alarms(alarms, stale=stale, pending=pending)

@@ -27,6 +27,7 @@ from gui.widgets.labels import plain_tip
 from gui.widgets.lists import Index, ListModel, set_list_style
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import (
+    NOT_JUDGED_SHAPE,
     alarm_details,
     alarm_source,
     alarm_value,
@@ -43,11 +44,11 @@ from monitor.messages.alarms import Alarm, AlarmState
 
 _HEADINGS = ("Priority", "Source", "Value", "Normal range", "State", "Since")
 _NUMBERS = (2, 3, 5)
-_ALWAYS_LISTED = (AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE)
+_ALWAYS_LISTED = (AlarmState.NOT_JUDGED, AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE)
 
 
 class AlarmTable(ListModel):
-    """Model of the alarms that are active, shelved or out of service, and optionally of normal ones."""
+    """Model of the alarms that are active, not judged, shelved or out of service, and optionally of normal ones."""
 
     headings = _HEADINGS
 
@@ -144,7 +145,8 @@ def _text(alarm: Alarm, column: int) -> str:
     match column:
         case 0:
             # an empty shape: configured and normal
-            shape = severity_shape(alarm.severity) if alarm.is_annunciated else "○"
+            quiet = NOT_JUDGED_SHAPE if alarm.state is AlarmState.NOT_JUDGED else "○"
+            shape = severity_shape(alarm.severity) if alarm.is_annunciated else quiet
             return f"{shape} {severity_word(alarm.severity)}"
         case 1:
             return alarm_source(alarm)
@@ -298,4 +300,5 @@ class AlarmView(QTableView):
         columns.setHighlightSections(False)
         columns.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self._fit_to_font()
-        columns.setSectionResizeMode(_HEADINGS.index("Source"), QHeaderView.ResizeMode.Stretch)
+        for heading in ("Source", "State"):
+            columns.setSectionResizeMode(_HEADINGS.index(heading), QHeaderView.ResizeMode.Stretch)

@@ -14,7 +14,7 @@ from gui.model.ranking import RankedResult, severities, worst
 from gui.model.results import ResultHistory
 from gui.model.statistics import CurveStatistics, statistics
 from gui.panels.indicator_curves import CurveSource, curve_data, read_values
-from gui.panels.limit_lines import LimitSubject, alarm_lines, display_lines, limit_subject
+from gui.panels.limit_lines import LimitSubject, alarm_lines, display_lines, limit_subject, on_headline
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import CurveStyle, LimitLine, PlotRow, Reader, RowData
 from gui.plots.view import View
@@ -155,6 +155,9 @@ class IndicatorsPanel(TimePanel):
         name = f"{owner} {shown.name}" if alone else f"{owner} {shown.name} ({label})"
         # a band of several actuators has no limits of its own
         results = tuple(source.keys) if len(source.actuators) == 1 else ()
+        if results and (number == 0 or len(shown.curves) == 1 or label == owner):
+            # alarms on the headline are those of the first curve of an actuator
+            results = (*results, (owner, row))
         return limit_subject(name, results, row if results else "", self._alarm_limits)
 
     def _row(self, quantity: Quantity, results: ResultHistory, actuator: str) -> PlotRow | None:
@@ -231,7 +234,9 @@ class IndicatorsPanel(TimePanel):
         if display_limits_apply(self._alarm_limits):
             return display_lines(self.limits, quantity.key, unit)
         in_band = {key for source in sources if len(source.keys) > 1 for key in source.keys}
-        return alarm_lines(self._alarm_limits, labels, quantity.factor, in_band)
+        first = dict(key for source in reversed(sources) for key in source.keys)
+        limits = on_headline(self._alarm_limits, quantity.key, first)
+        return alarm_lines(limits, labels, quantity.factor, in_band)
 
     def _changed(self) -> None:
         """Rebuild the rows for another actuator, all actuators, or other limits."""

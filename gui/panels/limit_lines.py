@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gui.model.alarms import LIMITED_QUANTITIES, AlarmLimit, DisplayLimits, display_limits_apply
 from gui.plots.time.rows import LimitHandle, LimitLine
@@ -43,6 +43,19 @@ def limit_subject(
     watched = any((limit.actuator, limit.value) in results for limit in limits)
     return LimitSubject(
         name, results, of_window, watched, watched or bool(of_window and display_limits_apply(limits))
+    )
+
+
+def on_headline(limits: Iterable[AlarmLimit], quantity: str, first: Mapping[str, str]) -> tuple[AlarmLimit, ...]:
+    """Return the limits, those of the headline `quantity` on the first curve of its row.
+
+    Parameters
+    ----------
+    first : name of the result of that curve, by actuator.
+    """
+    return tuple(
+        replace(limit, value=first.get(limit.actuator, quantity)) if limit.value == quantity else limit
+        for limit in limits
     )
 
 

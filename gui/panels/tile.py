@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 from gui.model.tracking_status import CONTRADICTION_SIGN, NO_VALUE, contradiction_reason
 from gui.panels.tile_content import TileContent, TileValue
 from gui.plots.value_axis import MINUS
+from gui.widgets.labels import plain_tip
 from gui.widgets.painting import painting
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.level import Level
@@ -107,7 +108,8 @@ class Tile(QWidget):
             self.setAccessibleDescription(content.text)
             if self.selectable:
                 self.setCursor(Qt.CursorShape.PointingHandCursor)
-                self.setToolTip("\n\n".join(filter(None, (_HELP, contradiction_reason(content.contradicting)))))
+                why = content.severity.text, _HELP, contradiction_reason(content.contradicting)
+                self.setToolTip(plain_tip("\n\n".join(filter(None, why))))
             else:
                 self.unsetCursor()
                 self.setToolTip("")
@@ -154,7 +156,7 @@ class Tile(QWidget):
         area = QRectF(self.rect()).adjusted(1.5, 1.5, -1.5, -1.5)
         dated = bool(content.time_label)
         painter.setPen(QPen(QColor(theme.muted if dated else theme.grid), 1.0, _dash(dated)))
-        painter.setBrush(QColor(theme.base if content.known and not dated else theme.invalid))
+        painter.setBrush(QColor(theme.base if content.current else theme.invalid))
         painter.drawRect(area)
         stripe = QRectF(area.left(), area.top(), 0.3 * size, area.height())
         painter.fillRect(stripe, level_colour(theme, content.level))

@@ -10,12 +10,13 @@ from functools import partial
 from gui.model.alarms import DisplayLimits, display_limits_apply
 from gui.model.history import History
 from gui.model.severity import NO_LIMITS, ActuatorSeverity, alarm_severity, limit_severity
-from gui.model.tracking_status import NO_VALUE, Status, contradiction_mark, tracking_status
+from gui.model.tracking_status import NO_DELAY, NO_VALUE, Status, contradiction_mark, tracking_status
 from gui.panels.base import PanelInstant
+from gui.wording.event_text import NOT_JUDGED_SHAPE
 from gui.wording.level import Level
 from gui.wording.numbers import DASH, number
 from monitor.messages.alarms import Alarm
-from monitor.messages.headline import LABELS, first_indicator, read_headline
+from monitor.messages.headline import LABELS, QUANTITIES, first_indicator, read_headline
 
 _WIDTH = 6
 """Maximum characters of a number."""
@@ -85,6 +86,11 @@ class TileContent:
         return any(value.text != DASH for value in self.values)
 
     @property
+    def current(self) -> bool:
+        """Whether the values are known, of now, and judged where they have alarms."""
+        return self.known and not self.time_label and self.severity.shape != NOT_JUDGED_SHAPE
+
+    @property
     def text(self) -> str:
         """The content in one line, for screen readers."""
         numbers = (" ".join(filter(None, (r.label, r.text, r.unit, r.spread))) for r in self.values)
@@ -122,21 +128,28 @@ def actuator_content(
     def read(name: str) -> float:
         return at.value(history, actuator, name)
 
-    method = first_indicator(partial(_has, history, actuator))
+    alarms = [alarm for alarm in alarms if alarm.actuator == actuator]
+    method = _speaker(history, actuator, alarms)
     found = read_headline(method, read)
-    delay, ratio = found.delay, found.ratio
+    # a judged value may be missing from a few rows
+    delay, ratio = (_or_last(alarms, f"{method}_{name}", getattr(found, name)) for name in QUANTITIES)
     phase_of = _phase_of(history, actuator, method)
     phase = read(f"{phase_of}_phase")
     unit = _unit(history, actuator, f"{method}_ratio")
     # a ratio of different units can be neither too large nor too small
     share = ratio if unit == "1" else 1.0
-    deviations = {"delay": 1e3 * delay, "phase": _DEGREES * phase, "ratio": 100.0 * (share - 1.0)}
-    of_quantity = {f"{prefix}_{q}": q for q, prefix in (("delay", method), ("phase", phase_of), ("ratio", method))}
-    known = any(math.isfinite(value) for value in (delay, ratio, phase))
+    deviations = {"delay": 1e3 * delay, "phase": _DEGREES * phase}
+    if unit == "1":
+        deviations["ratio"] = 100.0 * (share - 1.0)
+    of_quantity = {quantity: quantity for quantity in QUANTITIES}
+    of_quantity |= {f"{prefix}_{q}": q for q, prefix in (("delay", method), ("phase", phase_of), ("ratio", method))}
     severity: ActuatorSeverity = NO_LIMITS
     levels: Mapping[str, Level] = {}
-    if alarms := [alarm for alarm in alarms if alarm.actuator == actuator]:
-        severity, levels = alarm_severity(alarms, of_quantity, known=known and at.replacement is None)
+    if alarms:
+        severity, levels = alarm_severity(alarms, of_quantity)
+        if at.replacement is not None and not severity.active:
+            # the status says why nothing is judged
+            severity = NO_LIMITS
     elif display_limits_apply(history.limits):
         severity, levels = limit_severity(limits, deviations)
     values = [_tile_value("delay", 1e3 * delay, 1e3 * found.delay_sd, "ms", levels)]
@@ -162,6 +175,21 @@ def actuator_content(
         window,
         found.contradicting,
     )
+
+
+def _speaker(history: History, actuator: str, alarms: Sequence[Alarm]) -> str:
+    """Return the indicator of the figures: that of an alarm on the headline, else the first that is not paused."""
+    speaking = [alarm.source.rpartition("_")[0] for alarm in alarms if alarm.value in QUANTITIES]
+    if known := [prefix for prefix in speaking if prefix in LABELS]:
+        return known[0]
+    paused = () if history.health is None else history.health.shed
+    return first_indicator(partial(_has, history, actuator), paused)
+
+
+def _or_last(alarms: Sequence[Alarm], column: str, value: float) -> float:
+    """Return a value, or where it is NaN that of an alarm on its column, which is recent while it is judged."""
+    last = [alarm.last for alarm in alarms if column in (alarm.source, alarm.value) and alarm.last is not None]
+    return last[0] if last and math.isnan(value) else value
 
 
 def _phase_of(history: History, actuator: str, method: str) -> str:
@@ -197,7 +225,7 @@ def _tile_value(
 def _status(at: PanelInstant, found: Status, window: float) -> Status:
     if at.replacement is not None:
         return at.replacement
-    if found is NO_VALUE and at.running < window:
+    if found is NO_DELAY and at.running < window:
         return Status("window not full", "○", Level.NONE)
     return found
 

@@ -11,6 +11,7 @@ from gui.panels.tiles import TilesPanel
 from gui.plots.value_axis import MINUS
 from gui.widgets.painting import painting
 from gui.widgets.theme import level_colour
+from gui.wording.event_text import NOT_JUDGED_SHAPE
 from gui.wording.level import Level
 
 _WIDTH, _HEIGHT = 4.6, 2.75  # of a cell, in units of the font size of its number
@@ -52,7 +53,7 @@ class WallCell(Tile):
         level = level_colour(theme, content.level)
         colour, muted = (theme.base, theme.base) if active else (theme.text, theme.muted)
         dated = bool(content.time_label)
-        ground = level if active else theme.base if content.known and not dated else theme.invalid
+        ground = level if active else theme.base if content.current else theme.invalid
         size = self.font_size(self.width(), self.height())
         with painting(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -66,7 +67,7 @@ class WallCell(Tile):
             lines.write(content.name, 0.5 * size, colour, bold=True)
             if content.values:
                 lines.write_value(content.values[0], size, colour, muted)
-            plain = content.level is Level.NONE
+            plain = not content.severity.words and content.level is Level.NONE
             lines.write(self.state, 0.5 * size, colour if active or plain else level, bold=True)
             details = content.severity.details or content.time_label or content.remark
             if details and lines.has_room(0.34 * size):
@@ -130,12 +131,14 @@ def _font(painter: QPainter, text: str, size: float) -> tuple[QFont, float]:
 
 
 def urgency(content: TileContent) -> int:
-    """Return the rank of a content: alarms, then display limits and decisions, no values, shelved, others."""
+    """Return the rank of a content: alarms, display limits and decisions, no values, not judged, shelved, others."""
     severity, level = content.severity, content.level
     if level in (Level.WARN, Level.BAD):
         first = 0 if severity.active else 2 if severity.words or content.is_site else 4
         return first + (level is Level.WARN)
-    return 6 if level is Level.INFO else 7
+    if severity.shape == NOT_JUDGED_SHAPE:
+        return 6
+    return 7 if level is Level.INFO else 8
 
 
 class WallPanel(TilesPanel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -109,7 +109,9 @@ def _fit(names: tuple[str, ...], width: int, columns: tuple[_Column, ...]) -> _L
         columns = tuple(column for column in columns if column.rank != worst)
 
 
-def actuator_table(results: ResultHistory, width: int, rows: int, *, silent: str = "") -> Table:
+def actuator_table(
+    results: ResultHistory, width: int, rows: int, *, silent: str = "", paused: Collection[str] = ()
+) -> Table:
     """Return the table of the first actuators in at most `rows` lines below the heading.
 
     Parameters
@@ -118,9 +120,12 @@ def actuator_table(results: ResultHistory, width: int, rows: int, *, silent: str
     width : characters.
     rows : if there are more actuators, the last line says how many.
     silent : why there are no current values; shown in place of the tracking status.
+    paused : what the service has shed: where that is the headline, another indicator stands first.
     """
     names = results.actuators
-    indicator = first_indicator(lambda result: any(results.column(name, result) is not None for name in names))
+    indicator = first_indicator(
+        lambda result: any(results.column(name, result) is not None for name in names), paused
+    )
     layout = _fit(names, width, _numbers(indicator))
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="", show_edge=False)
     _add(table, ("", "", "actuator"), layout.name, "left", "bold")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from itertools import islice
 
@@ -71,7 +71,7 @@ class Dashboard:
     def screen(self) -> Screen:
         """The current screen."""
         history, link = self.history, self._link
-        alarms = history.alarms or ()
+        alarms = history.alarms_at(None)
         return Screen(history.results, history.health, link.silence, link.age, self.events, history.transfer, alarms)
 
     @property
@@ -79,11 +79,11 @@ class Dashboard:
         """The current values in one line."""
         health = self.health or Health()
         parts = [f"{self.screen.state}: {count(health.counts.received)} samples, {count(health.counts.lost)} lost"]
-        found = summarize(self.history.alarms or ())
-        if found.any_active:
+        found = summarize(self.history.alarms_at(None))
+        if found.plain_words:
             parts.append(f"alarms: {found.plain_words}")
         if (results := self.history.results) is not None:
-            parts += [_tracking_text(results, actuator) for actuator in results.actuators]
+            parts += [_tracking_text(results, actuator, health.shed) for actuator in results.actuators]
             parts += [_model_text(results, site) for site in results.sites]
         return " | ".join(parts)
 
@@ -128,8 +128,8 @@ class Dashboard:
             pass
 
 
-def _tracking_text(results: ResultHistory, actuator: str) -> str:
-    indicator = first_indicator(lambda name: results.column(actuator, name) is not None)
+def _tracking_text(results: ResultHistory, actuator: str, paused: Collection[str]) -> str:
+    indicator = first_indicator(lambda name: results.column(actuator, name) is not None, paused)
     found = read_headline(indicator, partial(results.value, actuator))
     words = tracking_status(found.delay, found.ratio).words
     mark = contradiction_mark(found.contradicting)

@@ -50,7 +50,7 @@ class Screen:
     age : s since the newest results.
     events : the newest last.
     transfer : the newest transfer functions; shown where there is room.
-    alarms : of the service; active ones are shown first.
+    alarms : of the service; active ones are shown first, then those that are not judged.
     """
 
     results: ResultHistory | None = None
@@ -153,7 +153,8 @@ class Screen:
     def _actuators(self, width: int, rows: int) -> Table | Text:
         if self.results is None or not self.results.actuators:
             return Text("no results yet: the first comes when a window is full", style="dim", overflow="ellipsis")
-        return actuator_table(self.results, width, rows, silent=self._silent)
+        paused = () if self.health is None else self.health.shed
+        return actuator_table(self.results, width, rows, silent=self._silent, paused=paused)
 
     def _notes(self, width: int) -> list[Text]:
         if self.results is None or self._silent:

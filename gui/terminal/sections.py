@@ -13,12 +13,12 @@ from rich.text import Text
 from gui.model.alarms import sorted_alarms, summarize
 from gui.model.results import ResultHistory
 from gui.model.tracking_status import MIN_COHERENCE, contradiction_mark
-from gui.wording.event_text import counted_before, severity_shape, severity_word
+from gui.wording.event_text import NOT_JUDGED_SHAPE, counted_before, severity_shape, severity_word
 from gui.wording.numbers import DASH, instant_text, number, shortened
 from monitor.alarms.text import format_value
-from monitor.messages.alarms import Alarm, Severity
+from monitor.messages.alarms import NOT_JUDGED, Alarm, AlarmState, Severity
 from monitor.messages.blocks import Samples
-from monitor.messages.headline import HEADLINE, LABELS, contradicting
+from monitor.messages.headline import HEADLINE, LABELS, contradicting, label_of
 from monitor.messages.transfer import TransferBlock
 
 # no full block: it would touch the line above
@@ -61,7 +61,7 @@ _ALARM_STYLES = {Severity.WARN: "yellow", Severity.TRIP: "bold red"}
 
 
 def alarm_lines(alarms: Sequence[Alarm], width: int, room: int, *, silent: str = "") -> Iterator[Text]:
-    """Return a heading and the most important alarms; nothing without active alarms or without room for a line.
+    """Return a heading and the most important alarms, active ones, then those that are not judged; else nothing.
 
     Parameters
     ----------
@@ -71,24 +71,37 @@ def alarm_lines(alarms: Sequence[Alarm], width: int, room: int, *, silent: str =
     silent : why the alarms are old; empty: they are current.
     """
     found = summarize(alarms)
-    if not found.any_active or room < 1:
+    if not (found.any_active or found.not_judged) or room < 1:
         return
-    heading = f"─ alarms: {found.words}"
-    if found.unacknowledged:
-        heading += f", {found.unacknowledged} unacknowledged"
+    unacknowledged = f"{found.unacknowledged} unacknowledged" if found.unacknowledged else ""
+    missing = f"{found.not_judged} not judged" if found.not_judged else ""
+    heading = f"─ alarms: {', '.join(filter(None, (found.words, unacknowledged, missing)))}"
     if silent:
         heading += f" ({silent})"
-    style = _ALARM_STYLES[Severity.TRIP if found.trips else Severity.WARN]
+    style = _ALARM_STYLES[Severity.TRIP if found.trips else Severity.WARN] if found.any_active else "bold"
     yield _cut(Text(f"{heading} ".ljust(width, "─"), style=style), width)
-    for alarm in sorted_alarms(alarm for alarm in alarms if alarm.is_annunciated)[: room - 1]:
-        line = Text(f"{instant_text(alarm.time):>10}  ", style="dim")
+    shown = (alarm for alarm in alarms if alarm.is_annunciated or alarm.state is AlarmState.NOT_JUDGED)
+    for alarm in sorted_alarms(shown)[: room - 1]:
+        active = alarm.is_annunciated
+        line = Text(f"{instant_text(alarm.time) if active or alarm.time else '':>10}  ", style="dim")
         line.append(
-            f"{severity_shape(alarm.severity)} {severity_word(alarm.severity)}  ",
-            style=f"not dim {_ALARM_STYLES[alarm.severity]}",
+            f"{severity_shape(alarm.severity) if active else NOT_JUDGED_SHAPE} {severity_word(alarm.severity)}  ",
+            style=f"not dim {_ALARM_STYLES[alarm.severity]}" if active else "dim",
         )
         line.append(alarm.name.removesuffix(f".{alarm.severity}"), style="not dim bold")
-        line.append(f"{_value(alarm)}  {alarm.state.replace('_', ' ')}", style="not dim")
+        line.append(f"{_value(alarm)}  {_state(alarm)}", style="not dim")
         yield _cut(line, width)
+
+
+def _state(alarm: Alarm) -> str:
+    words = alarm.state.replace("_", " ")
+    if alarm.not_judged:
+        return (
+            f"{words}: {alarm.not_judged}"
+            if alarm.state is AlarmState.NOT_JUDGED
+            else f"{words}, {NOT_JUDGED}{alarm.not_judged}"
+        )
+    return f"{words}, by {label_of(alarm.source)}" if alarm.source else words
 
 
 def _value(alarm: Alarm) -> str:

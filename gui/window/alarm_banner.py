@@ -12,7 +12,7 @@ from gui.model.service_state import ServiceState
 from gui.widgets.labels import plain_tip
 from gui.widgets.painting import painting
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.event_text import alarm_line, state_text
+from gui.wording.event_text import NOT_JUDGED_SHAPE, alarm_line, state_text
 from gui.wording.level import Level
 
 BLINK = 0.5
@@ -135,7 +135,7 @@ class AlarmBanner(QWidget):
             return self.summary.level
         if self._state is not None:
             return self._state.level
-        return Level.GOOD if self._has_alarms else Level.NONE
+        return Level.GOOD if self._has_alarms and not self.summary.not_judged else Level.NONE
 
     @property
     def _counts(self) -> str:
@@ -143,6 +143,8 @@ class AlarmBanner(QWidget):
             return self.summary.words
         if self._state is not None:
             return f"{self._state.shape} {self._state.words}"
+        if n := self.summary.not_judged:
+            return f"{NOT_JUDGED_SHAPE} {n} {'alarm' if n == 1 else 'alarms'} not judged"
         return "● no active alarms" if self._has_alarms else "○ this service has no alarms"
 
     @property
@@ -155,10 +157,10 @@ class AlarmBanner(QWidget):
         elif self._stale:
             parts = ["alarms unknown"]
         else:
-            parts = ["no active alarms" if words and self._has_alarms else ""]
+            parts = ["no active alarms" if self._has_alarms and (words or summary.not_judged) else ""]
             parts += [f"{summary.configured} configured" if self._has_alarms else ""]
-        if summary.shelved:
-            parts.append(f"{summary.shelved} shelved")
+        # the count stands first where nothing else does
+        parts += summary.aside[bool(summary.not_judged and not summary.any_active and not words) :]
         return ", ".join(filter(None, parts))
 
     def _font(self, *, bold: bool) -> QFont:

@@ -11,9 +11,12 @@ from gui.wording.numbers import DASH, bytes_text, count, duration_text, instant_
 from gui.wording.quantity_names import QUANTITIES
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, LimitChange, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
-from monitor.messages.headline import HEADLINE
+from monitor.messages.headline import HEADLINE, LABELS
+from monitor.messages.headline import QUANTITIES as HEADLINE_QUANTITIES
 
 _SEVERITY_SHAPES = {Severity.TRIP: "■", Severity.WARN: "▲"}
+NOT_JUDGED_SHAPE = "⊘"
+"""Marks what is not judged; no other state has it."""
 _LEVELS = {Severity.TRIP: Level.BAD, Severity.WARN: Level.WARN}
 _STATES = {
     AlarmState.RETURNED: "returned, unacknowledged",
@@ -26,6 +29,8 @@ _SOURCES = {
     "lost_data": "lost data",
     "account": "inconsistent counts",
     "overload": "overload",
+    "memory": "memory",
+    "not_judged": "alarms not judged",
     "recording": "recording",
     "run_file": "run file",
     "disk": "disk space",
@@ -61,10 +66,14 @@ def state_name(state: AlarmState) -> str:
 
 
 def state_text(alarm: Alarm) -> str:
-    """Return the state of an alarm; if it is shelved, with the time left."""
+    """Return the state of an alarm; with the time left if it is shelved, with the reason if it is not judged."""
+    words = state_name(alarm.state)
     if alarm.state is AlarmState.SHELVED:
-        return f"shelved, {duration_text(math.ceil(max(0.0, alarm.shelved_for)))} left"
-    return state_name(alarm.state)
+        words = f"shelved, {duration_text(math.ceil(max(0.0, alarm.shelved_for)))} left"
+    if not alarm.not_judged:
+        return words
+    reason = f"not judged: {alarm.not_judged}"
+    return reason if alarm.state is AlarmState.NOT_JUDGED else f"{words}, {reason}"
 
 
 def value_name(value: str, *, measure: bool = True) -> str:
@@ -74,24 +83,26 @@ def value_name(value: str, *, measure: bool = True) -> str:
     quantity = _QUANTITIES.get(value)
     if quantity is None:
         return value.removeprefix(_OF_HEALTH).replace("_", " ")
-    label = next(each.label for each in quantity.curves if each.name == value)
-    plain = not measure or len(quantity.curves) == 1 or value.startswith(f"{HEADLINE}_")
+    label = next((each.label for each in quantity.curves if each.name == value), "")
+    plain = not label or not measure or len(quantity.curves) == 1 or value.startswith(f"{HEADLINE}_")
     return quantity.title if plain else f"{quantity.title} ({label})"
 
 
 def alarm_source(alarm: Alarm) -> str:
-    """Return the source of an alarm: ``north delay (FDB)``."""
+    """Return the source of an alarm: ``north delay (FDB)``; of a headline value with the indicator that speaks."""
     # built-in alarms of a service have names of their own
     own = alarm.name.rpartition(".")[0]
     name = _SOURCES.get(own) if not alarm.actuator else None
-    return " ".join(filter(None, (alarm.actuator, name or value_name(alarm.value))))
+    return " ".join(filter(None, (alarm.actuator, name or value_name(alarm.source or alarm.value))))
 
 
 def transition_text(transition: Transition) -> str:
     """Return a change of state of an alarm: ``north delay (FDB) 31.2 ms, limit 20 ms: unacknowledged``."""
     owner, quantity, unit = transition.actuator, transition.quantity, transition.unit
     name = transition.name.removesuffix(f".{transition.severity.value}").removeprefix(f"{owner}.")
-    parts = [f"{owner} {value_name(name)}".strip()]
+    speaker = transition.reason.rpartition(", by ")[2] if quantity in HEADLINE_QUANTITIES else ""
+    said_by = f" ({speaker})" if speaker in _OTHER_SPEAKERS else ""
+    parts = [f"{owner} {value_name(name)}{said_by}".strip()]
     at_limit, limit = transition.action in (AlarmAction.OCCUR, AlarmAction.RETURN_TO_NORMAL), transition.limit
     # for other values of the service the reason says more than the name
     known = name in _SOURCES or quantity in _QUANTITIES or quantity in _SOURCES or not transition.reason
@@ -103,6 +114,8 @@ def transition_text(transition: Transition) -> str:
         parts.append(f"limit {value_text(quantity, limit, unit, _LIMIT_DIGITS)}")
     elif transition.reason:
         parts.append(transition.reason)
+    if transition.action is AlarmAction.LOSE_VALUE and transition.state is AlarmState.NOT_JUDGED:
+        return ", ".join(parts)
     return f"{', '.join(parts)}: {state_name(transition.state)}"
 
 
@@ -176,7 +189,8 @@ def normal_range(alarm: Alarm) -> str:
 
 def since_text(alarm: Alarm) -> str:
     """Return the time of the last change of state, on the rig's clock; a dash if there was none."""
-    return DASH if alarm.state is AlarmState.NORMAL and not alarm.time else instant_text(alarm.time, 1)
+    never = alarm.state in (AlarmState.NORMAL, AlarmState.NOT_JUDGED) and not alarm.time
+    return DASH if never else instant_text(alarm.time, 1)
 
 
 def alarm_line(alarm: Alarm) -> str:
@@ -205,6 +219,8 @@ def _finite(limit: float | None) -> float | None:
 
 
 _QUANTITIES = {measure.name: quantity for quantity in QUANTITIES for measure in quantity.curves}
+_QUANTITIES |= {quantity.key: quantity for quantity in QUANTITIES if quantity.key in HEADLINE_QUANTITIES}
+_OTHER_SPEAKERS = [label for prefix, label in LABELS.items() if prefix != HEADLINE]
 
 
 _KIND_SHAPES = {
@@ -254,7 +270,8 @@ def event_sentence(event: Event) -> str:
     transition = event.alarm
     if transition is not None:
         severity = transition.severity
-        return f"{severity_shape(severity)} {severity_word(severity)} {transition_text(transition)}"
+        shape = NOT_JUDGED_SHAPE if transition.not_judged else severity_shape(severity)
+        return f"{shape} {severity_word(severity)} {transition_text(transition)}"
     if (change := event.limits) is not None:
         return f"{severity_shape(change.severity)} {severity_word(change.severity)} {change_text(change)}"
     plural = "" if event.count == 1 else "s"

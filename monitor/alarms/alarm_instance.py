@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from monitor.alarms import text
 from monitor.alarms.saved_alarm import SavedAlarm
-from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Transition
+from monitor.messages.alarms import NOT_JUDGED, Alarm, AlarmAction, AlarmState, Transition
 
 _S, _A = AlarmState, AlarmAction
 LATCHED = (_S.LATCHED_UNACKNOWLEDGED, _S.LATCHED_ACKNOWLEDGED)
@@ -189,8 +189,9 @@ class AlarmInstance:
         self._alarm = replace(self.alarm, low=alarm.low, high=alarm.high, configured=alarm.configured)
 
     def set_source(self, column: str) -> None:
-        """Set the column that its value is read from."""
-        self.source, self._changed = column, True
+        """Set the column that its value is read from; the value of another one is not its value any more."""
+        if column != self.source:
+            self.source, self._last, self._changed = column, None, True
 
     def remove_definition(self) -> None:
         """Mark it as one whose limits cannot be changed: it has no definition."""
@@ -225,9 +226,8 @@ class AlarmInstance:
         if self.state is AlarmState.SHELVED or (bool(was) == bool(reason) and not (reported and was == NO_VALUE)):
             return None
         action = AlarmAction.LOSE_VALUE if reason else AlarmAction.REGAIN_VALUE
-        # a state that says so already is not said again
-        said = reason if self._underlying is AlarmState.NOT_JUDGED else f"not judged: {reason}"
-        transition = self._transition(self._underlying, action, at, said if reason else "judged again")
+        said = NOT_JUDGED + reason if reason else "judged again"
+        transition = self._transition(self._underlying, action, at, said)
         return transition if reported else None
 
     def _with_judgement(self, state: AlarmState) -> AlarmState:

@@ -104,7 +104,8 @@ class ConditionEvaluator:
 
     def set_column(self, position: int, column: int) -> None:
         """Evaluate another column from the next row on."""
-        self._columns[position] = column
+        if column != self._columns[position]:
+            self._columns[position], self.last_values[position] = column, np.nan
 
     def set_limits(self, position: int, condition: RowCondition) -> None:
         """Replace the range and the deadband of a condition from the next row on; its delays restart."""

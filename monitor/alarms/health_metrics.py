@@ -47,7 +47,7 @@ _GAUGES: dict[str, tuple[str, MetricReader]] = {
     "age": ("s", _age),
     "latency": ("s", lambda health: health.latency),
     "lag": ("s", lambda health: health.lag),
-    "load": ("1", lambda health: health.load),
+    "load": ("", lambda health: health.load),
     "sample_rate": ("Hz", lambda health: health.sample_rate if health.state != "waiting" else math.nan),
     "measured_rate": ("Hz", lambda health: health.measured_rate if health.state == "receiving" else math.nan),
     "disk_free": ("B", _free),
@@ -58,7 +58,7 @@ _GAUGES: dict[str, tuple[str, MetricReader]] = {
     "unaccounted": ("samples", lambda health: health.unaccounted),
     "paused": ("measures", lambda health: len(set(health.shed) & CATALOGUE.keys())),
     "not_judged": ("alarms", lambda health: health.not_judged),
-    "memory_used": ("1", lambda health: health.memory_used),
+    "memory_used": ("", lambda health: health.memory_used),
 }
 
 

@@ -21,7 +21,7 @@ from monitor.messages.health import Health
 _MAX_CHANGES = 1024  # returned by one call of the kernel
 _ROUNDING = 1e-6  # of a row, in the sum of their intervals
 _RELATED = ("broadband", "xcorr")  # measures that decline signals that are not related
-_DECLINES_LESS = ("fdb_delay", "paei_delay")
+_OF_MOTION = ("fdb_amplitude", "fdb_delay", "paei_delay")  # columns that have a value while the command moves
 
 
 class PresenceChange(NamedTuple):
@@ -257,7 +257,7 @@ class Judgement:
         if health.state == "ended":
             return "the stream has ended"
         if health.lag > self._max_age:
-            return f"results are {health.lag:.2g} s late: overload"
+            return "results come late: overload"
         if health.state in ("stale", "waiting") or not self.presence.lacks(position):
             return "no data"
         if self._since_break < self._window:
@@ -267,9 +267,9 @@ class Judgement:
         return "too little motion, or bad samples"
 
     def _moves(self, actuator: str) -> bool:
-        """Return whether a measure that declines less has a delay of this actuator."""
+        """Return whether the command of this actuator moves."""
         return any(
-            column.actuator == actuator and column.name in _DECLINES_LESS and bool(np.isfinite(value))
+            column.actuator == actuator and column.name in _OF_MOTION and bool(np.isfinite(value))
             for column, value in zip(self._columns, self._newest, strict=False)
         )
 

@@ -98,7 +98,9 @@ def _subject(alarm: Alarm) -> str:
 
 def describe_transition(transition: Transition) -> str:
     """Return the name of the alarm, its new state and the reason in one line."""
-    return f"{transition.name} {transition.state.replace('_', ' ')}: {transition.reason}"
+    state = f"{transition.state.replace('_', ' ')}: "
+    # the reason of a lost value begins with the state
+    return f"{transition.name} {'' if transition.reason.startswith(state) else state}{transition.reason}"
 
 
 _MIN_SIMILARITY = 0.6  # of the longer name

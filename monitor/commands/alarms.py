@@ -15,7 +15,8 @@ from monitor.alarms.text import format_value, nearest_name, range_text
 from monitor.commands.note import next_message
 from monitor.commands.options import add_monitor_option, client_security, positive
 from monitor.commands.service_settings import parse_boundary
-from monitor.messages.alarms import AlarmReport, Severity
+from monitor.messages.alarms import NOT_JUDGED, AlarmReport, AlarmState, Severity
+from monitor.messages.headline import label_of
 
 if TYPE_CHECKING:
     from monitor.messages.alarms import Alarm
@@ -25,36 +26,53 @@ if TYPE_CHECKING:
 
 _STYLES = {Severity.WARN: "yellow", Severity.TRIP: "bold red"}
 _SHAPES = {Severity.WARN: "▲", Severity.TRIP: "■"}
+_NOT_JUDGED_SHAPE = "⊘"
 
 
 def print_alarms(alarms: Iterable[Alarm]) -> None:
-    """Print a table of the alarms, active ones first."""
+    """Print a table of the alarms, active ones first, then those that are not judged."""
     # without a terminal Rich assumes 80 columns and truncates the names
     console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 140)
     table = Table()
     for heading in ("", "alarm", "state", "value", "normal", "since s", "advice"):
         table.add_column(heading, justify="right" if heading in ("value", "since s") else "left")
     for alarm in sorted(
-        alarms, key=lambda a: (not a.is_annunciated, not a.needs_acknowledgement, a.severity, a.name)
+        alarms,
+        key=lambda a: (not a.is_annunciated, not a.needs_acknowledgement, not a.not_judged, a.severity, a.name),
     ):
         annunciated = alarm.is_annunciated
+        shape = _NOT_JUDGED_SHAPE if alarm.state is AlarmState.NOT_JUDGED else ""
         table.add_row(
-            _SHAPES[alarm.severity] if annunciated else "",
+            _SHAPES[alarm.severity] if annunciated else shape,
             Text(alarm.name),
             state_text(alarm),
-            "—" if alarm.last is None else Text(format_value(alarm.last, alarm.unit)),
+            Text(_value_text(alarm)),
             Text(range_text(alarm.low, alarm.high, alarm.unit)),
             f"{alarm.time:.3f}" if annunciated else "",
             Text(alarm.advice if annunciated else ""),
-            style=_STYLES[alarm.severity] if annunciated else "dim",
+            style=_STYLES[alarm.severity] if annunciated else "" if shape else "dim",
         )
     console.print(table if table.row_count else "this monitor has no alarms")
 
 
 def state_text(alarm: Alarm) -> str:
-    """Return the state as text."""
-    words = alarm.state.replace("_", " ")
-    return f"{words} for {alarm.shelved_for:.0f} s" if alarm.shelved_for else words
+    """Return the state as text, with the reason where it is not judged."""
+    words = alarm.state.replace("_", " ") + (f" for {alarm.shelved_for:.0f} s" if alarm.shelved_for else "")
+    if not alarm.not_judged:
+        return words
+    return (
+        f"{words}: {alarm.not_judged}"
+        if alarm.state is AlarmState.NOT_JUDGED
+        else f"{words}, {NOT_JUDGED}{alarm.not_judged}"
+    )
+
+
+def _value_text(alarm: Alarm) -> str:
+    """Return the value, of a headline value with the indicator that speaks; a dash for none."""
+    if alarm.last is None:
+        return "—"
+    said_by = f" {label_of(alarm.source)}" if alarm.source else ""
+    return format_value(alarm.last, alarm.unit) + said_by
 
 
 _ACTIONS = ("list", "acknowledge", "reset", "shelve", "unshelve", "limit")
@@ -104,7 +122,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _affected(request: AlarmRequest, alarms: tuple[Alarm, ...]) -> list[str]:
-    from monitor.messages.alarms import AlarmState
     from monitor.messages.requests import AcknowledgeRequest
 
     if isinstance(request, AcknowledgeRequest):

@@ -81,7 +81,11 @@ def layout(actuators: Sequence[str]) -> str:
             ("severity: 1 warn, 2 trip", [_curve("alarms/all/severity", "#d62728")], {"min": "-0.1", "max": "2.2"}),
             (
                 "number of alarms",
-                [_curve("alarms/all/standing", "#ff7f0e"), _curve("alarms/all/unacknowledged", "#9467bd")],
+                [
+                    _curve("alarms/all/standing", "#ff7f0e"),
+                    _curve("alarms/all/unacknowledged", "#9467bd"),
+                    _curve("alarms/all/not_judged", _COMMAND_COLOR),
+                ],
                 {"min": "-0.5"},
             ),
         ],

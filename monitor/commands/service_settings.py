@@ -85,7 +85,7 @@ def add_alarm_option(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="VALUE=WARN[:TRIP]",
         help="alarm when a value is above WARN or TRIP (below, if TRIP is the lower one), or outside LOW..HIGH; "
-        "VALUE=:TRIP for a trip only; for example broadband_delay=0.02:0.05 or broadband_ratio=0.9..1.1; repeatable",
+        "VALUE=:TRIP for a trip only; for example delay=0.02:0.05 or ratio=0.9..1.1; repeatable",
     )
 
 

@@ -13,6 +13,9 @@ MAX_ALARMS = 512
 MAX_TRANSITIONS = 256
 """Transitions in one report; more are split into several."""
 
+NOT_JUDGED = "not judged: "
+"""Begins the reason of a transition with `AlarmAction.LOSE_VALUE`."""
+
 _MAX_REPORT = 1 << 20
 
 
@@ -144,6 +147,11 @@ class Transition:
     by: str = ""
     actuator: str = ""
     quantity: str = ""
+
+    @property
+    def not_judged(self) -> str:
+        """Why its alarm is not judged from now on; empty: it is, or was not before."""
+        return self.reason.removeprefix(NOT_JUDGED) if self.action is AlarmAction.LOSE_VALUE else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ them on any motion if delay and gain are the same at all frequencies and amplitu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -58,18 +58,21 @@ class HeadlineValues:
 
 
 def label_of(column: str) -> str:
-    """Return the name of the indicator of a headline column, such as ``paei_delay``."""
-    return LABELS[column.rpartition("_")[0]]
+    """Return the name of the indicator of a headline column, such as ``paei_delay``; of an unknown one its prefix."""
+    prefix = column.rpartition("_")[0]
+    return LABELS.get(prefix, prefix)
 
 
-def first_indicator(computed: Callable[[str], bool]) -> str:
+def first_indicator(computed: Callable[[str], bool], paused: Collection[str] = ()) -> str:
     """Return the prefix of the headline delay; `HEADLINE` where a service computes no delay.
 
     Parameters
     ----------
     computed : whether there is a result of this name.
+    paused : what the service has shed: another indicator speaks for a headline that is, unless all are.
     """
-    return next((prefix for prefix in (HEADLINE, *FALLBACKS) if computed(f"{prefix}_delay")), HEADLINE)
+    found = [prefix for prefix in (HEADLINE, *FALLBACKS) if computed(f"{prefix}_delay")]
+    return next((prefix for prefix in found if prefix not in paused), found[0] if found else HEADLINE)
 
 
 def read_headline(indicator: str, read: Callable[[str], float]) -> HeadlineValues:

@@ -31,6 +31,7 @@ class RunRow:
     window_s : of the indicators.
     bytes : size of the file.
     problem : why the file, or a part of it, cannot be read; empty where it can.
+    not_judged_s, not_judged_names : for how long at least one alarm was not judged, and the alarms that were not.
     """
 
     file: str
@@ -55,6 +56,8 @@ class RunRow:
     window_s: float | None = None
     bytes: int | None = None
     problem: str = ""
+    not_judged_s: float | None = None
+    not_judged_names: str | None = None
 
     def values(self) -> dict[str, Value]:
         """Return the values by key."""

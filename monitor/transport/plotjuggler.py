@@ -73,7 +73,7 @@ MAX_RATE = 100.0
 """Messages a second, of all topics."""
 
 ALARM_CODES = {state: float(code) for code, state in enumerate(AlarmState)}
-"""Number of each state: their order in the standard, normal being 0."""
+"""Number of each state: their order in the standard, normal being 0; 8 is not judged."""
 
 _SHARES = {"signals": 0.44, "results": 0.44, "alarms": 0.09}  # of the rate; the rest is a margin
 _QUEUE = 0.25  # s at 2000 messages/s, by which queues are sized: 500 messages, or some seconds of this feed
@@ -224,7 +224,7 @@ def channel_tree(stream: Stream) -> NumberTree:
 
 
 def _alarm_tree(names: Sequence[str]) -> NumberTree:
-    totals = [("all", name) for name in ("severity", "standing", "unacknowledged")]
+    totals = [("all", name) for name in ("severity", "standing", "unacknowledged", "not_judged")]
     return NumberTree([*totals, *((name, field) for name in names for field in ("state", "active"))])
 
 
@@ -233,4 +233,5 @@ def _alarm_values(alarms: Sequence[Alarm]) -> list[float]:
     worst = max((_SEVERITIES[alarm.severity] for alarm in active), default=0.0)
     waiting = sum(alarm.needs_acknowledgement for alarm in alarms)
     each = [number for alarm in alarms for number in (ALARM_CODES[alarm.state], float(alarm.active))]
-    return [worst, float(len(active)), float(waiting), *each]
+    missing = sum(bool(alarm.not_judged) for alarm in alarms)
+    return [worst, float(len(active)), float(waiting), float(missing), *each]

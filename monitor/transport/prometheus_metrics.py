@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from importlib import metadata
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, InfoMetricFamily
@@ -59,7 +59,7 @@ def metrics_of(
     yield from _broker(health.broker)
     yield from _alarms(alarms)
     if row is not None:
-        yield from indicator_metrics(*row)
+        yield from indicator_metrics(*row, paused=health.shed)
 
 
 def _stream(health: Health, silence: float) -> Iterator[Metric]:
@@ -98,6 +98,8 @@ def _latency(health: Health) -> Iterator[Metric]:
     yield _gauge("lag_seconds", "Age of the newest results when they were published.", health.lag)
     yield _gauge("load_ratio", "Share of the time in which the service was not waiting.", health.load)
     yield _gauge("shed", "Number of load-shedding steps in force.", len(health.shed))
+    yield _gauge("memory_used_ratio", "Share of the memory for samples that wait.", health.memory_used)
+    yield _gauge("memory_seconds", "Samples that this memory holds at the present rate.", health.memory_seconds)
 
 
 def _recording(health: Health) -> Iterator[Metric]:
@@ -129,15 +131,19 @@ def _broker(broker: BrokerStatus) -> Iterator[Metric]:
 
 def _alarms(alarms: Sequence[Alarm]) -> Iterator[Metric]:
     active = _gauge(
-        "alarms_standing", "Alarms that are neither normal, shelved nor out of service.", labels=("severity",)
+        "alarms_standing",
+        "Alarms that are neither normal, not judged, shelved nor out of service.",
+        labels=("severity",),
     )
     for severity in Severity:
         active.add_metric([severity], float(sum(a.is_annunciated and a.severity is severity for a in alarms)))
     yield active
     waiting = sum(alarm.needs_acknowledgement for alarm in alarms)
     yield _gauge("alarms_unacknowledged", "Alarms that are not acknowledged.", waiting)
+    missing = sum(bool(alarm.not_judged) for alarm in alarms)
+    yield _gauge("alarms_not_judged", "Alarms without a recent value: nobody knows whether they hold.", missing)
     active = _gauge("alarm_active", "1 while the alarm's condition holds.", labels=("name", "severity"))
-    # the current state only: zeros for the seven others would make the page several times as long
+    # the current state only: zeros for the eight others would make the page several times as long
     state = _gauge("alarm_state", "1 for the current state of the alarm.", labels=("name", "severity", "state"))
     for alarm in alarms:
         active.add_metric([alarm.name, alarm.severity], float(alarm.active))
@@ -186,12 +192,17 @@ _HEADLINES = {
 }
 
 
-def indicator_metrics(stream: ResultStream, values: Samples) -> Iterator[Metric]:
-    """Yield delay and ratio of each actuator, then each column of a row, (n_columns,); without values not valid."""
+def indicator_metrics(stream: ResultStream, values: Samples, paused: Collection[str] = ()) -> Iterator[Metric]:
+    """Yield delay and ratio of each actuator, then each column of a row, (n_columns,); without values not valid.
+
+    Parameters
+    ----------
+    paused : what the service has shed: where that is the headline, another indicator speaks for it.
+    """
     names: dict[str, set[str]] = {}
     for column in stream.columns:
         names.setdefault(column.actuator, set()).add(column.name)
-    first = {actuator: first_indicator(own.__contains__) for actuator, own in names.items()}
+    first = {actuator: first_indicator(own.__contains__, paused) for actuator, own in names.items()}
     headlines: dict[str, GaugeMetricFamily] = {}
     others: dict[str, GaugeMetricFamily] = {}
     for column, value in zip(stream.columns, values.tolist(), strict=True):

@@ -30,7 +30,7 @@ _FILE, _ACTUATOR, _NOTES = 24, 10, 5
 _HEADINGS = ("file", "start", "duration", "outcome", "worst ms", "actuator", "alarms", "notes")
 _WIDTHS = {"start": 16, "duration": 8, "outcome": 10, "worst ms": 8, "actuator": _ACTUATOR, "alarms": 6}
 _NUMBERS = {"duration", "worst ms", "alarms"}
-_DASH = "—"
+_DASH, _NOT_JUDGED = "—", "⊘"
 _CUT = "…"
 _LINE_INTERVAL = 2.0  # s
 
@@ -146,6 +146,11 @@ def _print(folder: Path, listing: Listing, rows: Sequence[RunRow]) -> None:
     parts += [f"HDF5 files of other programs left out: {listing.foreign}"] if listing.foreign else []
     parts += [] if listing.index else ["the index could not be saved, the files will be read again"]
     _put(console, f"{printable(str(folder))}: {'; '.join(parts)}")
+    if unjudged := sum(bool(row.not_judged_s) for row in rows):
+        what = "run has alarms that were" if unjudged == 1 else "runs have alarms that were"
+        _put(
+            console, f"{_NOT_JUDGED}: {unjudged} {what} not judged for a while; --json has not_judged_s and the names"
+        )
     if cut:
         shortened = ", ".join(f"{key} of {number}" for key, number in cut.items())
         _put(console, f"shortened: {shortened}; --json has them whole")
@@ -161,6 +166,7 @@ def _line(row: RunRow, widths: dict[str, int], cut: dict[str, int]) -> str:
     if widths["notes"] <= 2 * _NOTES:
         notes = str(row.notes or "")
     alarms = _DASH if row.alarms is None else f"{row.alarms or ''}"
+    alarms += f" {_NOT_JUDGED}" if row.not_judged_s else ""
     cells = {
         "start": _DASH if row.start is None else _local(row.start),
         "duration": _DASH if row.duration_s is None else _duration(row.duration_s),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.alarms.text import describe_transition
-from monitor.messages.alarms import Severity
+from monitor.messages.alarms import AlarmAction, Severity
 from monitor.messages.blocks import Event, EventKind
 from replay import Progress, silent
 from replay.assessment import Assessment, PairAssessment
@@ -25,6 +25,7 @@ from replay.assessment.wording import (
     worst_actuator,
 )
 from replay.formats import Recording
+from replay.formats.judgement import Unjudged, covered, unjudged_times
 from replay.formats.parts import RecordingPart
 from replay.formats.run_file import RunRecording
 from replay.report.figures import (
@@ -79,6 +80,7 @@ class Report:
     overview : the actuators compared, of several.
     warnings, notes : on the record as a whole.
     events : None where the file has no events; ``events_left_out`` are more than are shown.
+    unjudged : alarms that were not judged at times; None without.
     """
 
     title: str
@@ -91,6 +93,7 @@ class Report:
     reliability: tuple[Figure, ...]
     events: tuple[EventRow, ...] | None
     events_left_out: int
+    unjudged: Table | None
     quality: Table
     channels: Table
     settings: SettingTables
@@ -118,7 +121,9 @@ def report_contents(
     signals = read_signals(recording)
     pairs = () if assessment is None else assessment.pairs
     columns = _COLUMNS if len(pairs) <= _MANY else _FEWER_COLUMNS
-    events = _events(recording)
+    every, part = _timed_events(recording)
+    events = None if every is None else [each for each in every if part[0] <= each[1] <= part[1]]
+    unjudged = unjudged_times(every or (), *part)
     marks = [Mark(seconds, seconds, f"mark {_level(event)}") for event, seconds in events or () if _level(event)]
     sections = []
     if assessment is not None:
@@ -134,7 +139,7 @@ def report_contents(
     noted = recording.notes if assessment is None else assessment.notes
     return Report(
         title=path.name,
-        facts=tuple(_facts(recording, assessment)),
+        facts=tuple(_facts(recording, assessment, unjudged)),
         lead=tuple(lead),
         overview=overview,
         warnings=() if assessment is None else tuple(warning.text for warning in assessment.warnings_of(None)),
@@ -143,6 +148,7 @@ def report_contents(
         reliability=tuple(reliability_figure(each, columns) for each in reliabilities),
         events=shown,
         events_left_out=max(0, len(events or ()) - _MOST_EVENTS),
+        unjudged=_unjudged_table(unjudged, part[1] - part[0]),
         quality=Table("The record", ("property", "value"), tuple(quality_rows(recording, signals))),
         channels=Table("The channels", QUALITY_HEADINGS, tuple(channel_rows(recording, signals))),
         settings=setting_tables(
@@ -154,7 +160,9 @@ def report_contents(
     )
 
 
-def _facts(recording: Recording, assessment: Assessment | None) -> Iterator[tuple[str, str]]:
+def _facts(
+    recording: Recording, assessment: Assessment | None, unjudged: Mapping[str, Unjudged]
+) -> Iterator[tuple[str, str]]:
     """Yield names and values of what the run is."""
     stream = recording.stream
     yield "rig", stream.rig
@@ -164,6 +172,9 @@ def _facts(recording: Recording, assessment: Assessment | None) -> Iterator[tupl
     yield "length", f"{recording.n_samples / stream.sample_rate:.6g} s at {stream.sample_rate:g} Hz"
     if isinstance(recording, RunRecording):
         yield "outcome", recording.outcome
+    if unjudged:
+        seconds = covered(span for each in unjudged.values() for span in each.spans)
+        yield "alarms not judged", f"{len(unjudged)}, for {seconds:.4g} s"
     if assessment is not None:
         yield "window", f"{assessment.settings.window:.4g} s"
         yield "actuators", ", ".join(found.pair.actuator for found in assessment.pairs)
@@ -225,19 +236,31 @@ def _section(
 _Events = Sequence[tuple[Event, float]]
 
 
-def _events(recording: Recording) -> _Events | None:
-    """Return the events of a run with their times, of a part those within it; None where the format has none."""
-    low, high = -np.inf, np.inf
+def _timed_events(recording: Recording) -> tuple[_Events | None, tuple[float, float]]:
+    """Return the events of a run with their times, and begin and end of it or its part; None where there are none."""
+    low, length = 0.0, recording.n_samples / recording.stream.sample_rate
     if isinstance(recording, RecordingPart):
-        low, high = recording.start, recording.start + recording.n_samples / recording.stream.sample_rate
-        recording = recording.whole
-    if not isinstance(recording, RunRecording):
-        return None
-    return [(event, seconds) for event, seconds in recording.timed_events() if low <= seconds <= high]
+        low, recording = recording.start, recording.whole
+    elif isinstance(recording, RunRecording):
+        length = recording.duration
+    events = recording.timed_events() if isinstance(recording, RunRecording) else None
+    return events, (low, low + length)
+
+
+def _unjudged_table(found: Mapping[str, Unjudged], length: float) -> Table | None:
+    """Return for how long each alarm was not judged, and what was said; None where all were."""
+    rows = tuple(
+        (name, f"{each.seconds:.3f} s", f"{each.seconds / length:.1%}", "; ".join(each.reasons))
+        for name, each in found.items()
+    )
+    headings = ("alarm", "not judged for", "of the time", "because")
+    return Table("Alarms that were not judged", headings, rows) if rows else None
 
 
 def _level(event: Event) -> str:
     """Return the level of an event on the window's scale; empty for one that is not drawn."""
+    if event.alarm is not None and event.alarm.action in (AlarmAction.LOSE_VALUE, AlarmAction.REGAIN_VALUE):
+        return "info"
     if event.kind is EventKind.ALARM:
         return "warn" if event.alarm is not None and event.alarm.severity is Severity.WARN else "bad"
     return "info" if event.kind is EventKind.NOTE else ""
@@ -248,6 +271,7 @@ def _event_row(event: Event, seconds: float) -> EventRow:
     if event.alarm is not None:
         text = describe_transition(event.alarm)
         kind = "▲ warning" if event.alarm.severity is Severity.WARN else "■ trip"
+        kind = "⊘ not judged" if event.alarm.not_judged else kind
     elif event.kind is EventKind.GAP and not text:
         text = f"{event.count} sample{'' if event.count == 1 else 's'} lost"
     return EventRow(f"{seconds:.3f}", _level(event) or "none", kind, text)

@@ -22,7 +22,7 @@ ENDINGS = (".h5", ".hdf5")
 Progress = Callable[[str, int, int], None]
 
 _APPLICATION = 0x53796E63  # "Sync"
-_VERSION = 2  # of the rows: raised when what they hold changes
+_VERSION = 3  # of the rows: raised when what they hold changes
 _TABLE = "CREATE TABLE IF NOT EXISTS runs (file BLOB PRIMARY KEY, size INTEGER, mtime INTEGER, row TEXT)"
 _TIMEOUT = 5.0  # s for which another process may hold the index
 _BATCH = 32  # files between two short transactions: an interrupted listing keeps what it has read

@@ -22,6 +22,7 @@ from monitor.system.safe_text import printable
 from replay.assessment.statistics import headline_of
 from replay.assessment.summary import start_of, time_of_delay
 from replay.formats.base import EpochStart, sample_numbers
+from replay.formats.judgement import covered, unjudged_times
 from replay.formats.run_file import epoch_starts
 
 _SEPARATOR = "; "
@@ -62,6 +63,8 @@ def _row(reader: RunReader, file: str) -> RunRow:
     passed, starts = _extent(reader, events)
     lost = max(0, passed - reader.n_samples)
     first = float(reader.signal_rows(0, 1)[2][0]) if reader.n_samples else math.nan
+    last = float(reader.signal_rows(reader.n_samples - 1, reader.n_samples)[2][0]) if reader.n_samples else math.nan
+    unjudged = unjudged_times(((event, event.time) for event in events), first, last)
     window, gate = _window(reader.settings)
     problems = list(reader.warnings)
     try:
@@ -93,6 +96,8 @@ def _row(reader: RunReader, file: str) -> RunRow:
         window,
         reader.path.stat().st_size,
         printable(_SEPARATOR.join(problems)),
+        covered(span for each in unjudged.values() for span in each.spans),
+        _SEPARATOR.join(unjudged),
     )
 
 

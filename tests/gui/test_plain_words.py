@@ -31,7 +31,8 @@ from monitor.config import fields_of
 ODD = re.compile(
     r"\b(told|tells?|telling|said|says|nobody|somebody|whoever|anew|trouble|goes on|go on|parted|apart|stands?"
     r"|standing|kept|beneath|heard|hears?|word from|no word|too late|refused|in step|in vain|found by itself"
-    r"|as at first|last turn|takes? (in|up|note|away)|stand still|normal too|opened last|keys in|judged?|listen to)\b"
+    r"|as at first|last turn|takes? (in|up|note|away)|stand still|normal too|opened last|keys in|listen to"
+    r"|(?<!not )judged?(?! again))\b"
     r"|lags, (under|over)|undershoots|overshoots|\bdeg(C|s)?\b|normal [±≤≥\d]|has returned(?! to normal)",
     re.IGNORECASE,
 )

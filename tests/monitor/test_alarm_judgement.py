@@ -16,7 +16,8 @@ from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Transition
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
 
-RATE, EVERY, WINDOW, BOUND = 100.0, 10, 2.0, 3.0
+RATE, EVERY, WINDOW = 100.0, 10, 2.0
+BOUND = 3.05  # s; no number of rows has this age, whatever its rounding
 ROW = EVERY / RATE
 COLUMNS = ("fdb_delay", "paei_delay", "broadband_delay", "nrmse")
 MEASURES = {"fdb_delay": "fdb", "paei_delay": "paei", "broadband_delay": "broadband", "nrmse": "nrmse"}
@@ -35,7 +36,7 @@ class Judgements(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.service = AlarmMonitor(AlarmSettings(limit=LIMITS, **QUIET), window=WINDOW)
+        self.service = AlarmMonitor(AlarmSettings(limit=LIMITS, max_value_age=BOUND, **QUIET), window=WINDOW)
         self.clock = self.arrived = 500.0  # now, and when the newest computed samples came
         self.epoch, self.index = 0, 0
         self.paused: frozenset[str] = frozenset()
@@ -169,7 +170,8 @@ RECEIVING = Health(state="receiving")
         ({"paei_delay": 0.01}, 5.0, RECEIVING, "unrelated signals, or a delay beyond max_delay"),
         ({}, 5.0, Health(state="stale"), "no data"),
         ({}, 5.0, Health(state="ended"), "the stream has ended"),
-        ({}, 5.0, Health(state="receiving", lag=37.0), "results are 37 s late: overload"),
+        ({}, 5.0, Health(state="receiving", lag=37.0), "results come late: overload"),
+        ({}, 5.0, Health(state="receiving", age=3.1), "no data"),
         ({"broadband_delay": 0.01}, 5.0, RECEIVING, ""),
     ],
 )

@@ -152,6 +152,7 @@ def test_alarms_are_numbers(viewer: Viewer) -> None:
         (TRIP, warn),
         (replace(TRIP, state=AlarmState.UNACKNOWLEDGED, active=True), warn),
         (replace(TRIP, state=AlarmState.SHELVED, active=True), replace(warn, state=AlarmState.LATCHED_ACKNOWLEDGED)),
+        (replace(TRIP, state=AlarmState.NOT_JUDGED, not_judged="no data"), warn),
     ]
     for alarms in reports:
         viewer.sink.alarms(AlarmReport(alarms))
@@ -159,16 +160,17 @@ def test_alarms_are_numbers(viewer: Viewer) -> None:
     values = {name: [v for _, v in points] for name, points in viewer.look().curves.items()}
     of = "synchroscope/alarms"
     assert values == {
-        f"{of}/all/severity": [0.0, 2.0, 1.0],
-        f"{of}/all/standing": [0.0, 1.0, 1.0],
-        f"{of}/all/unacknowledged": [0.0, 1.0, 0.0],
-        f"{of}/north.fdb_delay.trip/state": [0.0, 1.0, 6.0],
-        f"{of}/north.fdb_delay.trip/active": [0.0, 1.0, 1.0],
-        f"{of}/health.lost.warn/state": [0.0, 0.0, 5.0],
-        f"{of}/health.lost.warn/active": [0.0, 0.0, 0.0],
+        f"{of}/all/severity": [0.0, 2.0, 1.0, 0.0],
+        f"{of}/all/standing": [0.0, 1.0, 1.0, 0.0],
+        f"{of}/all/unacknowledged": [0.0, 1.0, 0.0, 0.0],
+        f"{of}/all/not_judged": [0.0, 0.0, 0.0, 1.0],
+        f"{of}/north.fdb_delay.trip/state": [0.0, 1.0, 6.0, 8.0],
+        f"{of}/north.fdb_delay.trip/active": [0.0, 1.0, 1.0, 0.0],
+        f"{of}/health.lost.warn/state": [0.0, 0.0, 5.0, 0.0],
+        f"{of}/health.lost.warn/active": [0.0, 0.0, 0.0, 0.0],
     }
     # before any stream the time is the wall's, and it goes on
-    assert [t - NOW for t, _ in viewer.curve("alarms/all/severity")] == pytest.approx([0.0, 1.0, 2.0], abs=1e-5)
+    assert [t - NOW for t, _ in viewer.curve("alarms/all/severity")] == pytest.approx([0.0, 1.0, 2.0, 3.0], abs=1e-5)
     assert len(set(ALARM_CODES.values())) == len(AlarmState)
 
 

@@ -48,12 +48,17 @@ HEALTH = Health(
     disk_free=5_000_000,
     requests_refused=2,
     window=2.0,
+    memory_used=0.25,
+    memory_seconds=40.0,
     broker=BrokerStatus("away", 4, 9, 3),
 )
 TRIP = Alarm(
     "north.fdb_delay.trip", "fdb_delay", "north", "s", Severity.TRIP, state=AlarmState.UNACKNOWLEDGED, active=True
 )
 WARN = Alarm("health.lost", "lost", "", "", Severity.WARN, state=AlarmState.SHELVED)
+UNJUDGED = Alarm(
+    "south.delay", "delay", "south", "s", Severity.WARN, state=AlarmState.NOT_JUDGED, not_judged="no data"
+)
 
 
 class Clock:
@@ -92,7 +97,7 @@ def values(page: str) -> dict[str, float]:
 
 def test_the_page_says_what_the_health_says(sink: PrometheusSink, clock: Clock) -> None:
     sink.health(HEALTH)
-    sink.alarms(AlarmReport((TRIP, WARN)))
+    sink.alarms(AlarmReport((TRIP, WARN, UNJUDGED)))
     clock.now += 0.5
     found = values(scrape(sink))
     expected = {
@@ -126,18 +131,22 @@ def test_the_page_says_what_the_health_says(sink: PrometheusSink, clock: Clock) 
         "broker_messages_dropped_total": 9,
         "broker_denied_messages": 3,
         "alarms_unacknowledged": 1,
+        "alarms_not_judged": 1,
+        "memory_used_ratio": 0.25,
+        "memory_seconds": 40.0,
         "alarms_standing{severity=trip}": 1,
         "alarms_standing{severity=warn}": 0,
         "alarm_active{name=north.fdb_delay.trip,severity=trip}": 1,
         "alarm_active{name=health.lost,severity=warn}": 0,
         "alarm_state{name=north.fdb_delay.trip,severity=trip,state=unacknowledged}": 1,
         "alarm_state{name=health.lost,severity=warn,state=shelved}": 1,
+        "alarm_state{name=south.delay,severity=warn,state=not_judged}": 1,
         "stream_info{rig=lab}": 1,
     }
     assert {name: found.get(f"synchroscope_{name}") for name in expected} == expected
     assert len([name for name in found if name.startswith("synchroscope_build_info{version=")]) == 1
     # of an alarm there is the state that it is in, and no other
-    assert len([name for name in found if name.startswith("synchroscope_alarm_state{")]) == 2
+    assert len([name for name in found if name.startswith("synchroscope_alarm_state{")]) == 3
 
 
 def test_no_count_is_forgotten(sink: PrometheusSink) -> None:

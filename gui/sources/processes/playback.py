@@ -213,7 +213,7 @@ class PlaybackSession(SourceSession):
 
 
 # limits that the simulated actuators and an accurate model do not exceed
-_ALARMS = ("--alarm", "broadband_delay=-0.038..0.038:-0.058..0.058", "--alarm", "broadband_ratio=0.85..1.15")
+_ALARMS = ("--alarm", "delay=-0.038..0.038:-0.058..0.058", "--alarm", "ratio=0.85..1.15")
 _ALARMS_OF_A_MODEL = ("--alarm", "reliability_accumulated=0.85:0.7")
 
 

@@ -59,7 +59,7 @@ class Discovery:
         return (*first, *(self._sensor(column) for column in shown))[:MAX_SENSORS]
 
     def alarms(self, alarms: Sequence[Alarm]) -> tuple[Message, ...]:
-        """Return a binary sensor for each alarm, on while the alarm is active, and the button."""
+        """Return a binary sensor for each alarm, on while active, unknown where it is not judged; the button."""
         button = [self._button()] if self._commands and alarms else []
         return (*(self._alarm(alarm) for alarm in alarms), *button)
 
@@ -99,7 +99,8 @@ class Discovery:
         content = {
             "name": one.name,
             "state_topic": topic,
-            "value_template": "{{ 'ON' if value_json.standing else 'OFF' }}",
+            # None: unknown, with the reason among the attributes
+            "value_template": "{{ 'ON' if value_json.standing else 'None' if value_json.not_judged else 'OFF' }}",
             "json_attributes_topic": topic,
             "device_class": "safety" if one.severity is Severity.TRIP else "problem",
         }
@@ -147,9 +148,10 @@ class StateEncoder:
         units = {(actuator, quantity): unit for actuator, quantity, unit in _headlines(stream)}
         self._factors = {key: _display(key[1], unit)[1] for key, unit in units.items()}
 
-    def message(self, block: ResultBlock, utc: str) -> bytes:
-        """Return the payload."""
+    def message(self, block: ResultBlock, utc: str, paused: tuple[str, ...] = ()) -> bytes:
+        """Return the payload; `paused` as of `HeadlineReader`."""
         row = block.values[-1]
+        self._headlines.set_paused(paused)
         headline: dict[str, Any] = {}
         for actuator in self._headlines.names:
             found = self._headlines.read(actuator, row, self._window)

@@ -27,17 +27,24 @@ class HeadlineReader:
         places: dict[str, dict[str, int]] = {}
         for place, column in enumerate(stream.columns):
             places.setdefault(column.actuator, {})[column.name] = place
-        found = ((name, first_indicator(own.__contains__), own) for name, own in places.items())
-        self._columns = {name: (first, own) for name, first, own in found if f"{first}_delay" in own}
-        self.names = tuple(self._columns)
-        self.delays: NDArray[np.intp] = np.array(
-            [own[f"{one}_delay"] for one, own in self._columns.values()], np.intp
-        )
-        """(n_actuators,) columns of their delays."""
+        delays = {name: first_indicator(own.__contains__) + "_delay" for name, own in places.items()}
+        self._places = {name: own for name, own in places.items() if delays[name] in own}
+        self.names = tuple(self._places)
+        self._paused: tuple[str, ...] | None = None
+        self.set_paused(())
+
+    def set_paused(self, paused: tuple[str, ...]) -> None:
+        """Set what the service has shed: where that is the headline, another indicator speaks for it."""
+        if paused != self._paused:
+            self._paused = paused
+            self._first = {name: first_indicator(own.__contains__, paused) for name, own in self._places.items()}
+            columns = [self._places[name][f"{first}_delay"] for name, first in self._first.items()]
+            self.delays: NDArray[np.intp] = np.array(columns, np.intp)
+            """(n_actuators,) columns of their delays."""
 
     def read(self, actuator: str, row: Samples, window: float) -> dict[str, Any]:
         """Return the headline of an actuator in a row of results, (n_columns,); `window` [s] of the indicators."""
-        first, own = self._columns[actuator]
+        first, own = self._first[actuator], self._places[actuator]
         found = read_headline(first, lambda name: float(row[own[name]]) if name in own else math.nan)
         return {
             "delay": _number_or_none(found.delay),
@@ -95,8 +102,8 @@ class TelemetryEncoder:
             if is_reliability(column.name) is reliability:
                 self._places.setdefault(column.actuator, {})[column.name] = place
 
-    def message(self, block: ResultBlock, utc: str) -> bytes | None:
-        """Return the payload; None if there is no such column, or no row."""
+    def message(self, block: ResultBlock, utc: str, paused: tuple[str, ...] = ()) -> bytes | None:
+        """Return the payload; None if there is no such column, or no row. `paused` as of `HeadlineReader`."""
         rows = len(block) - 1
         if not self._places or rows < 0:
             return None
@@ -111,6 +118,7 @@ class TelemetryEncoder:
         content: dict[str, Any] = {"time": time, "index": index, "utc": utc}
         if self._headlines is not None:
             found, newest = self._headlines, block.values[-1]
+            found.set_paused(paused)
             content["headline"] = {name: found.read(name, newest, self._window) for name in found.names}
         return encode({**content, "values": values})
 
@@ -156,6 +164,9 @@ def alarm(alarm: Alarm, transition: Transition | None = None) -> bytes:
         active = _ACTIVE.get(transition.action, alarm.active)
         state, at, index = transition.state, transition.time, transition.index
         alarm = replace(alarm, state=state, active=active, time=at, index=index)
+        if transition.action in (AlarmAction.LOSE_VALUE, AlarmAction.REGAIN_VALUE):
+            reason = transition.not_judged
+            alarm = replace(alarm, not_judged=reason, last=None if reason else alarm.last)
     derived = {"standing": alarm.is_annunciated, "needs_acknowledgement": alarm.needs_acknowledgement}
     step = None if transition is None else asdict(transition)
     return encode({**asdict(alarm), **derived, "transition": step, "utc": now(), "refresh": transition is None})
@@ -173,6 +184,7 @@ def alarm_counts(alarms: Sequence[Alarm]) -> dict[str, int]:
         "standing": sum(alarm.is_annunciated for alarm in alarms),
         "unacknowledged": sum(alarm.needs_acknowledgement for alarm in alarms),
         "shelved": sum(alarm.shelved_for > 0.0 for alarm in alarms),
+        "not_judged": sum(bool(alarm.not_judged) for alarm in alarms),
     }
 
 
@@ -198,10 +210,12 @@ class Summary:
         self._headlines: HeadlineReader | None = None
         self._last: dict[str, tuple[Samples, float]] = {}
 
-    def update(self, block: ResultBlock) -> None:
-        """Update with a block of results."""
+    def update(self, block: ResultBlock, paused: tuple[str, ...] = ()) -> None:
+        """Update with a block of results; `paused` as of `HeadlineReader`."""
         if block.stream is not self._stream:
             self._begin(block.stream)
+        if self._headlines is not None:
+            self._headlines.set_paused(paused)
         if not len(block) or not len(self._columns):
             return
         self._update_last(block)

@@ -116,7 +116,7 @@ class MqttSink:
         """Publish the last row, at the rate of the settings."""
         if block.stream is not self._stream:
             self._begin(block.stream)
-        self._summary.update(block)
+        self._summary.update(block, self._health.shed)
         if len(block):
             self.outbox.set_row(block)
 
@@ -196,13 +196,13 @@ class MqttSink:
         # a block of the former stream, which another will replace
         if block.stream is not stream:
             return ()
-        utc = payloads.now()
-        messages = ((topic, telemetry.message(block, utc)) for topic, telemetry in kinds)
+        utc, paused = payloads.now(), self._health.shed
+        messages = ((topic, telemetry.message(block, utc, paused)) for topic, telemetry in kinds)
         found = tuple((topic, payload) for topic, payload in messages if payload is not None)
         if states is None or self._clock() < self._states_due:
             return found
         self._states_due = self._clock() + 1.0 / self._settings.discovery_rate
-        return (*found, (DISCOVERED, states.message(block, utc)))
+        return (*found, (DISCOVERED, states.message(block, utc, paused)))
 
     def _publish_status(self, health: Health) -> None:
         now = self._clock()
@@ -238,8 +238,9 @@ class MqttSink:
 
 
 def _description(alarm: Alarm) -> _Description:
-    """Return the fields of an alarm that its transitions do not change."""
-    return (alarm.value, alarm.actuator, alarm.unit, alarm.severity, alarm.low, alarm.high, alarm.advice)
+    """Return the fields of an alarm that may change without a transition, as by its first value."""
+    judged = alarm.state, alarm.not_judged, alarm.source
+    return (alarm.value, alarm.actuator, alarm.unit, alarm.severity, alarm.low, alarm.high, alarm.advice, *judged)
 
 
 _QUEUE = 64

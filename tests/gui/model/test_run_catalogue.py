@@ -120,3 +120,10 @@ def test_details_have_what_the_table_has_no_room_for():
     assert "40 samples lost" in details(WORST)
     assert "1 sample lost, 1 restart of the rig" in details(replace(WORST, lost_samples=1, restarts=1))
     assert details(DAMAGED).splitlines() == ["cut.h5", DAMAGED.problem]
+
+
+def test_a_run_whose_alarms_were_not_judged_is_not_shown_without_a_word():
+    row = replace(BEST, alarms=2, not_judged_s=12.34, not_judged_names="a.delay.warn")
+    assert cell_text(row, COLUMNS.index("Alarms")) == "▲ 2 ⊘ not judged"
+    assert cell_text(replace(row, alarms=0), COLUMNS.index("Alarms")) == "⊘ not judged"
+    assert "not judged for 12.3 s: a.delay.warn" in details(row)

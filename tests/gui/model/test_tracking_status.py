@@ -18,8 +18,8 @@ from gui.wording.level import Level
         (0.0, 0.9, "overshoot"),
         (0.008, 0.95, "lag, overshoot"),
         (-0.008, 1.2, "lead, undershoot"),
-        (math.nan, 1.0, "no value"),
-        (0.01, math.nan, "no value"),
+        (math.nan, 1.0, "no delay"),
+        (0.01, math.nan, "no ratio"),
     ],
 )
 def test_words_are_facts_without_a_level(delay, ratio, words):

@@ -172,7 +172,7 @@ def test_a_tile_is_normal_only_with_alarms_and_values(qtbot, watched):
     found = contents(panel)
     # whatever the size of a lead: without an active alarm nothing is coloured
     assert found["north"].status.words == "lead"
-    assert (found["north"].severity.text, found["north"].level) == ("● normal", Level.GOOD)
+    assert (found["north"].severity.text, found["north"].level) == ("● normal: delay (FDB)", Level.GOOD)
     assert (found["south"].severity.text, found["south"].level) == ("◌ alarms out of service", Level.NONE)
     assert (found["roof"].severity, found["roof"].level) == (NO_LIMITS, Level.NONE)
     assert {value.level for content in found.values() for value in content.values} == {Level.NONE}
@@ -210,3 +210,25 @@ def test_an_alarm_says_its_indicator_where_it_is_not_that_of_the_numbers(qtbot, 
 def test_a_history_without_word_of_alarms_has_none():
     history = History()
     assert history.alarms is None and history.limits == () and not history.summary.any_active
+
+
+@pytest.mark.parametrize("source", ["broadband_delay", "paei_delay"])
+def test_limits_of_the_headline_are_drawn_in_its_row_whoever_speaks(qtbot, watched, source):
+    panel = shown(qtbot, IndicatorsPanel, watched)
+    delay = replace(TRIP, name="north.delay.trip", value="delay", source=source, changeable=True)
+    ratio = replace(TRIP, name="north.ratio.warn", value="ratio", unit="", low=0.9, high=1.1, severity=Severity.WARN)
+    tell(panel, watched, delay, ratio)
+    assert limits_of(panel, "delay") == {("trip", 50.0, True)}
+    assert limits_of(panel, "ratio") == {("warn", 0.9, False), ("warn", 1.1, False)}
+    (row,) = (row for row in panel.stack.rows if row.key == "delay")
+    assert row.limits[0].handle.alarms == (delay.name,)
+    # the dialog of its curve has them too, that of FDB's has not
+    first, fdb = (panel.limit_subject("delay", curve.label) for curve in row.curves[:2])
+    assert (("north", "delay") in first.results, ("north", "delay") in fdb.results) == (True, False)
+    assert (first.watched, fdb.watched) == (True, False)
+    panel.together.setChecked(True)
+    panel.refresh(watched)
+    assert limits_of(panel, "delay") == {("trip north", 50.0, True)}
+    every = [replace(delay, name=name, actuator=name) for name in watched.results.actuators]
+    tell(panel, watched, *every)
+    assert limits_of(panel, "delay") == {("trip", 50.0, True)}

@@ -294,3 +294,26 @@ def test_no_heading_is_cut(panel):
         if not view.isColumnHidden(section):
             heading = model.headerData(section, Qt.Orientation.Horizontal)
             assert header.sectionSize(section) >= header.fontMetrics().horizontalAdvance(heading) + 4, heading
+
+
+def test_what_is_not_judged_is_listed_with_the_reason_between_active_and_shelved(panel):
+    lost = replace(TRIP, name="t", state=S.NOT_JUDGED, not_judged="broadband paused: overload")
+    active = replace(ALARM, name="a", state=S.ACKNOWLEDGED, active=True, not_judged="no data")
+    by_paei = replace(ALARM, name="p", value="delay", source="paei_delay", state=S.UNACKNOWLEDGED, last=0.021)
+    panel.told(replace(ALARM, state=S.SHELVED, shelved_for=60.0, last=0.01), lost, active, by_paei)
+    assert [(line[0], line[1], line[2], line[4]) for line in lines(panel)] == [
+        ("▲ WARN", "north delay (PAEI)", "21 ms", "unacknowledged"),
+        ("▲ WARN", "north delay (FDB)", "—", "acknowledged, not judged: no data"),
+        ("⊘ TRIP", "north delay (FDB)", "—", "not judged: broadband paused: overload"),
+        ("○ WARN", "north delay (FDB)", "10 ms", "shelved, 1 min left"),
+    ]
+
+
+def test_the_alarms_of_a_service_that_is_lost_are_not_judged(panel):
+    panel.told(replace(TRIP, state=S.UNACKNOWLEDGED, active=True, last=0.061), replace(ALARM, last=0.01), silence=9.0)
+    found = lines(panel)
+    assert [line[4] for line in found] == [
+        "unacknowledged, not judged: no data from the service",
+        "not judged: no data from the service",
+    ]
+    assert {line[2] for line in found} == {"—"}

@@ -17,8 +17,8 @@ def test_a_service_that_computes_some_measures_is_read_by_the_best_of_them(qtbot
     values = {"paei_delay": -0.004, "paei_ratio": 0.9, "paei_phase": 0.02, "xcorr_delay": 0.001}
     fdb = {name: value for name, value in VALUES.items() if name.startswith("fdb")}
     for computed, source, delay, words in (
-        ({**values, **fdb}, "FDB", "11.9 ms ± 0.1", "lag, undershoot"),
-        (values, "PAEI", "-4.0 ms", "lead, overshoot"),
+        ({**values, **fdb}, "PAEI", "-4.0 ms", "lead, overshoot"),
+        (fdb, "FDB", "11.9 ms ± 0.1", "lag, undershoot"),
         ({"xcorr_delay": 0.004}, "correlation", "4.0 ms", "lag"),
     ):
         panel, _ = panel_of(qtbot, history_of(computed))

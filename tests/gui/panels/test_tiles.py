@@ -76,10 +76,10 @@ def test_before_a_window_is_full_there_is_no_number(qtbot, watched):
     assert content.time_label == "at 1.00 s"
 
 
-def test_what_means_nothing_is_no_value_once_the_window_is_full(qtbot):
+def test_what_means_nothing_is_no_delay_once_the_window_is_full(qtbot):
     panel, _ = panel_of(qtbot, history_of(dict.fromkeys(VALUES, math.nan)))
     content, numbers = read(panel, "north")
-    assert content.status == Status("no value", "○", Level.NONE)
+    assert content.status == Status("no delay", "○", Level.NONE)
     assert set(numbers.values()) == {"— ms", "— °", "— %"}
     assert not content.remark
 

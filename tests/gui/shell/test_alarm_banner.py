@@ -12,6 +12,7 @@ from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.widgets.theme import DARK, LIGHT
 from gui.window.alarm_banner import AlarmBanner
+from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.health import Health
 
@@ -162,3 +163,19 @@ def test_it_sounds_while_one_is_unacknowledged_where_that_is_wanted(banner, monk
         assert seen(history_of(*STANDING), 5.1) == [5.1]
     # a clock that is set back does not silence it
     assert seen(history_of(*STANDING), 1.0) == [1.0]
+
+
+def test_it_is_green_only_while_all_are_judged(banner):
+    unjudged = replace(TRIP, state=S.NOT_JUDGED, not_judged="no data")
+    banner.show_alarms(history_of(WARN, TRIP), 0.0)
+    assert banner._level is Level.GOOD
+    banner.show_alarms(history_of(WARN, unjudged), 0.0)
+    assert (banner.text, banner._level) == ("⊘ 1 alarm not judged   no active alarms, 2 configured", Level.NONE)
+    history = history_of(*STANDING, replace(unjudged, name="t"), replace(WARN, name="w", state=S.SHELVED))
+    banner.show_alarms(history, 0.0)
+    assert banner.text.endswith("unacknowledged, 1 not judged, 1 shelved")
+    (item,) = [item for item in health_items(history) if item.key == "alarms"]
+    assert (item.text, item.rank) == ("■ TRIP 1 · ▲ WARN 1 · ⊘ 1 not judged", 0)
+    (item,) = [item for item in health_items(history_of(WARN, unjudged)) if item.key == "alarms"]
+    # never hidden
+    assert (item.text, item.rank, item.level) == ("⊘ 1 not judged", 0, Level.NONE)

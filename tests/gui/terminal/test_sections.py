@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from dataclasses import replace
 from io import StringIO
 
 import numpy as np
@@ -227,3 +228,14 @@ def test_beside_an_alarm_for_what_was_lost_stands_no_later_count() -> None:
     )
     (line,) = (line.plain for line in list(alarm_lines([lost], 110, 5))[1:])
     assert line.endswith("lost_data  unacknowledged")
+
+
+def test_what_is_not_judged_is_told_after_what_stands_with_its_reason() -> None:
+    paused = replace(QUIET, state=AlarmState.NOT_JUDGED, not_judged="broadband paused: overload")
+    heading, first, second = (line.plain for line in alarm_lines([paused, WARN], 110, 5))
+    assert heading.startswith("─ alarms: ▲ WARN 1, 1 not judged ")
+    assert "▲ WARN" in first and "⊘ TRIP  north.fdb_delay  not judged: broadband paused: overload" in second
+    heading, only = (line.plain for line in alarm_lines([paused], 110, 5))
+    assert heading.startswith("─ alarms: 1 not judged ") and "⊘" in only
+    lost = replace(WARN, not_judged="no data", last=None)
+    assert list(alarm_lines([lost], 110, 5))[1].plain.endswith("north.fdb_delay  acknowledged, not judged: no data")

@@ -131,7 +131,7 @@ def test_the_worst_of_every_value_however_it_is_cut(values, data) -> None:
             size, i = max(known)
             wanted.append({**asdict(column), "value": size, "time": pytest.approx(-i * 0.02)})
     assert found["worst"] == wanted
-    assert found["alarms"] == {"all": 1, "standing": 0, "unacknowledged": 0, "shelved": 0}
+    assert found["alarms"] == {"all": 1, "standing": 0, "unacknowledged": 0, "shelved": 0, "not_judged": 0}
     assert found["recording"] is None
 
 
