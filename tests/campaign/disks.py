@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
+from os import truncate
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -34,6 +35,10 @@ def trials(short: bool) -> list[Trial]:
     ways: dict[str, Callable[[Bench], None]] = {
         "file-removed": partial(take_away, what="file removed"),
         "file-moved": partial(take_away, what="file moved"),
+        "file-truncated": partial(take_away, what="file truncated"),
+        "file-overwritten": partial(take_away, what="file overwritten"),
+        "file-copied-over": partial(take_away, what="file copied over"),
+        "file-replaced": partial(take_away, what="file replaced"),
         "folder-removed": partial(take_away, what="folder removed"),
         "folder-renamed": partial(take_away, what="folder renamed"),
     }
@@ -97,13 +102,13 @@ def end_and_judge(bench: Bench, service: Running, rig: NumberedRig, *folders: Pa
 
 
 def take_away(bench: Bench, *, what: str) -> None:
-    """Remove, move or rename what is being recorded, twice."""
+    """Remove, move, rename, cut or overwrite what is being recorded, twice."""
     runs, folders = bench.folder / "runs", [bench.folder / "runs"]
     service, rig = recording(bench, runs)
     for turn in range(2):
         bench.until(lambda: list(runs.glob("*.h5")), "a run file is begun")
         sleep(bench.chance.uniform(0.0, 1.5))
-        path = next(runs.glob("*.h5"))
+        path = max(runs.glob("*.h5"), key=lambda each: each.stat().st_mtime)
         bench.tally.tried += 1
         away = bench.folder / f"away-{turn}"
         folders.append(away)
@@ -113,6 +118,17 @@ def take_away(bench: Bench, *, what: str) -> None:
             case "file moved":
                 away.mkdir()
                 path.rename(away / "moved.h5")
+            case "file truncated":
+                truncate(path, bench.chance.choice((0, 5000, path.stat().st_size // 2)))
+            case "file overwritten":
+                with path.open("r+b") as file:
+                    file.write(bench.chance.randbytes(4096))
+            case "file copied over":
+                path.write_bytes(b"another program's" * 1000)
+            case "file replaced":
+                other = bench.folder / f"other-{turn}"
+                other.write_bytes(b"x" * 1000)
+                other.replace(path)
             case "folder removed":
                 shutil.rmtree(runs, ignore_errors=True)
             case "folder renamed":
