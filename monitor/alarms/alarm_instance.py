@@ -115,13 +115,14 @@ class AlarmInstance:
 
     __slots__ = (
         *("_alarm", "_at", "_changed", "_last", "_shelved_for", "_underlying"),
-        *("active", "kind", "not_judged", "source", "state"),
+        *("active", "kind", "not_judged", "reads", "source", "state"),
     )
 
     def __init__(self, alarm: Alarm, kind: AlarmKind, underlying: AlarmState | None = None) -> None:
         self.kind = kind
         self._alarm, self._changed = alarm, True
         self.not_judged, self.source = alarm.not_judged, alarm.source
+        self.reads = alarm.source
         self.state, self.active = self._with_judgement(alarm.state), alarm.active
         self._last, self._shelved_for = alarm.last, alarm.shelved_for
         self._at = StreamPosition(alarm.time, alarm.index)
@@ -182,6 +183,7 @@ class AlarmInstance:
         self._changed = True
         self._underlying, self._at = other._underlying, other._at
         self.state, self.active, self.not_judged = other.state, other.active, other.not_judged
+        self.source = other.source
         self._last, self._shelved_for = other._last, other._shelved_for
 
     def set_limits(self, alarm: Alarm) -> None:
@@ -189,9 +191,8 @@ class AlarmInstance:
         self._alarm = replace(self.alarm, low=alarm.low, high=alarm.high, configured=alarm.configured)
 
     def set_source(self, column: str) -> None:
-        """Set the column that its value is read from; the value of another one is not its value any more."""
-        if column != self.source:
-            self.source, self._last, self._changed = column, None, True
+        """Set the column that its value is read from; `source` is that of the last value."""
+        self.reads = column
 
     def remove_definition(self) -> None:
         """Mark it as one whose limits cannot be changed: it has no definition."""
@@ -270,8 +271,8 @@ class AlarmInstance:
 
     def record_value(self, value: float) -> None:
         """Store the newest value; NaN and infinity are ignored."""
-        if math.isfinite(value) and value != self._last:
-            self._last, self._changed = value, True
+        if math.isfinite(value) and (value != self._last or self.reads != self.source):
+            self._last, self.source, self._changed = value, self.reads, True
 
     def _transition(
         self,

@@ -92,8 +92,8 @@ class AlarmDefinition:
         crossed = text.crossed_limit(self.alarm, value)
         if active:
             reason = text.occurrence_reason(self.alarm, value, crossed, self.on_delay, self.occurs)
-            if instance.source:
-                reason += f", by {label_of(instance.source)}"
+            if instance.reads:
+                reason += f", by {label_of(instance.reads)}"
         else:
             reason = text.return_reason(self.alarm, value, crossed, returns or self.returns, suppressed)
         return instance.set_active(active, value, reason, at)

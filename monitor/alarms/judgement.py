@@ -18,6 +18,7 @@ from monitor.kernel import kernel
 from monitor.messages.blocks import ResultBlock, ResultStream, Samples
 from monitor.messages.health import Health
 
+_SILENT = 0.5  # share of the longest age of a value, from which on the rig's silence is why there is none
 _MAX_CHANGES = 1024  # returned by one call of the kernel
 _ROUNDING = 1e-6  # of a row, in the sum of their intervals
 _RELATED = ("broadband", "xcorr")  # measures that decline signals that are not related
@@ -258,7 +259,8 @@ class Judgement:
             return "the stream has ended"
         if health.lag > self._max_age:
             return "results come late: overload"
-        if health.state in ("stale", "waiting") or not self.presence.lacks(position):
+        silent = health.state in ("stale", "waiting") or health.age > _SILENT * self._max_age
+        if silent or not self.presence.lacks(position):
             return "no data"
         if self._since_break < self._window:
             return "window not full"

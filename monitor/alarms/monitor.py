@@ -207,7 +207,7 @@ class AlarmMonitor:
         self, position: int, at: StreamPosition, *, missing: bool = True, reported: bool = True
     ) -> Transition | None:
         definition, instance = self._on_rows[position]
-        reason = self._judgement.reason(position, instance.source or definition.alarm.value) if missing else ""
+        reason = self._judgement.reason(position, instance.reads or definition.alarm.value) if missing else ""
         return instance.set_not_judged(reason, at, reported=reported)
 
     def pause(self, measures: Collection[str], time: float, index: int) -> tuple[Transition, ...]:

@@ -29,8 +29,8 @@ class StreamCounts:
     restarts: int = 0
     clock_jumps: int = 0
     rejected: int = 0
-    rejected_samples: int = 0
     reconnects: int = 0
+    rejected_samples: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ _COUNTS = {
     "stream_clock_jumps": ("clock_jumps", "Jumps of the publisher's clock."),
     "stream_reconnects": ("reconnects", "Reconnections to the publisher."),
     "messages_rejected": ("rejected", "Messages that could not be decoded."),
+    "samples_rejected": ("rejected_samples", "Samples in rejected messages that no gap shows."),
 }
 
 

@@ -150,6 +150,12 @@ class Hands:
         with self._qtbot.waitSignals([self.window.ticked] * n, timeout=PATIENCE):
             pass
 
+    def silence(self, seconds: float) -> None:
+        """Let time pass without a word from the service, while the window goes on: half a second at a look."""
+        for _ in range(round(2.0 * seconds)):
+            self.played.now += 0.5
+            self.ticks(1)
+
     # doing
 
     def key(self, keys: str) -> None:

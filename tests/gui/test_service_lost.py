@@ -55,7 +55,7 @@ def test_after_the_service_has_died_nothing_says_live(followed, layout):
     hands.program.layouts._apply(layout)
     hands.ticks(2)
     assert any(PROMISES.search(text) for text in said(hands))
-    hands.played.now += 2.5
+    hands.silence(2.5)
     hands.until(lambda: hands.history.state.key == "silent")
     hands.ticks(1)
     assert [text for text in said(hands) if PROMISES.search(text)] == []
@@ -74,7 +74,7 @@ def test_after_the_service_has_died_nothing_says_live(followed, layout):
 def test_cells_of_the_wall_have_no_values_then(followed):
     hands = followed
     hands.program.layouts._apply("Wall")
-    hands.played.now += 2.5
+    hands.silence(2.5)
     hands.until(lambda: hands.history.state.key == "silent")
     hands.ticks(2)
     wall = hands.window.dock_area.panel(WallPanel)

@@ -28,7 +28,7 @@ def test_a_service_that_falls_silent_leaves_no_number_on_the_tiles(fed, hybrid_a
         lambda: hands.tile_texts and "ms" in hands.tile_texts["north"] and DASHES not in hands.tile_texts["north"]
     )
     end = hands.history.end_x
-    hands.played.now += 10.0
+    hands.silence(10.0)
     hands.until(lambda: all(DASHES in content for content in hands.tile_texts.values()))
     assert all("no data" in content for content in hands.tile_texts.values())
     assert "▲ no data from the service" in hands.strip
