@@ -217,10 +217,10 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
 
 
 def _log_counts(counts: StreamCounts, log: Callable[[str], None]) -> None:
+    samples = f" with {counts.rejected_samples} samples" if counts.rejected_samples else ""
     log(
         f"{counts.received} samples received, {counts.lost} lost, {counts.duplicates} duplicate, "
-        f"{counts.reordered} late, {counts.rejected} messages rejected with {counts.rejected_samples} samples, "
-        f"{counts.restarts} restarts"
+        f"{counts.reordered} late, {counts.rejected} messages rejected{samples}, {counts.restarts} restarts"
     )
 
 

@@ -60,7 +60,7 @@ def test_a_stop_does_not_wait_for_a_disk_that_hangs(start, tmp_path, once):
     client = ResultSubscriber(service.results, kinds=("health",))
     rig = start("replay", "hybrid", "--connect", service.listening, *(["--speed", "max"] if once else []))
     # one that ends by itself waits, and says for what
-    service.until("waiting for the disk to store" if once else r"alarm: recording\.warn")
+    service.until("samples wait to be stored in" if once else r"alarm: recording\.warn")
     if not once:
         heard = [item.counts.received for item in client.receive(1.0) if isinstance(item, Health)]
         while len(heard) < 5:
