@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 from contextlib import suppress
 from functools import partial
 from os import kill
@@ -11,7 +10,7 @@ from time import sleep
 
 from tests.campaign.account import LastWords, balance, kept_in
 from tests.campaign.bench import Bench, Trial, publishing_process, recording_process
-from tests.e2e.running import ANY_PORT, Running
+from tests.e2e.running import Running
 
 _SECONDS = {True: (1.0, 4.0), False: (1.0, 4.0, 20.0, 60.0)}  # short, or whole
 _MESSAGES = (10, 100, 1000)  # per second
@@ -22,7 +21,8 @@ _RIG = """
 import signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
 from tests.campaign.numbered_rig import NumberedRig
-rig = NumberedRig(float(sys.argv[1]), int(sys.argv[2]), connect=sys.argv[3], queue_seconds=100.0)
+rig = NumberedRig(float(sys.argv[1]), int(sys.argv[2]), queue_seconds=100.0)
+print(rig.endpoint, flush=True)
 rig.start()
 print("sending", flush=True)
 signal.sigwait({signal.SIGUSR1})
@@ -44,8 +44,9 @@ def trials(short: bool) -> list[Trial]:
 
 def pause(bench: Bench, *, who: str, messages: int, seconds: float) -> None:
     """Stop one of the processes for a while, or all; nothing may be lost, and a pause of the service is told."""
-    service = bench.service("--bind", ANY_PORT, "--record", f"{bench.folder / 'runs'}/", "--once")
-    rig = bench.start(str(messages * _ROWS), str(_ROWS), service.listening, program=(sys.executable, "-c", _RIG))
+    rig = bench.python(_RIG, messages * _ROWS, _ROWS)
+    bench.until(lambda: "tcp://" in rig.out, "the rig is bound")
+    service = bench.service("--connect", rig.out.split()[0], "--record", f"{bench.folder / 'runs'}/", "--once")
     bench.until(lambda: "sending" in rig.out, "the rig sends")
     sleep(_WARM_UP)
     stopped = {
