@@ -395,7 +395,7 @@ def test_promtool_finds_nothing_wrong_with_the_page(sink: PrometheusSink) -> Non
 
 @needs_promtool
 def test_promtool_loads_the_rules() -> None:
-    assert "10 rules found" in promtool("check", "rules", str(RULES))
+    assert "11 rules found" in promtool("check", "rules", str(RULES))
 
 
 @needs_promtool
