@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from monitor.transport.zeromq.request_server import ZmqRequestServer
 
 
+_RECORDER_START = 5.0  # s
 _FLOODED = "samples were lost when senders came faster than they can be read: join several samples in a message"
 
 
@@ -158,6 +159,8 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
             *(each for each in viewers if isinstance(each, FaultReporter)),
             *([requests] if requests else []),
         ]
+        if recorder is not None:
+            recorder.wait_until_ready(_RECORDER_START)
         # only now, or samples would pile up during the start until some are lost
         source.listen()
         service = Service(

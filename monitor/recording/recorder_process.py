@@ -148,6 +148,13 @@ class RecorderProcess:
         self._send_block(MessageKind.SIGNALS, block, len(block))
         self._limit.count(0, len(block) / block.stream.sample_rate)
 
+    def wait_until_ready(self, timeout: float) -> None:
+        """Wait up to `timeout` s until the process takes messages, so that the first samples do not wait for it."""
+        deadline = monotonic() + timeout
+        while not self._progress.path and not self._process.ended and monotonic() < deadline:
+            self._process.listen(_POLL_INTERVAL)
+            self._read_progress()
+
     def count_unrecorded(self, samples: int) -> None:
         """Count samples that were received but not passed to `signals`; 0: an unknown number, the run is lossy."""
         self._offered += samples
