@@ -188,15 +188,15 @@ def test_evidence_for_a_force_is_positive_only_where_one_is_missing(known):
 def test_a_free_structure_with_accelerations_only_keeps_its_digits():
     # how it moves as a whole is never seen: its variance grows, and must not hide that of the stretch
     rng = np.random.default_rng(2)
-    time, place = np.linspace(0.0, 4.0, 1001), np.array([1.0, -1.0])
+    time, place = np.linspace(0.0, 4.0, 2001), np.array([1.0, -1.0])
     stiffness = 5e4 * np.array([[1.0, -1.0], [-1.0, 1.0]])
-    load = np.column_stack([20.0 * rng.standard_normal(1001), np.zeros(1001)])
+    load = np.column_stack([20.0 * rng.standard_normal(2001), np.zeros(2001)])
 
     def accelerations(first: float, second: float, push: float) -> tuple[float, float]:
         pull = 5e4 * (first - second) + 3e10 * (first - second) ** 3
         return (push - pull) / 0.4, pull / 0.4
 
-    # it is chaotic: in plain floating-point numbers it is the same motion on every machine
+    # it is chaotic, so it is computed in plain numbers; at 80 Hz and thrice that it needs 500 samples a second
     states, steps = [(0.0, 0.0, 0.0, 0.0)], 20
     h = time[1] / steps
     for before, after in pairwise(load[:, 0].tolist()):
@@ -221,7 +221,7 @@ def test_a_free_structure_with_accelerations_only_keeps_its_digits():
     found = recover_force(
         ForceProblem(structure, place[:, None], time, load, sensors, observed), sigma=sigma, orders=(1, 2)
     )
-    assert np.sqrt(np.mean((found.force[:, 0] - force) ** 2)) < 0.8 * force.std()
+    assert np.sqrt(np.mean((found.force[:, 0] - force) ** 2)) < 0.3 * force.std()
     assert np.mean(np.abs(found.force[:, 0] - force) <= 1.96 * found.force_sd[:, 0]) > 0.9
 
 
