@@ -17,7 +17,7 @@ from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
 
 RATE, EVERY, WINDOW = 100.0, 10, 2.0
-BOUND = 3.05  # s; no number of rows has this age, whatever its rounding
+BOUND = 3.0  # s
 ROW = EVERY / RATE
 COLUMNS = ("fdb_delay", "paei_delay", "broadband_delay", "nrmse")
 MEASURES = {"fdb_delay": "fdb", "paei_delay": "paei", "broadband_delay": "broadband", "nrmse": "nrmse"}
@@ -36,7 +36,7 @@ class Judgements(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.service = AlarmMonitor(AlarmSettings(limit=LIMITS, max_value_age=BOUND, **QUIET), window=WINDOW)
+        self.service = AlarmMonitor(AlarmSettings(limit=LIMITS, **QUIET), window=WINDOW)
         self.clock = self.arrived = 500.0  # now, and when the newest computed samples came
         self.epoch, self.index = 0, 0
         self.paused: frozenset[str] = frozenset()
