@@ -120,34 +120,7 @@ def standard_alarms(settings: AlarmSettings, stale_after: float) -> Iterator[Ala
             advice="check the rig and its connection",
         )
     if settings.overload:
-        yield _service_alarm(
-            "overload",
-            warn,
-            "latency",
-            high=_MAX_LATENCY,
-            occurs="results are {value} behind the rig",
-            returns="results keep up with the rig",
-            advice="use fewer measures, a larger every, or a faster machine",
-        )
-        yield _service_alarm(
-            "paused",
-            warn,
-            "paused",
-            high=0.0,
-            occurs="{value} paused: results did not keep up with the rig",
-            returns="all measures are computed",
-            advice="use fewer measures, a larger every, or a faster machine",
-        )
-        memory = _service_alarm(
-            "memory",
-            warn,
-            "memory_used",
-            high=_MEMORY_USED,
-            occurs="{value} of the memory for samples that wait is used; all of it holds {seconds} s at this rate",
-            returns="samples wait in less than half of the memory",
-            advice="use fewer measures, a faster machine or disk: beyond it samples have no results",
-        )
-        yield replace(memory, deadband=_MEMORY_USED / 2.0)
+        yield from _load_alarms()
     if settings.not_judged:
         yield _service_alarm(
             "not_judged",
@@ -159,28 +132,69 @@ def standard_alarms(settings: AlarmSettings, stale_after: float) -> Iterator[Ala
             advice="see their reasons in the list of alarms",
         )
     if settings.lost_data:
-        lost = _service_alarm(
-            "lost_data",
-            warn,
-            "lost",
-            high=0.0,
-            occurs="{value} lost",
-            returns=f"nothing lost for {_CALM:g} s",
-            advice="check the network and the load of the machines",
-        )
-        yield replace(lost, off_delay=_CALM)
-        unaccounted = _service_alarm(
-            "account",
-            trip,
-            "unaccounted",
-            high=0.0,
-            occurs="{value} missing from the counts of the service, or counted twice",
-            returns="the counts of the service add up",
-            advice="a defect of the service: save its log and the run file, and report it",
-        )
-        yield replace(unaccounted, on_delay=_SETTLED)
-    if not settings.recording:
-        return
+        yield from _loss_alarms()
+    if settings.recording:
+        yield from _recording_alarms(settings)
+
+
+def _load_alarms() -> Iterator[AlarmDefinition]:
+    warn = Severity.WARN
+    yield _service_alarm(
+        "overload",
+        warn,
+        "latency",
+        high=_MAX_LATENCY,
+        occurs="results are {value} behind the rig",
+        returns="results keep up with the rig",
+        advice="use fewer measures, a larger every, or a faster machine",
+    )
+    yield _service_alarm(
+        "paused",
+        warn,
+        "paused",
+        high=0.0,
+        occurs="{value} paused: results did not keep up with the rig",
+        returns="all measures are computed",
+        advice="use fewer measures, a larger every, or a faster machine",
+    )
+    memory = _service_alarm(
+        "memory",
+        warn,
+        "memory_used",
+        high=_MEMORY_USED,
+        occurs="{value} of the memory for samples that wait is used; all of it holds {seconds} s at this rate",
+        returns="samples wait in less than half of the memory",
+        advice="use fewer measures, a faster machine or disk: beyond it samples have no results",
+    )
+    yield replace(memory, deadband=_MEMORY_USED / 2.0)
+
+
+def _loss_alarms() -> Iterator[AlarmDefinition]:
+    trip, warn = Severity.TRIP, Severity.WARN
+    lost = _service_alarm(
+        "lost_data",
+        warn,
+        "lost",
+        high=0.0,
+        occurs="{value} lost",
+        returns=f"nothing lost for {_CALM:g} s",
+        advice="check the network and the load of the machines",
+    )
+    yield replace(lost, off_delay=_CALM)
+    unaccounted = _service_alarm(
+        "account",
+        trip,
+        "unaccounted",
+        high=0.0,
+        occurs="{value} missing from the counts of the service, or counted twice",
+        returns="the counts of the service add up",
+        advice="a defect of the service: save its log and the run file, and report it",
+    )
+    yield replace(unaccounted, on_delay=_SETTLED)
+
+
+def _recording_alarms(settings: AlarmSettings) -> Iterator[AlarmDefinition]:
+    trip, warn = Severity.TRIP, Severity.WARN
     yield _service_alarm(
         "recording",
         trip,
