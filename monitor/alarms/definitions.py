@@ -163,7 +163,7 @@ def _load_alarms() -> Iterator[AlarmDefinition]:
         "memory_used",
         high=_MEMORY_USED,
         occurs="{value} of the memory for samples that wait is used; all of it holds {seconds} s at this rate",
-        returns="samples wait in less than half of the memory",
+        returns="samples wait in less than a quarter of the memory",
         advice="use fewer measures, a faster machine or disk: beyond it samples have no results",
     )
     yield replace(memory, deadband=_MEMORY_USED / 2.0)
