@@ -111,6 +111,10 @@ class AlarmInstance:
     alarm : initial or saved state.
     kind : latching, and with acknowledgement.
     underlying : the state if it were not shelved; by default that of `alarm`.
+
+    Attributes
+    ----------
+    reads : column that its value is read from, where that may change; `Alarm.source` is that of the last value.
     """
 
     __slots__ = (
@@ -121,8 +125,7 @@ class AlarmInstance:
     def __init__(self, alarm: Alarm, kind: AlarmKind, underlying: AlarmState | None = None) -> None:
         self.kind = kind
         self._alarm, self._changed = alarm, True
-        self.not_judged, self.source = alarm.not_judged, alarm.source
-        self.reads = alarm.source
+        self.not_judged, self.reads, self.source = alarm.not_judged, alarm.source, alarm.source
         self.state, self.active = self._with_judgement(alarm.state), alarm.active
         self._last, self._shelved_for = alarm.last, alarm.shelved_for
         self._at = StreamPosition(alarm.time, alarm.index)
@@ -189,10 +192,6 @@ class AlarmInstance:
     def set_limits(self, alarm: Alarm) -> None:
         """Copy the limits of `alarm`; the state is unchanged."""
         self._alarm = replace(self.alarm, low=alarm.low, high=alarm.high, configured=alarm.configured)
-
-    def set_source(self, column: str) -> None:
-        """Set the column that its value is read from; `source` is that of the last value."""
-        self.reads = column
 
     def remove_definition(self) -> None:
         """Mark it as one whose limits cannot be changed: it has no definition."""

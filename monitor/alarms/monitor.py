@@ -56,7 +56,8 @@ class AlarmMonitor:
         self._stale_after = stale_after
         self._window = window
         age = None if settings is None else settings.max_value_age
-        self._max_age = max(window, _SHORTEST_AGE) if age is None else age
+        self.max_age = max(window, _SHORTEST_AGE) if age is None else age
+        """s, of the oldest value that is judged."""
         self._paused: frozenset[str] = frozenset()
         self._number = 0
         # the rig that the alarms belong to, and the saved alarms of other rigs
@@ -72,7 +73,7 @@ class AlarmMonitor:
         self._next = 0
         self._on_rows: list[tuple[AlarmDefinition, AlarmInstance]] = []
         self._evaluator = ConditionEvaluator(())
-        self._judgement = Judgement((), None, self._max_age, self._window)
+        self._judgement = Judgement((), None, self.max_age, self._window)
         self._release_due = False
         self._notes: list[str] = []
         self._limits = ChangedLimits()
@@ -81,7 +82,7 @@ class AlarmMonitor:
         self._on_health: list[HealthAlarm] = []
         if self._settings is not None:
             definitions, _ = define_alarms(self._settings, self._stale_after, ())
-            self._on_health = [HealthAlarm(definition, self._max_age) for definition in definitions]
+            self._on_health = [HealthAlarm(definition, self.max_age) for definition in definitions]
             self._alarms = {each.instance.name: each.instance for each in self._on_health}
 
     @property
@@ -134,7 +135,7 @@ class AlarmMonitor:
         row_rate = stream.sample_rate / stream.every
         conditions = [each.row_condition(row_rate) for each, _ in self._on_rows]
         self._evaluator = ConditionEvaluator(conditions, [instance.active for _, instance in self._on_rows])
-        judgement = Judgement([each for each, _ in self._on_rows], stream, self._max_age, self._window, now)
+        judgement = Judgement([each for each, _ in self._on_rows], stream, self.max_age, self._window, now)
         continued = [(here, positions.get(each.name, -1)) for here, (_, each) in enumerate(self._on_rows)]
         judgement.presence.continue_from(self._judgement.presence, [pair for pair in continued if pair[1] >= 0])
         self._judgement, self._next = judgement, -1
@@ -219,7 +220,7 @@ class AlarmMonitor:
     def _read_from(self, sources: Mapping[int, tuple[str, int]]) -> None:
         for position, (name, column) in sources.items():
             self._evaluator.set_column(position, column)
-            self._on_rows[position][1].set_source(name)
+            self._on_rows[position][1].reads = name
 
     def _report_missing(self, at: StreamPosition) -> tuple[Transition, ...]:
         """Set the reasons of all alarms that are not judged; return the transitions of those that were."""

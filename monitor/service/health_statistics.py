@@ -75,7 +75,8 @@ class HealthStatistics:
     def __init__(self, start: float, stale_after: float, fixed: Health) -> None:
         self._stale_after = stale_after
         self._fixed = fixed
-        self._newest: SignalBlock | None = None
+        self.newest: SignalBlock | None = None
+        """The last block that was accepted."""
         self._last_arrival: float | None = None
         self._last_report = (start, 0)
         self._rate = self._latency = self._latency_sum = self._idle = 0.0
@@ -98,19 +99,19 @@ class HealthStatistics:
     @property
     def ended(self) -> bool:
         """The newest block was the stream's last."""
-        return self._newest is not None and self._newest.last
+        return self.newest is not None and self.newest.last
 
     @property
     def newest_sample(self) -> tuple[float, int]:
         """Time and index of the newest sample; zeros before the first."""
-        if self._newest is None:
+        if self.newest is None:
             return 0.0, 0
-        newest = self._newest.tail(max(len(self._newest) - 1, 0))
+        newest = self.newest.tail(max(len(self.newest) - 1, 0))
         return newest.time, newest.index
 
     def count_samples(self, block: SignalBlock, arrived: float) -> None:
         """Count accepted samples; `arrived` s, in the time in which this program could run."""
-        self._newest, self._last_arrival = block, arrived
+        self.newest, self._last_arrival = block, arrived
         self._received += len(block)
 
     def add_latency(self, latency: float) -> None:
@@ -168,7 +169,7 @@ class HealthStatistics:
             rig=rig,
             state=self._state(running),
             counts=self.counts,
-            sample_rate=0.0 if self._newest is None else self._newest.stream.sample_rate,
+            sample_rate=0.0 if self.newest is None else self.newest.stream.sample_rate,
             measured_rate=self._rate,
             age=0.0 if self._last_arrival is None else running - self._last_arrival,
             latency=self._latency,

@@ -154,6 +154,11 @@ class LoadShedding:
         return self._steps[: self._level]
 
     @property
+    def exhausted(self) -> bool:
+        """Nothing more can be shed."""
+        return self._level == len(self._steps)
+
+    @property
     def thins_viewers(self) -> bool:
         """Viewers get only a part of the blocks."""
         return _VIEWERS in self.shed

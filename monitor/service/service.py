@@ -40,7 +40,7 @@ _HEALTH_INTERVAL = 0.2  # s
 _REQUEST_INTERVAL = 0.05  # s
 _FASTER_THAN_REAL_TIME = 1.2  # times the rig's rate
 _FAULT_NOTES = 5, 0.1  # burst, and per second
-_READ_TIME, _COMPUTE_TIME = 0.05, 0.02  # s, before the other gets its turn
+_READ_SLICE, _COMPUTE_SLICE = 0.05, 0.02  # s, before the other gets its turn
 _HOLD_AGE = 1.0  # s that samples wait until senders that can are asked to hold; half of it until they may go on
 
 
@@ -103,7 +103,6 @@ class Service:
         self._running = RunningClock(clock=clock)
         self._items = 0
         self._holding = False
-        self._newest: SignalBlock | None = None
         self.dropped = 0
         """About how many samples were not read at a stop."""
         self.flooded = False
@@ -130,7 +129,7 @@ class Service:
             # one slice of the slow measures at a time: blocks that come meanwhile wait for it
             busy = len(self._waiting) > 0 or self._monitor.run_pending()
             self._read(0.0 if busy else _RECEIVE_TIMEOUT)
-            self._compute(self._clock() + _COMPUTE_TIME)
+            self._compute(self._clock() + _COMPUTE_SLICE)
         if deadlines.stopping(self._clock()):
             self._finish(deadlines)
         self._serve()
@@ -148,10 +147,10 @@ class Service:
                 break
             self._read(0.0 if len(self._waiting) else in_flight)
             if deadlines.may_compute(self._now):
-                self._compute(self._now + _COMPUTE_TIME)
+                self._compute(self._now + _COMPUTE_SLICE)
         unread = self._source.waiting + self._source.dropped_at_end
         while len(self._waiting) and deadlines.may_compute(self._clock()):
-            self._compute(self._clock() + _COMPUTE_TIME)
+            self._compute(self._clock() + _COMPUTE_SLICE)
         self._report_backlog(unread)
 
     def _is_finished(self, *, once: bool) -> bool:
@@ -175,7 +174,7 @@ class Service:
             self._do_periodic_work()
             timeout = 0.0
             # an end is first computed: the service may be meant to stop there
-            if not items or not self._source.waiting or self._statistics.ended or self._now - start >= _READ_TIME:
+            if not items or not self._source.waiting or self._statistics.ended or self._now - start >= _READ_SLICE:
                 break
         self._hold()
 
@@ -220,7 +219,6 @@ class Service:
         for event in accepted.events:
             self._statistics.count_event(event)
         if accepted.block is not None:
-            self._newest = accepted.block
             self._account.count(accepted)
             self._statistics.count_samples(accepted.block, self._running())
             self._record(accepted.block, arrived, started=accepted.started)
@@ -228,12 +226,16 @@ class Service:
             for sink in self._sinks.recorders:
                 sink.event(event)
         self._waiting.add(accepted, arrived)
-        left_out, events = self._waiting.leave_out()
+        if self._waiting.used > 1.0:
+            self._leave_out(0.5, "the memory for samples that wait is full")
+
+    def _leave_out(self, share: float, why: str) -> None:
+        """Leave the oldest samples that wait without results, but for a share of the memory: the present counts."""
+        samples, events = self._waiting.leave_out(share)
         for event in events:
             self._publish_event(event, sinks=self._sinks.clients)
-        if left_out:
-            what = f"the memory for samples that wait is full: {left_out} samples are recorded, but have no results"
-            self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, what))
+        what = f"{why}: {samples} samples are recorded, but have no results"
+        self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, what))
 
     def _record(self, block: SignalBlock, arrived: float, *, started: bool) -> None:
         results = self._monitor.results_of(block.stream) if started and self._sinks.recorders else None
@@ -374,7 +376,7 @@ class Service:
             self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, fault))
         now = self._clock()
         passed = now - self._statistics.last_report_time
-        recording = self._recording()
+        recording, newest = self._recording(), self._statistics.newest
         if len(self._waiting):
             self._statistics.set_lag(now - self._waiting.oldest_arrival)
         health = replace(
@@ -385,12 +387,14 @@ class Service:
             unpublished=self._unpublished(),
             not_judged=sum(bool(alarm.not_judged) for alarm in self._alarms.alarms),
             memory_used=max(self._waiting.used, recording.queue_filled),
-            memory_seconds=0.0 if self._newest is None else self._waiting.seconds(self._newest),
+            memory_seconds=0.0 if newest is None else self._waiting.seconds(newest),
         )
         faster = health.measured_rate > _FASTER_THAN_REAL_TIME * health.sample_rate
         if text := self._shedding.update(now, health.lag, faster_than_real_time=faster):
             self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, text))
             self._pause(self._shedding.paused)
+        if self._shedding.exhausted and health.lag > self._alarms.max_age and len(self._waiting):
+            self._leave_out(0.0, f"results are {health.lag:.2g} s late, and nothing more can be shed")
         health = replace(health, shed=self._shedding.shed)
         self._publish_transitions(self._alarms.evaluate_health(health, *self._statistics.newest_sample, passed, now))
         for sink in self._sinks.all:

@@ -33,7 +33,7 @@ class WaitingBlocks:
 
     Parameters
     ----------
-    max_bytes : beyond it the oldest half is left out, so that results are of the present again.
+    max_bytes : of memory.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
@@ -90,12 +90,10 @@ class WaitingBlocks:
         self._left_out = self._start_left_out = False
         return oldest._replace(accepted=replace(oldest.accepted, started=started, broken=True))
 
-    def leave_out(self) -> tuple[int, tuple[Event, ...]]:
-        """Leave out the oldest half if the memory is full; return how many samples, and their events."""
-        if self._n_bytes <= self._max_bytes:
-            return 0, ()
+    def leave_out(self, share: float) -> tuple[int, tuple[Event, ...]]:
+        """Leave out the oldest until this share of the memory is used; return how many samples, and their events."""
         samples, events = 0, list[Event]()
-        while self._n_bytes > self._max_bytes // 2:
+        while self._queue and self._n_bytes > share * self._max_bytes:
             accepted = self.pop().accepted
             events += accepted.events
             if accepted.block is not None:

@@ -130,12 +130,14 @@ class RequestServer:
     def close(self) -> None: ...
 
 
-def served(takes: float, seconds: float, cost: float = 0.0) -> tuple[Service, Rig, Watching, RequestServer, float]:
+def served(
+    takes: float, seconds: float, cost: float = 0.0, max_value_age: float = 1e6
+) -> tuple[Service, Rig, Watching, RequestServer, float]:
     """Return what became of a service that needs `takes` s a block and is stopped after `seconds`, and when."""
     clock = Clock()
     rig, sink, request_server = Rig(clock, cost), Watching(clock), RequestServer(clock)
     engine = SlowMonitor(IndicatorSettings(window=0.5, measures=("nrmse",)), clock, takes)
-    alarms = AlarmMonitor(AlarmSettings())
+    alarms = AlarmMonitor(AlarmSettings(max_value_age=max_value_age))
     # clients may get a part only
     service = Service(
         rig, engine, [MemorySink()], recorders=[sink], alarms=alarms, request_servers=[request_server], clock=clock
@@ -168,6 +170,20 @@ def test_how_far_it_is_behind_is_told_and_requests_and_health_are_on_time() -> N
     gaps = np.diff([now for now, _ in sink.looks])
     assert max(gaps) <= 0.5 + 0.2 + 1e-9
     assert max(np.diff(request_server.times)) <= 0.2 + 1e-9
+
+
+def test_results_that_are_too_late_to_be_judged_are_left_out_when_nothing_more_can_be_shed() -> None:
+    service, rig, sink, _, until = served(takes=0.2, seconds=60.0, max_value_age=3.0)
+    looks = [health for now, health in sink.looks if now <= until]
+    assert max(health.lag for health in looks) <= 3.0 + 0.4
+    # everything is recorded, and what has no results is counted
+    assert sum(map(len, sink.signals_seen)) == rig.sent == service.counts.received
+    notes = [event.detail for event in sink.events_seen if event.kind is EventKind.NOTE]
+    late = [text for text in notes if "nothing more can be shed" in text]
+    left_out = sum(int(text.split(": ")[1].split()[0]) for text in late)
+    stopped = sum(int(text.split()[-5]) for text in notes if text.startswith("stopped while behind"))
+    assert len(late) > 5
+    assert sum(map(len, sink.results_seen)) == rig.sent - left_out - stopped
 
 
 def test_a_stop_takes_what_has_arrived_though_without_results() -> None:
