@@ -215,7 +215,7 @@ class AlarmInstance:
 
         Parameters
         ----------
-        reported : False: nobody has been told that it was not judged, as before the first value.
+        reported : False: that it was not judged was no transition either, as before the first value.
         """
         if self.state is AlarmState.OUT_OF_SERVICE:
             return None

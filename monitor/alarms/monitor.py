@@ -192,7 +192,7 @@ class AlarmMonitor:
         changes: list[ConditionChange | PresenceChange] = [*presence, *self._evaluator.advance(results.values)]
         if not changes:
             return transitions
-        # a value that is back is told before what it says
+        # a value that is back comes before what it says
         changes.sort(key=_row_of)
         return transitions + self._numbered(self._change(each, results) for each in changes)
 

@@ -89,13 +89,13 @@ def close_recorder(
 ) -> None:
     """Close the recording, with the outcome ``truncated`` if the service failed.
 
-    All that waits is written, however long that takes; what remains is told every 2 s. It is discarded at a further
+    All that waits is written, however long that takes; what remains is reported every 2 s. It is discarded at a further
     stop signal, or, of a service that was stopped or has failed, where 6.5 s pass in which the disk takes nothing.
     """
     from monitor.recording.layout import TRUNCATED
 
     outcome, signals = TRUNCATED if failed else None, stop.count
-    moved = told = clock()
+    moved = reported = clock()
     before = (-1, -1, -1.0)
     while not recorder.finish(outcome, _POLL_INTERVAL):
         now, state = clock(), (recorder.recorded, recorder.waiting, recorder.queue_filled)
@@ -104,8 +104,8 @@ def close_recorder(
         stuck = now - moved >= _STUCK_TIMEOUT and (failed or stop.received)
         if stuck or stop.count > signals:
             break
-        if now - told >= _MESSAGE_INTERVAL:
-            told = now
+        if now - reported >= _MESSAGE_INTERVAL:
+            reported = now
             log(f"{recorder.waiting} samples wait to be stored in {recorder.path}; stop again to discard them")
     recorder.close(outcome, timeout=_LAST_TIMEOUT)
 

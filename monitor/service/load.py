@@ -95,7 +95,7 @@ class RestartLimiter:
         return rejected
 
 
-# nobody's judgement depends on them
+# the furthest from the headline
 _SHED_FIRST = ("transfer", "fei", "paei_adaptive")
 
 
@@ -104,7 +104,7 @@ def shedding_order(
 ) -> tuple[Measure, ...]:
     """Return the measures that can be paused, in the order in which they are.
 
-    First those that nobody's judgement depends on, then the costliest; those that alarms watch after all others, and
+    First those that are furthest from the headline, then the costliest; those that alarms watch after all others, and
     the headline last. Where an alarm is on the headline delay or ratio, PAEI speaks for it then, and is never paused.
 
     Parameters

@@ -1,4 +1,4 @@
-"""A clock that stands while this process cannot run: stopped, suspended, swapped out, held by one of its threads."""
+"""A clock that stops while this process cannot run: stopped, suspended, swapped out, held by one of its threads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REAL_TIME: Callable[[], float] = _with_suspension if hasattr(time, "CLOCK_BOOTTI
 
 
 class RunningClock:
-    """Time in which this process could run, s: between two calls that are far apart it stands.
+    """Time in which this process could run, s: between two calls that are far apart it stops.
 
     It is called at each turn of a loop that never waits as long as `longest`. A limit on the time in which something
     must happen is then a limit on the time in which this process would have noticed. Any thread may call it.
