@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace, live_channels: LiveChannels) -> int:
 def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals, live_channels: LiveChannels) -> int:
     from monitor.commands.checks.values import check_published
     from monitor.commands.console_sink import ConsoleSink
-    from monitor.engine.monitor import MAX_ROWS_PER_SECOND, Monitor, warm_up
+    from monitor.engine.monitor import MAX_ROWS_PER_SECOND, Monitor
     from monitor.ensembles.plan_files import open_plan
     from monitor.messages.health import RecordingStatus
     from monitor.service.service import Service
@@ -136,14 +136,8 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
             stack.push(lambda kind, *_: close_recorder(recorder, stop, log, failed=kind is not None))
             disk = DiskSpace(recorder.path.parent)
             stack.callback(disk.close)
-        log("loading kernels; the first time they are compiled, which takes a minute or two ...")
-        filtered = settings.indicators.bandpass is not None
         try:
-            with stop.interrupting(), compilation_progress(log, stop.check) as progress:
-                compile_kernels = partial(
-                    warm_up, settings.indicators.measures, bandpass=filtered, reliability=plan is not None
-                )
-                run_interruptibly(partial(compile_kernels, progress=progress))
+            _load_kernels(settings, stop, log, reliability=plan is not None)
         except KeyboardInterrupt:
             stack.close()
             # the compiler cannot be interrupted: it may be seconds in one function
@@ -215,8 +209,18 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
     _log_counts(service.counts, log)
     if service.flooded:
         print(f"synchroscope monitor: {_FLOODED}", file=sys.stderr)
-    recorded = 0 if recorder is None else _report_recording(recorder, log)
-    return 1 if service.flooded else recorded
+    complete = recorder is None or _report_recording(recorder, log)
+    return 0 if complete and not service.flooded else 1
+
+
+def _load_kernels(settings: Settings, stop: StopSignals, log: Callable[[str], None], *, reliability: bool) -> None:
+    """Compile the kernels, or load them; raises KeyboardInterrupt at a stop signal."""
+    from monitor.engine.monitor import warm_up
+
+    log("loading kernels; the first time they are compiled, which takes a minute or two ...")
+    measures, filtered = settings.indicators.measures, settings.indicators.bandpass is not None
+    with stop.interrupting(), compilation_progress(log, stop.check) as progress:
+        run_interruptibly(partial(warm_up, measures, bandpass=filtered, reliability=reliability, progress=progress))
 
 
 def _log_counts(counts: StreamCounts, log: Callable[[str], None]) -> None:
@@ -227,7 +231,8 @@ def _log_counts(counts: StreamCounts, log: Callable[[str], None]) -> None:
     )
 
 
-def _report_recording(recorder: Recorder, log: Callable[[str], None]) -> int:
+def _report_recording(recorder: Recorder, log: Callable[[str], None]) -> bool:
+    """Report what was recorded; return whether that is everything."""
     if recorder.recorded:
         where = "in several files, the last of them " if recorder.breaks else "in "
         log(f"recorded {recorder.recorded} samples {where}{recorder.path}")
@@ -237,7 +242,7 @@ def _report_recording(recorder: Recorder, log: Callable[[str], None]) -> int:
         print(f"synchroscope monitor: {missing}", file=sys.stderr)
     if recorder.disk_hangs:
         exit_immediately(1)
-    return 1 if missing else 0
+    return not missing
 
 
 def _exit_if_disk_hangs(problem: BaseException | None, recorder: Recorder | None) -> None:

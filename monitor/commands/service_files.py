@@ -89,7 +89,7 @@ def close_recorder(
 ) -> None:
     """Close the recording, with the outcome ``truncated`` if the service failed.
 
-    All that waits is written, however long that takes; what remains is reported every 2 s. It is discarded at a further
+    All that waits is written, however long that takes; what remains is reported every 2 s, and discarded at a further
     stop signal, or, of a service that was stopped or has failed, where 6.5 s pass in which the disk takes nothing.
     """
     from monitor.recording.layout import TRUNCATED

@@ -1,4 +1,4 @@
-"""A clock that stops while this process cannot run: stopped, suspended, swapped out, held by one of its threads."""
+"""A clock that stops while this process cannot run: suspended, swapped out, or held by one of its threads."""
 
 from __future__ import annotations
 
