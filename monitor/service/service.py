@@ -344,7 +344,7 @@ class Service:
         """Publish an event; one that is only for some sinks has been counted."""
         if sinks is None:
             self._statistics.count_event(event)
-            self.flooded |= event.kind is EventKind.REJECTED and event.count == 0
+            self.flooded |= event.kind is EventKind.REJECTED and event.count == event.samples == 0
         for sink in self._sinks.all if sinks is None else sinks:
             sink.event(event)
 

@@ -126,6 +126,8 @@ def test_every_kind_of_loss_is_counted() -> None:
 def test_a_flood_that_was_cut_off_is_remembered() -> None:
     assert not serve([block(0)])[0].flooded
     assert serve([block(0), Event(EventKind.REJECTED, 0.0, 0, 0, "messages came faster")])[0].flooded
+    # samples of messages that were counted before
+    assert not serve([block(0), Event(EventKind.REJECTED, 0.0, 0, 0, "dropped", samples=7)])[0].flooded
 
 
 def test_another_rig_is_refused() -> None:
