@@ -1,170 +1,193 @@
 """Pairs of signals with a known delay and ratio: a random motion, and the same after an actuator with usual faults.
 
-Each motion is drawn from a class and given in closed form, so that its delayed values are exact; its amplitude is
-about one. Frequencies are those of structures in a laboratory, 1 to 8 Hz.
+Each motion is drawn from a class (`motions`) and given in closed form, so that its delayed values are exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from scipy.signal import lfilter
+from scipy.special import roots_genlaguerre
 
 from sim.arrays import Samples
-from sim.excitation import Earthquake
-
-Motion = Callable[[Samples], Samples]
-Fault = Callable[[Samples, Samples, Samples, np.random.Generator], tuple[Samples, Samples]]
-
-# s
-DURATION = 6.0
-_COMPONENTS = 160
-
-
-def tone(rng: np.random.Generator) -> Motion:
-    """One frequency, 1 to 6 Hz."""
-    turn, start = 2.0 * np.pi * rng.uniform(1.0, 6.0), rng.uniform(0.0, 2.0 * np.pi)
-    return lambda t: np.cos(turn * t + start)
-
-
-def decay(rng: np.random.Generator) -> Motion:
-    """A free decay of 1 to 5 % damping."""
-    carrier, rate = tone(rng), 2.0 * np.pi * rng.uniform(1.0, 4.0) * rng.uniform(0.01, 0.05)
-    return lambda t: np.exp(-rate * t) * carrier(t)
-
-
-def chirp(rng: np.random.Generator) -> Motion:
-    """A sine whose frequency changes linearly between two of 1 to 6 Hz."""
-    first, last, start = *rng.uniform(1.0, 6.0, 2), rng.uniform(0.0, 2.0 * np.pi)
-    return lambda t: np.cos(2.0 * np.pi * (first * t + (last - first) * t**2 / (2.0 * DURATION)) + start)
+from sim.motions import (
+    DURATION,
+    Motion,
+    Resonance,
+    TwoTones,
+    band_noise,
+    chirp,
+    decay,
+    early_motion,
+    fast_sweep,
+    five_tones,
+    impacts,
+    late_motion,
+    modulated,
+    one_mode,
+    pink_noise,
+    ramps_and_holds,
+    ramps_and_steps,
+    resonance,
+    tone,
+    two_modes,
+    two_tones,
+)
 
 
-def modulated(rng: np.random.Generator) -> Motion:
-    """A tone whose amplitude varies by 20 to 80 %."""
-    carrier, depth = tone(rng), rng.uniform(0.2, 0.8)
-    turn, start = 2.0 * np.pi * rng.uniform(0.1, 0.8), rng.uniform(0.0, 2.0 * np.pi)
-    return lambda t: (1.0 + depth * np.cos(turn * t + start)) * carrier(t)
+class Disturbed(NamedTuple):
+    """A pair after a fault: both signals, (n,), and the delay that the fault adds, s."""
 
-
-def five_tones(rng: np.random.Generator) -> Motion:
-    """Five frequencies of 0.8 to 8 Hz."""
-    return _sum_of_cosines(rng.uniform(0.8, 8.0, 5), rng.uniform(0.2, 1.0, 5), rng)
-
-
-def one_mode(rng: np.random.Generator) -> Motion:
-    """The response of a single-degree structure to an earthquake (Kanai and Tajimi)."""
-    return _earthquake_response(rng, ((rng.uniform(1.0, 4.0), 1.0),))
-
-
-def two_modes(rng: np.random.Generator) -> Motion:
-    """The response of two modes, the second of 10 to 60 % of the first's size."""
-    first = rng.uniform(1.0, 2.5)
-    return _earthquake_response(rng, ((first, 1.0), (first * rng.uniform(2.2, 3.5), rng.uniform(0.1, 0.6))))
-
-
-def ramps_and_steps(rng: np.random.Generator) -> Motion:
-    """Smooth ramps of 0.05 to 0.6 s between random levels, with pauses: a fast quasi-static test."""
-    times = np.cumsum(rng.uniform(0.15, 0.7, 24)) - 1.0
-    rises, heights = rng.uniform(0.05, 0.6, 24), rng.uniform(-1.0, 1.0, 24)
-
-    def motion(t: Samples) -> Samples:
-        total = np.zeros_like(t)
-        for time, rise, height in zip(times, rises, heights, strict=True):
-            x = np.clip((t - time) / rise, 0.0, 1.0)
-            total += height * x**3 * (10.0 - 15.0 * x + 6.0 * x**2)
-        return total
-
-    return motion
-
-
-def pink_noise(rng: np.random.Generator) -> Motion:
-    """Noise of a density of 1/f from 0.3 to 40 Hz."""
-    frequencies = np.exp(np.linspace(np.log(0.3), np.log(40.0), _COMPONENTS) + rng.uniform(0.0, 0.02, _COMPONENTS))
-    # evenly spaced in the logarithm, components of one size make 1/f
-    return _sum_of_cosines(frequencies, np.full(_COMPONENTS, 1.0), rng)
-
-
-def band_noise(rng: np.random.Generator) -> Motion:
-    """White noise from 0.3 to 12 Hz."""
-    frequencies = np.linspace(0.3, 12.0, _COMPONENTS) + rng.uniform(0.0, 0.04, _COMPONENTS)
-    return _sum_of_cosines(frequencies, np.full(_COMPONENTS, 1.0), rng)
-
-
-def _earthquake_response(rng: np.random.Generator, modes: tuple[tuple[float, float], ...]) -> Motion:
-    """Return the displacement of modes, of frequency in Hz and relative size, under one ground motion."""
-    ground = Earthquake(rms=1.0, ground_frequency=rng.uniform(1.5, 4.0), seed=0)
-    frequencies = np.linspace(0.1, 16.0, _COMPONENTS) + rng.uniform(0.0, 0.06, _COMPONENTS)
-    sizes = np.zeros(_COMPONENTS, dtype=np.complex128)
-    for natural, size in modes:
-        # a mode's own components are dense, so that its motion does not repeat itself
-        ratio, damping = frequencies / natural, rng.uniform(0.02, 0.06)
-        transfer = 1.0 / (1.0 - ratio**2 + 2j * damping * ratio)
-        power = ground.density(frequencies) * np.abs(transfer) ** 2
-        sizes += size * transfer / np.sqrt(power.sum())
-    sizes *= np.sqrt(ground.density(frequencies))
-    steady = _sum_of_cosines(frequencies, np.abs(sizes), rng)
-    peak, width = rng.uniform(0.0, DURATION), rng.uniform(2.0, 8.0)
-    return lambda t: steady(t) / (1.0 + ((t - peak) / width) ** 2)
-
-
-def _sum_of_cosines(frequencies: Samples, sizes: Samples, rng: np.random.Generator) -> Motion:
-    starts = rng.uniform(0.0, 2.0 * np.pi, len(frequencies))
-    sizes = sizes * np.sqrt(2.0 / np.sum(sizes**2))
-
-    def motion(t: Samples) -> Samples:
-        angles = 2.0 * np.pi * np.outer(t, frequencies) + starts
-        return np.asarray(np.cos(angles) @ sizes)
-
-    return motion
-
-
-def _nothing(_: Samples, c: Samples, m: Samples, __: np.random.Generator) -> tuple[Samples, Samples]:
-    """Leave both as they are."""
-    return c, m
-
-
-def _noise_on_both(_: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> tuple[Samples, Samples]:
-    """Add white noise of 0.3 to 5 % of the motion's rms to both."""
-    level = 10.0 ** rng.uniform(-2.5, -1.3)
-    return tuple(x + level * x.std() * rng.standard_normal(len(x)) for x in (c, m))
-
-
-def _quantised(_: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> tuple[Samples, Samples]:
-    """Round both to steps of 1/50 to 1/2000 of their largest value."""
-    step = 10.0 ** -rng.uniform(1.7, 3.3)
-    return tuple(np.round(x / (step * np.ptp(x))) * step * np.ptp(x) for x in (c, m))
-
-
-def _clipped(_: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> tuple[Samples, Samples]:
-    """Let the measured signal stop at 70 to 95 % of its largest value."""
-    limit = rng.uniform(0.7, 0.95) * np.max(np.abs(m))
-    return c, np.clip(m, -limit, limit)
-
-
-def _backlash(_: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> tuple[Samples, Samples]:
-    """Let the measured signal follow with a play of 0.1 to 1 % of its range."""
-    play, at = 0.5 * 10.0 ** rng.uniform(-3.0, -2.0) * np.ptp(m), m[0]
-    follows = np.empty_like(m)
-    for i, x in enumerate(m):
-        at = min(max(at, x - play), x + play)
-        follows[i] = at
-    return c, follows
-
-
-def _hum(t: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> tuple[Samples, Samples]:
-    """Add mains hum of 0.3 to 3 % to the measured signal, of 50 or 60 Hz."""
-    turn, size = 2.0 * np.pi * rng.choice([50.0, 60.0]), 10.0 ** rng.uniform(-2.5, -1.5)
-    return c, m + size * m.std() * np.sin(turn * t + rng.uniform(0.0, 2.0 * np.pi))
-
-
-def _drift(t: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> tuple[Samples, Samples]:
-    """Let the measured signal's zero drift by up to 10 % of its range in the whole time, and be elsewhere."""
-    slope = rng.uniform(-0.1, 0.1) * np.ptp(m) / np.ptp(t)
-    return c + rng.uniform(-1.0, 1.0), m + slope * t + rng.uniform(-1.0, 1.0)
+    command: Samples
+    measured: Samples
+    delay: float = 0.0
 
 
 Draw = Callable[[np.random.Generator], Motion]
+Fault = Callable[[Samples, Samples, Samples, np.random.Generator], Disturbed]
+
+
+def _nothing(_: Samples, c: Samples, m: Samples, __: np.random.Generator) -> Disturbed:
+    """Leave both as they are."""
+    return Disturbed(c, m)
+
+
+def _noise_on_both(_: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> Disturbed:
+    """Add white noise of 0.3 to 5 % of the motion's rms to both."""
+    level = 10.0 ** rng.uniform(-2.5, -1.3)
+    noisy_c, noisy_m = (x + level * x.std() * rng.standard_normal(len(x)) for x in (c, m))
+    return Disturbed(noisy_c, noisy_m)
+
+
+def _quantised(_: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> Disturbed:
+    """Round both to steps of 1/50 to 1/2000 of their largest value."""
+    step = 10.0 ** -rng.uniform(1.7, 3.3)
+    rounded_c, rounded_m = (np.round(x / (step * np.ptp(x))) * step * np.ptp(x) for x in (c, m))
+    return Disturbed(rounded_c, rounded_m)
+
+
+def _clipped(_: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> Disturbed:
+    """Let the measured signal stop at 70 to 95 % of its largest value."""
+    limit = rng.uniform(0.7, 0.95) * np.max(np.abs(m))
+    return Disturbed(c, np.clip(m, -limit, limit))
+
+
+def _backlash(smallest: float, largest: float) -> Fault:
+    """Return a fault: measured follows with a play of a share of its range between these."""
+
+    def fault(_: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> Disturbed:
+        play, at = 0.5 * np.exp(rng.uniform(np.log(smallest), np.log(largest))) * np.ptp(m), m[0]
+        follows = np.empty_like(m)
+        for i, x in enumerate(m):
+            at = min(max(at, x - play), x + play)
+            follows[i] = at
+        return Disturbed(c, follows)
+
+    return fault
+
+
+def _hum(t: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> Disturbed:
+    """Add mains hum of 0.3 to 3 % to the measured signal, of 50 or 60 Hz."""
+    turn, size = 2.0 * np.pi * rng.choice([50.0, 60.0]), 10.0 ** rng.uniform(-2.5, -1.5)
+    return Disturbed(c, m + size * m.std() * np.sin(turn * t + rng.uniform(0.0, 2.0 * np.pi)))
+
+
+def _drift(t: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> Disturbed:
+    """Let the measured signal's zero drift by up to 10 % of its range in the whole time, and be elsewhere."""
+    slope = rng.uniform(-0.1, 0.1) * np.ptp(m) / np.ptp(t)
+    return Disturbed(c + rng.uniform(-1.0, 1.0), m + slope * t + rng.uniform(-1.0, 1.0))
+
+
+def _different_drifts(t: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> Disturbed:
+    """Let the zeros of both drift by up to half of their range in the whole time, each its own way."""
+    x = t / np.ptp(t)
+    drifts = (rng.uniform(-0.5, 0.5) * x + rng.uniform(-0.5, 0.5) * x**2 for _ in range(2))
+    drifting_c, drifting_m = (signal + drift * np.ptp(signal) for signal, drift in zip((c, m), drifts, strict=True))
+    return Disturbed(drifting_c, drifting_m)
+
+
+def _wander(t: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> Disturbed:
+    """Let the measured signal's zero wander at 0.05 to 0.3 Hz, by 3 to 30 % of the motion's rms."""
+    size, turn = 10.0 ** rng.uniform(-1.5, -0.5), 2.0 * np.pi * rng.uniform(0.05, 0.3)
+    return Disturbed(c, m + size * m.std() * np.sin(turn * t + rng.uniform(0.0, 2.0 * np.pi)))
+
+
+def _coloured_noise(t: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> Disturbed:
+    """Add autoregressive noise of 0.1 to 3 % to measured, whose samples at 1024 Hz correlate by 0.9 to 0.995."""
+    size, memory = 10.0 ** rng.uniform(-3.0, -1.5), 1.0 - 10.0 ** rng.uniform(-2.3, -1.0)
+    per_sample = memory ** (1024.0 * (t[1] - t[0]))
+    start = [per_sample * rng.standard_normal() / np.sqrt(1.0 - per_sample**2)]
+    noise = lfilter([1.0], [1.0, -per_sample], rng.standard_normal(len(t)), zi=start)[0]
+    return Disturbed(c, m + size * m.std() * np.sqrt(1.0 - per_sample**2) * noise)
+
+
+def _added(motion: Draw, smallest: float, largest: float) -> Fault:
+    """Return a fault: measured contains another motion too, of a share of its rms between these."""
+
+    def fault(t: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> Disturbed:
+        size, other = np.exp(rng.uniform(np.log(smallest), np.log(largest))), motion(rng)(t)
+        return Disturbed(c, m + size * m.std() / other.std() * other)
+
+    return fault
+
+
+def _held(t: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> Disturbed:
+    """Hold measured for 2 to 16 samples: a slower converter."""
+    period = int(rng.integers(2, 17))
+    start = int(rng.integers(period))
+    at = np.maximum(np.arange(len(t)) - (np.arange(len(t)) + start) % period, 0)
+    return Disturbed(c, m[at], 0.5 * (period - 1) * (t[1] - t[0]))
+
+
+def _repeated(t: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> Disturbed:
+    """Let 3 to 30 % of measured's samples repeat the one before."""
+    share = 10.0 ** rng.uniform(-1.5, -0.5)
+    at = np.where(rng.random(len(t)) < share, 0, np.arange(len(t)))
+    return Disturbed(c, m[np.maximum.accumulate(at)], share / (1.0 - share) * (t[1] - t[0]))
+
+
+def _spikes(t: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> Disturbed:
+    """Put spikes of one to three samples on measured, of 1 to 5 times its rms, about one a second."""
+    m = m.copy()
+    for first in rng.integers(0, len(t), int(rng.integers(4, 9))):
+        m[first : first + int(rng.integers(1, 4))] += rng.choice([-1.0, 1.0]) * rng.uniform(1.0, 5.0) * m.std()
+    return Disturbed(c, m)
+
+
+Follow = Callable[[Motion, np.random.Generator], Motion]
+
+
+def _same(motion: Motion, _: np.random.Generator) -> Motion:
+    """Measured follows the command."""
+    return motion
+
+
+def _unrelated(draw: Draw) -> Follow:
+    """Measured has nothing to do with the command."""
+    return lambda _, rng: draw(rng)
+
+
+def _independent_noise(motion: Motion, rng: np.random.Generator) -> Motion:
+    """Measured is the same mode under noise of its own."""
+    assert isinstance(motion, Resonance)
+    return replace(motion, noise=int(rng.integers(1 << 32)))
+
+
+def _two_delays(motion: Motion, rng: np.random.Generator) -> Motion:
+    """The second tone is later or earlier by up to 5 ms."""
+    assert isinstance(motion, TwoTones)
+    return replace(motion, delays=(0.0, rng.uniform(-0.005, 0.005)))
+
+
+def _low_pass(motion: Motion, rng: np.random.Generator) -> Motion:
+    """Measured has passed two poles of 20 to 100 Hz: a weighted mean of delays, whose weight is t exp(-t)."""
+    delays, weights = roots_genlaguerre(12, 1.0)
+    lag = 1.0 / (2.0 * np.pi * 10.0 ** rng.uniform(1.3, 2.0))
+    return lambda t: np.asarray(sum(w * motion(t - lag * x) for x, w in zip(delays, weights, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -175,14 +198,16 @@ class Recipe:
     ----------
     motion : of the command.
     fault : what disturbs the pair, besides delay, gain and white noise on the measured signal.
-    jitter : the instants of the measured samples are off, by 0.1 ms.
-    other : another motion, which is measured in place of the command's.
+    jitter : s by which the instants of the measured samples are off, rms.
+    follow : what motion measured has, of that of the command.
+    several_delays : each frequency has its own delay and ratio.
     """
 
     motion: Draw
     fault: Fault = _nothing
-    jitter: bool = False
-    other: Draw | None = None
+    jitter: float = 0.0
+    follow: Follow = _same
+    several_delays: bool = False
 
 
 CLASSES = {
@@ -200,18 +225,38 @@ CLASSES = {
     "band noise": Recipe(band_noise),
     "quantised": Recipe(two_modes, _quantised),
     "clipped": Recipe(two_modes, _clipped),
-    "backlash": Recipe(two_modes, _backlash),
+    "backlash": Recipe(two_modes, _backlash(0.001, 0.01)),
     "hum": Recipe(two_modes, _hum),
-    "clock jitter": Recipe(two_modes, jitter=True),
+    "clock jitter": Recipe(two_modes, jitter=1e-4),
     "drift": Recipe(two_modes, _drift),
+    "different drifts": Recipe(two_modes, _different_drifts),
+    "slow wander": Recipe(two_modes, _wander),
+    "coloured noise": Recipe(two_modes, _coloured_noise),
+    "tone, coloured noise": Recipe(tone, _coloured_noise),
+    "1/f error": Recipe(two_modes, _added(pink_noise, 1e-3, 3e-2)),
+    "cross-talk": Recipe(two_modes, _added(two_modes, 2e-2, 1e-1)),
+    "impact": Recipe(impacts),
+    "play": Recipe(two_modes, _backlash(0.01, 0.05)),
+    "tone with play": Recipe(tone, _backlash(0.01, 0.05)),
+    "held samples": Recipe(two_modes, _held),
+    "repeated samples": Recipe(two_modes, _repeated),
+    "jittering stamps": Recipe(two_modes, jitter=1e-3),
+    "spikes": Recipe(two_modes, _spikes),
+    "low-pass": Recipe(two_modes, follow=_low_pass, several_delays=True),
+    "two tones, two delays": Recipe(two_tones, follow=_two_delays, several_delays=True),
+    "ramps and holds": Recipe(ramps_and_holds),
+    "fast sweep": Recipe(fast_sweep),
+    "silence, then motion": Recipe(late_motion),
+    "motion, then silence": Recipe(early_motion),
 }
 """Where the delay is known."""
 
 UNRELATED = {
-    "unrelated earthquakes": Recipe(two_modes, other=two_modes),
-    "unrelated noise": Recipe(band_noise, other=band_noise),
-    "unrelated 1/f noise": Recipe(pink_noise, other=pink_noise),
-    "unrelated tones": Recipe(five_tones, other=five_tones),
+    "unrelated earthquakes": Recipe(two_modes, follow=_unrelated(two_modes)),
+    "unrelated noise": Recipe(band_noise, follow=_unrelated(band_noise)),
+    "unrelated 1/f noise": Recipe(pink_noise, follow=_unrelated(pink_noise)),
+    "unrelated tones": Recipe(five_tones, follow=_unrelated(five_tones)),
+    "one mode, independent noises": Recipe(resonance, follow=_independent_noise),
 }
 """Pairs without a delay and ratio."""
 
@@ -221,7 +266,6 @@ DELAYS = (-0.004, 0.035)
 RATIOS = (0.8, 1.25)
 NOISE = (1e-3, 1e-1)
 """Of the measured motion's rms, white, drawn evenly in the logarithm: 60 to 20 dB."""
-_JITTER = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +276,8 @@ class KnownPair:
     ----------
     command, measured : (n,).
     clean_command, clean : (n,), both without what disturbs them.
-    delay : s, positive: measured lags; NaN for two signals that have nothing to do with each other.
+    delay : s, positive: measured lags; NaN for two signals that have nothing to do with each other; where each
+        frequency has a delay of its own, the part that they have in common.
     ratio : command over measured.
     """
 
@@ -270,15 +315,15 @@ def known_pair(
     delay, ratio = float(rng.uniform(*DELAYS)), float(np.exp(rng.uniform(*np.log(RATIOS))))
     level = float(np.exp(rng.uniform(*np.log(noise))))
     clean_command = motion(t)
-    follows = motion if recipe.other is None else recipe.other(rng)
+    follows = recipe.follow(motion, rng)
     clean = follows(t - delay) / ratio
-    jitter = _JITTER * rng.standard_normal(len(t)) if recipe.jitter else 0.0
+    jitter = recipe.jitter * rng.standard_normal(len(t)) if recipe.jitter else 0.0
     measured = follows(t - delay + jitter) / ratio
     measured = measured + level * clean.std() * rng.standard_normal(len(t))
-    command, measured = recipe.fault(t, clean_command, measured, rng)
-    if recipe.other is not None:
+    command, measured, added = recipe.fault(t, clean_command, measured, rng)
+    if name in UNRELATED:
         delay = ratio = float("nan")
-    return KnownPair(command, measured, clean_command, clean, delay, ratio)
+    return KnownPair(command, measured, clean_command, clean, delay + added, ratio)
 
 
 def known_pairs(
