@@ -316,14 +316,16 @@ def known_pair(
     level = float(np.exp(rng.uniform(*np.log(noise))))
     clean_command = motion(t)
     follows = recipe.follow(motion, rng)
-    clean = follows(t - delay) / ratio
+    size = (follows(t - delay) / ratio).std()
     jitter = recipe.jitter * rng.standard_normal(len(t)) if recipe.jitter else 0.0
     measured = follows(t - delay + jitter) / ratio
-    measured = measured + level * clean.std() * rng.standard_normal(len(t))
+    measured = measured + level * size * rng.standard_normal(len(t))
     command, measured, added = recipe.fault(t, clean_command, measured, rng)
+    delay += added
+    clean = follows(t - delay) / ratio
     if name in UNRELATED:
         delay = ratio = float("nan")
-    return KnownPair(command, measured, clean_command, clean, delay + added, ratio)
+    return KnownPair(command, measured, clean_command, clean, delay, ratio)
 
 
 def known_pairs(
