@@ -69,7 +69,7 @@ _LEAST_REMAINDER = 0.1
 # unexplained share of the measured power in the command's band from which on the signals are unrelated
 UNRELATED = 0.3
 # its least residual share that needs an explanation, and the share of a motion below which it is a tone
-_LEAST_DOUBT, _TONE = 0.003, 0.0005
+_LEAST_DOUBT, _TONE = 5e-4, 1e-6
 # cells of a window that are compared, and points of a fit of three numbers
 _MOST_CELLS, _LEAST_POINTS = 256, 8
 # cycles in a window from which on a trend is none of the motion
@@ -216,15 +216,15 @@ def _unexplained_share(motion: Samples, residual: Samples, gain: float, width: i
     share = unexplained / (unexplained + explained)
     if share < _LEAST_DOUBT:
         return share
-    other = max(_non_tonal_share(motion, width, 0.25), _non_tonal_share(motion, width, 0.4))
+    other = max(_non_tonal_share(motion, width, 4), _non_tonal_share(motion, width, 3))
     return share / other if _TONE < other < 1.0 else share
 
 
 @reduction
-def _non_tonal_share(motion: Samples, width: int, part: float) -> float:
+def _non_tonal_share(motion: Samples, width: int, parts: int) -> float:
     """Return the share of a motion's power that is no tone, offset or drift, by values a part of the window apart.
 
-    Of a tone the sum of the values before and after is its own value times a constant.
+    Of a tone the sum of the values before and after is its own value times a constant. 0 where they are too few.
     """
     n = motion.shape[0]
     width = max(width, -(-n // _MOST_CELLS))
@@ -234,10 +234,10 @@ def _non_tonal_share(motion: Samples, width: int, part: float) -> float:
         for t in range(cell * width, (cell + 1) * width):
             total += motion[t]
         cells[cell] = total
-    apart = int(count * part)
+    apart = count // parts
     points = count - 2 * apart
     if points < _LEAST_POINTS:
-        return 1.0
+        return 0.0
     x, middle = cells[apart : apart + points], 0.5 * (points - 1)
     before, after = cells[:points], cells[2 * apart : 2 * apart + points]
     sum_x = sum_y = tilt_x = tilt_y = xx = xy = yy = power = tilt = 0.0
@@ -250,7 +250,7 @@ def _non_tonal_share(motion: Samples, width: int, part: float) -> float:
     xy -= sum_x * sum_y / points + tilt_x * tilt_y / tilt
     yy -= sum_y * sum_y / points + tilt_y * tilt_y / tilt
     if not (power > 0.0 and xx > 0.0):
-        return 1.0
+        return 0.0
     return float(max(yy - xy * xy / xx, 0.0) / (2.0 * power))
 
 
