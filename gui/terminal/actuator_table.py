@@ -15,7 +15,14 @@ from gui.model.tracking_status import CONTRADICTION_SIGN, tracking_status
 from gui.terminal.sections import sparkline
 from gui.wording.numbers import DASH, number
 from monitor.catalogue import RATIO_UNIT, Output, display_unit, outputs_by_name
-from monitor.messages.headline import HEADLINE, LABELS, contradicts, first_indicator, read_headline
+from monitor.messages.headline import (
+    COMPARED_QUANTITIES,
+    HEADLINE,
+    LABELS,
+    contradicts,
+    first_indicator,
+    read_headline,
+)
 
 HEADING_LINES = 3
 _MAX_NAME = 14
@@ -89,7 +96,15 @@ def _numbers(indicator: str) -> tuple[_Column, ...]:
         if prefix != indicator
         for column in (
             _Column((LABELS[prefix], "delay"), f"{prefix}_delay", 7, 1, of_delay, "dim", beside="delay"),
-            _Column(("", "ratio"), f"{prefix}_ratio", 6, 3, of_ratio, "dim", beside="ratio"),
+            _Column(
+                ("", "ratio"),
+                f"{prefix}_ratio",
+                6,
+                3,
+                of_ratio,
+                "dim",
+                beside="ratio" if "ratio" in COMPARED_QUANTITIES[prefix] else "",
+            ),
         )
     )
     return (*first, *others, *_OTHERS)

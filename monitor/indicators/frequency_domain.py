@@ -92,7 +92,7 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
     tracked (`dominant_tone`) and read at each sample. When a spike of a million times the motion leaves the window,
     nothing is valid until the next transform.
 
-    Added damping (ours, `added_damping`): ``sin(phase) / (2 ratio)`` per unit of `share`, to first order; with it
+    Added damping (ours, `loop_damping`): ``sin(phase) / (2 ratio)`` per unit of `share`, to first order; with it
     ``share sin(phase) / ratio / (2 (1 - share + share cos(phase) / ratio))``. A lag takes damping away.
     """
 

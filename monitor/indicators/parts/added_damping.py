@@ -12,7 +12,7 @@ import math
 from monitor.kernel import part
 
 
-def added_damping(in_phase: float, quadrature: float, share: float) -> float:
+def loop_damping(in_phase: float, quadrature: float, share: float) -> float:
     """Return the added damping ratio, negative for a lag.
 
     Parameters
@@ -27,8 +27,8 @@ def added_damping(in_phase: float, quadrature: float, share: float) -> float:
     return 0.5 * share * quadrature / stiffness if stiffness > 0.0 else math.nan
 
 
-add_damping = part(added_damping)
-"""`added_damping` within a kernel."""
+add_damping = part(loop_damping)
+"""`loop_damping` within a kernel."""
 
 
 def check_share(share: float | None) -> float:
