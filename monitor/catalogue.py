@@ -15,6 +15,7 @@ from typing import NamedTuple
 SIGNAL_UNIT = "signal"
 RATIO_UNIT = "ratio"
 ENERGY_UNIT = "energy"
+PER_SHARE = "1/share"
 
 _DISPLAY = {"s": ("ms", 1e3), "rad": ("°", 180.0 / math.pi)}
 _PERCENT = ("%", 1e2)
@@ -26,8 +27,8 @@ class Output(NamedTuple):
     Parameters
     ----------
     name : of the column.
-    unit : of the published value; ``signal`` is the command's unit, ``ratio`` command over measured, and ``energy``
-        force times measured.
+    unit : of the published value; ``signal`` is the command's unit, ``ratio`` command over measured, ``energy``
+        force times measured, and ``1/share`` per unit of the specimen's share of the stiffness, 1 where it is set.
     label : of its curve, among those of other measures in the same row.
     row : heading of its row in the window; empty: none.
     group : heading of its section in tables, and object in JSON; empty: none.
@@ -83,7 +84,7 @@ _TRACKING = "monitor.indicators.tracking_error"
 CATALOGUE: dict[str, MeasureEntry] = {
     "fdb": MeasureEntry(
         "monitor.indicators.frequency_domain:FrequencyDomainIndicator",
-        (*_GATED, "band", "peak", "taper", "image_correction", "delay_of"),
+        (*_GATED, "band", "peak", "taper", "image_correction", "delay_of", "share"),
         _outputs(
             "fdb",
             "FDB",
@@ -95,7 +96,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("fdb_ratio_sd", RATIO_UNIT),
             Output("fdb_phase_sd", "rad"),
             Output("fdb_delay_sd", "s"),
-            Output("fdb_added_damping", "1", row="added damping", same_unit=True, display=_PERCENT),
+            Output("fdb_added_damping", PER_SHARE, row="added damping", same_unit=True, display=_PERCENT),
         ),
         cost=12.0,
     ),
@@ -168,14 +169,14 @@ CATALOGUE: dict[str, MeasureEntry] = {
     ),
     "hsem": MeasureEntry(
         "monitor.indicators.energy_error:HybridSimulationErrorMonitor",
-        _GATED,
+        (*_GATED, "share"),
         _outputs(
             "hsem",
             "HSEM",
             Output("hsem_energy", ENERGY_UNIT, row="energy error", same_unit=True),
             Output("hsem_energy_total", ENERGY_UNIT, row="energy error since the start", same_unit=True),
             Output("hsem", "1", row="energy error, of the work", same_unit=True),
-            Output("hsem_added_damping", "1", row="added damping", same_unit=True, display=_PERCENT),
+            Output("hsem_added_damping", PER_SHARE, row="added damping", same_unit=True, display=_PERCENT),
         ),
     ),
     "broadband": MeasureEntry(
@@ -211,6 +212,11 @@ CATALOGUE: dict[str, MeasureEntry] = {
     # published as a message of its own
     "transfer": MeasureEntry(cost=10.0),
 }
+
+
+def display_unit(shown: str, published: str) -> str:
+    """Return the display unit of a value published in a unit, where the catalogue's is `shown`."""
+    return f"{shown}/share" if shown and published == PER_SHARE else shown or published
 
 
 def outputs_by_name() -> Mapping[str, Output]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from monitor.catalogue import ENERGY_UNIT, RATIO_UNIT, SIGNAL_UNIT, Output
+from monitor.catalogue import ENERGY_UNIT, PER_SHARE, RATIO_UNIT, SIGNAL_UNIT, Output
 from monitor.config import IndicatorSettings
 from monitor.indicators.band_pass import BandPass
 from monitor.indicators.base import PassIndicator, Signals
@@ -70,7 +70,9 @@ class ActuatorMonitor:
             command, measured = stream.channels[pair.command], stream.channels[pair.measured]
             force = None if pair.force is None else stream.channels[pair.force]
             for output in outputs:
-                columns.append(Column(output.name, _unit(output, command, measured, force), pair.actuator))
+                unit = _unit(output, command, measured, force)
+                unit = "1" if unit == PER_SHARE and settings.share else unit
+                columns.append(Column(output.name, unit, pair.actuator))
                 invalid.append(output.same_unit and units_differ(command, measured))
         self.columns = tuple(columns)
         self._invalid = np.flatnonzero(invalid)

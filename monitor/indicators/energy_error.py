@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from monitor.catalogue import CATALOGUE
 from monitor.indicators.base import PassIndicator, check_window
+from monitor.indicators.parts.added_damping import add_damping, check_share
 from monitor.indicators.parts.memory import HSEM, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
 from monitor.indicators.parts.sample_loop import (
     LARGEST_SAMPLE,
@@ -28,7 +29,10 @@ from monitor.messages.blocks import Samples
 
 
 class EnergyErrorValues(NamedTuple):
-    """Energy error over the window and since the start, the latter also as a ratio, and the damping ratio it adds."""
+    """Energy error over the window and since the start, the latter also as a ratio, and the damping ratio it adds.
+
+    The damping ratio is per unit of the specimen's share of the stiffness, unless that is given.
+    """
 
     window: float
     total: float
@@ -42,7 +46,7 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
     Parameters
     ----------
     sample_rate, window, n_pairs, every : see `WindowedIndicator`.
-    gate, relative_gate : as in `FrequencyDomainIndicator`; they affect the added damping only.
+    gate, relative_gate, share : as in `FrequencyDomainIndicator`; they affect the added damping only.
 
     Notes
     -----
@@ -60,13 +64,14 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
     dissipated by the specimen. It is ours: the printed normaliser could not be verified. It does not change when the
     load on a linear specimen doubles. Like the total it includes every spike since the start.
 
-    ``hsem_added_damping`` is the equivalent damping ratio that the error adds to the specimen: minus the energy error
-    of a cycle over 4 pi times the strain energy (ours). The strain energy of a cycle is the covariance of force and
-    measured displacement: ``k A_m^2 / 2`` for a tone. The energy error of a cycle is the area swept by the force
-    against the error, so that the energy stored at the ends of the window does not count, averaged with Hann weights;
-    the length of a cycle comes from the command's level crossings. An elastic specimen gives
-    ``1/2 A_c/A_m sin(phase)``: a lag is negative. It is updated every `hop` samples, needs two cycles in the window,
-    is accurate from 2.5 on, and is not valid where force and displacement correlate by less than 0.1.
+    ``hsem_added_damping`` is the equivalent damping ratio that the error adds to the structure: minus the energy error
+    of a cycle over 4 pi times the strain energy ``k A_c^2 / 2`` of the commanded motion (ours), with k the covariance
+    of force and measured displacement over the latter's variance. The energy error of a cycle is the area swept by
+    the force against the error, so that the energy stored at the ends of the window does not count, averaged with
+    Hann weights; the length of a cycle comes from the command's level crossings. An elastic specimen gives
+    ``1/2 A_m/A_c sin(phase)`` per unit of `share`: a lag is negative. It is updated every `hop` samples, needs two
+    cycles in the window, is accurate from 2.5 on, and is not valid where force and displacement correlate by less than
+    0.1.
 
     A preload adds itself times the change of the error to the energies, and itself times the range of the
     command to the range of the work; it does not change the added damping. Nothing is valid without a force.
@@ -85,19 +90,21 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
         *,
         gate: float = 0.0,
         relative_gate: float = 0.02,
+        share: float | None = None,
         n_pairs: int = 1,
         every: int = 1,
     ) -> None:
-        self._limits = gate_limits(gate, relative_gate)
+        self._limits, self._share = gate_limits(gate, relative_gate), check_share(share)
         # samples between updates of the added damping
         self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // LOOPS_PER_WINDOW)
-        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, gate=gate, relative_gate=relative_gate)
+        settings: dict[str, Any] = {"gate": gate, "relative_gate": relative_gate, "share": share}
+        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, **settings)
 
     def new_arrays(self) -> EnergyState:
         """Return the initial arrays."""
         n, pairs = self.n_window, self.n_pairs
         arrays: list[NDArray[Any]] = [
-            np.array([self.hop, *self._limits]),
+            np.array([self.hop, *self._limits, self._share]),
             # a window of n samples has n - 1 segments
             *new_sums(n - 1, pairs, 1),
             np.zeros(1),
@@ -150,7 +157,7 @@ def advance_hsem(
         settings, rows, prefix, since, segment, work, damping, counts, ring, clock, hann,
         gate_peak, gate_lowest, gate_start,
     ) = open_hsem(memory, n)  # fmt: skip
-    hop, absolute, relative = int(settings[0]), settings[1], settings[2]
+    hop, absolute, relative, share = int(settings[0]), settings[1], settings[2], settings[3]
     n_window = ring.shape[2] // 2
     row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):
@@ -190,7 +197,11 @@ def advance_hsem(
                 if is_open and own.common * own.common > _MIN_CORRELATION_SQUARED * own.square_a * own.square_b:
                     deviation = np.sqrt(commanded.square_b)
                     step = step_sine(ring[pair, 0, begin:end], deviation, commanded.drift)
-                    added = -0.5 * (own.swept - commanded.swept) / (step * own.common)
+                    # twice the strain energy of the commanded motion
+                    energy = own.common / own.square_b * commanded.square_b
+                    added = add_damping(
+                        commanded.common / energy, (commanded.swept - own.swept) / (step * energy), share
+                    )
                     damping[pair] = added if abs(added) < np.inf else np.nan
             if row_due:
                 span = work[pair, HIGHEST] - work[pair, LOWEST]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.messages.blocks import Pair
-from monitor.messages.headline import COMPARED, HEADLINE, QUANTITIES, TOLERANCE, contradicts
+from monitor.messages.headline import COMPARED_QUANTITIES, HEADLINE, QUANTITIES, TOLERANCE, contradicts
 from replay.assessment.change_points import segment_series
 from replay.assessment.results import (
     Contradiction,
@@ -68,7 +68,11 @@ def assess_pair(
     return PairAssessment(
         pair,
         headline,
-        {prefix: _contradicting(values, prefix, compared) for prefix in COMPARED if f"{prefix}_delay" in values},
+        {
+            prefix: _contradicting(values, prefix, compared)
+            for prefix in COMPARED_QUANTITIES
+            if f"{prefix}_delay" in values
+        },
         spreads,
         totals,
         float(valid.mean()) if n else 0.0,
@@ -213,7 +217,8 @@ def _contradicting(values: Values, prefix: str, moving: NDArray[np.bool_]) -> Co
     for quantity in QUANTITIES:
         names = [f"{one}_{quantity}{end}" for one in (HEADLINE, prefix) for end in ("", "_sd")]
         mine, mine_sd, other, other_sd = (values[name] for name in names)
-        against |= contradicts(quantity, mine, mine_sd, other, other_sd)
+        if quantity in COMPARED_QUANTITIES[prefix]:
+            against |= contradicts(quantity, mine, mine_sd, other, other_sd)
         both &= ~np.isnan([mine, mine_sd, other, other_sd]).any(axis=0)
         differences[quantity] = np.abs(other - mine) / (np.abs(mine) if quantity == "ratio" else 1.0)
     against &= both

@@ -176,6 +176,7 @@ def as_json(path: Path, assessment: Assessment, notes: list[str]) -> dict[str, A
         "samples": assessment.samples,
         "duration_s": assessment.duration,
         "window_s": assessment.settings.window,
+        "share": assessment.settings.share,
         "notes": notes,
         "warnings": [{"code": w.code, "actuator": w.actuator, "text": w.text} for w in assessment.warnings],
         "pairs": [_pair(found, assessment) for found in assessment.pairs],

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from monitor.catalogue import outputs_by_name
-from monitor.messages.headline import FALLBACKS, HEADLINE, QUANTITIES
+from monitor.messages.headline import COMPARED_QUANTITIES, FALLBACKS, HEADLINE
 from monitor.system.safe_text import printable
 from replay.assessment.wording import (
     COMPARED_AS,
@@ -168,7 +168,7 @@ def _uncertainty(found: PairAssessment, name: str, factor: float) -> str:
 def _mark(found: PairAssessment, name: str) -> str:
     """Return the share of instants at which a delay or ratio contradicts the headline; empty if small."""
     how = found.contradicts.get(group_of(name))
-    compared = name.removeprefix(f"{group_of(name)}_") in QUANTITIES
+    compared = name.removeprefix(f"{group_of(name)}_") in COMPARED_QUANTITIES.get(group_of(name), ())
     return f"{_MARK} {100 * how.fraction:.0f} %" if compared and how is not None and how.often else ""
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monitor.indicators.parts.added_damping import add_damping
 from monitor.indicators.parts.bin_reading import (
     copy_gains,
     delayed_tone,
@@ -17,6 +18,7 @@ from monitor.indicators.parts.bin_reading import (
     squared_magnitude,
     sum_bins,
     tone_gains,
+    tone_size,
 )
 from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
 from monitor.indicators.parts.dominant_tone import (
@@ -46,7 +48,7 @@ from monitor.indicators.parts.sample_loop import (
     store,
     update_gate,
 )
-from monitor.kernel import kernel
+from monitor.kernel import kernel, reduction
 from monitor.messages.blocks import Samples
 
 _MIN_POWER_RATIO = 1e-12
@@ -60,13 +62,18 @@ _STEPS = 3
 _SLOWEST, _FASTEST = 0.3, 3.0
 # Cramer-Rao bound of a frequency, in cycles a window, over that of a phase, as variances
 _FREQUENCY_NOISE = 3.0 / np.pi**2
+# change of the frequency, relative, over which the reading's change with it is a line
+_STEP = 1e-4
+# error of the ratio, times the square of the cycles a window, over its change within the delay, measured
+_IMAGE_OF_DECAY = 0.15
 # held between evaluations: the motion's lag, samples; change of the phase with the lag, relative to the tone's;
-# standard deviations of the phase and of the logarithm of the gain; the reading of a drift of measured
-LAG, PHASE_RATE, PHASE_SD, GAIN_SD, DRIFT_RE, DRIFT_IM = range(6)
-N_HELD = 6
-# rows of the work array, see `fit_delayed`
-_DELAYED, _SLOPE, _RESIDUAL, _BACKLASH = range(4)
-N_WORK_ROWS = 4
+# standard deviations of the phase and of the logarithm of the gain; the reading of a drift of measured; the reading of
+# a tone of the command's frequency over that of one of measured's own
+LAG, PHASE_RATE, PHASE_SD, GAIN_SD, DRIFT_RE, DRIFT_IM, OWN = range(7)
+N_HELD = 7
+# rows of the work array, see `fit_delayed` and `_fit_delay_rate`
+_DELAYED, _SLOPE, _RESIDUAL, _BACKLASH, _RATE = range(5)
+N_WORK_ROWS = 5
 # columns of the results
 _RATIO, _PHASE, _DELAY, _FREQUENCY, _AMPLITUDE, _RATIO_SD, _PHASE_SD, _DELAY_SD, _DAMPING = range(9)
 
@@ -78,7 +85,7 @@ class FdbState(NamedTuple):
     and measured, written twice so that any window is contiguous; ``bins`` (n_pairs, 4, 8): the tracked bins;
     ``steps`` (n_pairs, 3): largest steps since the last transform; ``clock`` (1,): slot of the next sample; ``good``
     (n_pairs,): consecutive good samples; ``found`` (n_pairs, 2): bin of the peak, and whether the gate is open;
-    ``held`` (n_pairs, 6) between evaluations; ``work`` (4, n_window); ``bins_c``, ``bins_m`` (4, 5): see
+    ``held`` (n_pairs, 7) between evaluations; ``work`` (5, n_window); ``bins_c``, ``bins_m`` (4, 5): see
     `read_neighbours`; ``radices`` .. ``buffers``: `Transform`.
     """
 
@@ -118,7 +125,7 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
     hop, sample_rate = int(settings[0]), settings[1]
     own_peaks, correct, of_motion = settings[2] > 0.0, settings[3] > 0.0, settings[4] > 0.0
     near, far, absolute, relative = settings[5], settings[6], settings[7], settings[8]
-    first_bin, low_bin, high_bin = int(settings[9]), int(settings[10]), int(settings[11])
+    first_bin, low_bin, high_bin, share = int(settings[9]), int(settings[10]), int(settings[11]), settings[12]
     n_window, n_bins = circle.shape[1], half.shape[1]
     low, high = low_bin - first_bin, high_bin - first_bin
     row_clock = start_row_clock(first, every)
@@ -219,7 +226,26 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                         hides_offset and non_tonal_share(command, tone_c * (1.0 / scale), frequency) > _MAX_NON_TONAL
                     )
                 ):
-                    held[pair, LAG], held[pair, PHASE_RATE] = lag, phase_rate
+                    held[pair, LAG], held[pair, PHASE_RATE], held[pair, OWN], by_rate = lag, phase_rate, 1.0, 0.0
+                    if of_motion:
+                        rate = _fit_delay_rate(
+                            work[_DELAYED, start:stop],
+                            work[_SLOPE, start:stop],
+                            work[_RESIDUAL, start:stop],
+                            work[_RATE, start:stop],
+                            fitted,
+                        )
+                        # while the delay drifts measured has a frequency of its own
+                        size = abs(scale) * tone_size(bins_c, k, pole, near, far)
+                        for change in (-_STEP, -rate):
+                            own = frequency * (1.0 + change)
+                            own_sine = np.sin(np.pi * own / n_window)
+                            own_scale, own_pole = tone_gains(
+                                k - first_bin, first_bin, own, own_sine, half, near, far, n_window, bins_m
+                            )
+                            held[pair, OWN] = size / (abs(own_scale) * tone_size(bins_m, k, own_pole, near, far))
+                            by_rate = np.log(held[pair, OWN]) / _STEP if change == -_STEP else by_rate
+                        copy_gains(bins_c, bins_m)
                     reading = tone_m if correct else raw_m
                     delayed = delayed_tone(bins_c, k, frequency, pole, near, far, lag, n_window)
                     gain = np.sqrt(squared_magnitude(tone_m) / squared_magnitude(delayed))
@@ -238,11 +264,18 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                         correct,
                         circle,
                     )
+                    if of_motion:
+                        for t in range(start, stop):
+                            work[_SLOPE, t] += by_rate * work[_RATE, t]
                     scatters = weighted_sum_deviations(
                         work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BACKLASH], start, stop
                     )
                     held[pair, PHASE_SD] = add_chance_agreement(scatters[0], unexplained)
-                    held[pair, GAIN_SD] = add_chance_agreement(scatters[1], unexplained)
+                    # what the image of a tone that decays leaves
+                    decay = 0.5 * np.log(squared_magnitude(tone_c) / squared_magnitude(delayed)) if of_motion else 0.0
+                    image_sd = _IMAGE_OF_DECAY * decay / (frequency * frequency)
+                    scatter = np.sqrt(scatters[1] * scatters[1] + image_sd * image_sd)
+                    held[pair, GAIN_SD] = add_chance_agreement(scatter, unexplained)
             phase_sd = held[pair, PHASE_SD] / held[pair, PHASE_RATE]
             if not (row_due and np.isfinite(held[pair, LAG]) and phase_sd <= _LARGEST_SD):
                 continue
@@ -251,7 +284,8 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                 difference = tone_m * delayed.conjugate()
                 phase_rate = held[pair, PHASE_RATE] * omega
                 lag = held[pair, LAG] - np.arctan2(difference.imag, difference.real) / phase_rate
-                ratio, phase = np.sqrt(squared_magnitude(delayed) / squared_magnitude(tone_m)), -omega * lag
+                phase = -omega * lag
+                ratio = np.sqrt(squared_magnitude(tone_c) / squared_magnitude(tone_m)) / held[pair, OWN]
                 delay_sd = phase_sd / omega
             else:
                 if not correct:
@@ -276,5 +310,58 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
             out[row, pair, _RATIO], out[row, pair, _RATIO_SD] = ratio, ratio * held[pair, GAIN_SD]
             out[row, pair, _PHASE], out[row, pair, _PHASE_SD] = phase, phase_sd
             out[row, pair, _DELAY], out[row, pair, _DELAY_SD] = lag / sample_rate, delay_sd / sample_rate
-            out[row, pair, _DAMPING] = 0.5 * ratio * np.sin(phase)
+            out[row, pair, _DAMPING] = add_damping(np.cos(phase) / ratio, np.sin(phase) / ratio, share)
         clock[0] = next_slot(slot, n_window)
+
+
+@reduction
+def _fit_delay_rate(delayed: Samples, slope: Samples, residual: Samples, weights: Samples, gain: float) -> float:
+    """Return the change of the lag per sample, and remove its part from the residual of `fit_delayed`, (n,) each.
+
+    Parameters
+    ----------
+    weights : overwritten: the derivatives of the change by each sample of measured.
+    gain : measured over command.
+    """
+    n = delayed.shape[0]
+    middle, first = 0.5 * (n - 1), delayed[0]
+    sum_z = sum_a = sum_b = tilt_z = tilt_a = tilt_b = zz = za = zb = aa = ab = bb = 0.0
+    x = -middle
+    for t in range(n):
+        a, b = delayed[t] - first, slope[t]
+        z = x * b
+        sum_z, sum_a, sum_b = sum_z + z, sum_a + a, sum_b + b
+        tilt_z, tilt_a, tilt_b = tilt_z + x * z, tilt_a + x * a, tilt_b + x * b
+        zz, za, zb, aa, ab, bb = zz + z * z, za + z * a, zb + z * b, aa + a * a, ab + a * b, bb + b * b
+        x += 1.0
+    per_sample, per_tilt = 1.0 / n, 12.0 / (n * (n * float(n) - 1.0))
+    zz -= per_sample * sum_z * sum_z + per_tilt * tilt_z * tilt_z
+    za -= per_sample * sum_z * sum_a + per_tilt * tilt_z * tilt_a
+    zb -= per_sample * sum_z * sum_b + per_tilt * tilt_z * tilt_b
+    aa -= per_sample * sum_a * sum_a + per_tilt * tilt_a * tilt_a
+    ab -= per_sample * sum_a * sum_b + per_tilt * tilt_a * tilt_b
+    bb -= per_sample * sum_b * sum_b + per_tilt * tilt_b * tilt_b
+    area = aa * bb - ab * ab
+    by_a, by_b = (za * bb - zb * ab) / area, (zb * aa - za * ab) / area
+    power, rate, mean_a = zz - by_a * za - by_b * zb, 0.0, first + per_sample * sum_a
+    offset, drift = (
+        per_sample * (sum_z - by_b * sum_b) - by_a * mean_a,
+        per_tilt * (tilt_z - by_a * tilt_a - by_b * tilt_b),
+    )
+    x = -middle
+    for t in range(n):
+        # what delay, gain, offset and drift of measured do not change
+        weights[t] = (x * slope[t] - by_a * delayed[t] - by_b * slope[t] - offset - drift * x) / (gain * power)
+        rate += weights[t] * residual[t]
+        x += 1.0
+    # to second order, of which the gain's part is not in the residual
+    size, curved = 0.25 * gain * rate * rate, 0.0
+    x = 1.0 - middle
+    for t in range(1, n - 1):
+        square = size * x * x * (slope[t - 1] - slope[t + 1])
+        residual[t] -= square
+        curved += square * (delayed[t] - mean_a)
+        x += 1.0
+    for t in range(n):
+        residual[t] -= rate * gain * gain * power * weights[t] - curved / aa * (delayed[t] - mean_a)
+    return rate
