@@ -12,9 +12,9 @@ from monitor.indicators.base import PassIndicator, check_window
 from monitor.indicators.parts.bin_reading import N_ROWS, NEIGHBOURS
 from monitor.indicators.parts.dominant_tone import N_TRACKED, TAPERS, choose_bins, half_angles, unit_circle
 from monitor.indicators.parts.fourier import new_transform
-from monitor.indicators.parts.frequency_domain_kernel import N_HELD, N_WORK_ROWS, FdbState
+from monitor.indicators.parts.frequency_domain_kernel import N_HELD, N_WORK_ROWS, REASON, FdbState
 from monitor.indicators.parts.memory import FDB
-from monitor.indicators.parts.sample_loop import gate_limits, new_gate
+from monitor.indicators.parts.sample_loop import gate_limits, new_gate, new_held
 
 # transforms of the whole window while it slides by its length
 _EVALUATIONS = 8
@@ -26,7 +26,7 @@ class FrequencyDomainValues(NamedTuple):
     ``ratio`` command/measured (> 1 undershoot); ``phase`` rad, positive: measured leads; ``delay`` s,
     positive: measured lags; ``frequency`` Hz, the command's dominant one; ``amplitude`` of the command there;
     ``ratio_sd``, ``phase_sd`` rad, ``delay_sd`` s: one standard deviation; ``added_damping``: damping ratio that
-    the error adds to an elastic specimen, negative where the measured signal lags.
+    the error adds to an elastic specimen, negative where the measured signal lags; ``reason``: `Reason` of no value.
     """
 
     ratio: float
@@ -38,6 +38,7 @@ class FrequencyDomainValues(NamedTuple):
     phase_sd: float
     delay_sd: float
     added_damping: float
+    reason: float
 
 
 class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
@@ -148,7 +149,7 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
             *(half_angles(n, self._bins), unit_circle(n), np.zeros((pairs, 2, 2 * n))),
             *(np.zeros((pairs, 4, N_TRACKED)), np.zeros((pairs, 3))),
             *(np.zeros(1, np.int64), np.zeros(pairs, np.int64), np.zeros((pairs, 2), np.int64)),
-            *(np.zeros((pairs, N_HELD)), np.zeros((N_WORK_ROWS, n))),
+            *(new_held(pairs, N_HELD, REASON), np.zeros((N_WORK_ROWS, n))),
             *np.zeros((2, N_ROWS, NEIGHBOURS)),
             *new_transform(n),
             *new_gate(pairs),

@@ -50,9 +50,11 @@ from monitor.indicators.parts.sample_loop import (
     start_row_clock,
     store,
     update_gate,
+    write_reason,
 )
-from monitor.kernel import kernel
+from monitor.kernel import kernel, part
 from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 _MIN_POWER_RATIO = 1e-12
 # rad, of the phase: above it no value is valid
@@ -66,14 +68,15 @@ _SLOWEST, _FASTEST = 0.3, 3.0
 # Cramer-Rao bound of a frequency, in cycles a window, over that of a phase, as variances
 _FREQUENCY_NOISE = 3.0 / np.pi**2
 # held between evaluations: the motion's lag, samples; change of the phase with the lag, relative to the tone's;
-# standard deviations of the phase and of the logarithm of the gain; the reading of a drift of measured
-LAG, PHASE_RATE, PHASE_SD, GAIN_SD, DRIFT_RE, DRIFT_IM = range(6)
-N_HELD = 6
+# standard deviations of the phase and of the logarithm of the gain; the reading of a drift of measured; why there is
+# no lag
+LAG, PHASE_RATE, PHASE_SD, GAIN_SD, DRIFT_RE, DRIFT_IM, REASON = range(7)
+N_HELD = 7
 # rows of the work array, see `fit_delayed`
 _DELAYED, _SLOPE, _RESIDUAL, _BACKLASH = range(4)
 N_WORK_ROWS = 4
 # columns of the results
-_RATIO, _PHASE, _DELAY, _FREQUENCY, _AMPLITUDE, _RATIO_SD, _PHASE_SD, _DELAY_SD, _DAMPING = range(9)
+_RATIO, _PHASE, _DELAY, _FREQUENCY, _AMPLITUDE, _RATIO_SD, _PHASE_SD, _DELAY_SD, _DAMPING, _REASON = range(10)
 
 
 class FdbState(NamedTuple):
@@ -83,7 +86,7 @@ class FdbState(NamedTuple):
     and measured, written twice so that any window is contiguous; ``bins`` (n_pairs, 4, 8): the tracked bins;
     ``steps`` (n_pairs, 3): largest steps since the last transform; ``clock`` (1,): slot of the next sample; ``good``
     (n_pairs,): consecutive good samples; ``found`` (n_pairs, 2): bin of the peak, and whether the gate is open;
-    ``held`` (n_pairs, 6) between evaluations; ``work`` (4, n_window); ``bins_c``, ``bins_m`` (4, 5): see
+    ``held`` (n_pairs, 7) between evaluations; ``work`` (4, n_window); ``bins_c``, ``bins_m`` (4, 5): see
     `read_neighbours`; ``radices`` .. ``buffers``: `Transform`.
     """
 
@@ -115,7 +118,7 @@ open_fdb = open_state(FdbState)
 
 @kernel
 def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
-    """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 9)."""
+    """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 10)."""
     (
         settings, half, circle, ring, bins, steps, clock, good, found, held, work, bins_c, bins_m,
         radices, table, chirp, chirp_spectrum, buffers, gate_peak, gate_lowest, gate_start,
@@ -145,9 +148,9 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                 store(ring, pair, 0, slot, c)
                 store(ring, pair, 1, slot, m)
             else:
-                good[pair] = 0
+                good[pair], held[pair, REASON] = 0, Reason.BAD_SAMPLE.value
             if row_due:
-                clear_row(out, row, pair)
+                clear_row(out, row, pair, held[pair, REASON])
             due = (first + i + pair) % hop == 0 or good[pair] == n_window
             if good[pair] < n_window or not (row_due or due):
                 continue
@@ -166,6 +169,7 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
             raw_c, raw_m = sum_bins(bins_c), sum_bins(bins_m)
             # no values until the next transform
             if drift_exceeded(steps[pair, STEP_C], squared_magnitude(raw_c)):
+                write_reason(out, row_due, row, pair, Reason.UNCERTAIN.value)
                 continue
             frequency, sine = tone_between_bins(bins[pair], k - BELOW, k, first_bin, half, circle)
             scale, pole = tone_gains(k - first_bin, first_bin, frequency, sine, half, near, far, n_window, bins_c)
@@ -177,6 +181,7 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
             amplitude = 2.0 * np.sqrt(squared_magnitude(tone_c)) / abs(scale)
             if due:
                 held[pair, LAG], held[pair, DRIFT_RE], held[pair, DRIFT_IM] = np.nan, 0.0, 0.0
+                held[pair, REASON] = Reason.FEW_CYCLES.value
                 found[pair, 1] = update_gate(
                     gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude, good[pair], n_window
                 )
@@ -184,13 +189,17 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
             if not (
                 found[pair, 1] and frequency > 0.999 and amplitude * amplitude > _MIN_POWER_RATIO * steps[pair, SPAN]
             ):
+                closed = found[pair, 1] == 0
+                write_reason(out, row_due, row, pair, Reason.GATE.value if closed else Reason.FEW_CYCLES.value)
                 continue
             if row_due:
                 out[row, pair, _FREQUENCY], out[row, pair, _AMPLITUDE] = frequency * sample_rate / n_window, amplitude
             # below 1e-12 of the command a measured amplitude is rounding of a constant channel
             if squared_magnitude(tone_c) == 0.0 or squared_magnitude(tone_m) <= 1e-24 * squared_magnitude(tone_c):
+                write_reason(out, row_due, row, pair, Reason.CONSTANT.value)
                 continue
             if drift_exceeded(steps[pair, STEP_M], squared_magnitude(raw_m)):
+                write_reason(out, row_due, row, pair, Reason.UNCERTAIN.value)
                 continue
             product = tone_m * tone_c.conjugate()
             phase, omega = np.arctan2(product.imag, product.real), 2.0 * np.pi * frequency / n_window
@@ -217,13 +226,11 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                             min(max(phase_rate, _SLOWEST), _FASTEST) * omega
                         )
                 hides_offset = (k == 1 and near != 0.0) or (k == 2 and far != 0.0)
-                if (
-                    unexplained < UNRELATED
-                    and _SLOWEST <= phase_rate <= _FASTEST
-                    and not (
-                        hides_offset and non_tonal_share(command, tone_c * (1.0 / scale), frequency) > _MAX_NON_TONAL
-                    )
-                ):
+                reason = _reason(phase_rate, unexplained)
+                if hides_offset and non_tonal_share(command, tone_c * (1.0 / scale), frequency) > _MAX_NON_TONAL:
+                    reason = Reason.OFFSET.value
+                held[pair, REASON] = reason
+                if reason == Reason.VALID.value:
                     held[pair, LAG], held[pair, PHASE_RATE] = lag, phase_rate
                     reading = tone_m if correct else raw_m
                     delayed = delayed_tone(bins_c, k, frequency, pole, near, far, lag, n_window)
@@ -250,6 +257,8 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                     held[pair, GAIN_SD] = add_chance_agreement(scatters[1], unexplained)
             phase_sd = held[pair, PHASE_SD] / held[pair, PHASE_RATE]
             if not (row_due and np.isfinite(held[pair, LAG]) and phase_sd <= _LARGEST_SD):
+                unknown = np.isnan(held[pair, LAG])
+                write_reason(out, row_due, row, pair, held[pair, REASON] if unknown else Reason.UNCERTAIN.value)
                 continue
             if of_motion:
                 delayed = delayed_tone(bins_c, k, frequency, pole, near, far, held[pair, LAG], n_window)
@@ -271,6 +280,7 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                     phase = np.arctan2(product.imag, product.real)
                     tone_c, tone_m = raw_c, raw_m
                 if squared_magnitude(tone_m) == 0.0:
+                    write_reason(out, row_due, row, pair, Reason.CONSTANT.value)
                     continue
                 lag, ratio, turns_off = (
                     -phase / omega,
@@ -282,4 +292,16 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
             out[row, pair, _PHASE], out[row, pair, _PHASE_SD] = phase, phase_sd
             out[row, pair, _DELAY], out[row, pair, _DELAY_SD] = lag / sample_rate, delay_sd / sample_rate
             out[row, pair, _DAMPING] = 0.5 * ratio * np.sin(phase)
+            out[row, pair, _REASON] = Reason.VALID.value
         clock[0] = next_slot(slot, n_window)
+
+
+@part
+def _reason(phase_rate: float, unexplained: float) -> int:
+    """Return why there is no lag, or that there is one."""
+    if not _SLOWEST <= phase_rate <= _FASTEST:
+        return Reason.NO_TONE.value
+    if not unexplained < UNRELATED:
+        # without a fit the lag is beyond the window
+        return Reason.LAG.value if np.isnan(unexplained) else Reason.UNRELATED.value
+    return Reason.VALID.value
