@@ -128,7 +128,8 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
     near, far, absolute, relative = settings[5], settings[6], settings[7], settings[8]
     first_bin, low_bin, high_bin = int(settings[9]), int(settings[10]), int(settings[11])
     n_window, n_bins = circle.shape[1], half.shape[1]
-    low, high = low_bin - first_bin, high_bin - first_bin
+    # the first bin whose neighbours under the taper do not include bin 0
+    visible = 3 if far != 0.0 else 2 if near != 0.0 else 1
     row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):
         row_clock = advance_row_clock(row_clock, every)
@@ -160,25 +161,39 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                     command, measured, radices, table, chirp, chirp_spectrum, buffers
                 )
                 unpack_bins(buffers, n_window, first_bin, n_bins, size_c, False)
-                found[pair, 0] = first_bin + tapered_peak(buffers[2], buffers[3], low, high, near, far)
-                set_bins(bins[pair], found[pair, 0] - BELOW, buffers, n_window, size_c, size_m)
                 steps[pair, STEP_C], steps[pair, STEP_M], steps[pair, SPAN] = 0.0, 0.0, span
-            k = found[pair, 0]
-            read_neighbours(bins[pair], C_RE, near, far, bins_c)
-            read_neighbours(bins[pair], M_RE, near, far, bins_m)
+            # the lowest bin that may be read; where a motion other than a tone has its peak in a bin that the offset
+            # hides, that is the first one without it
+            low, hidden = low_bin, False
+            k, frequency, sine, scale, pole, tone_c, tone_m, amplitude = 0, 0.0, 0.0, 0.0, 0.0, 0.0j, 0.0j, 0.0
+            for _ in range(2):
+                if due:
+                    found[pair, 0] = first_bin + tapered_peak(
+                        buffers[2], buffers[3], low - first_bin, high_bin - first_bin, near, far
+                    )
+                    set_bins(bins[pair], found[pair, 0] - BELOW, buffers, n_window, size_c, size_m)
+                k = found[pair, 0]
+                read_neighbours(bins[pair], C_RE, near, far, bins_c)
+                read_neighbours(bins[pair], M_RE, near, far, bins_m)
+                frequency, sine = tone_between_bins(bins[pair], k - BELOW, k, first_bin, half, circle)
+                scale, pole = tone_gains(k - first_bin, first_bin, frequency, sine, half, near, far, n_window, bins_c)
+                copy_gains(bins_c, bins_m)
+                tone_c = read_tone(bins_c, k, pole, near, far)
+                tone_m = read_tone(bins_m, k, pole, near, far)
+                amplitude = 2.0 * np.sqrt(squared_magnitude(tone_c)) / abs(scale)
+                hidden = due and (
+                    k < visible and non_tonal_share(command, tone_c * (1.0 / scale), frequency) > _MAX_NON_TONAL
+                )
+                if not hidden or own_peaks or visible > high_bin:
+                    break
+                low = visible
             raw_c, raw_m = sum_bins(bins_c), sum_bins(bins_m)
             # no values until the next transform
             if drift_exceeded(steps[pair, STEP_C], squared_magnitude(raw_c)):
                 write_reason(out, row_due, row, pair, Reason.UNCERTAIN.value)
                 continue
-            frequency, sine = tone_between_bins(bins[pair], k - BELOW, k, first_bin, half, circle)
-            scale, pole = tone_gains(k - first_bin, first_bin, frequency, sine, half, near, far, n_window, bins_c)
-            copy_gains(bins_c, bins_m)
-            tone_c = read_tone(bins_c, k, pole, near, far)
-            tone_m = read_tone(bins_m, k, pole, near, far)
             if not due:
                 tone_m -= complex(held[pair, DRIFT_RE], held[pair, DRIFT_IM])
-            amplitude = 2.0 * np.sqrt(squared_magnitude(tone_c)) / abs(scale)
             if due:
                 held[pair, LAG], held[pair, DRIFT_RE], held[pair, DRIFT_IM] = np.nan, 0.0, 0.0
                 held[pair, REASON] = Reason.FEW_CYCLES.value
@@ -225,10 +240,7 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                         lag -= np.arctan2(difference.imag, difference.real) / (
                             min(max(phase_rate, _SLOWEST), _FASTEST) * omega
                         )
-                hides_offset = (k == 1 and near != 0.0) or (k == 2 and far != 0.0)
-                reason = _reason(phase_rate, unexplained)
-                if hides_offset and non_tonal_share(command, tone_c * (1.0 / scale), frequency) > _MAX_NON_TONAL:
-                    reason = Reason.OFFSET.value
+                reason = Reason.OFFSET.value if hidden else _reason(phase_rate, unexplained)
                 held[pair, REASON] = reason
                 if reason == Reason.VALID.value:
                     held[pair, LAG], held[pair, PHASE_RATE] = lag, phase_rate
@@ -274,7 +286,9 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                             command, measured, radices, table, chirp, chirp_spectrum, buffers
                         )
                         unpack_bins(buffers, n_window, first_bin, n_bins, size_m, True)
-                        own = tapered_peak(buffers[2], buffers[3], low, high, near, far)
+                        own = tapered_peak(
+                            buffers[2], buffers[3], low_bin - first_bin, high_bin - first_bin, near, far
+                        )
                         raw_m = tapered(buffers[2], buffers[3], own, near, far)
                     product = raw_m * raw_c.conjugate()
                     phase = np.arctan2(product.imag, product.real)
