@@ -188,7 +188,8 @@ def _cells(results: ResultHistory, actuator: str, indicator: str, layout: _Layou
     if layout.curve:
         curve = sparkline(1e3 * results.trace(actuator, f"{indicator}_delay"), layout.curve, _LEAST_SPAN)
         cells += [Text(curve.text, style="blue"), Text(_scale(curve.low, curve.high))]
-    words = silent or tracking_status(headline.delay, headline.ratio).words
+    status = tracking_status(headline.delay, headline.ratio, value(f"{indicator}_reason"))
+    words = silent or status.words
     return [*cells, Text(words, style="dim" if silent else "")]
 
 

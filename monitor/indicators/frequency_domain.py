@@ -13,9 +13,9 @@ from monitor.indicators.parts.added_damping import check_share
 from monitor.indicators.parts.bin_reading import N_ROWS, NEIGHBOURS
 from monitor.indicators.parts.dominant_tone import N_TRACKED, TAPERS, choose_bins, half_angles, unit_circle
 from monitor.indicators.parts.fourier import new_transform
-from monitor.indicators.parts.frequency_domain_kernel import N_HELD, N_WORK_ROWS, FdbState
+from monitor.indicators.parts.frequency_domain_kernel import N_HELD, N_WORK_ROWS, REASON, FdbState
 from monitor.indicators.parts.memory import FDB
-from monitor.indicators.parts.sample_loop import gate_limits, new_gate
+from monitor.indicators.parts.sample_loop import gate_limits, new_gate, new_held
 
 # transforms of the whole window while it slides by its length
 _EVALUATIONS = 8
@@ -28,7 +28,7 @@ class FrequencyDomainValues(NamedTuple):
     positive: measured lags; ``frequency`` Hz, the command's dominant one; ``amplitude`` of the command there;
     ``ratio_sd``, ``phase_sd`` rad, ``delay_sd`` s: one standard deviation; ``added_damping``: damping ratio that
     the error of an elastic specimen adds to the structure, per unit of the specimen's share of the stiffness unless
-    that is given; negative where the measured signal lags.
+    that is given; negative where the measured signal lags; ``reason``: `Reason` of no value.
     """
 
     ratio: float
@@ -40,6 +40,7 @@ class FrequencyDomainValues(NamedTuple):
     phase_sd: float
     delay_sd: float
     added_damping: float
+    reason: float
 
 
 class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
@@ -76,9 +77,9 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
     it by the bin's effective frequency, w_eff = Im(C'/C), with C' the same bin of the command's derivative, and to
     second order by more than that. The delay is therefore the one of the command, under its taper, at which its bin
     has the phase of the measured one (`bin_reading`, ours): exact for any motion, and for a steady tone equal to
-    phase over frequency. The phase is that of the delay at the dominant frequency. The ratio is the paper's, |C|/|M| at
-    one instant: in a motion of delay tau that decays or grows as exp(s t) it is exp(s tau) times the actuator's, which
-    `broadband_ratio` is. While the delay drifts by r a second, measured is a tone of the frequency f (1 - r): its bin
+    phase over frequency. The phase is that of the delay at the dominant frequency. The ratio is the paper's, |C|/|M|
+    at one instant: in a motion of delay tau that decays or grows as exp(s t) it is exp(s tau) times the actuator's,
+    which `broadband_ratio` is. While the delay drifts by r a second, measured is a tone of the frequency f (1 - r): its bin
     is read at that.
 
     The standard deviations come from the residual of the fit of measured by the delayed command (`residual`),
@@ -156,7 +157,7 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
             *(half_angles(n, self._bins), unit_circle(n), np.zeros((pairs, 2, 2 * n))),
             *(np.zeros((pairs, 4, N_TRACKED)), np.zeros((pairs, 3))),
             *(np.zeros(1, np.int64), np.zeros(pairs, np.int64), np.zeros((pairs, 2), np.int64)),
-            *(np.zeros((pairs, N_HELD)), np.zeros((N_WORK_ROWS, n))),
+            *(new_held(pairs, N_HELD, REASON), np.zeros((N_WORK_ROWS, n))),
             *np.zeros((2, N_ROWS, NEIGHBOURS)),
             *new_transform(n),
             *new_gate(pairs),

@@ -47,9 +47,11 @@ from monitor.indicators.parts.sample_loop import (
     start_row_clock,
     store,
     update_gate,
+    write_reason,
 )
-from monitor.kernel import kernel, reduction
+from monitor.kernel import kernel, part, reduction
 from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 _MIN_POWER_RATIO = 1e-12
 # rad, of the phase: above it no value is valid
@@ -67,15 +69,15 @@ _STEP = 1e-4
 # error of the ratio, times the square of the cycles a window, over its change within the delay, measured
 _IMAGE_OF_DECAY = 0.15
 # held between evaluations: the motion's lag, samples; change of the phase with the lag, relative to the tone's;
-# standard deviations of the phase and of the logarithm of the gain; the reading of a drift of measured; the reading of
-# a tone of the command's frequency over that of one of measured's own
-LAG, PHASE_RATE, PHASE_SD, GAIN_SD, DRIFT_RE, DRIFT_IM, OWN = range(7)
-N_HELD = 7
+# standard deviations of the phase and of the logarithm of the gain; the reading of a drift of measured; that of a tone
+# of the command's frequency over that of one of measured's own; why there is no lag
+LAG, PHASE_RATE, PHASE_SD, GAIN_SD, DRIFT_RE, DRIFT_IM, OWN, REASON = range(8)
+N_HELD = 8
 # rows of the work array, see `fit_delayed` and `_fit_delay_rate`
 _DELAYED, _SLOPE, _RESIDUAL, _BACKLASH, _RATE = range(5)
 N_WORK_ROWS = 5
 # columns of the results
-_RATIO, _PHASE, _DELAY, _FREQUENCY, _AMPLITUDE, _RATIO_SD, _PHASE_SD, _DELAY_SD, _DAMPING = range(9)
+_RATIO, _PHASE, _DELAY, _FREQUENCY, _AMPLITUDE, _RATIO_SD, _PHASE_SD, _DELAY_SD, _DAMPING, _REASON = range(10)
 
 
 class FdbState(NamedTuple):
@@ -85,7 +87,7 @@ class FdbState(NamedTuple):
     and measured, written twice so that any window is contiguous; ``bins`` (n_pairs, 4, 8): the tracked bins;
     ``steps`` (n_pairs, 3): largest steps since the last transform; ``clock`` (1,): slot of the next sample; ``good``
     (n_pairs,): consecutive good samples; ``found`` (n_pairs, 2): bin of the peak, and whether the gate is open;
-    ``held`` (n_pairs, 7) between evaluations; ``work`` (5, n_window); ``bins_c``, ``bins_m`` (4, 5): see
+    ``held`` (n_pairs, 8) between evaluations; ``work`` (5, n_window); ``bins_c``, ``bins_m`` (4, 5): see
     `read_neighbours`; ``radices`` .. ``buffers``: `Transform`.
     """
 
@@ -117,7 +119,7 @@ open_fdb = open_state(FdbState)
 
 @kernel
 def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
-    """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 9)."""
+    """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 10)."""
     (
         settings, half, circle, ring, bins, steps, clock, good, found, held, work, bins_c, bins_m,
         radices, table, chirp, chirp_spectrum, buffers, gate_peak, gate_lowest, gate_start,
@@ -127,7 +129,8 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
     near, far, absolute, relative = settings[5], settings[6], settings[7], settings[8]
     first_bin, low_bin, high_bin, share = int(settings[9]), int(settings[10]), int(settings[11]), settings[12]
     n_window, n_bins = circle.shape[1], half.shape[1]
-    low, high = low_bin - first_bin, high_bin - first_bin
+    # the first bin whose neighbours under the taper do not include bin 0
+    visible = 3 if far != 0.0 else 2 if near != 0.0 else 1
     row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):
         row_clock = advance_row_clock(row_clock, every)
@@ -147,9 +150,9 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                 store(ring, pair, 0, slot, c)
                 store(ring, pair, 1, slot, m)
             else:
-                good[pair] = 0
+                good[pair], held[pair, REASON] = 0, Reason.BAD_SAMPLE.value
             if row_due:
-                clear_row(out, row, pair)
+                clear_row(out, row, pair, held[pair, REASON])
             due = (first + i + pair) % hop == 0 or good[pair] == n_window
             if good[pair] < n_window or not (row_due or due):
                 continue
@@ -159,26 +162,42 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                     command, measured, radices, table, chirp, chirp_spectrum, buffers
                 )
                 unpack_bins(buffers, n_window, first_bin, n_bins, size_c, False)
-                found[pair, 0] = first_bin + tapered_peak(buffers[2], buffers[3], low, high, near, far)
-                set_bins(bins[pair], found[pair, 0] - BELOW, buffers, n_window, size_c, size_m)
                 steps[pair, STEP_C], steps[pair, STEP_M], steps[pair, SPAN] = 0.0, 0.0, span
-            k = found[pair, 0]
-            read_neighbours(bins[pair], C_RE, near, far, bins_c)
-            read_neighbours(bins[pair], M_RE, near, far, bins_m)
+            # the lowest bin that may be read; where a motion other than a tone has its peak in a bin that the offset
+            # hides, that is the first one without it
+            low, hidden = low_bin, False
+            k, frequency, sine, scale, pole, tone_c, tone_m, amplitude = 0, 0.0, 0.0, 0.0, 0.0, 0.0j, 0.0j, 0.0
+            for _ in range(2):
+                if due:
+                    found[pair, 0] = first_bin + tapered_peak(
+                        buffers[2], buffers[3], low - first_bin, high_bin - first_bin, near, far
+                    )
+                    set_bins(bins[pair], found[pair, 0] - BELOW, buffers, n_window, size_c, size_m)
+                k = found[pair, 0]
+                read_neighbours(bins[pair], C_RE, near, far, bins_c)
+                read_neighbours(bins[pair], M_RE, near, far, bins_m)
+                frequency, sine = tone_between_bins(bins[pair], k - BELOW, k, first_bin, half, circle)
+                scale, pole = tone_gains(k - first_bin, first_bin, frequency, sine, half, near, far, n_window, bins_c)
+                copy_gains(bins_c, bins_m)
+                tone_c = read_tone(bins_c, k, pole, near, far)
+                tone_m = read_tone(bins_m, k, pole, near, far)
+                amplitude = 2.0 * np.sqrt(squared_magnitude(tone_c)) / abs(scale)
+                hidden = due and (
+                    k < visible and non_tonal_share(command, tone_c * (1.0 / scale), frequency) > _MAX_NON_TONAL
+                )
+                if not hidden or own_peaks or visible > high_bin:
+                    break
+                low = visible
             raw_c, raw_m = sum_bins(bins_c), sum_bins(bins_m)
             # no values until the next transform
             if drift_exceeded(steps[pair, STEP_C], squared_magnitude(raw_c)):
+                write_reason(out, row_due, row, pair, Reason.UNCERTAIN.value)
                 continue
-            frequency, sine = tone_between_bins(bins[pair], k - BELOW, k, first_bin, half, circle)
-            scale, pole = tone_gains(k - first_bin, first_bin, frequency, sine, half, near, far, n_window, bins_c)
-            copy_gains(bins_c, bins_m)
-            tone_c = read_tone(bins_c, k, pole, near, far)
-            tone_m = read_tone(bins_m, k, pole, near, far)
             if not due:
                 tone_m -= complex(held[pair, DRIFT_RE], held[pair, DRIFT_IM])
-            amplitude = 2.0 * np.sqrt(squared_magnitude(tone_c)) / abs(scale)
             if due:
                 held[pair, LAG], held[pair, DRIFT_RE], held[pair, DRIFT_IM] = np.nan, 0.0, 0.0
+                held[pair, REASON] = Reason.FEW_CYCLES.value
                 found[pair, 1] = update_gate(
                     gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude, good[pair], n_window
                 )
@@ -186,13 +205,17 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
             if not (
                 found[pair, 1] and frequency > 0.999 and amplitude * amplitude > _MIN_POWER_RATIO * steps[pair, SPAN]
             ):
+                closed = found[pair, 1] == 0
+                write_reason(out, row_due, row, pair, Reason.GATE.value if closed else Reason.FEW_CYCLES.value)
                 continue
             if row_due:
                 out[row, pair, _FREQUENCY], out[row, pair, _AMPLITUDE] = frequency * sample_rate / n_window, amplitude
             # below 1e-12 of the command a measured amplitude is rounding of a constant channel
             if squared_magnitude(tone_c) == 0.0 or squared_magnitude(tone_m) <= 1e-24 * squared_magnitude(tone_c):
+                write_reason(out, row_due, row, pair, Reason.CONSTANT.value)
                 continue
             if drift_exceeded(steps[pair, STEP_M], squared_magnitude(raw_m)):
+                write_reason(out, row_due, row, pair, Reason.UNCERTAIN.value)
                 continue
             product = tone_m * tone_c.conjugate()
             phase, omega = np.arctan2(product.imag, product.real), 2.0 * np.pi * frequency / n_window
@@ -218,14 +241,9 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                         lag -= np.arctan2(difference.imag, difference.real) / (
                             min(max(phase_rate, _SLOWEST), _FASTEST) * omega
                         )
-                hides_offset = (k == 1 and near != 0.0) or (k == 2 and far != 0.0)
-                if (
-                    unexplained < UNRELATED
-                    and _SLOWEST <= phase_rate <= _FASTEST
-                    and not (
-                        hides_offset and non_tonal_share(command, tone_c * (1.0 / scale), frequency) > _MAX_NON_TONAL
-                    )
-                ):
+                reason = Reason.OFFSET.value if hidden else _reason(phase_rate, unexplained)
+                held[pair, REASON] = reason
+                if reason == Reason.VALID.value:
                     held[pair, LAG], held[pair, PHASE_RATE], held[pair, OWN], by_rate = lag, phase_rate, 1.0, 0.0
                     if of_motion:
                         rate = _fit_delay_rate(
@@ -278,6 +296,8 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                     held[pair, GAIN_SD] = add_chance_agreement(scatter, unexplained)
             phase_sd = held[pair, PHASE_SD] / held[pair, PHASE_RATE]
             if not (row_due and np.isfinite(held[pair, LAG]) and phase_sd <= _LARGEST_SD):
+                unknown = np.isnan(held[pair, LAG])
+                write_reason(out, row_due, row, pair, held[pair, REASON] if unknown else Reason.UNCERTAIN.value)
                 continue
             if of_motion:
                 delayed = delayed_tone(bins_c, k, frequency, pole, near, far, held[pair, LAG], n_window)
@@ -294,12 +314,15 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                             command, measured, radices, table, chirp, chirp_spectrum, buffers
                         )
                         unpack_bins(buffers, n_window, first_bin, n_bins, size_m, True)
-                        own = tapered_peak(buffers[2], buffers[3], low, high, near, far)
+                        own = tapered_peak(
+                            buffers[2], buffers[3], low_bin - first_bin, high_bin - first_bin, near, far
+                        )
                         raw_m = tapered(buffers[2], buffers[3], own, near, far)
                     product = raw_m * raw_c.conjugate()
                     phase = np.arctan2(product.imag, product.real)
                     tone_c, tone_m = raw_c, raw_m
                 if squared_magnitude(tone_m) == 0.0:
+                    write_reason(out, row_due, row, pair, Reason.CONSTANT.value)
                     continue
                 lag, ratio, turns_off = (
                     -phase / omega,
@@ -311,6 +334,7 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
             out[row, pair, _PHASE], out[row, pair, _PHASE_SD] = phase, phase_sd
             out[row, pair, _DELAY], out[row, pair, _DELAY_SD] = lag / sample_rate, delay_sd / sample_rate
             out[row, pair, _DAMPING] = add_damping(np.cos(phase) / ratio, np.sin(phase) / ratio, share)
+            out[row, pair, _REASON] = Reason.VALID.value
         clock[0] = next_slot(slot, n_window)
 
 
@@ -365,3 +389,14 @@ def _fit_delay_rate(delayed: Samples, slope: Samples, residual: Samples, weights
     for t in range(n):
         residual[t] -= rate * gain * gain * power * weights[t] - curved / aa * (delayed[t] - mean_a)
     return rate
+
+
+@part
+def _reason(phase_rate: float, unexplained: float) -> int:
+    """Return why there is no lag, or that there is one."""
+    if not _SLOWEST <= phase_rate <= _FASTEST:
+        return Reason.NO_TONE.value
+    if not unexplained < UNRELATED:
+        # without a fit the lag is beyond the window
+        return Reason.LAG.value if np.isnan(unexplained) else Reason.UNRELATED.value
+    return Reason.VALID.value

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from monitor.catalogue import Output, display_unit, outputs_by_name
+from monitor.catalogue import CODE_UNIT, Output, display_unit, outputs_by_name
 from monitor.messages.alarms import Alarm, Severity
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.headline import QUANTITIES, first_indicator
@@ -187,6 +187,7 @@ def _shown(stream: ResultStream, all_values: bool) -> list[int]:
         place
         for place, column in enumerate(stream.columns)
         if not column.name.endswith(_UNCERTAINTY)
+        and column.unit != CODE_UNIT
         and not column.name.startswith("model_")
         and (all_values or payloads.is_reliability(column.name))
     ]
