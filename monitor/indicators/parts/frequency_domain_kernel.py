@@ -69,8 +69,8 @@ _STEP = 1e-4
 # error of the ratio, times the square of the cycles a window, over its change within the delay, measured
 _IMAGE_OF_DECAY = 0.15
 # held between evaluations: the motion's lag, samples; change of the phase with the lag, relative to the tone's;
-# standard deviations of the phase and of the logarithm of the gain; the reading of a drift of measured; that of a tone
-# of the command's frequency over that of one of measured's own; why there is no lag
+# standard deviations of the phase and of the logarithm of the gain; the reading of a drift of measured; that of a
+# tone of the command's frequency over that of one of measured's own; why there is no lag
 LAG, PHASE_RATE, PHASE_SD, GAIN_SD, DRIFT_RE, DRIFT_IM, OWN, REASON = range(8)
 N_HELD = 8
 # rows of the work array, see `fit_delayed` and `_fit_delay_rate`
