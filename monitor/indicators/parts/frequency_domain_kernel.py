@@ -72,8 +72,8 @@ _STEP = 1e-4
 # error of the ratio, times the square of the cycles a window, over its change within the delay, measured
 _IMAGE_OF_DECAY = 0.15
 # held between evaluations: the motion's lag, samples; change of the phase with the lag, relative to the tone's;
-# standard deviations of the phase and of the logarithm of the gain; the reading of a drift of measured; the reading of
-# a tone of the command's frequency over that of one of measured's own
+# standard deviations of the phase and of the logarithm of the gain; the reading of a drift of measured; the reading
+# of a tone of the command's frequency over that of one of measured's own
 LAG, PHASE_RATE, PHASE_SD, GAIN_SD, DRIFT_RE, DRIFT_IM, OWN = range(7)
 N_HELD = 7
 # rows of the work array, see `fit_delayed` and `_fit_delay_rate`
