@@ -312,7 +312,7 @@ def test_a_copy():
 
 
 def test_every_code_has_a_rank_and_the_gravest_is_named():
-    found = look((earthquake(T), late(0.03) - 2.0))
+    found = look((earthquake(T), late(0.03) - 2.0), settings=SHARED)
     assert codes(found) >= {"offset", "feeds_energy"}
     assert codes(found) <= set(WORST_FIRST)
     assert worst(found.warnings).code == "feeds_energy"

@@ -108,7 +108,7 @@ def test_the_worst_window_is_where_the_delay_is_largest_and_its_damping_is_that_
     assert worst.added_damping == pytest.approx(-0.5 * np.tan(2.0 * np.pi * FREQUENCY * 0.040), rel=0.01)
     assert "NRMSE 25.1 %, 40.0 ms late, ratio 1.000." in worst_words(found, assessment, worst)
     words = damping_words(found, assessment, worst)
-    assert "takes away 12 % of critical" in words
+    assert "takes away 13 % of critical" in words
     assert "in the worst window" in words
     assert "the test diverges" in words
 
