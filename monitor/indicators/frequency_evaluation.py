@@ -186,7 +186,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
     ) -> RunningFrequencyEvaluation:
         """Return FEI with its standard deviations, NaN without any fitted segment; all NaN for unrelated signals."""
         if not variances[3] > 0.0:
-            return RunningFrequencyEvaluation(*found, np.nan, np.nan, np.nan, Reason.VALID)
+            return RunningFrequencyEvaluation(*found, np.nan, np.nan, np.nan, Reason.UNCERTAIN)
         unexplained, size = float(variances[2] / variances[3]), abs(cross[0])
         # the contribution of a drift, trend or play to the sums is a known bias
         drift = cross[1] * np.exp(-1j * found.phase)

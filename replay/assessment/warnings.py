@@ -12,6 +12,7 @@ from monitor.config import IndicatorSettings
 from monitor.indicators.parts.added_damping import loop_damping
 from monitor.messages.blocks import Channel, ratio_unit, units_differ
 from monitor.messages.headline import LABELS
+from monitor.messages.reasons import Reason
 from replay.assessment.record_survey import RecordSurvey
 from replay.assessment.results import (
     Contradiction,
@@ -106,10 +107,10 @@ def _no_value(found: PairAssessment, settings: IndicatorSettings, *, shorter: bo
         return ""
     if not any(name.startswith(("broadband", "fdb", "paei")) for name in found.spreads):
         return ""
-    return (
-        "no delay has a value: the window holds less than one cycle of the motion, the command does not move or is "
-        "below the gate, or the measured signal does not follow it; check the columns, then try a longer --window"
-    )
+    missing = next(found.presence[each].missing for each in LABELS if each in found.presence)
+    # the most frequent one
+    why = next((reason for reason in missing if reason is not Reason.FILLING), Reason.FILLING)
+    return f"no delay has a value: {why.word}: {why.sentence}; check the columns, then try a longer --window"
 
 
 def _lead(found: PairAssessment, dt: float) -> Iterator[tuple[str, str]]:
