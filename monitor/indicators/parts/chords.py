@@ -167,7 +167,10 @@ _SAMPLED_GROUPS = 128
 _NOISE = 1e-3
 # squared sum of products over the sum of their squares: below it the sum may be noise
 _SIGNIFICANT = 16.0
-_INSIGNIFICANT_WEIGHT = 1e-9
+# of 2y: below it the lag is about half a cycle, and sin 2y, which divides gain and frequency, near zero
+_LEAST_COSINE = -0.8
+# weight of the merit of lags that are taken only where there is no other
+_LAST_RESORT = 1e-9
 
 
 class Chords(NamedTuple):
@@ -204,9 +207,10 @@ def choose_lag(
 ) -> tuple[int, float, Chords]:
     """Choose the lag of the chords for the `n` samples from `oldest` on.
 
-    It is the one with the smallest variance of the measured signal's lag in white noise. The factor of a sample of
-    measured in the swept area is the third difference of the command, with fewer terms in the first and last 3 k
-    samples: the squares of these factors give the variance of the area.
+    It is the one with the smallest variance of the measured signal's lag in white noise, of those that determine gain
+    and frequency too: not of about half a cycle. The factor of a sample of measured in the swept area is the third
+    difference of the command, with fewer terms in the first and last 3 k samples: the squares of these factors give
+    the variance of the area.
 
     Parameters
     ----------
@@ -252,8 +256,9 @@ def choose_lag(
             noise = (inner / count + _NOISE * power) * max(groups - 3 * k, 1) + edge / count * 2.0 * k
             merit = groups * by_lag * by_lag * groups / noise
             # the reading of noise is arbitrary, and so is its merit: chosen only where there is no other
-            if not sums[NEAR] * sums[NEAR] > _SIGNIFICANT * products:
-                merit *= _INSIGNIFICANT_WEIGHT
+            significant = sums[NEAR] * sums[NEAR] > _SIGNIFICANT * products
+            if not significant or np.cos(2.0 * k * found.omega) < _LEAST_COSINE:
+                merit *= _LAST_RESORT
             if merit > best:
                 best, chosen, reading = merit, k, found
                 lag = -np.arctan2(found.quadrature, found.in_phase) / found.omega
