@@ -24,7 +24,7 @@ SUMMARY = "error and coverage of every indicator in every class of motion"
 RATE, WINDOW = 1024.0, 2.0
 # s: when the values are read, of pairs of 6 s
 INSTANTS = (3.1, 4.4, 5.95)
-PAIRS = 40
+PAIRS = 80
 
 Make = Callable[..., WindowedIndicator[Any]]
 

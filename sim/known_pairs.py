@@ -136,8 +136,8 @@ def _added(motion: Draw, smallest: float, largest: float) -> Fault:
 
 
 def _held(t: Samples, c: Samples, m: Samples, rng: np.random.Generator) -> Disturbed:
-    """Hold measured for 2 to 16 samples: a slower converter."""
-    period = int(rng.integers(2, 17))
+    """Hold measured for 2 to 8 samples: a slower converter."""
+    period = int(rng.integers(2, 9))
     start = int(rng.integers(period))
     at = np.maximum(np.arange(len(t)) - (np.arange(len(t)) + start) % period, 0)
     return Disturbed(c, m[at], 0.5 * (period - 1) * (t[1] - t[0]))

@@ -12,12 +12,12 @@ from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_correlation import CrossCorrelation
 from monitor.indicators.parts.cross_spectra import MultitaperFit, multitaper_length
+from monitor.indicators.parts.deviation import add_chance_agreement
 from monitor.indicators.parts.residual import (
     REACH,
     SMALLEST_FIT,
     UNRELATED,
     DelayedFit,
-    add_chance_agreement,
     delay_signal,
     weighted_sum_deviation,
 )

@@ -11,13 +11,8 @@ from monitor.catalogue import CATALOGUE
 from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_spectra import Spectrum, band_bins, centred, periodic_hann, segment_spectrum
-from monitor.indicators.parts.residual import (
-    SMALLEST_FIT,
-    UNRELATED,
-    add_chance_agreement,
-    delayed_fit,
-    weighted_sum_deviation,
-)
+from monitor.indicators.parts.deviation import add_chance_agreement
+from monitor.indicators.parts.residual import SMALLEST_FIT, UNRELATED, delayed_fit, weighted_sum_deviation
 from monitor.kernel import reduction
 from monitor.messages.blocks import Samples
 
@@ -145,8 +140,8 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
 
     def _new_memory(self) -> tuple[Any, ...]:
         # sums over the segments. Powers: of the command and times frequency, up to half the sample rate, then both up
-        # to a tenth of it. Cross-spectrum: total, and due to a drift. Variances: of the cross-spectrum's size and
-        # direction, then unexplained and total power
+        # to a tenth of it. Cross-spectrum: total, and due to a drift, trend or play. Variances: of the
+        # cross-spectrum's size and direction, then unexplained and total power
         n = self.n_pairs
         return np.zeros((n, 4)), np.zeros((n, 2), dtype=np.complex128), np.zeros((n, 4))
 
@@ -169,13 +164,15 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
         segment = _evaluation(power, power_by_frequency, common)
         fit = None if np.isnan(segment.delay) else delayed_fit(c, m, segment.delay * self.sample_rate)
         if fit is not None and np.isfinite(fit.unexplained):
-            drift_signal: Samples = fit.drift * self._times
-            drift = segment_spectrum(drift_signal, self._taper, 1, last)
-            cross[pair, 1] += size_c * size_m * _sums(command, drift, self._frequencies)[2]
+            known: Samples = fit.drift * self._times
+            known[fit.start : fit.stop] += fit.bias[fit.start : fit.stop]
+            known_spectrum = segment_spectrum(known, self._taper, 1, last)
+            cross[pair, 1] += size_c * size_m * _sums(command, known_spectrum, self._frequencies)[2]
+            noise = fit._replace(bias=np.zeros(self.n_window))
             # derivatives of the cross-spectrum by each sample of measured, along its direction and across
             weights = self._taper * np.conj(_analytic(command, self.n_window)) * np.exp(-1j * segment.phase)
             for axis, part in enumerate((weights.real, weights.imag)):
-                sd = weighted_sum_deviation(np.ascontiguousarray(part), fit)
+                sd = weighted_sum_deviation(np.ascontiguousarray(part), noise)
                 variances[pair, axis] += (size_c * size_m * sd) ** 2
             variances[pair, 2] += size_c * size_m * fit.unexplained * abs(common)
             variances[pair, 3] += size_c * size_m * abs(common)
@@ -191,7 +188,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
         if not variances[3] > 0.0:
             return RunningFrequencyEvaluation(*found, np.nan, np.nan, np.nan)
         unexplained, size = float(variances[2] / variances[3]), abs(cross[0])
-        # the contribution of a drift to the sums is a known bias
+        # the contribution of a drift, trend or play to the sums is a known bias
         drift = cross[1] * np.exp(-1j * found.phase)
         gain_sd, phase_sd = (
             add_chance_agreement(float(np.hypot(np.sqrt(variance), bias)) / size, unexplained)

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from monitor.catalogue import CATALOGUE
 from monitor.indicators.base import PassIndicator, check_window
+from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
 from monitor.indicators.parts.memory import TI, Cube, IntCube, IntMatrix, IntVector, Matrix, Vector, open_state
-from monitor.indicators.parts.residual import UNRELATED, add_chance_agreement, fit_delayed, weighted_sum_deviations
+from monitor.indicators.parts.residual import UNRELATED, fit_delayed
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
     gate_limits,

@@ -18,6 +18,7 @@ from monitor.indicators.parts.bin_reading import (
     sum_bins,
     tone_gains,
 )
+from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
 from monitor.indicators.parts.dominant_tone import (
     BELOW,
     C_RE,
@@ -35,13 +36,7 @@ from monitor.indicators.parts.dominant_tone import (
     unpack_bins,
 )
 from monitor.indicators.parts.memory import Cube, IntMatrix, IntVector, Matrix, Vector, open_state
-from monitor.indicators.parts.residual import (
-    UNRELATED,
-    add_chance_agreement,
-    apply_gain,
-    fit_delayed,
-    weighted_sum_deviations,
-)
+from monitor.indicators.parts.residual import UNRELATED, apply_gain, fit_delayed
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
     clear_row,

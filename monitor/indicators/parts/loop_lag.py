@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.indicators.parts.chords import SPAN
-from monitor.indicators.parts.residual import add_chance_agreement, apply_gain, fit_delayed, weighted_sum_deviations
+from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
+from monitor.indicators.parts.residual import apply_gain, fit_delayed
 from monitor.kernel import part, reduction
 from monitor.messages.blocks import Samples
 

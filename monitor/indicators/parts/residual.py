@@ -1,9 +1,4 @@
-"""Least-squares fit of measured by the delayed command: residual, unexplained power, standard deviations.
-
-A reading of a window - a phase, a gain, a lag - is a weighted sum of the measured samples, or nearly so. Its error is
-the same weighted sum of the residual. Its variance is estimated from the sums over a few blocks of the window,
-whatever the colour of the noise and whatever the motion (batch means; compare Newey and West 1987). The formula for
-white noise would miss hum, quantisation and stroke limits.
+"""Least-squares fit of measured by the delayed command: residual, unexplained power, play.
 
 Between samples the command is interpolated by the polynomial through nine samples, accurate up to a tenth of the
 sample rate.
@@ -15,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.kernel import kernel, reduction, stack_array
+from monitor.indicators.parts.deviation import weighted_sum_deviations
+from monitor.kernel import reduction, stack_array
 from monitor.messages.blocks import Samples
 
 # samples on either side of the nearest one that the interpolation uses
@@ -65,15 +61,19 @@ def interpolate(x: Samples, start: int, lag: float, value: Samples, slope: Sampl
 N_BLOCKS = 16
 # samples of a window: one a block, and those that the interpolation uses beyond the ends
 SMALLEST_FIT = N_BLOCKS + 2 * REACH
-# widens the standard deviation for a small number of blocks: four fitted parameters and Student's t, measured by
-# `benchmarks.truth`
-_SMALL_SAMPLE_FACTOR = 1.75
-# squared backlash over its variance from which it is significant: noise mistaken for backlash would widen a band five
-# times; the estimate is scaled up, because no real backlash is a step
-_SIGNIFICANT_BACKLASH, _BACKLASH_SCALE = 12.0, 1.5
-# unexplained share of the measured power in the command's band: from the first on two motions may agree by chance,
-# beyond the second they are unrelated
-_CHANCE_AGREEMENT, UNRELATED = 0.05, 0.3
+# squared backlash over its variance from which it is significant; the estimate is scaled up, because what the fit
+# leaves of a real backlash is no step
+_SIGNIFICANT_BACKLASH, _BACKLASH_SCALE = 7.0, 2.5
+# share of the velocity's sign that the fit leaves, 0.19 of a tone's: below it a backlash cannot be seen
+_LEAST_REMAINDER = 0.1
+# unexplained share of the measured power in the command's band from which on the signals are unrelated
+UNRELATED = 0.3
+# its least residual share that needs an explanation, and the share of a motion below which it is a tone
+_LEAST_DOUBT, _TONE = 5e-4, 1e-6
+# cells of a window that are compared, and points of a fit of three numbers
+_MOST_CELLS, _LEAST_POINTS = 256, 8
+# cycles in a window from which on a trend is none of the motion
+_CYCLES_ABOVE_TREND = 3
 # relative power below which a signal is constant
 _ROUNDING = 1e-12
 # rad, of the remaining lag: above it the linearisation is repeated
@@ -84,7 +84,7 @@ _EIGHTH_PERIOD_COSINE = np.sqrt(0.5)
 
 @reduction
 def fit_delayed(
-    c: Samples, m: Samples, lag: float, delayed: Samples, slope: Samples, residual: Samples, backlash: Samples
+    c: Samples, m: Samples, lag: float, delayed: Samples, slope: Samples, residual: Samples, bias: Samples
 ) -> tuple[int, int, float, float, float]:
     """Fit measured by the delayed command, its derivative by the lag, an offset and a drift; write the residual.
 
@@ -96,12 +96,14 @@ def fit_delayed(
     lag : of measured behind the command, samples.
     delayed, slope : (n,), overwritten: the delayed command, and its derivative by the lag.
     residual : (n,), overwritten.
-    backlash : (n,), overwritten: the part of the residual due to backlash, see `_fit_backlash`.
+    bias : (n,), overwritten: what measured has of a play and of a slow trend, which are no noise; the play is in the
+        residual, too.
 
     Returns
     -------
     start, stop : the samples for which these arrays are defined.
-    unexplained : share of the measured power in the command's band in the residual; NaN where there is no fit.
+    unexplained : share of the measured power in the command's band that has nothing to do with the command, see
+        `_unexplained_share`; NaN where there is no fit.
     drift : of measured against the command, a sample.
     gain : measured over command.
     """
@@ -149,15 +151,18 @@ def fit_delayed(
         drift = per_tilt * (tilt_y - gain * tilt_a - by_slope * tilt_b)
         offset = y_0 - gain * a_0 + per_sample * (sum_y - gain * sum_a - by_slope * sum_b)
         mean_a, rise_a = a_0 + per_sample * sum_a, per_tilt * tilt_a
-        detrended, x = backlash[start:stop], -middle
+        detrended, x = bias[start:stop], -middle
         for t in range(n):
             r[t] = y[t] - offset - drift * x - gain * a[t] - by_slope * b[t]
             detrended[t] = a[t] - mean_a - rise_a * x
             x += 1.0
         break
-    detrended = backlash[start:stop]
-    unexplained = _unexplained_share(detrended, residual[start:stop], gain)
-    _fit_backlash(detrended, slope[start:stop], residual[start:stop], detrended)
+    motion, rest = bias[start:stop], residual[start:stop]
+    width = _eighth_period(motion)
+    unexplained = _unexplained_share(motion, rest, gain, width)
+    _fit_backlash(motion, slope[start:stop], rest, gain, motion)
+    if n >= _CYCLES_ABOVE_TREND * 8 * width:
+        _move_trend(rest, bias[start:stop])
     return start, stop, unexplained, drift, gain
 
 
@@ -187,16 +192,66 @@ def apply_gain(delayed: Samples, residual: Samples, fitted: float, gain: float) 
 
 
 @reduction
-def _unexplained_share(motion: Samples, residual: Samples, gain: float) -> float:
-    """Return the residual's share of the measured power in the band of the `motion` of the command, (n,) each."""
-    width, unexplained, explained = _eighth_period(motion), 0.0, 0.0
+def _unexplained_share(motion: Samples, residual: Samples, gain: float, width: int) -> float:
+    """Return the share of the measured power in the band of the `motion` of the command that is unrelated to it.
+
+    The residual's share is that, except in a narrow motion: the fit explains the tone in any motion of the same
+    frequency, and only what is not a tone can show whether two of them are related. Two independent motions of one
+    lightly damped mode leave as much as the command has of it.
+
+    Parameters
+    ----------
+    motion, residual : (n,) each.
+    gain : of the fit; ``width`` : an eighth of the motion's period, samples.
+    """
+    unexplained = explained = 0.0
     for first in range(0, motion.shape[0] - width + 1, width):
         residual_sum = motion_sum = 0.0
         for t in range(first, first + width):
             residual_sum, motion_sum = residual_sum + residual[t], motion_sum + motion[t]
         unexplained += residual_sum * residual_sum
         explained += gain * motion_sum * gain * motion_sum
-    return unexplained / (unexplained + explained) if unexplained + explained > 0.0 else np.nan
+    if not unexplained + explained > 0.0:
+        return np.nan
+    share = unexplained / (unexplained + explained)
+    if share < _LEAST_DOUBT:
+        return share
+    other = max(_non_tonal_share(motion, width, 4), _non_tonal_share(motion, width, 3))
+    return share / other if _TONE < other < 1.0 else share
+
+
+@reduction
+def _non_tonal_share(motion: Samples, width: int, parts: int) -> float:
+    """Return the share of a motion's power that is no tone, offset or drift, by values a part of the window apart.
+
+    Of a tone the sum of the values before and after is its own value times a constant. 0 where they are too few.
+    """
+    n = motion.shape[0]
+    width = max(width, -(-n // _MOST_CELLS))
+    cells, count = stack_array(_MOST_CELLS), n // width
+    for cell in range(count):
+        total = 0.0
+        for t in range(cell * width, (cell + 1) * width):
+            total += motion[t]
+        cells[cell] = total
+    apart = count // parts
+    points = count - 2 * apart
+    if points < _LEAST_POINTS:
+        return 0.0
+    x, middle = cells[apart : apart + points], 0.5 * (points - 1)
+    before, after = cells[:points], cells[2 * apart : 2 * apart + points]
+    sum_x = sum_y = tilt_x = tilt_y = xx = xy = yy = power = tilt = 0.0
+    for i in range(points):
+        y, at = before[i] + after[i], i - middle
+        sum_x, sum_y, tilt_x, tilt_y = sum_x + x[i], sum_y + y, tilt_x + at * x[i], tilt_y + at * y
+        xx, xy, yy, tilt = xx + x[i] * x[i], xy + x[i] * y, yy + y * y, tilt + at * at
+        power += before[i] * before[i] + after[i] * after[i]
+    xx -= sum_x * sum_x / points + tilt_x * tilt_x / tilt
+    xy -= sum_x * sum_y / points + tilt_x * tilt_y / tilt
+    yy -= sum_y * sum_y / points + tilt_y * tilt_y / tilt
+    if not (power > 0.0 and xx > 0.0):
+        return 0.0
+    return float(max(yy - xy * xy / xx, 0.0) / (2.0 * power))
 
 
 @reduction
@@ -223,79 +278,73 @@ def _eighth_period(motion: Samples) -> int:
 
 
 @reduction
-def _fit_backlash(motion: Samples, slope: Samples, residual: Samples, backlash: Samples) -> None:
+def _fit_backlash(motion: Samples, slope: Samples, residual: Samples, gain: float, backlash: Samples) -> None:
     """Write the backlash in the residual: a component of constant size with the sign of the velocity.
 
-    A linear fit reads it as a delay, which depends on the amplitude. Where it is significant in the residual it is a
-    bias, which the variance between blocks does not contain. `motion` is the delayed command without its line;
-    `backlash` may be the same array.
+    A linear fit reads most of it as a delay, which depends on the amplitude: 4 b / (pi A omega) for a play of b to
+    either side of a tone of amplitude A. What it leaves of the sign of the velocity is sought in the residual, and
+    compared with what else is there. `motion` is the delayed command without its line; `backlash` may be the same
+    array.
     """
     n = residual.shape[0]
-    aa = bb = own = with_a = with_b = total = squares = 0.0
+    aa = bb = own = with_a = with_b = 0.0
+    for t in range(n):
+        a, b = motion[t], slope[t]
+        x = 1.0 if b > 0.0 else -1.0 if b < 0.0 else 0.0
+        aa, bb, own = aa + a * a, bb + b * b, own + x * x
+        with_a, with_b = with_a + x * a, with_b + x * b
+    of_a, of_b, total = with_a / aa, with_b / bb, 0.0
+    own -= with_a * of_a + with_b * of_b
+    for t in range(n):
+        b = slope[t]
+        x = 1.0 if b > 0.0 else -1.0 if b < 0.0 else 0.0
+        total += (x - of_a * motion[t] - of_b * b) * residual[t]
+    size = total / own if own > _LEAST_REMAINDER * n else 0.0
+    noise = 0.0
     for block in range(N_BLOCKS):
         block_sum, first, last = 0.0, block * n // N_BLOCKS, (block + 1) * n // N_BLOCKS
         position, velocity, r = motion[first:last], slope[first:last], residual[first:last]
         for t in range(last - first):
-            a, b = position[t], velocity[t]
-            x = 1.0 if b > 0.0 else -1.0 if b < 0.0 else 0.0
-            aa, bb, own = aa + a * a, bb + b * b, own + x * x
-            with_a, with_b, block_sum = with_a + x * a, with_b + x * b, block_sum + x * r[t]
-        total, squares = total + block_sum, squares + block_sum * block_sum
-    # the part that the linear fit leaves
-    own -= with_a * with_a / aa + with_b * with_b / bb
-    noise = squares - total * total / N_BLOCKS
-    significant = total * total > _SIGNIFICANT_BACKLASH * noise and own > 0.0
-    size = _BACKLASH_SCALE * total / own if significant else 0.0
+            b = velocity[t]
+            x = (1.0 if b > 0.0 else -1.0 if b < 0.0 else 0.0) - of_a * position[t] - of_b * b
+            block_sum += x * (r[t] - size * x)
+        noise += block_sum * block_sum
+    # the slope by the lag is positive where the motion falls, too late
+    if not (size * gain > 0.0 and total * total > _SIGNIFICANT_BACKLASH * noise):
+        size = 0.0
+    size *= _BACKLASH_SCALE
+    # of a tone's amplitude a play b takes about 16/(3 pi) (b/A)^1.5, from the describing function
+    lost = 1.7 * (abs(size / gain) / np.sqrt(2.0 * aa / n)) ** 1.5 * gain if size != 0.0 else 0.0
     for t in range(n):
         b = slope[t]
-        backlash[t] = size if b > 0.0 else -size if b < 0.0 else 0.0
-
-
-@kernel
-def add_chance_agreement(sd: float, unexplained: float) -> float:
-    """Return the standard deviation of a phase [rad] or of a gain's logarithm, widened for a large unexplained share.
-
-    Two narrow-band motions may agree by chance over one window, and their phase then seems precise.
-    """
-    return float(np.sqrt(sd * sd + max(unexplained - _CHANCE_AGREEMENT, 0.0)))
+        backlash[t] = (size if b > 0.0 else -size if b < 0.0 else 0.0) - lost * motion[t]
 
 
 @reduction
-def weighted_sum_deviations(
-    one: Samples, two: Samples, residual: Samples, backlash: Samples, start: int, stop: int
-) -> tuple[float, float]:
-    """Return the standard deviations of ``sum one residual`` and ``sum two residual`` from `start` to `stop`.
-
-    The sums of `backlash` are added as a bias. Weights concentrated in few blocks widen the standard deviation.
-    """
-    total_1 = squares_1 = total_2 = squares_2 = bias_1 = bias_2 = 0.0
-    weight_1 = spread_1 = weight_2 = spread_2 = 0.0
-    for block in range(N_BLOCKS):
-        first = start + block * (stop - start) // N_BLOCKS
-        last = start + (block + 1) * (stop - start) // N_BLOCKS
-        w_1, w_2, r, b = one[first:last], two[first:last], residual[first:last], backlash[first:last]
-        sum_1 = sum_2 = size_1 = size_2 = 0.0
-        for t in range(last - first):
-            sum_1, sum_2 = sum_1 + w_1[t] * r[t], sum_2 + w_2[t] * r[t]
-            size_1, size_2 = size_1 + w_1[t] * w_1[t], size_2 + w_2[t] * w_2[t]
-            bias_1, bias_2 = bias_1 + w_1[t] * b[t], bias_2 + w_2[t] * b[t]
-        total_1, squares_1 = total_1 + sum_1, squares_1 + sum_1 * sum_1
-        total_2, squares_2 = total_2 + sum_2, squares_2 + sum_2 * sum_2
-        weight_1, spread_1 = weight_1 + size_1, spread_1 + size_1 * size_1
-        weight_2, spread_2 = weight_2 + size_2, spread_2 + size_2 * size_2
-    factor_1 = 1.0 + _SMALL_SAMPLE_FACTOR * spread_1 / (weight_1 * weight_1) if weight_1 > 0.0 else np.nan
-    factor_2 = 1.0 + _SMALL_SAMPLE_FACTOR * spread_2 / (weight_2 * weight_2) if weight_2 > 0.0 else np.nan
-    variance_1 = factor_1 * factor_1 * max(squares_1 - total_1 * total_1 / N_BLOCKS, 0.0)
-    variance_2 = factor_2 * factor_2 * max(squares_2 - total_2 * total_2 / N_BLOCKS, 0.0)
-    return np.sqrt(variance_1 + bias_1 * bias_1), np.sqrt(variance_2 + bias_2 * bias_2)
+def _move_trend(residual: Samples, bias: Samples) -> None:
+    """Move a trend of the second and third order from the residual to the bias: its effect is known, and no noise."""
+    n = residual.shape[0]
+    step = 2.0 / (n - 1)
+    square, cube, x = 0.0, 0.0, -1.0
+    for t in range(n):
+        square += residual[t] * (1.5 * x * x - 0.5)
+        cube += residual[t] * x * (2.5 * x * x - 1.5)
+        x += step
+    # Legendre's polynomials, whose mean squares are 1/5 and 1/7
+    square, cube, x = 5.0 * square / n, 7.0 * cube / n, -1.0
+    for t in range(n):
+        trend = square * (1.5 * x * x - 0.5) + cube * x * (2.5 * x * x - 1.5)
+        residual[t] -= trend
+        bias[t] += trend
+        x += step
 
 
 class DelayedFit(NamedTuple):
-    """Result of `fit_delayed`; ``delayed``, ``residual`` and ``backlash`` are (n,)."""
+    """Result of `fit_delayed`; ``delayed``, ``residual`` and ``bias`` are (n,)."""
 
     delayed: Samples
     residual: Samples
-    backlash: Samples
+    bias: Samples
     start: int
     stop: int
     unexplained: float
@@ -311,10 +360,10 @@ class DelayedFit(NamedTuple):
 
 def delayed_fit(c: Samples, m: Samples, lag: float) -> DelayedFit:
     """Return the fit of measured by the command delayed by about `lag` samples, (n,) each."""
-    delayed, slope, residual, backlash = np.empty((4, len(c)))
-    return DelayedFit(delayed, residual, backlash, *fit_delayed(c, m, lag, delayed, slope, residual, backlash))
+    delayed, slope, residual, bias = np.zeros((4, len(c)))
+    return DelayedFit(delayed, residual, bias, *fit_delayed(c, m, lag, delayed, slope, residual, bias))
 
 
 def weighted_sum_deviation(weight: Samples, fit: DelayedFit) -> float:
     """Return the standard deviation of a weighted sum of measured, (n,) weights."""
-    return weighted_sum_deviations(weight, weight, fit.residual, fit.backlash, fit.start, fit.stop)[0]
+    return weighted_sum_deviations(weight, weight, fit.residual, fit.bias, fit.start, fit.stop)[0]
