@@ -39,8 +39,8 @@ class Reading:
     make : the indicator.
     column : its result; the standard deviation is that with ``_sd``.
     truth : ``delay`` or ``ratio`` of the pair; ``definition`` is what the measure is of the signals without what
-        disturbs them: FEI and TI mix the phases of several frequencies by their definition. So is every truth where
-        each frequency has a delay of its own.
+        disturbs them: FEI and TI mix the phases of several frequencies by their definition, FDB's ratio is that at
+        one instant. So is every truth where each frequency has a delay of its own.
     factor, unit : of the errors shown; an error of a ratio is over the ratio.
     """
 
@@ -63,7 +63,7 @@ DELAYS = (
 )
 RATIOS = (
     Reading("broadband", BroadbandDelayIndicator, "broadband_ratio", "ratio", 1e2, "%"),
-    Reading("FDB", FrequencyDomainIndicator, "fdb_ratio", "ratio", 1e2, "%"),
+    Reading("FDB", FrequencyDomainIndicator, "fdb_ratio", "definition", 1e2, "%"),
     Reading("PAEI", PhaseAmplitudeIndices, "paei_ratio", "ratio", 1e2, "%"),
     Reading("adaptive PAEI", AdaptivePhaseAmplitudeIndices, "paei_adaptive_ratio", "ratio", 1e2, "%"),
 )
@@ -129,7 +129,7 @@ def _follow(make: Make, command: Samples, measured: Samples) -> tuple[list[str],
 def _compare(name: str, reading: Reading, known: Samples, value: Samples, sd: Samples) -> Truth:
     valid = np.isfinite(value) & np.isfinite(sd) & (np.isfinite(known) | (name in UNRELATED))
     sharp = valid & (sd < 0.1 * np.abs(value))
-    scale = known if reading.truth == "ratio" else np.ones_like(known)
+    scale = known if reading.unit == "%" else np.ones_like(known)
     error, doubt = ((value - known) / scale)[valid], (sd / scale)[valid]
     quantity = reading.column.removesuffix("_sd").rpartition("_")[2]
     head = (name, reading.label, quantity, reading.unit, float(valid.mean()), float(sharp.mean()))

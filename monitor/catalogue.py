@@ -15,6 +15,9 @@ from typing import NamedTuple
 SIGNAL_UNIT = "signal"
 RATIO_UNIT = "ratio"
 ENERGY_UNIT = "energy"
+PER_SHARE = "1/share"
+CODE_UNIT = "code"
+"""Of a column of reasons, `monitor.messages.reasons.Reason`."""
 
 _DISPLAY = {"s": ("ms", 1e3), "rad": ("°", 180.0 / math.pi)}
 _PERCENT = ("%", 1e2)
@@ -26,8 +29,9 @@ class Output(NamedTuple):
     Parameters
     ----------
     name : of the column.
-    unit : of the published value; ``signal`` is the command's unit, ``ratio`` command over measured, and ``energy``
-        force times measured.
+    unit : of the published value; ``signal`` is the command's unit, ``ratio`` command over measured, ``energy`` force
+        times measured, ``1/share`` per unit of the specimen's share of the stiffness, 1 where it is set, and ``code``
+        the reason why the columns that begin with the same name have no value.
     label : of its curve, among those of other measures in the same row.
     row : heading of its row in the window; empty: none.
     group : heading of its section in tables, and object in JSON; empty: none.
@@ -42,6 +46,11 @@ class Output(NamedTuple):
     group: str = ""
     same_unit: bool = False
     display: tuple[str, float] | None = None
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it holds codes of reasons: 0 where there is a value, never NaN."""
+        return self.unit == CODE_UNIT
 
     @property
     def display_unit(self) -> str:
@@ -83,7 +92,7 @@ _TRACKING = "monitor.indicators.tracking_error"
 CATALOGUE: dict[str, MeasureEntry] = {
     "fdb": MeasureEntry(
         "monitor.indicators.frequency_domain:FrequencyDomainIndicator",
-        (*_GATED, "band", "peak", "taper", "image_correction", "delay_of"),
+        (*_GATED, "band", "peak", "taper", "image_correction", "delay_of", "share"),
         _outputs(
             "fdb",
             "FDB",
@@ -95,7 +104,8 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("fdb_ratio_sd", RATIO_UNIT),
             Output("fdb_phase_sd", "rad"),
             Output("fdb_delay_sd", "s"),
-            Output("fdb_added_damping", "1", row="added damping", same_unit=True, display=_PERCENT),
+            Output("fdb_added_damping", PER_SHARE, row="added damping", same_unit=True, display=_PERCENT),
+            Output("fdb_reason", CODE_UNIT),
         ),
         cost=12.0,
     ),
@@ -112,6 +122,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("paei_ratio_sd", RATIO_UNIT),
             Output("paei_phase_sd", "rad"),
             Output("paei_delay_sd", "s"),
+            Output("paei_reason", CODE_UNIT),
         ),
         cost=12.0,
     ),
@@ -129,6 +140,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("paei_adaptive_phase_sd", "rad"),
             Output("paei_adaptive_delay_sd", "s"),
             Output("paei_adaptive_window", "s"),
+            Output("paei_adaptive_reason", CODE_UNIT),
         ),
         cost=15.0,
     ),
@@ -143,6 +155,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("ti_normalized", "1", row="tracking indicator, normalised", same_unit=True),
             Output("ti_angle", "rad", row="angle by TI"),
             Output("ti_angle_sd", "rad"),
+            Output("ti_reason", CODE_UNIT),
         ),
         cost=7.0,
     ),
@@ -155,6 +168,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("nrmse_std", "1", same_unit=True),
             Output("nrmse_range", "1", same_unit=True),
             Output("nrmse_measured", "1", same_unit=True),
+            Output("nrmse_reason", CODE_UNIT, same_unit=True),
         ),
     ),
     "peak_error": MeasureEntry(
@@ -164,18 +178,20 @@ CATALOGUE: dict[str, MeasureEntry] = {
             "peak error",
             Output("peak_error", SIGNAL_UNIT, row="peak error", same_unit=True),
             Output("peak_error_relative", "1", row="peak error, relative", same_unit=True, display=_PERCENT),
+            Output("peak_error_reason", CODE_UNIT, same_unit=True),
         ),
     ),
     "hsem": MeasureEntry(
         "monitor.indicators.energy_error:HybridSimulationErrorMonitor",
-        _GATED,
+        (*_GATED, "share"),
         _outputs(
             "hsem",
             "HSEM",
             Output("hsem_energy", ENERGY_UNIT, row="energy error", same_unit=True),
             Output("hsem_energy_total", ENERGY_UNIT, row="energy error since the start", same_unit=True),
             Output("hsem", "1", row="energy error, of the work", same_unit=True),
-            Output("hsem_added_damping", "1", row="added damping", same_unit=True, display=_PERCENT),
+            Output("hsem_added_damping", PER_SHARE, row="added damping", same_unit=True, display=_PERCENT),
+            Output("hsem_reason", CODE_UNIT, same_unit=True),
         ),
     ),
     "broadband": MeasureEntry(
@@ -190,6 +206,8 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("broadband_delay_sd", "s", "broadband", "", "broadband"),
             Output("broadband_ratio_sd", RATIO_UNIT, "broadband", "", "broadband"),
             Output("xcorr_delay_sd", "s", "xcorr", "", "xcorr"),
+            Output("xcorr_reason", CODE_UNIT, "xcorr", "", "xcorr"),
+            Output("broadband_reason", CODE_UNIT, "broadband", "", "broadband"),
         ),
         cost=45.0,
     ),
@@ -205,12 +223,18 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("fei_ratio_sd", RATIO_UNIT),
             Output("fei_phase_sd", "rad"),
             Output("fei_delay_sd", "s"),
+            Output("fei_reason", CODE_UNIT),
         ),
         cost=15.0,
     ),
     # published as a message of its own
     "transfer": MeasureEntry(cost=10.0),
 }
+
+
+def display_unit(shown: str, published: str) -> str:
+    """Return the display unit of a value published in a unit, where the catalogue's is `shown`."""
+    return f"{shown}/share" if shown and published == PER_SHARE else shown or published
 
 
 def outputs_by_name() -> Mapping[str, Output]:
@@ -223,4 +247,16 @@ def measure_of(column: str) -> str:
     return _MEASURES.get(column, "")
 
 
+def reason_column(column: str) -> str:
+    """Return the column with the reason why this one has no value; empty for those of a model."""
+    return _REASONS.get(column, "")
+
+
 _MEASURES = {output.name: measure for measure, entry in CATALOGUE.items() for output in entry.outputs}
+_REASONS = {
+    output.name: reason.name
+    for entry in CATALOGUE.values()
+    for reason in entry.outputs
+    for output in entry.outputs
+    if reason.is_code and output.name.startswith(reason.name.removesuffix("_reason"))
+}

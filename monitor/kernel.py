@@ -59,7 +59,12 @@ def _folder(package: Path) -> str:
     the packages whose kernels it calls, and of this file.
     """
     called = [package.parent / name for name in _CALLED.get(package.name, ())]
-    sources = [Path(__file__), *(source for each in (package, *called) for source in sorted(each.rglob("*.py")))]
+    reasons = Path(__file__).parent / "messages" / "reasons.py"  # whose codes are constants of kernels
+    sources = [
+        Path(__file__),
+        reasons,
+        *(source for each in (package, *called) for source in sorted(each.rglob("*.py"))),
+    ]
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     why = ""
     for base in _bases(package):

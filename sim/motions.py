@@ -152,8 +152,8 @@ class Resonance:
 
 
 def resonance(rng: np.random.Generator) -> Resonance:
-    """One mode of 1 to 4 Hz, 0.3 to 3 % of critical damping."""
-    return Resonance(rng.uniform(1.0, 4.0), 10.0 ** rng.uniform(-2.5, -1.5), int(rng.integers(1 << 32)))
+    """One mode of 1 to 4 Hz, 0.5 to 3 % of critical damping."""
+    return Resonance(rng.uniform(1.0, 4.0), 10.0 ** rng.uniform(-2.3, -1.5), int(rng.integers(1 << 32)))
 
 
 @dataclass(frozen=True)

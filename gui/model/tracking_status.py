@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gui.wording.level import Level
 from monitor.messages.headline import HEADLINE, LABELS
+from monitor.messages.reasons import reason_word
 
 DELAY_TOLERANCE = 0.001
 """Magnitude of a delay [s] that is shown as none."""
@@ -27,8 +28,13 @@ class Status:
 NO_VALUE, NO_DELAY, NO_RATIO = (Status(words, "○") for words in ("no value", "no delay", "no ratio"))
 
 
-def tracking_status(delay: float, ratio: float) -> Status:
-    """Return what a delay [s] and a command/measured ratio are; whether that is bad, limits and alarms decide."""
+def tracking_status(delay: float, ratio: float, reason: float = math.nan) -> Status:
+    """Return what a delay [s] and a command/measured ratio are; whether that is bad, limits and alarms decide.
+
+    `reason` is the code why there is no delay; 0 or NaN where that is unknown.
+    """
+    if math.isnan(delay) and reason > 0.0:
+        return Status(reason_word(reason), "○")
     if not (math.isfinite(delay) and math.isfinite(ratio)):
         return NO_RATIO if math.isfinite(delay) else NO_DELAY
     amplitude = amplitude_word(ratio)

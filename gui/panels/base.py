@@ -121,14 +121,12 @@ class PanelInstant:
     label : ``at 12.34 s``; empty for now.
     replacement : status shown instead of stale values; None where values are current.
     reason : its full text.
-    running : s since the last break of the samples.
     """
 
     x: float | None
     label: str = ""
     replacement: Status | None = None
     reason: str = ""
-    running: float = math.inf
 
     def value(self, history: History, owner: str, name: str) -> float:
         """Return the result `name` of an actuator or site; NaN where there is none."""
@@ -139,18 +137,17 @@ class PanelInstant:
 
 def panel_instant(history: History, x: float | None) -> PanelInstant:
     """Return the instant `x`, or now for None: the newest values are shown only while they are current."""
-    running = _running(history, history.end_x if x is None else x)
     if x is not None:
         time = instant_text(history.timeline.time_at(x), _DECIMALS)
-        return PanelInstant(_reached(history, x), "in a break" if time == DASH else f"at {time}", running=running)
+        return PanelInstant(_reached(history, x), "in a break" if time == DASH else f"at {time}")
     state = history.state
     if state.key in _STOPPED:
         time = instant_text(history.timeline.time_at(history.end_x), _DECIMALS)
-        return PanelInstant(None, f"{_STOPPED[state.key]} at {time}", running=running)
+        return PanelInstant(None, f"{_STOPPED[state.key]} at {time}")
     if state.current:
-        return PanelInstant(None, running=running)
+        return PanelInstant(None)
     replacement = Status(state.brief or state.words, state.shape, state.level)
-    return PanelInstant(None, "", replacement, state.words if state.brief else "", running)
+    return PanelInstant(None, "", replacement, state.words if state.brief else "")
 
 
 def _reached(history: History, x: float) -> float:
@@ -160,12 +157,6 @@ def _reached(history: History, x: float) -> float:
         return x
     behind = x - results.end_x
     return results.end_x if 0.0 < behind <= _MAX_LAG / results.rate else x
-
-
-def _running(history: History, x: float) -> float:
-    """Return the time since the last break of the samples at `x`, s."""
-    begin = history.timeline.run_of(x)
-    return math.inf if math.isnan(begin) else x - begin
 
 
 @dataclass(frozen=True, slots=True)

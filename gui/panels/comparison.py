@@ -29,6 +29,7 @@ from gui.plots.view import View
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from gui.wording.quantity_names import QUANTITIES
+from monitor.catalogue import display_unit
 
 _NOTHING = (
     "Open a recording, and then another one with File > Compare with a recording:\n"
@@ -230,7 +231,7 @@ class ComparisonPanel(TimePanel):
                     )
                     if own is None or not any(others) or results is None:
                         continue
-                    unit = quantity.unit or results.columns[own.column].unit
+                    unit = display_unit(quantity.unit, results.columns[own.column].unit)
                     key = f"{actuator}.{quantity.key}"
                     yield from self._rows(history, own, others, key, quantity.title, unit, f"{actuator}, results")
 

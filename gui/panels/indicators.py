@@ -20,6 +20,7 @@ from gui.plots.time.rows import CurveStyle, LimitLine, PlotRow, Reader, RowData
 from gui.plots.view import View
 from gui.widgets.theme import Theme
 from gui.wording.quantity_names import QUANTITIES, Quantity, QuantityCurve
+from monitor.catalogue import display_unit
 from monitor.messages.headline import HEADLINE
 
 _NOTHING = (
@@ -182,7 +183,7 @@ class IndicatorsPanel(TimePanel):
                     deviation = ""
                 else:
                     bands.append(colour)
-                unit = quantity.unit or results.columns[column].unit
+                unit = display_unit(quantity.unit, results.columns[column].unit)
                 label = measure.label if actuator else owner
                 dashed = not actuator and isinstance(colour, int) and colour >= _MAX_SOLID
                 curves.append(CurveStyle(label, colour, faint, dashed, named=not actuator))

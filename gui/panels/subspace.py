@@ -23,6 +23,7 @@ from gui.plots.xy.plot import XYPlot, extent
 from gui.widgets.theme import Theme
 from gui.wording.numbers import DASH
 from monitor.messages.blocks import Samples, units_differ
+from monitor.messages.reasons import reason_word
 
 _MIN_TONE_SAMPLES = 8  # for fitting a tone
 
@@ -92,12 +93,9 @@ def ellipse_of(
     return ToneEllipse(float(centre[0]), float(centre[1]), amplitude, ratio, phase)
 
 
-_MIN_MOTION = 0.02  # of the largest range so far; a command with less does not move
-
-
 @dataclass(frozen=True, slots=True)
 class _PaeiValues:
-    """PAEI at one instant, NaN where invalid: phase [rad], delay [s], ratio command/measured, frequency [Hz]."""
+    """PAEI at an instant, NaN where invalid: phase [rad], delay [s], command/measured, frequency [Hz]; the reason."""
 
     phase: float
     phase_sd: float
@@ -107,6 +105,7 @@ class _PaeiValues:
     ratio_sd: float
     ratio_unit: str
     frequency: float
+    reason: float
 
     @property
     def valid(self) -> bool:
@@ -126,7 +125,8 @@ def _tracking_at(results: ResultHistory, actuator: str, x: float | None) -> _Pae
     # at zero delay the frequency does not follow from phase and delay
     frequency = frequency_of(phase, delay, results.value(actuator, "fdb_frequency", x))
     unit = results.columns[column].unit
-    return _PaeiValues(phase, phase_sd, delay, delay_sd, ratio, ratio_sd, "" if unit == "1" else unit, frequency)
+    unit, reason = "" if unit == "1" else unit, results.value(actuator, "paei_reason", x)
+    return _PaeiValues(phase, phase_sd, delay, delay_sd, ratio, ratio_sd, unit, frequency, reason)
 
 
 def _tracking_lines(tracking: _PaeiValues) -> str:
@@ -147,9 +147,7 @@ def _tracking_lines(tracking: _PaeiValues) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _why_no_ellipse(
-    tracking: _PaeiValues | None, good: NDArray[np.bool_], sample_rate: float, window: float, moves: float
-) -> str:
+def _why_no_ellipse(tracking: _PaeiValues | None, good: NDArray[np.bool_], sample_rate: float, window: float) -> str:
     """Return why PAEI has no ellipse at an instant.
 
     Parameters
@@ -158,7 +156,6 @@ def _why_no_ellipse(
     good : (n_samples,), which samples of the window that ends there are finite.
     sample_rate : Hz.
     window : s.
-    moves : range of the command in the window, over the largest range in any window.
     """
     if tracking is None:
         return "no ellipse:\nPAEI is not computed"
@@ -166,9 +163,7 @@ def _why_no_ellipse(
     if not good.all() or len(good) < n_window:
         since = int(np.argmin(good[::-1])) if not good.all() else len(good)
         return f"no ellipse:\nwindow not full, {since / sample_rate:.2f} of {window:g} s without a gap"
-    if not moves > _MIN_MOTION:
-        return "no ellipse:\nthe command does not move"
-    return "no ellipse:\nno value, the command is too small or not a tone"
+    return f"no ellipse:\n{reason_word(tracking.reason) if tracking.reason > 0.0 else 'no value'}"
 
 
 def _line(name: str, value: float, deviation: float, decimals: int, unit: str) -> str:
@@ -192,8 +187,6 @@ class SubspacePanel(XYPanel):
         self.plot.view_box.addItem(self.diagonal, ignoreBounds=True)
         self.trail = Trail(self.plot)
         self.plot.view_box.addItem(self.ellipse, ignoreBounds=True)
-        # largest range of the command in any window
-        self._max_range = 0.0
         self.apply_theme(theme)
 
     @property
@@ -210,7 +203,6 @@ class SubspacePanel(XYPanel):
 
     def configure(self, history: History) -> None:
         """Reset the scales for other channels."""
-        self._max_range = 0.0
         self.plot.reset_scales()
         self.refresh(history)
 
@@ -237,7 +229,6 @@ class SubspacePanel(XYPanel):
         first = round(float(x[0]) * rate) if len(x) else 0
         shown = decimate_loop(first, command, measured)
         low, high = extent(command)
-        self._max_range = max(self._max_range, high - low)
         self.plot.fit((low, high), extent(measured), immediate=when.x is not None)
         self.trail.draw(command[shown], measured[shown])
 
@@ -250,10 +241,7 @@ class SubspacePanel(XYPanel):
             self.plot.set_annotation(_tracking_lines(tracking), self.theme.muted if self.stale else self.theme.text)
         else:
             good = np.isfinite(command) & np.isfinite(measured)
-            moves = (high - low) / self._max_range if self._max_range > 0.0 else 0.0
-            self.plot.set_annotation(
-                _why_no_ellipse(tracking, good, rate, self.window_seconds, moves), self.theme.muted
-            )
+            self.plot.set_annotation(_why_no_ellipse(tracking, good, rate, self.window_seconds), self.theme.muted)
         self.caption = incomplete_note(history, instant - self.window_seconds)
         self._read_out()
 

@@ -10,7 +10,7 @@ from functools import partial
 from gui.model.alarms import DisplayLimits, display_limits_apply
 from gui.model.history import History
 from gui.model.severity import NO_LIMITS, ActuatorSeverity, alarm_severity, limit_severity
-from gui.model.tracking_status import NO_DELAY, NO_VALUE, Status, contradiction_mark, tracking_status
+from gui.model.tracking_status import NO_VALUE, Status, contradiction_mark, tracking_status
 from gui.panels.base import PanelInstant
 from gui.wording.event_text import NOT_JUDGED_SHAPE
 from gui.wording.level import Level
@@ -122,7 +122,7 @@ def actuator_content(
     ----------
     alarms : of all actuators at the instant; see `History.alarms_at`.
     limits : of the window; used where the service has no alarms on values of actuators.
-    window : of the indicators, s; the first value is available after it.
+    window : of the indicators, s.
     """
 
     def read(name: str) -> float:
@@ -167,7 +167,7 @@ def actuator_content(
     return TileContent(
         actuator,
         LABELS[method],
-        _status(at, tracking_status(delay, share), window),
+        at.replacement or tracking_status(delay, share, read(f"{method}_reason")),
         tuple(values),
         at.reason,
         severity,
@@ -220,14 +220,6 @@ def _tile_value(
     if text == DASH:
         return TileValue(label, DASH, unit)
     return TileValue(label, text, unit, _spread_text(deviation, decimals), levels.get(label, Level.NONE))
-
-
-def _status(at: PanelInstant, found: Status, window: float) -> Status:
-    if at.replacement is not None:
-        return at.replacement
-    if found is NO_DELAY and at.running < window:
-        return Status("window not full", "○", Level.NONE)
-    return found
 
 
 _DECISIONS = {

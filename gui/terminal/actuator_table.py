@@ -14,8 +14,15 @@ from gui.model.results import TRACE, ResultHistory
 from gui.model.tracking_status import CONTRADICTION_SIGN, tracking_status
 from gui.terminal.sections import sparkline
 from gui.wording.numbers import DASH, number
-from monitor.catalogue import RATIO_UNIT, Output, outputs_by_name
-from monitor.messages.headline import HEADLINE, LABELS, contradicts, first_indicator, read_headline
+from monitor.catalogue import RATIO_UNIT, Output, display_unit, outputs_by_name
+from monitor.messages.headline import (
+    COMPARED_QUANTITIES,
+    HEADLINE,
+    LABELS,
+    contradicts,
+    first_indicator,
+    read_headline,
+)
 
 HEADING_LINES = 3
 _MAX_NAME = 14
@@ -43,11 +50,11 @@ class _Column:
     critical: float = -math.inf
     beside: str = ""
 
-    @property
-    def heading(self) -> tuple[str, str, str]:
-        """Title in two lines, and the display unit."""
+    def heading(self, published: str) -> tuple[str, str, str]:
+        """Return the title in two lines, and the display unit of values published in a unit."""
         output = _OUTPUTS.get(self.result, _NO_OUTPUT)
-        return (*self.title, output.display_unit or output.unit.replace(RATIO_UNIT, ""))
+        unit = display_unit(output.display_unit, published) if output.display_unit else ""
+        return (*self.title, unit or output.unit.replace(RATIO_UNIT, ""))
 
     @property
     def factor(self) -> float:
@@ -89,7 +96,15 @@ def _numbers(indicator: str) -> tuple[_Column, ...]:
         if prefix != indicator
         for column in (
             _Column((LABELS[prefix], "delay"), f"{prefix}_delay", 7, 1, of_delay, "dim", beside="delay"),
-            _Column(("", "ratio"), f"{prefix}_ratio", 6, 3, of_ratio, "dim", beside="ratio"),
+            _Column(
+                ("", "ratio"),
+                f"{prefix}_ratio",
+                6,
+                3,
+                of_ratio,
+                "dim",
+                beside="ratio" if "ratio" in COMPARED_QUANTITIES[prefix] else "",
+            ),
         )
     )
     return (*first, *others, *_OTHERS)
@@ -129,8 +144,9 @@ def actuator_table(
     layout = _fit(names, width, _numbers(indicator))
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="", show_edge=False)
     _add(table, ("", "", "actuator"), layout.name, "left", "bold")
+    units = {column.name: column.unit for column in results.columns}
     for column in layout.columns:
-        _add(table, column.heading, column.width, "right", column.style)
+        _add(table, column.heading(units.get(column.result, "")), column.width, "right", column.style)
     if layout.curve:
         _add(table, ("delay", f"last {TRACE:.0f} s", ""), layout.curve, "left", "")
         _add(table, ("", "from…to", "ms"), _SCALE, "left", "dim")
@@ -172,7 +188,8 @@ def _cells(results: ResultHistory, actuator: str, indicator: str, layout: _Layou
     if layout.curve:
         curve = sparkline(1e3 * results.trace(actuator, f"{indicator}_delay"), layout.curve, _LEAST_SPAN)
         cells += [Text(curve.text, style="blue"), Text(_scale(curve.low, curve.high))]
-    words = silent or tracking_status(headline.delay, headline.ratio).words
+    status = tracking_status(headline.delay, headline.ratio, value(f"{indicator}_reason"))
+    words = silent or status.words
     return [*cells, Text(words, style="dim" if silent else "")]
 
 

@@ -131,7 +131,7 @@ class Dashboard:
 def _tracking_text(results: ResultHistory, actuator: str, paused: Collection[str]) -> str:
     indicator = first_indicator(lambda name: results.column(actuator, name) is not None, paused)
     found = read_headline(indicator, partial(results.value, actuator))
-    words = tracking_status(found.delay, found.ratio).words
+    words = tracking_status(found.delay, found.ratio, results.value(actuator, f"{indicator}_reason")).words
     mark = contradiction_mark(found.contradicting)
     status = f"{words}, {mark}" if mark else words
     return f"{actuator} {number(1e3 * found.delay, 7, 1)} ms, ratio {number(found.ratio, 7, 3)} ({status})"

@@ -9,6 +9,7 @@ from dataclasses import replace
 from gui.wording.level import Level
 from gui.wording.numbers import DASH, bytes_text, count, duration_text, instant_text
 from gui.wording.quantity_names import QUANTITIES
+from monitor.catalogue import display_unit
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, LimitChange, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.headline import HEADLINE, LABELS
@@ -169,7 +170,9 @@ def value_text(name: str, value: float | None, unit: str, digits: int = _DIGITS,
 def scale_of(value: str, unit: str) -> tuple[float, str]:
     """Return the factor and the unit of a value on the display: delays in ms, phases in degrees."""
     quantity = _QUANTITIES.get(value)
-    return (quantity.factor, quantity.unit) if quantity is not None and quantity.unit else (1.0, unit)
+    if quantity is None or not quantity.unit:
+        return 1.0, unit
+    return quantity.factor, display_unit(quantity.unit, unit)
 
 
 def normal_range(alarm: Alarm) -> str:

@@ -13,16 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.alarms.definitions import AlarmDefinition
-from monitor.catalogue import measure_of
+from monitor.catalogue import measure_of, reason_column
 from monitor.kernel import kernel
 from monitor.messages.blocks import ResultBlock, ResultStream, Samples
 from monitor.messages.health import Health
+from monitor.messages.reasons import Reason, reason_word
 
 _SILENT = 0.5  # share of the longest age of a value, from which on the rig's silence is why there is none
 _MAX_CHANGES = 1024  # returned by one call of the kernel
 _ROUNDING = 1e-6  # of a row, in the sum of their intervals
-_RELATED = ("broadband", "xcorr")  # measures that decline signals that are not related
-_OF_MOTION = ("fdb_amplitude", "fdb_delay", "paei_delay")  # columns that have a value while the command moves
 
 
 class PresenceChange(NamedTuple):
@@ -186,7 +185,6 @@ class Judgement:
     definitions : of the alarms, whose numbers are the positions here.
     stream : of the results.
     max_age : s, see `ValuePresence`.
-    window : s, of the indicators.
     now : s, monotonic.
     """
 
@@ -195,17 +193,15 @@ class Judgement:
         definitions: Sequence[AlarmDefinition],
         stream: ResultStream | None,
         max_age: float,
-        window: float,
         now: float = 0.0,
     ) -> None:
         self._definitions = definitions
-        self._max_age, self._window = max_age, window
+        self._max_age = max_age
         self._columns = () if stream is None else stream.columns
         self._row_interval = 0.0 if stream is None else stream.every / stream.sample_rate
         self.presence = ValuePresence([each.column for each in definitions], max_age, self._row_interval, now)
         self._paused: frozenset[str] = frozenset()
         self._health = Health()
-        self._since_break = 0.0  # s of the stream since its start or its last gap
         self._newest: Samples = np.empty(0)  # last row
 
     @property
@@ -217,10 +213,8 @@ class Judgement:
         """Process the next rows, after `lost` missing samples; see `ValuePresence`."""
         if lost:
             self.presence.skip(lost / results.stream.sample_rate)
-            self._since_break = 0.0
         if not len(results):
             return []
-        self._since_break += len(results) * self._row_interval
         self._newest = results.values[-1]
         return self.presence.advance(results.values, arrived, now)
 
@@ -262,18 +256,11 @@ class Judgement:
         silent = health.state in ("stale", "waiting") or health.age > _SILENT * self._max_age
         if silent or not self.presence.lacks(position):
             return "no data"
-        if self._since_break < self._window:
-            return "window not full"
-        if measure_of(source) in _RELATED and self._moves(definition.alarm.actuator):
-            return "unrelated signals, or a delay beyond max_delay"
-        return "too little motion, or bad samples"
-
-    def _moves(self, actuator: str) -> bool:
-        """Return whether the command of this actuator moves."""
-        return any(
-            column.actuator == actuator and column.name in _OF_MOTION and bool(np.isfinite(value))
-            for column, value in zip(self._columns, self._newest, strict=False)
-        )
+        reason = (reason_column(source), definition.alarm.actuator)
+        for column, code in zip(self._columns, self._newest.tolist(), strict=False):
+            if (column.name, column.actuator) == reason and code != Reason.VALID:
+                return reason_word(code)
+        return "no value"
 
 
 def warm_up() -> None:

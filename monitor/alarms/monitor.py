@@ -54,7 +54,6 @@ class AlarmMonitor:
     def __init__(self, settings: AlarmSettings | None = None, stale_after: float = 5.0, window: float = 0.0) -> None:
         self._settings = settings
         self._stale_after = stale_after
-        self._window = window
         age = None if settings is None else settings.max_value_age
         self.max_age = max(window, _SHORTEST_AGE) if age is None else age
         """s, of the oldest value that is judged."""
@@ -73,7 +72,7 @@ class AlarmMonitor:
         self._next = 0
         self._on_rows: list[tuple[AlarmDefinition, AlarmInstance]] = []
         self._evaluator = ConditionEvaluator(())
-        self._judgement = Judgement((), None, self.max_age, self._window)
+        self._judgement = Judgement((), None, self.max_age)
         self._release_due = False
         self._notes: list[str] = []
         self._limits = ChangedLimits()
@@ -135,7 +134,7 @@ class AlarmMonitor:
         row_rate = stream.sample_rate / stream.every
         conditions = [each.row_condition(row_rate) for each, _ in self._on_rows]
         self._evaluator = ConditionEvaluator(conditions, [instance.active for _, instance in self._on_rows])
-        judgement = Judgement([each for each, _ in self._on_rows], stream, self.max_age, self._window, now)
+        judgement = Judgement([each for each, _ in self._on_rows], stream, self.max_age, now)
         continued = [(here, positions.get(each.name, -1)) for here, (_, each) in enumerate(self._on_rows)]
         judgement.presence.continue_from(self._judgement.presence, [pair for pair in continued if pair[1] >= 0])
         self._judgement, self._next = judgement, -1

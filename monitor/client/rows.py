@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from monitor.catalogue import reason_column
 from monitor.messages.blocks import ResultBlock, ResultStream, Samples
+from monitor.messages.reasons import reason_word
 
 Positions = Mapping[str, Mapping[str, int]]
 
@@ -37,6 +39,11 @@ class Values(Mapping[str, float]):
     def unit(self, name: str) -> str:
         """Return the unit of a value; 1 if it is dimensionless."""
         return self._stream.columns[self._position(name)].unit
+
+    def reason(self, name: str) -> str:
+        """Return why a value is NaN, in a few words; empty where it is there, or nobody says."""
+        code = self.get(reason_column(name), 0.0)
+        return reason_word(code) if code else ""
 
     def _position(self, name: str) -> int:
         try:

@@ -92,6 +92,7 @@ def add_indicator_options(parser: argparse.ArgumentParser) -> None:
     add_setting(group, "indicators.max_delay", "S")
     add_setting(group, "indicators.measures", "NAME,NAME")
     add_setting(group, "indicators.gate", "A")
+    add_setting(group, "indicators.share", "X")
 
 
 def add_reliability_options(parser: argparse.ArgumentParser) -> None:

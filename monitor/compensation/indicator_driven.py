@@ -9,11 +9,13 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from monitor.compensation.base import Compensation, Compensator, Shape, check_gate, check_window
+from monitor.catalogue import CODE_UNIT, Output
+from monitor.compensation.base import COLUMNS, Compensation, Compensator, Shape, check_gate, check_window
 from monitor.compensation.fixed_inverse import FixedInverse
 from monitor.compensation.lost_samples import GapBridge
 from monitor.indicators.base import WindowedIndicator
 from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 # of the command in a window, below which a reading is not trusted: some indicators read one period only, or less
 _FEWEST_PERIODS = 1.2
@@ -28,7 +30,7 @@ class IndicatorDriven(Compensation):
 
     Parameters
     ----------
-    indicator : fdb, paei or broadband.
+    indicator : fdb, paei or broadband; PAEI follows every sample, and is right on any motion.
     nominal : inverse of the nominal actuator, to which an adaptive lead and gain are added.
     lead : how a lead is added. ``scaled`` multiplies all that the nominal inverse adds to the command: right where
         the servo loop is faster or slower than the nominal one. ``series`` is the series of a delay: right where a
@@ -45,7 +47,9 @@ class IndicatorDriven(Compensation):
     longest_gap : s of lost samples that are bridged; the indicator reads that much later.
     """
 
-    indicator: IndicatorName = "fdb"
+    columns = (*COLUMNS, Output("compensator_reason", CODE_UNIT))
+
+    indicator: IndicatorName = "paei"
     nominal: FixedInverse = field(default_factory=FixedInverse)
     lead: LeadName = "scaled"
     window: float = 0.75
@@ -101,6 +105,7 @@ class IndicatorDrivenCompensator(Compensator):
     within about a window and does not overshoot, although the reading is of the past.
     """
 
+    columns = IndicatorDriven.columns
     # weights of the past in a reading
     _TAPERED: ClassVar[frozenset[str]] = frozenset({"fdb"})
 
@@ -116,7 +121,9 @@ class IndicatorDrivenCompensator(Compensator):
         # a row of values for each block
         self._indicator = settings.new_indicator(1.0 / dt, self.n, self.block)
         names, name = [output.name for output in self._indicator.outputs], settings.indicator
-        self._columns = [names.index(f"{name}_{each}") for each in ("delay", "ratio", "delay_sd", "ratio_sd")]
+        self._columns = [
+            names.index(f"{name}_{each}") for each in ("delay", "ratio", "delay_sd", "ratio_sd", "reason")
+        ]
         self._next = 1
         n_blocks = max(8, self._indicator.n_window // self.block)
         self._past = _Past(n_blocks, self._bridge.latency // self.block, self.n, tapered=name in self._TAPERED)
@@ -130,6 +137,8 @@ class IndicatorDrivenCompensator(Compensator):
         self._target: Samples = np.zeros((2, self.n))
         self._weight: Samples = np.zeros((2, self.n))
         self._reading: Samples = np.full((2, self.n), np.nan)
+        # why nothing is adapted
+        self._reason: Samples = np.full(self.n, float(Reason.FILLING))
         self._bridged = self._bridge.counts[0]
 
     def observe(self, command: ArrayLike, measured: ArrayLike) -> None:
@@ -147,12 +156,15 @@ class IndicatorDrivenCompensator(Compensator):
         """Read the indicator at the end of the released block, and find what should be added."""
         values = self._indicator.advance(released[0], released[1], self._next)[-1]
         self._next += self.block
-        delay, ratio, delay_sd, ratio_sd = values[:, self._columns].T
+        delay, ratio, delay_sd, ratio_sd, reason = values[:, self._columns].T
         with np.errstate(invalid="ignore"):
             reading, deviations = np.stack((delay, np.log(ratio))), np.stack((delay_sd, ratio_sd / ratio))
             trusted = np.isfinite(reading) & (deviations <= self._doubts)
         mean, periods = self._past.mean(), self._past.periods()
-        self._adapting = trusted.all(axis=0) & (periods >= _FEWEST_PERIODS)
+        enough = periods >= _FEWEST_PERIODS
+        self._adapting = trusted.all(axis=0) & enough
+        self._reason = np.where(self._adapting, Reason.VALID, np.where(enough, Reason.UNCERTAIN, Reason.FEW_CYCLES))
+        self._reason = np.where(reason != Reason.VALID, reason, self._reason)
         # some indicators hold a reading until the next
         fresh = self._adapting & (reading != self._reading).any(axis=0)
         self._reading = reading
@@ -169,6 +181,9 @@ class IndicatorDrivenCompensator(Compensator):
             return
         self._added = self._added + step
         self._set_coefficients(self._with_lead(self._added[0]) * np.exp(self._added[1]))
+
+    def _values(self) -> list[Samples]:
+        return [*super()._values(), self._reason]
 
     def _with_lead(self, lead: Samples) -> Samples:
         """Return the coefficients of the nominal inverse with a lead [s] added, (order + 1, n)."""

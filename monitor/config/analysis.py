@@ -99,6 +99,12 @@ class IndicatorSettings(Section):
     relative_gate: Annotated[float, Field(ge=0.0, lt=1.0)] = setting(
         0.02, "Relative gate", "Likewise, as a share of the largest amplitude sustained for two windows."
     )
+    share: Annotated[float, Field(gt=0.0, le=1.0)] | None = setting(
+        None,
+        "Specimen's share",
+        "The specimen's share of the structure's stiffness: the added damping is then that of the test.",
+        empty="per unit of share; without a force no warning of it",
+    )
     max_delay: Positive = setting(0.1, "Largest delay", "Largest delay that the correlation searches.", unit="s")
     transfer_segment: Window = setting(
         4.0, "Transfer-function segment", "Frequency resolution is 1 / this length.", unit="s"

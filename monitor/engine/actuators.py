@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from monitor.catalogue import ENERGY_UNIT, RATIO_UNIT, SIGNAL_UNIT, Output
+from monitor.catalogue import ENERGY_UNIT, PER_SHARE, RATIO_UNIT, SIGNAL_UNIT, Output, measure_of
 from monitor.config import IndicatorSettings
 from monitor.indicators.band_pass import BandPass
 from monitor.indicators.base import PassIndicator, Signals
@@ -16,6 +16,7 @@ from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.indicators.tracking_pass import TrackingPass, create_indicators
 from monitor.indicators.transfer_function import Averages, TransferFunction
 from monitor.messages.blocks import Channel, Column, Samples, SignalBlock, Stream, ratio_unit, units_differ
+from monitor.messages.reasons import Reason
 from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 from monitor.wire.native import MAX_COLUMNS
 
@@ -65,15 +66,19 @@ class ActuatorMonitor:
         ]
         # indicators of whole windows, evaluated every hop
         self._hopped = [each for each, _ in self._others if isinstance(each, HoppedIndicator)]
-        columns, invalid = [], []
+        columns, fixed = [], {}
         for pair in pairs:
             command, measured = stream.channels[pair.command], stream.channels[pair.measured]
             force = None if pair.force is None else stream.channels[pair.force]
             for output in outputs:
-                columns.append(Column(output.name, _unit(output, command, measured, force), pair.actuator))
-                invalid.append(output.same_unit and units_differ(command, measured))
+                unit = _unit(output, command, measured, force)
+                unit = "1" if unit == PER_SHARE and settings.share else unit
+                columns.append(Column(output.name, unit, pair.actuator))
+                reason = _declined(output, command, measured, force)
+                if reason is not None:
+                    fixed[len(columns) - 1] = float(reason) if output.is_code else np.nan
         self.columns = tuple(columns)
-        self._invalid = np.flatnonzero(invalid)
+        self._fixed, self._fixed_values = np.array([*fixed], np.int64), np.array([*fixed.values()])
 
     def advance(self, block: SignalBlock, *, broken: bool) -> Samples:
         """Process the next block; `broken`: samples are missing before it.
@@ -86,8 +91,8 @@ class ActuatorMonitor:
             # a NaN sample in the gap, so that windows across it are not valid
             self._compute(self._signals.missing_sample(), block.index - 1)
         rows = self._compute(self._signals.select(block), block.index)
-        if len(self._invalid):
-            rows[:, self._invalid] = np.nan
+        if len(self._fixed):
+            rows[:, self._fixed] = self._fixed_values
         return rows
 
     def new_transfer(self, block: SignalBlock) -> TransferBlock | None:
@@ -184,6 +189,13 @@ class _PairSignals:
         return Signals(
             np.full((1, n), np.nan), np.full((1, n), np.nan), np.full((1, n if self.with_force else 0), np.nan)
         )
+
+
+def _declined(output: Output, command: Channel, measured: Channel, force: Channel | None) -> Reason | None:
+    """Return why a column never has a value; None where it may."""
+    if force is None and measure_of(output.name) == "hsem":
+        return Reason.NO_FORCE
+    return Reason.UNITS if output.same_unit and units_differ(command, measured) else None
 
 
 def _unit(output: Output, command: Channel, measured: Channel, force: Channel | None) -> str:

@@ -11,7 +11,7 @@ from monitor.indicators.base import PassIndicator, check_window
 from monitor.indicators.parts.chords import N_SUMS, choose_lag, chord_lags
 from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
 from monitor.indicators.parts.ellipse import add_powers, fit_ellipse
-from monitor.indicators.parts.loop_lag import N_WORK_ROWS, NO_LOOP, find_loop_lag
+from monitor.indicators.parts.loop_lag import N_WORK_ROWS, NO_LOOP, find_loop_lag, no_loop_reason
 from monitor.indicators.parts.memory import ADAPTIVE, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
 from monitor.indicators.parts.residual import UNRELATED
 from monitor.indicators.parts.sample_loop import (
@@ -25,15 +25,16 @@ from monitor.indicators.parts.sample_loop import (
     update_gate,
     write_row,
 )
-from monitor.kernel import kernel, reduction
+from monitor.kernel import kernel, part, reduction
 from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 # searches for a window while the longest one slides by its length
 _SEARCHES = 32
 
 
 class AdaptivePhaseAmplitudeValues(NamedTuple):
-    """As `PhaseAmplitudeValues`; ``window`` is the length of the window, s."""
+    """As `PhaseAmplitudeValues`; ``window`` is the length of the window, s; it precedes ``reason``."""
 
     ratio: float
     amplitude_error: float
@@ -43,6 +44,7 @@ class AdaptivePhaseAmplitudeValues(NamedTuple):
     phase_sd: float
     delay_sd: float
     window: float
+    reason: float
 
 
 class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues]):
@@ -119,6 +121,7 @@ class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues])
         settings = np.array([self.hop, self.sample_rate, self._noise_correction, *self._limits], dtype=np.float64)
         ring, counts = np.zeros((pairs, 2, 2 * n)), np.zeros((pairs, 2), dtype=np.int64)
         clock, held = np.zeros(1, dtype=np.int64), np.full((pairs, len(self.outputs)), np.nan)
+        held[:, _REASON] = Reason.FILLING
         work = np.zeros((N_WORK_ROWS, n)), np.zeros(N_SUMS), np.zeros((1, N_POWERS))
         return AdaptiveState(settings, ring, counts, clock, chord_lags(n), held, *work, *new_gate(pairs))
 
@@ -170,6 +173,8 @@ _MAX_TRIES = 3
 # windows, where available, from which the standard deviations are
 _TURNS = 3
 _GOOD, _LENGTH = range(2)
+# column of the results
+_REASON = 8
 
 
 class AdaptiveState(NamedTuple):
@@ -177,7 +182,7 @@ class AdaptiveState(NamedTuple):
 
     ``ring`` (n_pairs, 2, 2 n_window): command and measured, written twice so that any window is contiguous;
     ``counts`` (n_pairs, 2): consecutive good samples, and the window's length; ``clock`` (1,): slot of the next
-    sample; ``lags``: see `ChordSums`; ``held`` (n_pairs, 8): the newest values; ``work`` (N_WORK_ROWS, n_window),
+    sample; ``lags``: see `ChordSums`; ``held`` (n_pairs, 9): the newest values; ``work`` (N_WORK_ROWS, n_window),
     ``sums`` and ``powers``: overwritten.
     """
 
@@ -202,7 +207,7 @@ open_adaptive = open_state(AdaptiveState)
 def advance_adaptive(
     x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int
 ) -> None:
-    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 8)."""
+    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 9)."""
     (
         settings, ring, counts, clock, lags, held, work, sums, powers, gate_peak, gate_lowest, gate_start,
     ) = open_adaptive(memory, n)  # fmt: skip
@@ -223,6 +228,7 @@ def advance_adaptive(
                 counts[pair, _GOOD] = counts[pair, _LENGTH] = 0
                 for j in range(out.shape[2]):
                     held[pair, j] = np.nan
+                held[pair, _REASON] = Reason.BAD_SAMPLE.value
                 c, m = ring[pair, 0, slot + n_window - 1], ring[pair, 1, slot + n_window - 1]
             store(ring, pair, 0, slot, c)
             store(ring, pair, 1, slot, m)
@@ -233,6 +239,7 @@ def advance_adaptive(
             grown, tries, accepted, surplus = length, 0, False, 0
             in_phase = quadrature = amplitude = omega = lag = 0.0
             loop = NO_LOOP
+            reason = Reason.FEW_CYCLES.value
             while due and tries <= _MAX_TRIES and not accepted and shortest <= length <= longest:
                 newest = slot + n_window + 1
                 oldest = newest - length
@@ -246,12 +253,14 @@ def advance_adaptive(
                     accepted, slope, a, b, half_width = fits_ellipse(
                         piece_c, piece_m, amplitude, noise_correction, powers
                     )
+                    reason = Reason.NO_TONE.value
                     if accepted:
                         first_known = newest - min(longest, _TURNS * length)
                         piece_c, piece_m = ring[pair, 0, first_known:newest], ring[pair, 1, first_known:newest]
                         loop = find_loop_lag(piece_c, piece_m, oldest - first_known, k, lag, omega, UNRELATED, work)
                         omega = loop.omega
                         accepted = loop.found and loop.lag_sd * omega <= _MAX_PHASE_SD
+                        reason = Reason.UNCERTAIN.value if loop.found else loop.reason
                     if not noise_correction:
                         amplitude, in_phase = half_width, slope - 0.5 * b
                         quadrature = np.sqrt(max(a - 0.25 * b * b, 0.0)) * (-1.0 if loop.lag > 0.0 else 1.0)
@@ -264,8 +273,10 @@ def advance_adaptive(
                     # finally the newest cycle alone, in case older samples are the cause
                     length = length - surplus if surplus > 0 else 0
             if due:
-                for j in range(out.shape[2]):
-                    held[pair, j] = np.nan
+                newest = slot + n_window + 1
+                whole_c, whole_m = ring[pair, 0, newest - longest : newest], ring[pair, 1, newest - longest : newest]
+                least = max(absolute, relative * gate_peak[pair])
+                _decline(held, pair, reason, n_window, whole_c, whole_m, least)
             if accepted:
                 counts[pair, _LENGTH] = max(shortest, length - max(1, surplus // 2)) if surplus > 0 else length
             elif due and counts[pair, _LENGTH] > 0:
@@ -284,7 +295,22 @@ def advance_adaptive(
                     held[pair, 4] = loop.gain_sd / gain
                     held[pair, 5] = np.hypot(loop.lag_sd * omega, loop.rate_sd * lag)
                     held[pair, 6], held[pair, 7] = loop.lag_sd / sample_rate, length / sample_rate
+                    held[pair, _REASON] = Reason.VALID.value
+                else:
+                    held[pair, _REASON] = Reason.CONSTANT.value if is_open else Reason.GATE.value
             if row_due:
                 write_row(out, row, pair, held)
             slot = next_slot(slot, n_window)
     clock[0] = (clock[0] + x_c.shape[0]) % n_window
+
+
+@part
+def _decline(held: Samples, pair: int, reason: int, n_window: int, c: Samples, m: Samples, least: float) -> None:
+    """Clear the values of a pair, for a reason: while the window fills, the one before."""
+    for j in range(_REASON):
+        held[pair, j] = np.nan
+    waiting = held[pair, _REASON] == Reason.FILLING.value or held[pair, _REASON] == Reason.BAD_SAMPLE.value
+    if reason != Reason.FEW_CYCLES.value:
+        held[pair, _REASON] = reason
+    elif not (waiting and c.shape[0] < n_window):
+        held[pair, _REASON] = no_loop_reason(c, m, least)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from monitor.catalogue import Output
 from monitor.indicators.parts.memory import new_memory
 from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 # samples in the windows of all pairs; each needs about a kilobyte when every measure is computed
 LARGEST_WINDOW = 1 << 21
@@ -112,6 +113,12 @@ class WindowedIndicator(ABC, Generic[Value]):
     def _advance(self, signals: Signals, first: int, out: Samples) -> None:
         """Run the kernel over samples, the first with number `first`."""
 
+    @classmethod
+    def no_values(cls, reason: Reason) -> Samples:
+        """Return (n_outputs,): NaN, and the reason."""
+        values: Samples = np.array([float(reason) if output.is_code else np.nan for output in cls.outputs])
+        return values
+
     @property
     def window(self) -> float:
         """Length of the window, s."""
@@ -121,7 +128,7 @@ class WindowedIndicator(ABC, Generic[Value]):
         """Return to the initial state."""
         self._state = self._new_state()
         self._count = 0
-        self._values: Samples = np.full((self.n_pairs, len(self.outputs)), np.nan)
+        self._values: Samples = np.tile(self.no_values(Reason.FILLING), (self.n_pairs, 1))
 
     def update(self, x_c: ArrayLike, x_m: ArrayLike, f_m: ArrayLike | None = None) -> Value:
         """Process one sample of command and measured signal and return the newest value.

@@ -24,6 +24,7 @@ from monitor.indicators.parts.residual import (
 from monitor.indicators.parts.sample_loop import Gate, gate_limits, new_gate, update_gate
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 # correlation, or coherence over the band, below which the signals are unrelated
 _RELATED = 0.5
@@ -43,7 +44,7 @@ class BroadbandValues(NamedTuple):
 
     ``delay`` s, positive: measured lags; ``ratio`` command/measured; ``coherence`` squared, 0 .. 1; ``delay_sd`` and
     ``ratio_sd`` one standard deviation each. ``xcorr_delay``: lag of the peak ``xcorr_peak`` of the
-    cross-correlation; ``xcorr_delay_sd`` its standard deviation.
+    cross-correlation; ``xcorr_delay_sd`` its standard deviation. ``xcorr_reason``, ``reason``: `Reason` of no value.
     """
 
     xcorr_delay: float
@@ -54,6 +55,8 @@ class BroadbandValues(NamedTuple):
     delay_sd: float
     ratio_sd: float
     xcorr_delay_sd: float
+    xcorr_reason: float
+    reason: float
 
 
 class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
@@ -139,7 +142,6 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
         return new_gate(self.n_pairs)
 
     def _evaluate(self, pair: int, window: Centred, number: int, good: int) -> Samples:  # noqa: ARG002  of the base class
-        result: Samples = np.full(len(self.outputs), np.nan)
         c, m, size_c, size_m = window
         amplitude = size_c * float(np.sqrt(2.0 * (c @ c) / self.n_window))
         gate_peak, gate_lowest, gate_start = self._memory
@@ -147,14 +149,14 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
             pair, amplitude, good, self.n_window, *self._limits, gate_peak, gate_lowest, gate_start
         )
         if not is_open or size_m == 0.0:
-            return result
+            return self.no_values(Reason.CONSTANT if is_open else Reason.GATE)
         peak = self._correlation.peak(c, m)
         # a peak next to the last lag may lie beyond it
         if not (abs(peak.lag) <= self._max_lag + _LAG_ROUNDING and peak.correlation >= _RELATED):
-            return result
+            return self.no_values(Reason.UNRELATED if abs(peak.lag) <= self._max_lag else Reason.LAG)
         tracking = peak.fit
         if tracking is None or not tracking.unexplained < UNRELATED:
-            return result
+            return self.no_values(Reason.UNRELATED)
         start, n, unexplained = self._correlation.start, self._correlation.n_middle, tracking.unexplained
         measured = self._tapers.spectrum(peak.measured[start : start + n])
         lag = min(max(peak.lag, -self._max_lag), self._max_lag)
@@ -162,8 +164,10 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
         omega = peak.omega
         phase_sd = add_chance_agreement(peak.lag_sd * omega, unexplained)
         if not phase_sd <= _LARGEST_SD:
-            return result
-        result[[0, 1, 7]] = peak.lag / self.sample_rate, peak.correlation, phase_sd / (omega * self.sample_rate)
+            return self.no_values(Reason.UNCERTAIN)
+        result = self.no_values(Reason.UNRELATED)
+        lag_sd = phase_sd / (omega * self.sample_rate)
+        result[[0, 1, 7, 8]] = peak.lag / self.sample_rate, peak.correlation, lag_sd, Reason.VALID
         for _ in range(_MAX_ROUNDS):
             fit = self._tapers.fit(self._tapers.spectrum(command), measured, slope)
             if np.isnan(fit.lag):
@@ -183,6 +187,9 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
             )
             delays = lag / self.sample_rate, delay_sd / self.sample_rate
             result[2:7] = delays[0], ratio, fit.coherence, delays[1], ratio * gain_sd
+            result[9] = Reason.VALID
+        elif excess > _LAG_ROUNDING:
+            result[9] = Reason.LAG
         return result
 
     def _deviation(self, weights: Samples, fit: DelayedFit) -> float:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from monitor.catalogue import CATALOGUE
 from monitor.indicators.base import PassIndicator, check_window
+from monitor.indicators.parts.added_damping import add_damping, check_share
 from monitor.indicators.parts.memory import HSEM, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
 from monitor.indicators.parts.sample_loop import (
     LARGEST_SAMPLE,
@@ -25,15 +26,21 @@ from monitor.indicators.parts.sliding_statistics import new_sums, push_sums, win
 from monitor.indicators.parts.swept_area import LOOPS_PER_WINDOW, loop_averages, new_stored_window, step_sine
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 
 class EnergyErrorValues(NamedTuple):
-    """Energy error over the window and since the start, the latter also as a ratio, and the damping ratio it adds."""
+    """Energy error over the window and since the start, the latter also as a ratio, and the damping ratio it adds.
+
+    The damping ratio is per unit of the specimen's share of the stiffness, unless that is given. ``reason``: `Reason`
+    of no added damping.
+    """
 
     window: float
     total: float
     normalized: float
     added_damping: float
+    reason: float
 
 
 class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
@@ -42,7 +49,7 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
     Parameters
     ----------
     sample_rate, window, n_pairs, every : see `WindowedIndicator`.
-    gate, relative_gate : as in `FrequencyDomainIndicator`; they affect the added damping only.
+    gate, relative_gate, share : as in `FrequencyDomainIndicator`; they affect the added damping only.
 
     Notes
     -----
@@ -60,13 +67,14 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
     dissipated by the specimen. It is ours: the printed normaliser could not be verified. It does not change when the
     load on a linear specimen doubles. Like the total it includes every spike since the start.
 
-    ``hsem_added_damping`` is the equivalent damping ratio that the error adds to the specimen: minus the energy error
-    of a cycle over 4 pi times the strain energy (ours). The strain energy of a cycle is the covariance of force and
-    measured displacement: ``k A_m^2 / 2`` for a tone. The energy error of a cycle is the area swept by the force
-    against the error, so that the energy stored at the ends of the window does not count, averaged with Hann weights;
-    the length of a cycle comes from the command's level crossings. An elastic specimen gives
-    ``1/2 A_c/A_m sin(phase)``: a lag is negative. It is updated every `hop` samples, needs two cycles in the window,
-    is accurate from 2.5 on, and is not valid where force and displacement correlate by less than 0.1.
+    ``hsem_added_damping`` is the equivalent damping ratio that the error adds to the structure: minus the energy
+    error of a cycle over 4 pi times the strain energy ``k A_c^2 / 2`` of the commanded motion (ours), with k the covariance
+    of force and measured displacement over the latter's variance. The energy error of a cycle is the area swept by
+    the force against the error, so that the energy stored at the ends of the window does not count, averaged with
+    Hann weights; the length of a cycle comes from the command's level crossings. An elastic specimen gives
+    ``1/2 A_m/A_c sin(phase)`` per unit of `share`: a lag is negative. It is updated every `hop` samples, needs two
+    cycles in the window, is accurate from 2.5 on, and is not valid where force and displacement correlate by less
+    than 0.1.
 
     A preload adds itself times the change of the error to the energies, and itself times the range of the
     command to the range of the work; it does not change the added damping. Nothing is valid without a force.
@@ -85,23 +93,26 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
         *,
         gate: float = 0.0,
         relative_gate: float = 0.02,
+        share: float | None = None,
         n_pairs: int = 1,
         every: int = 1,
     ) -> None:
-        self._limits = gate_limits(gate, relative_gate)
+        self._limits, self._share = gate_limits(gate, relative_gate), check_share(share)
         # samples between updates of the added damping
         self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // LOOPS_PER_WINDOW)
-        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, gate=gate, relative_gate=relative_gate)
+        settings: dict[str, Any] = {"gate": gate, "relative_gate": relative_gate, "share": share}
+        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, **settings)
 
     def new_arrays(self) -> EnergyState:
         """Return the initial arrays."""
         n, pairs = self.n_window, self.n_pairs
         arrays: list[NDArray[Any]] = [
-            np.array([self.hop, *self._limits]),
+            np.array([self.hop, *self._limits, self._share]),
             # a window of n samples has n - 1 segments
             *new_sums(n - 1, pairs, 1),
             np.zeros(1),
-            *(np.zeros((pairs, 4)), np.full(pairs, np.nan), np.zeros((pairs, 2), np.int64)),
+            *(np.zeros((pairs, 4)), np.full(pairs, np.nan), np.full(pairs, float(Reason.FILLING))),
+            np.zeros((pairs, 2), np.int64),
             *new_stored_window(n, pairs, 3),
             *new_gate(pairs),
         ]
@@ -118,8 +129,9 @@ class EnergyState(NamedTuple):
     """The arrays of HSEM.
 
     ``rows``, ``prefix``, ``since``: sums of the energy, see `sliding_statistics`; ``segment`` (1,): the newest
-    summand; ``work`` (n_pairs, 4): sums from the start; ``damping`` (n_pairs,): the newest; ``counts`` (n_pairs, 2):
-    consecutive good samples, and segments since the start; ``ring``, ``clock``, ``hann``: see `new_stored_window`.
+    summand; ``work`` (n_pairs, 4): sums from the start; ``damping`` (n_pairs,): the newest, and ``reason`` (n_pairs,)
+    of none; ``counts`` (n_pairs, 2): consecutive good samples, and segments since the start; ``ring``, ``clock``,
+    ``hann``: see `new_stored_window`.
     """
 
     settings: Vector
@@ -129,6 +141,7 @@ class EnergyState(NamedTuple):
     segment: Vector
     work: Matrix
     damping: Vector
+    reason: Vector
     counts: IntMatrix
     ring: Cube
     clock: IntVector
@@ -145,12 +158,12 @@ open_hsem = open_state(EnergyState)
 def advance_hsem(
     x_c: Samples, x_m: Samples, f_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int
 ) -> None:
-    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 4)."""
+    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 5)."""
     (
-        settings, rows, prefix, since, segment, work, damping, counts, ring, clock, hann,
+        settings, rows, prefix, since, segment, work, damping, reason, counts, ring, clock, hann,
         gate_peak, gate_lowest, gate_start,
     ) = open_hsem(memory, n)  # fmt: skip
-    hop, absolute, relative = int(settings[0]), settings[1], settings[2]
+    hop, absolute, relative, share = int(settings[0]), settings[1], settings[2], settings[3]
     n_window = ring.shape[2] // 2
     row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):
@@ -162,6 +175,8 @@ def advance_hsem(
             c, m, f = x_c[i, pair], x_m[i, pair], f_m[i, pair]
             usable = is_good(c, m) and abs(f) < LARGEST_SAMPLE
             counts[pair, 0] = counts[pair, 0] + 1 if usable else 0
+            if not usable:
+                reason[pair] = Reason.BAD_SAMPLE.value
             full = counts[pair, 0] >= n_window
             segment[0] = 0.0
             if counts[pair, 0] > 1:
@@ -187,16 +202,24 @@ def advance_hsem(
                 is_open = update_gate(
                     gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude, counts[pair, 0], n_window
                 )
+                reason[pair] = Reason.UNRELATED.value if is_open else Reason.GATE.value
+                if is_open and (own.square_a == 0.0 or own.square_b == 0.0):
+                    reason[pair] = Reason.CONSTANT.value
                 if is_open and own.common * own.common > _MIN_CORRELATION_SQUARED * own.square_a * own.square_b:
                     deviation = np.sqrt(commanded.square_b)
                     step = step_sine(ring[pair, 0, begin:end], deviation, commanded.drift)
-                    added = -0.5 * (own.swept - commanded.swept) / (step * own.common)
+                    # twice the strain energy of the commanded motion
+                    energy = own.common / own.square_b * commanded.square_b
+                    added = add_damping(
+                        commanded.common / energy, (commanded.swept - own.swept) / (step * energy), share
+                    )
                     damping[pair] = added if abs(added) < np.inf else np.nan
+                    reason[pair] = Reason.FEW_CYCLES.value if np.isnan(damping[pair]) else Reason.VALID.value
             if row_due:
                 span = work[pair, HIGHEST] - work[pair, LOWEST]
                 ratio = work[pair, ERROR] / span if full and span > 0.0 else np.nan
                 out[row, pair, 0] = window_sum(rows, prefix, since, pair, 0) if full else np.nan
                 out[row, pair, 1] = work[pair, ERROR] if counts[pair, 1] > 0 else np.nan
                 out[row, pair, 2] = ratio if abs(ratio) < np.inf else np.nan
-                out[row, pair, 3] = damping[pair]
+                out[row, pair, 3], out[row, pair, 4] = damping[pair], reason[pair]
         clock[0] = next_slot(at, n_window)

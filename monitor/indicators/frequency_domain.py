@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from monitor.catalogue import CATALOGUE
 from monitor.indicators.base import PassIndicator, check_window
+from monitor.indicators.parts.added_damping import check_share
 from monitor.indicators.parts.bin_reading import N_ROWS, NEIGHBOURS
 from monitor.indicators.parts.dominant_tone import N_TRACKED, TAPERS, choose_bins, half_angles, unit_circle
 from monitor.indicators.parts.fourier import new_transform
-from monitor.indicators.parts.frequency_domain_kernel import N_HELD, N_WORK_ROWS, FdbState
+from monitor.indicators.parts.frequency_domain_kernel import N_HELD, N_WORK_ROWS, REASON, FdbState
 from monitor.indicators.parts.memory import FDB
-from monitor.indicators.parts.sample_loop import gate_limits, new_gate
+from monitor.indicators.parts.sample_loop import gate_limits, new_gate, new_held
 
 # transforms of the whole window while it slides by its length
 _EVALUATIONS = 8
@@ -26,7 +27,8 @@ class FrequencyDomainValues(NamedTuple):
     ``ratio`` command/measured (> 1 undershoot); ``phase`` rad, positive: measured leads; ``delay`` s,
     positive: measured lags; ``frequency`` Hz, the command's dominant one; ``amplitude`` of the command there;
     ``ratio_sd``, ``phase_sd`` rad, ``delay_sd`` s: one standard deviation; ``added_damping``: damping ratio that
-    the error adds to an elastic specimen, negative where the measured signal lags.
+    the error of an elastic specimen adds to the structure, per unit of the specimen's share of the stiffness unless
+    that is given; negative where the measured signal lags; ``reason``: `Reason` of no value.
     """
 
     ratio: float
@@ -38,6 +40,7 @@ class FrequencyDomainValues(NamedTuple):
     phase_sd: float
     delay_sd: float
     added_damping: float
+    reason: float
 
 
 class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
@@ -59,6 +62,7 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
         or too large. Uncorrected readings are always of the tone.
     gate : smallest command amplitude, in the signal's unit, with a valid value.
     relative_gate : likewise, as a fraction of the largest command amplitude sustained for two windows.
+    share : the specimen's share of the structure's stiffness, for the added damping; None: it is per unit of share.
     n_pairs, every : see `WindowedIndicator`.
 
     Notes
@@ -73,8 +77,10 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
     it by the bin's effective frequency, w_eff = Im(C'/C), with C' the same bin of the command's derivative, and to
     second order by more than that. The delay is therefore the one of the command, under its taper, at which its bin
     has the phase of the measured one (`bin_reading`, ours): exact for any motion, and for a steady tone equal to
-    phase over frequency. The ratio refers to the delayed command, so that in a decay it is not that at one instant;
-    the phase is that of the delay at the dominant frequency.
+    phase over frequency. The phase is that of the delay at the dominant frequency. The ratio is the paper's, |C|/|M|
+    at one instant: in a motion of delay tau that decays or grows as exp(s t) it is exp(s tau) times the actuator's,
+    which `broadband_ratio` is. While the delay drifts by r a second, measured is a tone of the frequency f (1 - r): its bin
+    is read at that.
 
     The standard deviations come from the residual of the fit of measured by the delayed command (`residual`),
     whatever its colour. Where the unexplained share of the measured power in the command's band exceeds 30 %, or the
@@ -87,9 +93,8 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
     tracked (`dominant_tone`) and read at each sample. When a spike of a million times the motion leaves the window,
     nothing is valid until the next transform.
 
-    Added damping (ours): a specimen of stiffness k moved by g A cos(wt + phase) instead of A cos(wt) receives
-    E = integral of k x_m dx_c = pi k g A^2 sin(phase) a cycle; over 4 pi times its strain energy k g^2 A^2/2 that is
-    ``sin(phase) / (2 g) = ratio sin(phase) / 2``. A lag adds energy to the test.
+    Added damping (ours, `loop_damping`): ``sin(phase) / (2 ratio)`` per unit of `share`, to first order; with it
+    ``share sin(phase) / ratio / (2 (1 - share + share cos(phase) / ratio))``. A lag takes damping away.
     """
 
     outputs = CATALOGUE["fdb"].outputs
@@ -109,6 +114,7 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
         delay_of: Literal["motion", "tone"] = "motion",
         gate: float = 0.0,
         relative_gate: float = 0.02,
+        share: float | None = None,
         n_pairs: int = 1,
         every: int = 1,
     ) -> None:
@@ -121,7 +127,7 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
         own = peak == "own"
         correct = bool(image_correction) and not own
         self._reading = (own, correct, correct and delay_of == "motion", *TAPERS[taper])
-        self._limits = gate_limits(gate, relative_gate)
+        self._limits, self._share = gate_limits(gate, relative_gate), check_share(share)
         n_window = check_window(sample_rate, window, self.smallest_window)
         self._bins = choose_bins(n_window, sample_rate, band)
         # samples between transforms
@@ -138,17 +144,20 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
             delay_of=delay_of,
             gate=gate,
             relative_gate=relative_gate,
+            share=share,
         )
 
     def new_arrays(self) -> FdbState:
         """Return the initial arrays."""
         n, pairs = self.n_window, self.n_pairs
         arrays: list[NDArray[Any]] = [
-            np.array([self.hop, self.sample_rate, *self._reading, *self._limits, *self._bins], np.float64),
+            np.array(
+                [self.hop, self.sample_rate, *self._reading, *self._limits, *self._bins[:3], self._share], float
+            ),
             *(half_angles(n, self._bins), unit_circle(n), np.zeros((pairs, 2, 2 * n))),
             *(np.zeros((pairs, 4, N_TRACKED)), np.zeros((pairs, 3))),
             *(np.zeros(1, np.int64), np.zeros(pairs, np.int64), np.zeros((pairs, 2), np.int64)),
-            *(np.zeros((pairs, N_HELD)), np.zeros((N_WORK_ROWS, n))),
+            *(new_held(pairs, N_HELD, REASON), np.zeros((N_WORK_ROWS, n))),
             *np.zeros((2, N_ROWS, NEIGHBOURS)),
             *new_transform(n),
             *new_gate(pairs),

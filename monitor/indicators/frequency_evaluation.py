@@ -15,6 +15,7 @@ from monitor.indicators.parts.deviation import add_chance_agreement
 from monitor.indicators.parts.residual import SMALLEST_FIT, UNRELATED, delayed_fit, weighted_sum_deviation
 from monitor.kernel import reduction
 from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 # cross-spectrum over the command's power, squared, below which it is rounding of a constant channel
 _MIN_POWER_RATIO = 1e-24
@@ -36,7 +37,7 @@ class FrequencyEvaluation(NamedTuple):
 
 
 class RunningFrequencyEvaluation(NamedTuple):
-    """FEI of the test so far: as `FrequencyEvaluation`, with standard deviations."""
+    """FEI of the test so far: as `FrequencyEvaluation`, with standard deviations and the `Reason` of no value."""
 
     ratio: float
     phase: float
@@ -45,9 +46,7 @@ class RunningFrequencyEvaluation(NamedTuple):
     ratio_sd: float
     phase_sd: float
     delay_sd: float
-
-
-_UNDEFINED = RunningFrequencyEvaluation(*[np.nan] * 7)
+    reason: float
 
 
 def frequency_evaluation_index(
@@ -178,7 +177,8 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
             variances[pair, 3] += size_c * size_m * abs(common)
         found = _evaluation(float(powers[pair, 0]), float(powers[pair, 1]), complex(cross[pair, 0]))
         if np.isnan(found.ratio):
-            return _UNDEFINED
+            # with power of the command, measured has been constant
+            return _undefined(Reason.CONSTANT if powers[pair, 0] > 0.0 else Reason.GATE)
         return self._with_deviations(found, powers[pair], cross[pair], variances[pair])
 
     def _with_deviations(
@@ -186,7 +186,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
     ) -> RunningFrequencyEvaluation:
         """Return FEI with its standard deviations, NaN without any fitted segment; all NaN for unrelated signals."""
         if not variances[3] > 0.0:
-            return RunningFrequencyEvaluation(*found, np.nan, np.nan, np.nan)
+            return RunningFrequencyEvaluation(*found, np.nan, np.nan, np.nan, Reason.VALID)
         unexplained, size = float(variances[2] / variances[3]), abs(cross[0])
         # the contribution of a drift, trend or play to the sums is a known bias
         drift = cross[1] * np.exp(-1j * found.phase)
@@ -195,11 +195,15 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
             for variance, bias in ((variances[0], drift.real), (variances[1], drift.imag))
         )
         if not (unexplained < UNRELATED and phase_sd <= _LARGEST_SD):
-            return _UNDEFINED
+            return _undefined(Reason.UNCERTAIN if unexplained < UNRELATED else Reason.UNRELATED)
         # so is that of high-frequency noise to the equivalent frequency
         off = found.delay * (powers[1] / powers[0] / (powers[3] / powers[2]) - 1.0) if powers[3] > 0.0 else 0.0
         delay_sd = float(np.hypot(phase_sd / (2.0 * np.pi * found.frequency), off))
-        return RunningFrequencyEvaluation(*found, found.ratio * gain_sd, phase_sd, delay_sd)
+        return RunningFrequencyEvaluation(*found, found.ratio * gain_sd, phase_sd, delay_sd, Reason.VALID)
+
+
+def _undefined(reason: Reason) -> RunningFrequencyEvaluation:
+    return RunningFrequencyEvaluation(*FrequencyEvaluationIndex.no_values(reason).tolist())
 
 
 def _analytic(spectrum: Spectrum, n: int) -> Spectrum:

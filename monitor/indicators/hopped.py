@@ -27,6 +27,7 @@ from monitor.indicators.parts.sample_loop import (
 )
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 # fraction of a hop between two pairs' evaluations, which spreads any number of pairs evenly
 _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
@@ -119,6 +120,8 @@ class HoppedIndicator(WindowedIndicator[Value]):
         n, n_outputs = self.n_pairs, len(self.outputs)
         # number of consecutive good samples at which a pair is first due; -1 is never reached
         self._fulls = self.n_window + np.arange(n) if self.evaluates_when_full else np.full(n, -1)
+        # what bad samples leave: reasons instead of values
+        self._declined = self.no_values(Reason.PAUSED if self._paused else Reason.BAD_SAMPLE)
         ring = np.zeros((n, 2, 2 * self.n_window))
         clock, good = np.zeros(1, dtype=np.int64), np.zeros(n, dtype=np.int64)
         pending = _Pending(
@@ -126,7 +129,7 @@ class HoppedIndicator(WindowedIndicator[Value]):
             np.zeros((n, len(_Evaluation)), dtype=np.int64),
             np.full((n, n_outputs), np.nan),
         )
-        return (ring, clock, good, np.full((n, n_outputs), np.nan), pending, *self._new_memory())
+        return (ring, clock, good, np.tile(self.no_values(Reason.FILLING), (n, 1)), pending, *self._new_memory())
 
     def _advance(self, signals: Signals, first: int, out: Samples) -> None:
         ring, clock, good, held, pending = self._state[:5]
@@ -134,7 +137,7 @@ class HoppedIndicator(WindowedIndicator[Value]):
         start, n = 0, len(x_c)
         while True:
             stop, stopped = _advance_hopped(
-                x_c, x_m, first, start, out, *settings, ring, clock, good, held, pending.evaluations
+                x_c, x_m, first, start, out, *settings, ring, clock, good, held, self._declined, pending.evaluations
             )
             if stopped:
                 newest = first + stop - 1
@@ -178,8 +181,9 @@ class HoppedIndicator(WindowedIndicator[Value]):
     @paused.setter
     def paused(self, on: bool) -> None:
         self._paused = on
+        self._declined = self.no_values(Reason.PAUSED if on else Reason.BAD_SAMPLE)
         if on:
-            self._state[3][:] = np.nan
+            self._state[3][:] = self._declined
             self._state[4].evaluations[:] = 0
 
     def finish_pending(self) -> None:
@@ -216,6 +220,7 @@ def _advance_hopped(
     clock: NDArray[np.int64],
     good: NDArray[np.int64],
     held: Samples,
+    declined: Samples,
     evaluations: NDArray[np.int64],
 ) -> tuple[int, bool]:
     """Process samples until an evaluation may start or is due; return that position, and whether there is one."""
@@ -243,7 +248,7 @@ def _advance_hopped(
                 good[pair] = 0
                 evaluations[pair, 4] = 0
                 for j in range(held.shape[1]):
-                    held[pair, j] = np.nan
+                    held[pair, j] = declined[j]
             if row_clock.due:
                 write_row(out, rows_before + row_clock.row, pair, held)
     clock[0] = (clock[0] + stop - start) % n_window

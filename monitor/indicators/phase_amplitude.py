@@ -23,7 +23,7 @@ from monitor.indicators.parts.chords import (
 )
 from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
 from monitor.indicators.parts.ellipse import fit_ellipse, new_ellipse_window, push_point, rebuild_points, sum_points
-from monitor.indicators.parts.loop_lag import LARGEST_SD, N_WORK_ROWS, find_loop_lag
+from monitor.indicators.parts.loop_lag import LARGEST_SD, N_WORK_ROWS, find_loop_lag, no_loop_reason
 from monitor.indicators.parts.memory import PAEI, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
 from monitor.indicators.parts.residual import UNRELATED
 from monitor.indicators.parts.sample_loop import (
@@ -32,12 +32,15 @@ from monitor.indicators.parts.sample_loop import (
     gate_limits,
     is_good,
     new_gate,
+    new_held,
     next_slot,
     start_row_clock,
     update_gate,
+    write_reason,
 )
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 # evaluations of the whole window while it slides by its length
 _EVALUATIONS = 8
@@ -48,7 +51,7 @@ class PhaseAmplitudeValues(NamedTuple):
 
     ``ratio`` command/measured (> 1 undershoot); ``amplitude_error`` command - measured amplitude, in the
     signal's unit; ``phase`` rad, positive: measured leads; ``delay`` s, positive: measured lags; ``ratio_sd``,
-    ``phase_sd``, ``delay_sd`` their standard deviations.
+    ``phase_sd``, ``delay_sd`` their standard deviations; ``reason``: `Reason` of no value.
     """
 
     ratio: float
@@ -58,6 +61,7 @@ class PhaseAmplitudeValues(NamedTuple):
     ratio_sd: float
     phase_sd: float
     delay_sd: float
+    reason: float
 
 
 class PhaseAmplitudeIndices(PassIndicator[PhaseAmplitudeValues]):
@@ -135,15 +139,15 @@ class PhaseAmplitudeIndices(PassIndicator[PhaseAmplitudeValues]):
         settings = np.array([self.hop, self.sample_rate, self._noise_correction, *self._limits], dtype=np.float64)
         # the window of eq. 1 is empty where it is not used
         points = new_ellipse_window(n, 0 if self._noise_correction else pairs)
-        held, work = np.zeros((pairs, N_HELD)), np.zeros((N_WORK_ROWS, n))
+        held, work = new_held(pairs, N_HELD, REASON), np.zeros((N_WORK_ROWS, n))
         chord_sum, point_sum = np.zeros(N_SUMS), np.zeros(N_POWERS)
         window = new_chord_sums(n, pairs)
         return PaeiState(settings, *window, *points, held, work, chord_sum, point_sum, *new_gate(pairs))
 
 
 # what is held between evaluations, see `LoopLag`
-PHASE_RATE, SLOPE, CURVATURE, LAG_SD, GAIN_SD, RATE_SD, DRIFT, OPEN = range(8)
-N_HELD = 8
+PHASE_RATE, SLOPE, CURVATURE, LAG_SD, GAIN_SD, RATE_SD, DRIFT, OPEN, REASON = range(9)
+N_HELD = 9
 # a drift that would change the phase by less than this many of its standard deviations is left in
 _LEAST_DRIFT = 0.5
 
@@ -151,7 +155,7 @@ _LEAST_DRIFT = 0.5
 class PaeiState(NamedTuple):
     """The arrays of PAEI: its settings, its chords and points (`ChordSums`, `EllipseWindow`), held values, gate.
 
-    ``held`` (n_pairs, 8); ``work`` (N_WORK_ROWS, n_window); ``chord_sum`` and ``point_sum``: sums over a window.
+    ``held`` (n_pairs, 9); ``work`` (N_WORK_ROWS, n_window); ``chord_sum`` and ``point_sum``: sums over a window.
     """
 
     settings: Vector
@@ -179,7 +183,7 @@ open_paei = open_state(PaeiState)
 
 @kernel
 def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
-    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 7)."""
+    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 8)."""
     (
         settings, ring, suffix, prefix, counts, clock, lags, point_suffix, point_prefix, frame, point_counts, held,
         work, chord_sum, point_sum, gate_peak, gate_lowest, gate_start,
@@ -197,7 +201,7 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
             if is_good(c, m):
                 counts[pair, GOOD] += 1
             else:
-                counts[pair, GOOD] = 0
+                counts[pair, GOOD], held[pair, REASON] = 0, Reason.BAD_SAMPLE.value
                 c, m = ring[pair, 0, slot + n_window - 1], ring[pair, 1, slot + n_window - 1]
             if not noise_correction:
                 push_point(pair, c, m, ring, point_prefix, frame, point_counts, slot, number)
@@ -205,7 +209,7 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
             if not noise_correction and point_counts[pair, 0] == 0:
                 rebuild_points(pair, ring, point_suffix, point_prefix, frame, point_counts, slot, number)
             if row_due:
-                clear_row(out, row, pair)
+                clear_row(out, row, pair, held[pair, REASON])
             full = counts[pair, GOOD] >= n_window
             due = full and ((first + i + pair) % hop == 0 or counts[pair, GOOD] == n_window)
             if due:
@@ -219,6 +223,11 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                     loop.curvature,
                 )
                 held[pair, LAG_SD], held[pair, GAIN_SD], held[pair, RATE_SD] = loop.lag_sd, loop.gain_sd, loop.rate_sd
+                held[pair, REASON] = loop.reason
+                if k == 0:
+                    least = max(absolute, relative * gate_peak[pair])
+                    held[pair, REASON] = no_loop_reason(piece_c, piece_m, least)
+                write_reason(out, row_due, row, pair, held[pair, REASON])
                 drift = loop.drift
                 if not abs(drift) * loop.by_drift > _LEAST_DRIFT * loop.lag_sd * loop.omega:
                     drift = 0.0
@@ -252,13 +261,15 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                         counts[pair, GOOD], n_window,
                     )  # fmt: skip
                 phase_sd = held[pair, LAG_SD] * omega
-                if (
-                    row_due
-                    and held[pair, OPEN] > 0.0
-                    and phase_sd <= LARGEST_SD
-                    and gain > 1e-12
-                    and np.isfinite(gain + lag + amplitude)
-                ):
+                usable = gain > 1e-12 and np.isfinite(gain + lag + amplitude)
+                if held[pair, OPEN] == 0.0:
+                    write_reason(out, row_due, row, pair, Reason.GATE.value)
+                elif phase_sd > LARGEST_SD:
+                    write_reason(out, row_due, row, pair, Reason.UNCERTAIN.value)
+                elif phase_sd <= LARGEST_SD and not usable:
+                    write_reason(out, row_due, row, pair, Reason.CONSTANT.value)
+                elif row_due and phase_sd <= LARGEST_SD:
+                    out[row, pair, 7] = Reason.VALID.value
                     out[row, pair, 0], out[row, pair, 1] = 1.0 / gain, amplitude * (1.0 - gain)
                     out[row, pair, 2], out[row, pair, 3] = -omega * lag, lag / sample_rate
                     out[row, pair, 4] = np.hypot(held[pair, GAIN_SD], gain_change) / gain

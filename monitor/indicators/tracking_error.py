@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from monitor.catalogue import CATALOGUE
 from monitor.indicators.base import PassIndicator
@@ -21,21 +22,23 @@ from monitor.indicators.parts.sliding_statistics import (
     squares_about_mean,
     window_sum,
 )
-from monitor.kernel import kernel
+from monitor.kernel import kernel, part
 from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 
 class RmsErrorValues(NamedTuple):
     """Root mean square error over four scales.
 
     ``nrmse`` over the rms of the command; ``std`` over its standard deviation; ``range`` over the range of the
-    measured signal; ``measured`` over the rms of the measured signal.
+    measured signal; ``measured`` over the rms of the measured signal. ``reason``: `Reason` of a missing value.
     """
 
     nrmse: float
     std: float
     range: float
     measured: float
+    reason: float
 
 
 class RmsErrorIndicator(PassIndicator[RmsErrorValues]):
@@ -66,10 +69,11 @@ class RmsErrorIndicator(PassIndicator[RmsErrorValues]):
 
 
 class PeakErrorValues(NamedTuple):
-    """Largest |m - c| of the window, in the signal's unit and over the largest |c|."""
+    """Largest |m - c| of the window, in the signal's unit and over the largest |c|; ``reason`` of none."""
 
     error: float
     relative: float
+    reason: float
 
 
 class PeakErrorIndicator(PassIndicator[PeakErrorValues]):
@@ -90,6 +94,14 @@ class PeakErrorIndicator(PassIndicator[PeakErrorValues]):
         """Return the initial arrays."""
         counts = np.zeros((self.n_pairs, 2), dtype=np.int64)
         return PeakState(*new_extremes(self.n_window, self.n_pairs, 2), counts)
+
+
+@part
+def _reason(counts: NDArray[np.int64], n_window: int) -> int:
+    """Return whether the window is full of good samples; `counts` (2,): all samples, consecutive good ones."""
+    if counts[1] >= n_window:
+        return Reason.VALID.value
+    return Reason.FILLING.value if counts[0] == counts[1] else Reason.BAD_SAMPLE.value
 
 
 ERROR, COMMAND, MEASURED = 0, 1, 2
@@ -121,7 +133,7 @@ open_rms = open_state(RmsState)
 
 @kernel
 def advance_rms(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
-    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 4)."""
+    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 5)."""
     (
         rows, prefix, since, moments, moment, moment_since, candidates, stamps, ends, counts, squares, scales,
     ) = open_rms(memory, n)  # fmt: skip
@@ -149,10 +161,13 @@ def advance_rms(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                 scales[2] = n_window * span * span
                 scales[3] = window_sum(rows, prefix, since, pair, MEASURED)
                 error = window_sum(rows, prefix, since, pair, ERROR)
+                out[row, pair, 4] = _reason(counts[pair], n_window)
                 for j in range(4):
                     valid = counts[pair, 1] >= n_window and scales[j] > 0.0
                     value = np.sqrt(error / scales[j]) if valid else np.nan
                     out[row, pair, j] = value if value < np.inf else np.nan
+                    if np.isnan(out[row, pair, j]) and out[row, pair, 4] == Reason.VALID.value:
+                        out[row, pair, 4] = Reason.CONSTANT.value
 
 
 class PeakState(NamedTuple):
@@ -169,7 +184,7 @@ open_peak = open_state(PeakState)
 
 @kernel
 def advance_peak(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
-    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 2)."""
+    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 3)."""
     candidates, stamps, ends, counts = open_peak(memory, n)
     n_window = candidates.shape[2]
     row_clock = start_row_clock(first, every)
@@ -191,3 +206,5 @@ def advance_peak(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                 out[row, pair, 0] = error if valid else np.nan
                 relative = error / command if valid and command > 0.0 else np.nan
                 out[row, pair, 1] = relative if relative < np.inf else np.nan
+                still = valid and np.isnan(out[row, pair, 1])
+                out[row, pair, 2] = Reason.CONSTANT.value if still else _reason(counts[pair], n_window)

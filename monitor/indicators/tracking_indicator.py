@@ -33,13 +33,14 @@ from monitor.indicators.parts.sliding_statistics import (
 from monitor.indicators.parts.swept_area import LOOPS_PER_WINDOW, Loop, loop_averages, new_stored_window, step_sine
 from monitor.kernel import kernel, reduction
 from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 
 class TrackingAreaValues(NamedTuple):
     """TI over the window and since the start, in the square of the signal's unit; as a ratio; angle of its slope,
     rad.
 
-    ``angle_sd`` is the standard deviation of the angle.
+    ``angle_sd`` is the standard deviation of the angle; ``reason``: `Reason` of no angle.
     """
 
     window: float
@@ -47,6 +48,7 @@ class TrackingAreaValues(NamedTuple):
     normalized: float
     angle: float
     angle_sd: float
+    reason: float
 
 
 class TrackingIndicator(PassIndicator[TrackingAreaValues]):
@@ -115,7 +117,8 @@ class TrackingIndicator(PassIndicator[TrackingAreaValues]):
             # a window of n samples has n - 1 segments
             *new_sums(n - 1, pairs, 1),
             np.zeros(1),
-            *(np.zeros(pairs), np.full((pairs, 2), np.nan), np.zeros((pairs, 2), np.int64)),
+            *(np.zeros(pairs), np.full((pairs, 2), np.nan), np.full(pairs, float(Reason.FILLING))),
+            np.zeros((pairs, 2), np.int64),
             *new_extremes(n, pairs, 1),
             *new_stored_window(n, pairs, 2),
             *new_gate(pairs),
@@ -136,9 +139,9 @@ class TrackingState(NamedTuple):
 
     ``rows``, ``prefix``, ``since``: sums of the area (`sliding_statistics`); ``segment`` (1,): its newest summand;
     ``running`` (n_pairs,): the area since the start; ``angle`` (n_pairs, 2): the newest angle and its standard
-    deviation; ``counts`` (n_pairs, 2): samples in all, and good ones in a row; ``candidates``, ``stamps``, ``ends``:
-    the largest sample (`sliding_statistics`); ``ring``, ``clock``, ``hann``: see `new_stored_window`; ``work``
-    (4, n_window).
+    deviation; ``reason`` (n_pairs,) of no angle; ``counts`` (n_pairs, 2): samples in all, and good ones in a row;
+    ``candidates``, ``stamps``, ``ends``: the largest sample (`sliding_statistics`); ``ring``, ``clock``, ``hann``:
+    see `new_stored_window`; ``work`` (4, n_window).
     """
 
     settings: Vector
@@ -148,6 +151,7 @@ class TrackingState(NamedTuple):
     segment: Vector
     running: Vector
     angle: Matrix
+    reason: Vector
     counts: IntMatrix
     candidates: Cube
     stamps: IntCube
@@ -166,10 +170,10 @@ open_ti = open_state(TrackingState)
 
 @kernel
 def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
-    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 5)."""
+    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 6)."""
     (
-        settings, rows, prefix, since, segment, running, angle, counts, candidates, stamps, ends, ring, clock, hann,
-        gate_peak, gate_lowest, gate_start, work,
+        settings, rows, prefix, since, segment, running, angle, reason, counts, candidates, stamps, ends, ring, clock,
+        hann, gate_peak, gate_lowest, gate_start, work,
     ) = open_ti(memory, n)  # fmt: skip
     hop, absolute, relative = int(settings[0]), settings[1], settings[2]
     n_window = ring.shape[2] // 2
@@ -184,6 +188,8 @@ def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples,
             now = counts[pair, 0]
             counts[pair, 0] = now + 1
             counts[pair, 1] = counts[pair, 1] + 1 if usable else 0
+            if not usable:
+                reason[pair] = Reason.BAD_SAMPLE.value
             full = counts[pair, 1] >= n_window
             before = at + n_window - 1
             c_0, m_0 = ring[pair, 0, before], ring[pair, 1, before]
@@ -207,12 +213,18 @@ def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples,
                 is_open = update_gate(
                     gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude, counts[pair, 1], n_window
                 )
-                if is_open and loop.square_a > _MIN_POWER_RATIO * loop.square_b:
+                reason[pair] = Reason.GATE.value
+                if is_open and not loop.square_a > _MIN_POWER_RATIO * loop.square_b:
+                    reason[pair] = Reason.CONSTANT.value
+                elif is_open:
                     step = step_sine(command, np.sqrt(loop.square_b), loop.drift)
                     # NaN for a command without a frequency
                     value, sd = _angle(command, measured, loop, step, hann, work)
+                    reason[pair] = Reason.FEW_CYCLES.value if np.isnan(step) else Reason.UNRELATED.value
                     if sd <= _LARGEST_SD:
-                        angle[pair, 0], angle[pair, 1] = value, sd
+                        angle[pair, 0], angle[pair, 1], reason[pair] = value, sd, Reason.VALID.value
+                    elif sd > _LARGEST_SD:
+                        reason[pair] = Reason.UNCERTAIN.value
             if row_due:
                 square = largest(candidates, ends, pair, 0) ** 2
                 area = window_sum(rows, prefix, since, pair, 0)
@@ -220,6 +232,7 @@ def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples,
                 out[row, pair, 1] = running[pair]
                 out[row, pair, 2] = area / square if full and square > 0.0 else np.nan
                 out[row, pair, 3], out[row, pair, 4] = angle[pair, 0], angle[pair, 1]
+                out[row, pair, 5] = reason[pair]
         clock[0] = next_slot(at, n_window)
 
 

@@ -38,6 +38,7 @@ from monitor.indicators.tracking_error import advance_peak, advance_rms
 from monitor.indicators.tracking_indicator import advance_ti
 from monitor.kernel import borrowed, kernel
 from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 
 def create_indicators(
@@ -82,13 +83,15 @@ class TrackingPass:
         arrays = {indicator.part: indicator.new_arrays() for indicator in columns}
         self.memory = new_memory(arrays, {indicator.part: column for indicator, column in columns.items()})
         self._columns = {each.part: slice(at, at + len(each.outputs)) for each, at in columns.items()}
+        self._paused_values = {each.part: each.no_values(Reason.PAUSED) for each in columns}
         self._parts = {measure_of(each.outputs[0].name): each.part for each in columns}
         self._first_arrays = first_arrays(self.memory).copy()
         self._paused: frozenset[int] = frozenset()
         self._resumed: frozenset[int] = frozenset()
 
     def pause(self, measures: Collection[str]) -> None:
-        """Leave these of its measures out, to shed load, and compute all others; the values left out are NaN.
+        """Leave these of its measures out, to shed load, and compute all others; the values left out are
+        NaN, their reason is `Reason.PAUSED`.
 
         A measure comes back as after a gap in the stream: its values are valid once a window of new samples is full,
         and sums since the start go on without the samples that it has not seen.
@@ -108,7 +111,7 @@ class TrackingPass:
             self._resumed = frozenset()
         advance_pass(signals.x_c, signals.x_m, signals.f_m, first, self._every, out, self.memory)
         for part in self._paused:
-            out[:, :, self._columns[part]] = np.nan
+            out[:, :, self._columns[part]] = self._paused_values[part]
 
     def _set_present(self, parts: Collection[int]) -> None:
         present = np.isin(np.arange(N_PARTS), list(parts))
@@ -131,22 +134,22 @@ def advance_pass(
     words = memory.view(np.int64)
     n, j = first_array(words, FDB), first_column(words, FDB)
     if n >= 0:
-        advance_fdb(x_c, x_m, first, every, out[:, :, j : j + 9], memory, n)
+        advance_fdb(x_c, x_m, first, every, out[:, :, j : j + 10], memory, n)
     n, j = first_array(words, PAEI), first_column(words, PAEI)
     if n >= 0:
-        advance_paei(x_c, x_m, first, every, out[:, :, j : j + 7], memory, n)
+        advance_paei(x_c, x_m, first, every, out[:, :, j : j + 8], memory, n)
     n, j = first_array(words, ADAPTIVE), first_column(words, ADAPTIVE)
     if n >= 0:
-        advance_adaptive(x_c, x_m, first, every, out[:, :, j : j + 8], memory, n)
+        advance_adaptive(x_c, x_m, first, every, out[:, :, j : j + 9], memory, n)
     n, j = first_array(words, TI), first_column(words, TI)
     if n >= 0:
-        advance_ti(x_c, x_m, first, every, out[:, :, j : j + 5], memory, n)
+        advance_ti(x_c, x_m, first, every, out[:, :, j : j + 6], memory, n)
     n, j = first_array(words, RMS), first_column(words, RMS)
     if n >= 0:
-        advance_rms(x_c, x_m, first, every, out[:, :, j : j + 4], memory, n)
+        advance_rms(x_c, x_m, first, every, out[:, :, j : j + 5], memory, n)
     n, j = first_array(words, PEAK), first_column(words, PEAK)
     if n >= 0:
-        advance_peak(x_c, x_m, first, every, out[:, :, j : j + 2], memory, n)
+        advance_peak(x_c, x_m, first, every, out[:, :, j : j + 3], memory, n)
     n, j = first_array(words, HSEM), first_column(words, HSEM)
     if n >= 0:
-        advance_hsem(x_c, x_m, f_m, first, every, out[:, :, j : j + 4], memory, n)
+        advance_hsem(x_c, x_m, f_m, first, every, out[:, :, j : j + 5], memory, n)

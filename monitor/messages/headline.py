@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 
 HEADLINE = "broadband"
 """Prefix of the headline values: ``broadband_delay``, ``broadband_ratio``, each with its ``_sd``."""
-COMPARED = ("fdb", "paei", "paei_adaptive")
-"""Prefixes of the results compared with it."""
 FALLBACKS = ("paei", "fdb", "paei_adaptive", "xcorr")
 """Prefixes used instead where a service does not compute it, in order of preference."""
 QUANTITIES = ("delay", "ratio")
 """Headline values that can have an alarm under this name, which is that of whichever indicator speaks."""
+COMPARED_QUANTITIES = {"fdb": ("delay",), "paei": QUANTITIES, "paei_adaptive": QUANTITIES}
+"""What of each can contradict: FDB's ratio is that at one instant, the headline's that to the delayed command."""
 LABELS = {
     "broadband": "broadband",
     "fdb": "FDB",
@@ -103,13 +103,15 @@ def contradicts(
 
 
 def contradicting(read: Callable[[str], float]) -> tuple[str, ...]:
-    """Return the prefixes of the indicators whose delay or ratio contradicts the headline's.
+    """Return the prefixes of the indicators with a `COMPARED_QUANTITIES` that contradicts the headline's.
 
     Parameters
     ----------
     read : returns a result by its name, such as ``fdb_delay_sd``; NaN where there is none.
     """
-    return tuple(prefix for prefix in COMPARED if any(_differs(read, prefix, quantity) for quantity in QUANTITIES))
+    return tuple(
+        prefix for prefix, names in COMPARED_QUANTITIES.items() if any(_differs(read, prefix, name) for name in names)
+    )
 
 
 def _differs(read: Callable[[str], float], prefix: str, quantity: str) -> bool:

@@ -10,6 +10,7 @@ from importlib import metadata
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, InfoMetricFamily
 from prometheus_client.metrics_core import Metric
 
+from monitor.catalogue import CODE_UNIT
 from monitor.messages.alarms import Alarm, Severity
 from monitor.messages.blocks import ResultStream, Samples
 from monitor.messages.headline import first_indicator
@@ -166,6 +167,7 @@ def _counter(name: str, text: str, value: int) -> CounterMetricFamily:
 _BASE_UNITS = {
     "": ("", 1.0),
     "1": ("", 1.0),
+    CODE_UNIT: ("", 1.0),
     "%": ("", 1e-2),
     "s": ("seconds", 1.0),
     "ms": ("seconds", 1e-3),

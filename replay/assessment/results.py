@@ -13,6 +13,7 @@ from monitor.config import IndicatorSettings
 from monitor.indicators.benchmark_criteria import BenchmarkCriteria
 from monitor.indicators.frequency_evaluation import FrequencyEvaluation
 from monitor.messages.blocks import Column, Pair, Samples, Stream
+from monitor.messages.reasons import Reason
 from monitor.messages.transfer import TransferBlock
 from replay.assessment.change_points import Segmentation
 
@@ -137,6 +138,18 @@ class Contradiction:
 
 
 @dataclass(frozen=True)
+class Presence:
+    """How often a measure has a value, and why it has none otherwise.
+
+    ``valid`` is the fraction of the instants at which the command moves and there is a value; ``missing`` has the
+    fraction of all instants by the reason of the missing value, the largest first.
+    """
+
+    valid: float
+    missing: dict[Reason, float]
+
+
+@dataclass(frozen=True)
 class PairAssessment:
     """One actuator: the spread of every indicator by column name, in SI and rad, and the valid fraction.
 
@@ -144,7 +157,8 @@ class PairAssessment:
     the whole record: lead-ins are left out. ``headline`` is None where the broadband delay was not computed.
     ``contradicts`` has the contradiction of each other indicator with the headline, outside its departures.
     ``valid_fraction`` is the fraction of instants at which the command moves and FDB and PAEI, if they were computed,
-    both have a value. ``totals`` are the last values of the cumulative columns.
+    both have a value, and ``presence`` has that of each measure. ``totals`` are the last values of the cumulative
+    columns.
     """
 
     pair: Pair
@@ -153,6 +167,7 @@ class PairAssessment:
     spreads: dict[str, Spread]
     totals: dict[str, float]
     valid_fraction: float
+    presence: dict[str, Presence]
     whole: WholeRecord
 
 

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.messages.blocks import Pair
-from monitor.messages.headline import COMPARED, HEADLINE, QUANTITIES, TOLERANCE, contradicts
+from monitor.messages.headline import COMPARED_QUANTITIES, HEADLINE, QUANTITIES, TOLERANCE, contradicts
+from monitor.messages.reasons import REASONS, Reason
 from replay.assessment.change_points import segment_series
 from replay.assessment.results import (
     Contradiction,
     Departure,
     HeadlineEstimate,
     PairAssessment,
+    Presence,
     Spread,
     WholeRecord,
 )
@@ -29,6 +31,7 @@ _CERTAIN = 3.0
 _BAND, _DEPARTS = 2.0, 4.0
 # windows that a departure must last: whatever happens is in all windows that hold it
 _LASTS = 0.6
+_REASON = "_reason"
 
 Values = Mapping[str, NDArray[np.float64]]
 
@@ -61,19 +64,34 @@ def assess_pair(
         if name.endswith("_total"):
             counted = series[~np.isnan(series)]
             totals[name] = float(counted[-1]) if len(counted) else np.nan
-        else:
+        elif not name.endswith(_REASON):
             spreads[name] = spread(series[moving], angle=name.endswith("_phase"))
     headline, departing = _headline(time, values, spreads, moving, window)
     compared = moving & ~departing
     return PairAssessment(
         pair,
         headline,
-        {prefix: _contradicting(values, prefix, compared) for prefix in COMPARED if f"{prefix}_delay" in values},
+        {
+            prefix: _contradicting(values, prefix, compared)
+            for prefix in COMPARED_QUANTITIES
+            if f"{prefix}_delay" in values
+        },
         spreads,
         totals,
         float(valid.mean()) if n else 0.0,
+        {name.removesuffix(_REASON): _presence(values[name], moving) for name in values if name.endswith(_REASON)},
         whole,
     )
+
+
+def _presence(codes: NDArray[np.float64], moving: NDArray[np.bool_]) -> Presence:
+    """Return how often there is a value; `codes` (n,) of reasons."""
+    if not len(codes):
+        return Presence(0.0, {})
+    found, counts = np.unique(codes[codes != Reason.VALID], return_counts=True)
+    largest_first = np.argsort(-counts, kind="stable")
+    missing = {REASONS[found[i]]: float(counts[i] / len(codes)) for i in largest_first}
+    return Presence(float((moving & (codes == Reason.VALID)).mean()), missing)
 
 
 def headline_of(
@@ -213,7 +231,8 @@ def _contradicting(values: Values, prefix: str, moving: NDArray[np.bool_]) -> Co
     for quantity in QUANTITIES:
         names = [f"{one}_{quantity}{end}" for one in (HEADLINE, prefix) for end in ("", "_sd")]
         mine, mine_sd, other, other_sd = (values[name] for name in names)
-        against |= contradicts(quantity, mine, mine_sd, other, other_sd)
+        if quantity in COMPARED_QUANTITIES[prefix]:
+            against |= contradicts(quantity, mine, mine_sd, other, other_sd)
         both &= ~np.isnan([mine, mine_sd, other, other_sd]).any(axis=0)
         differences[quantity] = np.abs(other - mine) / (np.abs(mine) if quantity == "ratio" else 1.0)
     against &= both

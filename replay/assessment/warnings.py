@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from monitor.config import IndicatorSettings
+from monitor.indicators.parts.added_damping import loop_damping
 from monitor.messages.blocks import Channel, ratio_unit, units_differ
 from monitor.messages.headline import LABELS
 from replay.assessment.record_survey import RecordSurvey
@@ -82,7 +84,7 @@ def _checks(
         return
     yield from _large_phase(found)
     yield from _lead(found, dt)
-    yield from _energy(found)
+    yield from _energy(found, settings)
 
 
 def _no_value(found: PairAssessment, settings: IndicatorSettings, *, shorter: bool) -> str:
@@ -137,21 +139,32 @@ def _large_phase(found: PairAssessment) -> Iterator[tuple[str, str]]:
     )
 
 
-def _energy(found: PairAssessment) -> Iterator[tuple[str, str]]:
-    words, damping = added_damping(found)
+def _energy(found: PairAssessment, settings: IndicatorSettings) -> Iterator[tuple[str, str]]:
+    words, damping = added_damping(found, settings.share)
     falls = "falls to" if delay_varies(found) else "is"
-    if damping < _NEGATIVE:
+    if is_closed_loop(found, settings) and damping < _NEGATIVE:
+        scale = f"at the specimen's share of {settings.share:g}" if settings.share else TIMES_SHARE
         yield (
             "feeds_energy",
-            f"the lag feeds energy into the test: {words} {falls} {100 * damping:.2g} % of critical, to be compared "
-            "with the structure's own, weighted by the specimen's share of the stiffness; compensate the delay",
+            f"the lag feeds energy into the test: {words} {falls} {100 * damping:.3g} % of critical {scale}, to be "
+            f"compared with the structure's own{'' if settings.share else ' (give --share)'}; compensate the delay",
         )
 
 
-def added_damping(found: PairAssessment) -> tuple[str, float]:
+TIMES_SHARE = "times the specimen's share of the stiffness"
+"""Scale of an added damping where the share is not given."""
+
+
+def is_closed_loop(found: PairAssessment, settings: IndicatorSettings) -> bool:
+    """Whether the measured motion is known to act on the command: a force is measured, or a share given."""
+    return found.pair.force is not None or settings.share is not None
+
+
+def added_damping(found: PairAssessment, share: float | None) -> tuple[str, float]:
     """Return the added damping, with words for it: from the force where there is one, else from the phase.
 
-    Where the delay changes, or departs for a while, it is the 5th percentile.
+    Where the delay changes, or departs for a while, it is the 5th percentile. Without the specimen's share of the
+    stiffness it is per unit of that.
     """
     phase, frequency = phase_at_dominant(found, lasting_delay(found))
     changes = delay_varies(found)
@@ -160,7 +173,8 @@ def added_damping(found: PairAssessment) -> tuple[str, float]:
         fdb = found.contradicts.get("fdb")
         if name.startswith("fdb") and found.headline is not None and fdb is not None and fdb.often:
             # of an elastic specimen, as FDB's own, but from the broadband delay
-            damping = 0.5 * found.headline.ratio * math.sin(phase) if math.isfinite(damping) else math.nan
+            motion = cmath.rect(1.0 / found.headline.ratio, phase)
+            damping = loop_damping(motion.real, motion.imag, share or 0.0) if math.isfinite(damping) else math.nan
             by = f"the broadband delay at {frequency:.3g} Hz"
         if math.isfinite(damping):
             return f"the added damping by {by}", damping

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 from monitor.messages.blocks import ratio_unit, units_differ
+from monitor.messages.headline import LABELS
+from monitor.messages.reasons import Reason
 from replay.assessment.results import (
     Assessment,
     CompensatorSummary,
@@ -25,6 +27,8 @@ _MOST_DECIMALS = 3
 _SHOWN = 0.05
 # a ratio is right within so many standard deviations of 1, or within this difference
 _RIGHT_SDS, _RIGHT = 2.0, 5e-4
+# reasons of a missing value in every record, and the share of other ones that is worth a line
+_USUAL, _LEAST_MISSING = (Reason.FILLING, Reason.GATE), 0.01
 
 
 def headline_words(found: PairAssessment, assessment: Assessment) -> str:
@@ -43,6 +47,25 @@ def headline_words(found: PairAssessment, assessment: Assessment) -> str:
     if ratio is not None:
         ratio_words += f" but {ratio.value:.3f} for {ratio.duration:.2g} s"
     return f"{name}: {delay_words}, {ratio_words}, {over}"
+
+
+def missing_words(found: PairAssessment) -> list[str]:
+    """Return a line for each measure that has no value in a part of the motion: the reasons, as shares of the record.
+
+    Measures that lack values only until the window is full, and where nothing moves, are left out.
+    """
+    lines = []
+    for measure, presence in found.presence.items():
+        if sum(share for reason, share in presence.missing.items() if reason not in _USUAL) >= _LEAST_MISSING:
+            reasons = (f"{reason.word} {_percent(share)}" for reason, share in presence.missing.items())
+            label = LABELS.get(measure, measure.replace("_", " "))
+            missing = _percent(sum(presence.missing.values()))
+            lines.append(f"{label} has no value in {missing} of the record: {', '.join(reasons)}")
+    return lines
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.2g} %" if share < 0.995 else "100 %"
 
 
 def compensator_words(found: CompensatorSummary) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from monitor.catalogue import CODE_UNIT
 from monitor.commands.options import add_column_options, add_indicator_options
 from monitor.commands.output import print_records, with_units
 from monitor.messages.headline import HEADLINE
@@ -176,6 +177,7 @@ def as_json(path: Path, assessment: Assessment, notes: list[str]) -> dict[str, A
         "samples": assessment.samples,
         "duration_s": assessment.duration,
         "window_s": assessment.settings.window,
+        "share": assessment.settings.share,
         "notes": notes,
         "warnings": [{"code": w.code, "actuator": w.actuator, "text": w.text} for w in assessment.warnings],
         "pairs": [_pair(found, assessment) for found in assessment.pairs],
@@ -193,7 +195,7 @@ def _pair(found: PairAssessment, assessment: Assessment) -> dict[str, Any]:
         "headline": _headline(found.headline),
     }
     for column in assessment.series.columns:
-        if column.actuator != found.pair.actuator or column.name.startswith("fei_"):
+        if column.actuator != found.pair.actuator or column.name.startswith("fei_") or column.unit == CODE_UNIT:
             continue
         group = group_of(column.name)
         # within its group the index of HSEM has no name of its own
@@ -211,6 +213,10 @@ def _pair(found: PairAssessment, assessment: Assessment) -> dict[str, Any]:
     pair["criteria"] = with_units(found.whole.criteria)
     pair["transfer"] = _transfer(assessment.transfer, found.pair.actuator)
     pair["valid_fraction"] = found.valid_fraction
+    pair["missing"] = {
+        measure: {reason.name.lower(): share for reason, share in presence.missing.items()}
+        for measure, presence in found.presence.items()
+    }
     summary = assessment.compensators.get(found.pair.actuator)
     units = {name: (f"{name}_fraction", 1.0) for name in ("adapting", "limited")}
     units |= {"delay": ("delay_ms", 1e3), "delay_range": ("delay_range_ms", 1e3), "bridged": ("bridged_samples", 1.0)}

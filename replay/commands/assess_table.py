@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from monitor.catalogue import outputs_by_name
-from monitor.messages.headline import FALLBACKS, HEADLINE, QUANTITIES
+from monitor.messages.headline import COMPARED_QUANTITIES, FALLBACKS, HEADLINE, LABELS
 from monitor.system.safe_text import printable
 from replay.assessment.wording import (
     COMPARED_AS,
@@ -20,6 +20,7 @@ from replay.assessment.wording import (
     comparison_row,
     compensator_words,
     headline_words,
+    missing_words,
     unresolved_transfer,
     worst_actuator,
 )
@@ -104,6 +105,8 @@ def _print_pair(console: Console, found: PairAssessment, assessment: Assessment)
     empty = _print_indicators(console, found, assessment)
     for line in change_words(found):
         console.print(Text(line, "bold"))
+    for line in missing_words(found):
+        console.print(Text(line))
     if empty:
         console.print(Text(f"without a value: {', '.join(empty)}"))
     console.print(_whole(found, units))
@@ -118,13 +121,13 @@ def _print_pair(console: Console, found: PairAssessment, assessment: Assessment)
 
 def _print_indicators(console: Console, found: PairAssessment, assessment: Assessment) -> list[str]:
     """Print a row for each result, the headline's first, and return the names of the results without a value."""
-    channels, headline = assessment.stream.channels, found.headline
+    channels = assessment.stream.channels
     title = f"{channels[found.pair.command].name} -> {channels[found.pair.measured].name}"
-    of_headline = "" if headline is None else f"broadband valid {100 * headline.valid_fraction:.0f} % of the record, "
+    valid = [(LABELS[each], found.presence[each].valid) for each in LABELS if each in found.presence]
     rows: list[tuple[str, ...] | None] = []
     empty, group = [], None
     for column in headline_first(c for c in assessment.series.columns if c.actuator == found.pair.actuator):
-        if column.name.startswith("fei_") or column.name.endswith(("_sd", "_total")):
+        if column.name.startswith("fei_") or column.name.endswith(("_sd", "_total", "_reason")):
             continue
         unit, factor = _shown_as(column)
         spread = found.spreads[column.name]
@@ -146,7 +149,7 @@ def _print_indicators(console: Console, found: PairAssessment, assessment: Asses
     ]
     print_table(
         console,
-        f"{title}: {of_headline}FDB and PAEI {100 * found.valid_fraction:.0f} %",
+        f"{title}; valid: {', '.join(f'{label} {100 * share:.0f} %' for label, share in valid)}",
         [headings[i] for i in shown],
         [None if row is None else [row[i] for i in shown] for row in rows],
         texts=2,
@@ -168,7 +171,7 @@ def _uncertainty(found: PairAssessment, name: str, factor: float) -> str:
 def _mark(found: PairAssessment, name: str) -> str:
     """Return the share of instants at which a delay or ratio contradicts the headline; empty if small."""
     how = found.contradicts.get(group_of(name))
-    compared = name.removeprefix(f"{group_of(name)}_") in QUANTITIES
+    compared = name.removeprefix(f"{group_of(name)}_") in COMPARED_QUANTITIES.get(group_of(name), ())
     return f"{_MARK} {100 * how.fraction:.0f} %" if compared and how is not None and how.often else ""
 
 

@@ -215,7 +215,7 @@ def _section(
     words = [
         f"{headline_words(found, assessment)}.",
         worst_words(found, assessment, worst),
-        damping_words(found, assessment, worst),
+        *filter(None, [damping_words(found, assessment, worst)]),
         *(f"{line}." for line in change_words(found)),
     ]
     name = found.pair.actuator

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor.catalogue import PER_SHARE, display_unit
 from monitor.messages.blocks import ratio_unit, units_differ
 from monitor.messages.headline import HEADLINE, LABELS
 from monitor.messages.transfer import TransferBlock
 from replay.assessment import Assessment, PairAssessment
 from replay.assessment.record_signals import RecordSignals
+from replay.assessment.warnings import is_closed_loop
 from replay.report.svg import Curve, Mark, Plane, Row, planes_figure, rows_figure
 from replay.report.tables import shown_length
 from replay.report.windows import TrackedWindow, window_words
@@ -73,8 +75,9 @@ def tracking_figures(
         ("hsem_added_damping", "added damping, by the force"),
         ("fdb_added_damping", "added damping, by FDB"),
     ):
-        if name in values and np.isfinite(values[name]).any():
-            rows.append(Row(title, "% of critical", (Curve("added damping", 100.0 * values[name], "plain"),), (0.0,)))
+        if is_closed_loop(found, assessment.settings) and name in values and np.isfinite(values[name]).any():
+            unit = display_unit("% of critical", "1" if assessment.settings.share else PER_SHARE)
+            rows.append(Row(title, unit, (Curve("added damping", 100.0 * values[name], "plain"),), (0.0,)))
             break
     if "nrmse" in values and not units_differ(channels[found.pair.command], channels[found.pair.measured]):
         rows.append(Row("error, NRMSE", "%", (Curve("NRMSE", 100.0 * values["nrmse"], "plain"),), (0.0,)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.catalogue import outputs_by_name
+from monitor.catalogue import PER_SHARE, display_unit, outputs_by_name
 from monitor.messages.headline import LABELS
 from replay.assessment import Assessment, PairAssessment
 from replay.assessment.wording import COMPARED_AS, comparison_row
@@ -93,8 +93,8 @@ def indicator_words(name: str) -> str:
 
 def _shown_as(name: str, unit: str, largest: float) -> tuple[str, float]:
     display = outputs_by_name()[name].display
-    if display is not None and unit == "1":
-        return display
+    if display is not None and unit in ("1", PER_SHARE):
+        return display_unit(display[0], unit), display[1]
     if unit in _SHOWN_AS:
         return _SHOWN_AS[unit]
     return shown_length("" if unit == "1" else unit, largest)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor.indicators.parts.added_damping import loop_damping
 from monitor.messages.blocks import units_differ
 from monitor.messages.headline import HEADLINE
 from replay.assessment import Assessment, PairAssessment
 from replay.assessment.results import delay_varies, late_or_early, milliseconds
-from replay.assessment.warnings import added_damping
+from replay.assessment.warnings import TIMES_SHARE, added_damping, is_closed_loop
 
 # windows with a standard deviation above so many medians are in weak motion, and not compared
 _CERTAIN = 3.0
@@ -34,7 +36,7 @@ class TrackedWindow:
         of the phase alone where the units differ.
     is_nrmse : the error is the NRMSE.
     certain : the delay is known about as well as in most windows.
-    added_damping : fraction of critical, < 0: feeds energy in.
+    added_damping : fraction of critical, < 0: feeds energy in; without a share in the settings per unit of that.
     from_force : the added damping is of the measured force, else of phase and ratio.
     """
 
@@ -86,7 +88,8 @@ def best_and_worst(
     window = assessment.settings.window
 
     def at(row: int) -> TrackedWindow:
-        of_phase = 0.5 * ratio[row] * math.sin(phase[row]) if plain else math.nan
+        motion = cmath.rect(1.0 / float(ratio[row]), float(phase[row])) if plain else complex(math.nan, math.nan)
+        of_phase = loop_damping(motion.real, motion.imag, assessment.settings.share or 0.0)
         from_force = bool(np.isfinite(force[row]))
         return TrackedWindow(
             max(float(time[0]), float(time[row]) - window),
@@ -129,10 +132,13 @@ def worst_words(found: PairAssessment, assessment: Assessment, worst: TrackedWin
 def damping_words(found: PairAssessment, assessment: Assessment, worst: TrackedWindow | None) -> str:
     """Return what the delay means for the damping of the structure, over the record and in the worst window.
 
-    Of a delay that is the same throughout, over the record alone.
+    Of a delay that is the same throughout, over the record alone; nothing where the loop may be open.
     """
-    name, usual = added_damping(found)
-    from_force = name.startswith("hsem") or (not name and worst is not None and worst.from_force)
+    share = assessment.settings.share
+    if not is_closed_loop(found, assessment.settings):
+        return ""
+    name, usual = added_damping(found, share)
+    from_force = name.endswith("the force") or (not name and worst is not None and worst.from_force)
     comparable = worst is not None and worst.from_force == from_force and (delay_varies(found) or not name)
     there = worst.added_damping if worst is not None and comparable else math.nan
     if not math.isfinite(usual) and not math.isfinite(there):
@@ -145,12 +151,13 @@ def damping_words(found: PairAssessment, assessment: Assessment, worst: TrackedW
     if len({_effect(damping) for damping, _ in known}) == 1:
         parts = [f"{_effect(known[0][0])}, {' and '.join(where for _, where in known)}"]
     basis = "from the measured force" if from_force else "for an elastic specimen"
+    basis += f", at the specimen's share of {share:g}" if share else f", {TIMES_SHARE}"
     words = f"For the damping: the error {' and '.join(parts)} ({basis})."
     if min(x for x in (usual, there) if math.isfinite(x)) < -_NO_DAMPING:
         words += (
-            " A delay τ acts on the structure as the equivalent damping −ω τ k_e / (2 k), with k_e the stiffness of "
-            "the specimen and k that of the whole structure: where it outweighs the structure's own damping, the "
-            "test diverges."
+            " A delay τ acts on the structure as the equivalent damping −k_e sin(ω τ) / (2 k r), with k_e the "
+            "stiffness of the specimen, k that of the whole structure and r the ratio: where it outweighs the "
+            "structure's own damping, the test diverges."
         )
     return words
 

@@ -15,6 +15,7 @@ from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Transition
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
+from monitor.messages.reasons import Reason
 
 RATE, EVERY, WINDOW = 100.0, 10, 2.0
 BOUND = 3.0  # s
@@ -152,8 +153,9 @@ TestJudgements.settings = settings(max_examples=80, stateful_step_count=30, dead
 def evaluated(values: dict[str, float], seconds: float, health: Health, **limit: object) -> Alarm:
     """Return the alarm after so long of these values."""
     service = AlarmMonitor(AlarmSettings(limit=(LimitSettings(warn=0.06, **limit),), **QUIET), window=WINDOW)
-    service.set_stream(stream())
-    rows = np.tile([values.get(name, math.nan) for name in COLUMNS], (round(seconds / ROW), 1))
+    names = (*COLUMNS, "broadband_reason")
+    service.set_stream(ResultStream("rig", 1, RATE, EVERY, tuple(Column(name, "s", "a") for name in names)))
+    rows = np.tile([values.get(name, math.nan) for name in names], (round(seconds / ROW), 1))
     service.evaluate(ResultBlock(service._stream, 0, 0.0, rows))
     service.evaluate_health(health, seconds, 0, 0.2)
     return service.alarms[-1]
@@ -166,8 +168,11 @@ RECEIVING = Health(state="receiving")
     ("values", "seconds", "health", "reason"),
     [
         ({}, 1.0, RECEIVING, "no value yet"),
-        ({}, 5.0, RECEIVING, "too little motion, or bad samples"),
-        ({"paei_delay": 0.01}, 5.0, RECEIVING, "unrelated signals, or a delay beyond max_delay"),
+        ({}, 5.0, RECEIVING, "no value"),
+        ({"broadband_reason": Reason.GATE}, 5.0, RECEIVING, "too little motion"),
+        # unrelated signals are not judged by another measure
+        ({"paei_delay": 0.01, "broadband_reason": Reason.UNRELATED}, 5.0, RECEIVING, "unrelated signals"),
+        ({"broadband_reason": 99.0}, 5.0, RECEIVING, "reason 99"),
         ({}, 5.0, Health(state="stale"), "no data"),
         ({}, 5.0, Health(state="ended"), "the stream has ended"),
         ({}, 5.0, Health(state="receiving", lag=37.0), "results come late: overload"),
@@ -176,7 +181,6 @@ RECEIVING = Health(state="receiving")
     ],
 )
 def test_the_reason_is_given(values: dict[str, float], seconds: float, health: Health, reason: str) -> None:
-    # unrelated signals are not judged by another measure
     assert evaluated(values, seconds, health, value="delay").not_judged == reason
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monitor.indicators.parts.residual import REACH, add_chance_agreement, fit_delayed, weighted_sum_deviations
+from monitor.indicators.parts.deviation import weighted_sum_deviations
+from monitor.indicators.parts.residual import REACH, fit_delayed
 from tests.oracles import delayed_motion as oracle
 
 RATE, N = 256.0, 512
@@ -14,10 +15,11 @@ LAGS = (0.0, 0.4, -1.0, 3.3, 8.75, -6.5)
 
 
 def fit(c, m, lag):
-    """Return the fit, and what it fills in, where it knows."""
+    """Return the fit, and what it fills in, where it knows; a trend in the residual is in what is known of it."""
     buffers = np.full((4, len(c)), np.nan)
     start, stop, share, drift, _ = fit_delayed(c, m, lag, *buffers)
-    return start, stop, share, drift, *buffers[:3, start:stop]
+    later, slope, noise, known = buffers[:, start:stop]
+    return start, stop, share, drift, later, slope, noise + known
 
 
 def columns(later, slope):
@@ -125,9 +127,3 @@ def test_the_scatter_of_a_part_of_the_window():
     np.testing.assert_allclose(
         weighted_sum_deviations(two, one, 2.0 * rest, np.zeros(N), 30, 400), [2.0 * sd for sd in inside[::-1]]
     )
-
-
-def test_a_likeness_by_chance_makes_a_phase_uncertain():
-    assert add_chance_agreement(0.02, 0.01) == 0.02
-    assert add_chance_agreement(0.0, 0.3) == pytest.approx(0.5)
-    assert add_chance_agreement(3.0, 0.05 + 16.0) == pytest.approx(5.0)

@@ -26,15 +26,16 @@ def normalized(x_c, x_m, force):
 
 
 def added_damping(x_c, x_m, force):
-    """Return minus the energy error of a cycle over 4 pi times the strain energy, of a window."""
+    """Return minus the energy error of a cycle over 4 pi times the strain energy of the command, of a window."""
     per_radian = averages(force, x_m - x_c)[0] / sine_of_step(x_c)
-    strain_energy = averages(force, x_m)[1]
+    _, common, _, measured = averages(force, x_m)
+    strain_energy = common / measured * averages(x_c, x_c)[1]
     return -2.0 * np.pi * per_radian / (4.0 * np.pi * strain_energy)
 
 
 def elastic_damping(tones):
-    """Return what a tone adds to the damping of a spring."""
-    return 0.5 * tones.ratio * np.sin(tones.phase)
+    """Return what a tone adds to the damping of a structure that is this spring."""
+    return 0.5 * tones.gain * np.sin(tones.phase)
 
 
 def elastic_error(tones, stiffness):

@@ -120,11 +120,11 @@ def cramer_rao(cycles, n, start, gain, phase, noise_c, noise_m):
 
 
 def added_damping(gain, phase):
-    """Return the damping ratio of an elastic specimen, by a sum over one cycle of force times command velocity."""
+    """Return what an elastic specimen that is all of the structure adds to the damping, by the work in one cycle."""
     angle = 2.0 * np.pi * np.arange(4096) / 4096
     force = gain * np.cos(angle + phase)
     energy = np.sum(force * -np.sin(angle)) * 2.0 * np.pi / 4096
-    return energy / (4.0 * np.pi * 0.5 * gain**2)
+    return energy / (4.0 * np.pi * 0.5)
 
 
 def _compare(b_c, b_m):

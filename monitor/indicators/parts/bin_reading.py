@@ -133,6 +133,17 @@ def drift_tone(bins: Samples, k: int, pole: float, near: float, far: float, half
 
 
 @part
+def tone_size(bins: Samples, k: int, pole: float, near: float, far: float) -> float:
+    """Return the size of the tapered bin `k` of a tone, in units of `tone_gains`' kernel."""
+    total = 0.0j
+    for d in range(NEIGHBOURS):
+        weight = 1.0 if d == 2 else near if d in (1, 3) else far
+        if weight != 0.0 and k + d != 2:
+            total += complex(bins[OF_TONE, d], -weight * pole)
+    return float(np.sqrt(squared_magnitude(total)))
+
+
+@part
 def remove_image(reading: complex, tone: complex, image: complex) -> complex:
     """Return b of a reading that is ``tone b - image conj(b)``."""
     power = tone.real * tone.real + tone.imag * tone.imag - image.real * image.real - image.imag * image.imag

@@ -26,7 +26,7 @@ _CELLS = 256
 _PAIRS = 128
 _BLOCKS = 16
 # widens the deviation for blocks of unequal weight: fitted parameters and Student's t, measured by `benchmarks.truth`
-_SMALL_SAMPLE_FACTOR = 1.75
+_SMALL_SAMPLE_FACTOR = 2.5
 # what the fit takes from the band of the motion, two parameters of each sign, and Student's t: likewise
 _FITTED = 5.0
 # largest correlation of one cell with the next: the window is the longest memory that can be seen

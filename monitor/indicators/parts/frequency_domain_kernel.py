@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monitor.indicators.parts.added_damping import add_damping
 from monitor.indicators.parts.bin_reading import (
     copy_gains,
     delayed_tone,
@@ -17,6 +18,7 @@ from monitor.indicators.parts.bin_reading import (
     squared_magnitude,
     sum_bins,
     tone_gains,
+    tone_size,
 )
 from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
 from monitor.indicators.parts.dominant_tone import (
@@ -45,9 +47,11 @@ from monitor.indicators.parts.sample_loop import (
     start_row_clock,
     store,
     update_gate,
+    write_reason,
 )
-from monitor.kernel import kernel
+from monitor.kernel import kernel, part, reduction
 from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 _MIN_POWER_RATIO = 1e-12
 # rad, of the phase: above it no value is valid
@@ -60,15 +64,20 @@ _STEPS = 3
 _SLOWEST, _FASTEST = 0.3, 3.0
 # Cramer-Rao bound of a frequency, in cycles a window, over that of a phase, as variances
 _FREQUENCY_NOISE = 3.0 / np.pi**2
+# change of the frequency, relative, over which the reading's change with it is a line
+_STEP = 1e-4
+# error of the ratio, times the square of the cycles a window, over its change within the delay, measured
+_IMAGE_OF_DECAY = 0.15
 # held between evaluations: the motion's lag, samples; change of the phase with the lag, relative to the tone's;
-# standard deviations of the phase and of the logarithm of the gain; the reading of a drift of measured
-LAG, PHASE_RATE, PHASE_SD, GAIN_SD, DRIFT_RE, DRIFT_IM = range(6)
-N_HELD = 6
-# rows of the work array, see `fit_delayed`
-_DELAYED, _SLOPE, _RESIDUAL, _BACKLASH = range(4)
-N_WORK_ROWS = 4
+# standard deviations of the phase and of the logarithm of the gain; the reading of a drift of measured; that of a tone
+# of the command's frequency over that of one of measured's own; why there is no lag
+LAG, PHASE_RATE, PHASE_SD, GAIN_SD, DRIFT_RE, DRIFT_IM, OWN, REASON = range(8)
+N_HELD = 8
+# rows of the work array, see `fit_delayed` and `_fit_delay_rate`
+_DELAYED, _SLOPE, _RESIDUAL, _BACKLASH, _RATE = range(5)
+N_WORK_ROWS = 5
 # columns of the results
-_RATIO, _PHASE, _DELAY, _FREQUENCY, _AMPLITUDE, _RATIO_SD, _PHASE_SD, _DELAY_SD, _DAMPING = range(9)
+_RATIO, _PHASE, _DELAY, _FREQUENCY, _AMPLITUDE, _RATIO_SD, _PHASE_SD, _DELAY_SD, _DAMPING, _REASON = range(10)
 
 
 class FdbState(NamedTuple):
@@ -78,7 +87,7 @@ class FdbState(NamedTuple):
     and measured, written twice so that any window is contiguous; ``bins`` (n_pairs, 4, 8): the tracked bins;
     ``steps`` (n_pairs, 3): largest steps since the last transform; ``clock`` (1,): slot of the next sample; ``good``
     (n_pairs,): consecutive good samples; ``found`` (n_pairs, 2): bin of the peak, and whether the gate is open;
-    ``held`` (n_pairs, 6) between evaluations; ``work`` (4, n_window); ``bins_c``, ``bins_m`` (4, 5): see
+    ``held`` (n_pairs, 8) between evaluations; ``work`` (5, n_window); ``bins_c``, ``bins_m`` (4, 5): see
     `read_neighbours`; ``radices`` .. ``buffers``: `Transform`.
     """
 
@@ -110,7 +119,7 @@ open_fdb = open_state(FdbState)
 
 @kernel
 def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
-    """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 9)."""
+    """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 10)."""
     (
         settings, half, circle, ring, bins, steps, clock, good, found, held, work, bins_c, bins_m,
         radices, table, chirp, chirp_spectrum, buffers, gate_peak, gate_lowest, gate_start,
@@ -118,9 +127,10 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
     hop, sample_rate = int(settings[0]), settings[1]
     own_peaks, correct, of_motion = settings[2] > 0.0, settings[3] > 0.0, settings[4] > 0.0
     near, far, absolute, relative = settings[5], settings[6], settings[7], settings[8]
-    first_bin, low_bin, high_bin = int(settings[9]), int(settings[10]), int(settings[11])
+    first_bin, low_bin, high_bin, share = int(settings[9]), int(settings[10]), int(settings[11]), settings[12]
     n_window, n_bins = circle.shape[1], half.shape[1]
-    low, high = low_bin - first_bin, high_bin - first_bin
+    # the first bin whose neighbours under the taper do not include bin 0
+    visible = 3 if far != 0.0 else 2 if near != 0.0 else 1
     row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):
         row_clock = advance_row_clock(row_clock, every)
@@ -140,9 +150,9 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                 store(ring, pair, 0, slot, c)
                 store(ring, pair, 1, slot, m)
             else:
-                good[pair] = 0
+                good[pair], held[pair, REASON] = 0, Reason.BAD_SAMPLE.value
             if row_due:
-                clear_row(out, row, pair)
+                clear_row(out, row, pair, held[pair, REASON])
             due = (first + i + pair) % hop == 0 or good[pair] == n_window
             if good[pair] < n_window or not (row_due or due):
                 continue
@@ -152,26 +162,42 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                     command, measured, radices, table, chirp, chirp_spectrum, buffers
                 )
                 unpack_bins(buffers, n_window, first_bin, n_bins, size_c, False)
-                found[pair, 0] = first_bin + tapered_peak(buffers[2], buffers[3], low, high, near, far)
-                set_bins(bins[pair], found[pair, 0] - BELOW, buffers, n_window, size_c, size_m)
                 steps[pair, STEP_C], steps[pair, STEP_M], steps[pair, SPAN] = 0.0, 0.0, span
-            k = found[pair, 0]
-            read_neighbours(bins[pair], C_RE, near, far, bins_c)
-            read_neighbours(bins[pair], M_RE, near, far, bins_m)
+            # the lowest bin that may be read; where a motion other than a tone has its peak in a bin that the offset
+            # hides, that is the first one without it
+            low, hidden = low_bin, False
+            k, frequency, sine, scale, pole, tone_c, tone_m, amplitude = 0, 0.0, 0.0, 0.0, 0.0, 0.0j, 0.0j, 0.0
+            for _ in range(2):
+                if due:
+                    found[pair, 0] = first_bin + tapered_peak(
+                        buffers[2], buffers[3], low - first_bin, high_bin - first_bin, near, far
+                    )
+                    set_bins(bins[pair], found[pair, 0] - BELOW, buffers, n_window, size_c, size_m)
+                k = found[pair, 0]
+                read_neighbours(bins[pair], C_RE, near, far, bins_c)
+                read_neighbours(bins[pair], M_RE, near, far, bins_m)
+                frequency, sine = tone_between_bins(bins[pair], k - BELOW, k, first_bin, half, circle)
+                scale, pole = tone_gains(k - first_bin, first_bin, frequency, sine, half, near, far, n_window, bins_c)
+                copy_gains(bins_c, bins_m)
+                tone_c = read_tone(bins_c, k, pole, near, far)
+                tone_m = read_tone(bins_m, k, pole, near, far)
+                amplitude = 2.0 * np.sqrt(squared_magnitude(tone_c)) / abs(scale)
+                hidden = due and (
+                    k < visible and non_tonal_share(command, tone_c * (1.0 / scale), frequency) > _MAX_NON_TONAL
+                )
+                if not hidden or own_peaks or visible > high_bin:
+                    break
+                low = visible
             raw_c, raw_m = sum_bins(bins_c), sum_bins(bins_m)
             # no values until the next transform
             if drift_exceeded(steps[pair, STEP_C], squared_magnitude(raw_c)):
+                write_reason(out, row_due, row, pair, Reason.UNCERTAIN.value)
                 continue
-            frequency, sine = tone_between_bins(bins[pair], k - BELOW, k, first_bin, half, circle)
-            scale, pole = tone_gains(k - first_bin, first_bin, frequency, sine, half, near, far, n_window, bins_c)
-            copy_gains(bins_c, bins_m)
-            tone_c = read_tone(bins_c, k, pole, near, far)
-            tone_m = read_tone(bins_m, k, pole, near, far)
             if not due:
                 tone_m -= complex(held[pair, DRIFT_RE], held[pair, DRIFT_IM])
-            amplitude = 2.0 * np.sqrt(squared_magnitude(tone_c)) / abs(scale)
             if due:
                 held[pair, LAG], held[pair, DRIFT_RE], held[pair, DRIFT_IM] = np.nan, 0.0, 0.0
+                held[pair, REASON] = Reason.FEW_CYCLES.value
                 found[pair, 1] = update_gate(
                     gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude, good[pair], n_window
                 )
@@ -179,13 +205,17 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
             if not (
                 found[pair, 1] and frequency > 0.999 and amplitude * amplitude > _MIN_POWER_RATIO * steps[pair, SPAN]
             ):
+                closed = found[pair, 1] == 0
+                write_reason(out, row_due, row, pair, Reason.GATE.value if closed else Reason.FEW_CYCLES.value)
                 continue
             if row_due:
                 out[row, pair, _FREQUENCY], out[row, pair, _AMPLITUDE] = frequency * sample_rate / n_window, amplitude
             # below 1e-12 of the command a measured amplitude is rounding of a constant channel
             if squared_magnitude(tone_c) == 0.0 or squared_magnitude(tone_m) <= 1e-24 * squared_magnitude(tone_c):
+                write_reason(out, row_due, row, pair, Reason.CONSTANT.value)
                 continue
             if drift_exceeded(steps[pair, STEP_M], squared_magnitude(raw_m)):
+                write_reason(out, row_due, row, pair, Reason.UNCERTAIN.value)
                 continue
             product = tone_m * tone_c.conjugate()
             phase, omega = np.arctan2(product.imag, product.real), 2.0 * np.pi * frequency / n_window
@@ -211,15 +241,29 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                         lag -= np.arctan2(difference.imag, difference.real) / (
                             min(max(phase_rate, _SLOWEST), _FASTEST) * omega
                         )
-                hides_offset = (k == 1 and near != 0.0) or (k == 2 and far != 0.0)
-                if (
-                    unexplained < UNRELATED
-                    and _SLOWEST <= phase_rate <= _FASTEST
-                    and not (
-                        hides_offset and non_tonal_share(command, tone_c * (1.0 / scale), frequency) > _MAX_NON_TONAL
-                    )
-                ):
-                    held[pair, LAG], held[pair, PHASE_RATE] = lag, phase_rate
+                reason = Reason.OFFSET.value if hidden else _reason(phase_rate, unexplained)
+                held[pair, REASON] = reason
+                if reason == Reason.VALID.value:
+                    held[pair, LAG], held[pair, PHASE_RATE], held[pair, OWN], by_rate = lag, phase_rate, 1.0, 0.0
+                    if of_motion:
+                        rate = _fit_delay_rate(
+                            work[_DELAYED, start:stop],
+                            work[_SLOPE, start:stop],
+                            work[_RESIDUAL, start:stop],
+                            work[_RATE, start:stop],
+                            fitted,
+                        )
+                        # while the delay drifts measured has a frequency of its own
+                        size = abs(scale) * tone_size(bins_c, k, pole, near, far)
+                        for change in (-_STEP, -rate):
+                            own = frequency * (1.0 + change)
+                            own_sine = np.sin(np.pi * own / n_window)
+                            own_scale, own_pole = tone_gains(
+                                k - first_bin, first_bin, own, own_sine, half, near, far, n_window, bins_m
+                            )
+                            held[pair, OWN] = size / (abs(own_scale) * tone_size(bins_m, k, own_pole, near, far))
+                            by_rate = np.log(held[pair, OWN]) / _STEP if change == -_STEP else by_rate
+                        copy_gains(bins_c, bins_m)
                     reading = tone_m if correct else raw_m
                     delayed = delayed_tone(bins_c, k, frequency, pole, near, far, lag, n_window)
                     gain = np.sqrt(squared_magnitude(tone_m) / squared_magnitude(delayed))
@@ -238,20 +282,30 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                         correct,
                         circle,
                     )
+                    if of_motion:
+                        for t in range(start, stop):
+                            work[_SLOPE, t] += by_rate * work[_RATE, t]
                     scatters = weighted_sum_deviations(
                         work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BACKLASH], start, stop
                     )
                     held[pair, PHASE_SD] = add_chance_agreement(scatters[0], unexplained)
-                    held[pair, GAIN_SD] = add_chance_agreement(scatters[1], unexplained)
+                    # what the image of a tone that decays leaves
+                    decay = 0.5 * np.log(squared_magnitude(tone_c) / squared_magnitude(delayed)) if of_motion else 0.0
+                    image_sd = _IMAGE_OF_DECAY * decay / (frequency * frequency)
+                    scatter = np.sqrt(scatters[1] * scatters[1] + image_sd * image_sd)
+                    held[pair, GAIN_SD] = add_chance_agreement(scatter, unexplained)
             phase_sd = held[pair, PHASE_SD] / held[pair, PHASE_RATE]
             if not (row_due and np.isfinite(held[pair, LAG]) and phase_sd <= _LARGEST_SD):
+                unknown = np.isnan(held[pair, LAG])
+                write_reason(out, row_due, row, pair, held[pair, REASON] if unknown else Reason.UNCERTAIN.value)
                 continue
             if of_motion:
                 delayed = delayed_tone(bins_c, k, frequency, pole, near, far, held[pair, LAG], n_window)
                 difference = tone_m * delayed.conjugate()
                 phase_rate = held[pair, PHASE_RATE] * omega
                 lag = held[pair, LAG] - np.arctan2(difference.imag, difference.real) / phase_rate
-                ratio, phase = np.sqrt(squared_magnitude(delayed) / squared_magnitude(tone_m)), -omega * lag
+                phase = -omega * lag
+                ratio = np.sqrt(squared_magnitude(tone_c) / squared_magnitude(tone_m)) / held[pair, OWN]
                 delay_sd = phase_sd / omega
             else:
                 if not correct:
@@ -260,12 +314,15 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
                             command, measured, radices, table, chirp, chirp_spectrum, buffers
                         )
                         unpack_bins(buffers, n_window, first_bin, n_bins, size_m, True)
-                        own = tapered_peak(buffers[2], buffers[3], low, high, near, far)
+                        own = tapered_peak(
+                            buffers[2], buffers[3], low_bin - first_bin, high_bin - first_bin, near, far
+                        )
                         raw_m = tapered(buffers[2], buffers[3], own, near, far)
                     product = raw_m * raw_c.conjugate()
                     phase = np.arctan2(product.imag, product.real)
                     tone_c, tone_m = raw_c, raw_m
                 if squared_magnitude(tone_m) == 0.0:
+                    write_reason(out, row_due, row, pair, Reason.CONSTANT.value)
                     continue
                 lag, ratio, turns_off = (
                     -phase / omega,
@@ -276,5 +333,70 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
             out[row, pair, _RATIO], out[row, pair, _RATIO_SD] = ratio, ratio * held[pair, GAIN_SD]
             out[row, pair, _PHASE], out[row, pair, _PHASE_SD] = phase, phase_sd
             out[row, pair, _DELAY], out[row, pair, _DELAY_SD] = lag / sample_rate, delay_sd / sample_rate
-            out[row, pair, _DAMPING] = 0.5 * ratio * np.sin(phase)
+            out[row, pair, _DAMPING] = add_damping(np.cos(phase) / ratio, np.sin(phase) / ratio, share)
+            out[row, pair, _REASON] = Reason.VALID.value
         clock[0] = next_slot(slot, n_window)
+
+
+@reduction
+def _fit_delay_rate(delayed: Samples, slope: Samples, residual: Samples, weights: Samples, gain: float) -> float:
+    """Return the change of the lag per sample, and remove its part from the residual of `fit_delayed`, (n,) each.
+
+    Parameters
+    ----------
+    weights : overwritten: the derivatives of the change by each sample of measured.
+    gain : measured over command.
+    """
+    n = delayed.shape[0]
+    middle, first = 0.5 * (n - 1), delayed[0]
+    sum_z = sum_a = sum_b = tilt_z = tilt_a = tilt_b = zz = za = zb = aa = ab = bb = 0.0
+    x = -middle
+    for t in range(n):
+        a, b = delayed[t] - first, slope[t]
+        z = x * b
+        sum_z, sum_a, sum_b = sum_z + z, sum_a + a, sum_b + b
+        tilt_z, tilt_a, tilt_b = tilt_z + x * z, tilt_a + x * a, tilt_b + x * b
+        zz, za, zb, aa, ab, bb = zz + z * z, za + z * a, zb + z * b, aa + a * a, ab + a * b, bb + b * b
+        x += 1.0
+    per_sample, per_tilt = 1.0 / n, 12.0 / (n * (n * float(n) - 1.0))
+    zz -= per_sample * sum_z * sum_z + per_tilt * tilt_z * tilt_z
+    za -= per_sample * sum_z * sum_a + per_tilt * tilt_z * tilt_a
+    zb -= per_sample * sum_z * sum_b + per_tilt * tilt_z * tilt_b
+    aa -= per_sample * sum_a * sum_a + per_tilt * tilt_a * tilt_a
+    ab -= per_sample * sum_a * sum_b + per_tilt * tilt_a * tilt_b
+    bb -= per_sample * sum_b * sum_b + per_tilt * tilt_b * tilt_b
+    area = aa * bb - ab * ab
+    by_a, by_b = (za * bb - zb * ab) / area, (zb * aa - za * ab) / area
+    power, rate, mean_a = zz - by_a * za - by_b * zb, 0.0, first + per_sample * sum_a
+    offset, drift = (
+        per_sample * (sum_z - by_b * sum_b) - by_a * mean_a,
+        per_tilt * (tilt_z - by_a * tilt_a - by_b * tilt_b),
+    )
+    x = -middle
+    for t in range(n):
+        # what delay, gain, offset and drift of measured do not change
+        weights[t] = (x * slope[t] - by_a * delayed[t] - by_b * slope[t] - offset - drift * x) / (gain * power)
+        rate += weights[t] * residual[t]
+        x += 1.0
+    # to second order, of which the gain's part is not in the residual
+    size, curved = 0.25 * gain * rate * rate, 0.0
+    x = 1.0 - middle
+    for t in range(1, n - 1):
+        square = size * x * x * (slope[t - 1] - slope[t + 1])
+        residual[t] -= square
+        curved += square * (delayed[t] - mean_a)
+        x += 1.0
+    for t in range(n):
+        residual[t] -= rate * gain * gain * power * weights[t] - curved / aa * (delayed[t] - mean_a)
+    return rate
+
+
+@part
+def _reason(phase_rate: float, unexplained: float) -> int:
+    """Return why there is no lag, or that there is one."""
+    if not _SLOWEST <= phase_rate <= _FASTEST:
+        return Reason.NO_TONE.value
+    if not unexplained < UNRELATED:
+        # without a fit the lag is beyond the window
+        return Reason.LAG.value if np.isnan(unexplained) else Reason.UNRELATED.value
+    return Reason.VALID.value

@@ -16,6 +16,7 @@ from monitor.indicators.parts.deviation import add_chance_agreement, weighted_su
 from monitor.indicators.parts.residual import apply_gain, fit_delayed
 from monitor.kernel import part, reduction
 from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 # rows of the work array
 _SWEPT, _COMMON, _DELAYED, _SLOPE, _RESIDUAL, _BACKLASH, _RATE = range(7)
@@ -42,7 +43,8 @@ class LoopLag(NamedTuple):
     chords' phase changes with the lag ``phase_rate`` times as fast as that of a tone at their frequency; at an angle
     a from the lag their gain is ``1 - slope a + curvature a^2 / 2`` times the gain. ``drift`` of measured against the
     command, a sample, is taken out of lag and gain; a unit of it would change the phase by ``by_drift`` rad, rms over
-    all parts of a cycle. ``found`` is False where no lag closes the loop, or the two signals are unrelated.
+    all parts of a cycle. ``found`` is False where no lag closes the loop, or the two signals are unrelated:
+    `reason`.
     """
 
     found: bool
@@ -58,9 +60,28 @@ class LoopLag(NamedTuple):
     curvature: float
     drift: float
     by_drift: float
+    reason: int
 
 
-NO_LOOP = LoopLag(False, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan, np.nan, 0.0, 0.0)
+NO_LOOP = LoopLag(
+    False, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan, np.nan, 0.0, 0.0, Reason.UNRELATED.value
+)
+
+
+@part
+def _declined(m: Samples, reason: int) -> LoopLag:
+    """Return no lag: for this reason, unless measured is constant."""
+    why = Reason.CONSTANT.value if m.max() == m.min() else reason
+    return LoopLag(False, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan, np.nan, 0.0, 0.0, why)
+
+
+@part
+def no_loop_reason(c: Samples, m: Samples, least: float) -> int:
+    """Return why command and measured, (n,), form no loop: an amplitude below `least`, a dead signal, few cycles."""
+    half_range = 0.5 * (c.max() - c.min())
+    if half_range == 0.0 or half_range < least:
+        return Reason.GATE.value
+    return Reason.CONSTANT.value if m.max() == m.min() else Reason.FEW_CYCLES.value
 
 
 @reduction
@@ -81,7 +102,7 @@ def find_loop_lag(
     window_c, window_m = c[begin:], m[begin:]
     n = window_c.shape[0]
     near, far, shift, found, gain, by_lag, step, slope, curvature = 0.0, 0.0, 0, False, 0.0, 0.0, 0.0, 0.0, 0.0
-    first = last = 0
+    first, last, reason = 0, 0, Reason.LAG.value
     spread = max(min(int(_SPREAD / omega), n // _SPREAD_PARTS), 1) if omega > 0.0 else 1
     for attempt in range(_MAX_TRIES):
         if found or not abs(lag) < n / 2:
@@ -94,7 +115,7 @@ def find_loop_lag(
             continue
         near, far = _area_weights(window_c, k, first, last, work)
         if not (near > 0.0 and abs(far) < 2.0 * near):
-            lag = np.nan
+            lag, reason = np.nan, Reason.FEW_CYCLES.value
             continue
         sin_2y = np.sqrt(max(1.0 - 0.25 * far * far / (near * near), 0.0))
         omega = 0.5 * np.arctan2(sin_2y, 0.5 * far / near) / k
@@ -106,10 +127,11 @@ def find_loop_lag(
         # where measured lags behind the shift the phase is negative, and increases with the shift
         step = 0.5 * (_wrapped(phase_2 - phase_1) + _wrapped(phase_1 - phase_0)) / spread
         if not step > 0.0:
-            lag = np.nan
+            lag, reason = np.nan, Reason.UNRELATED.value
             continue
         x = -phase_1 / step
         lag = shift + x
+        reason = Reason.UNRELATED.value if abs(lag) < n / 2 else Reason.LAG.value
         # halfway between two shifts, and in strong noise, each may point to another: the last try is accepted
         found = abs(x) <= (_MAX_OFFSET if attempt < _MAX_TRIES - 1 else _MAX_OFFSET * spread)
         by_lag = 0.5 * (area_2 - area_0) / spread
@@ -122,8 +144,10 @@ def find_loop_lag(
             (slope + curvature * x) / (gain_1 * omega),
             curvature / (gain_1 * omega**2),
         )
-    if not (found and gain > 1e-12 and by_lag != 0.0):
-        return NO_LOOP
+    if not found:
+        return _declined(m, reason)
+    if not (gain > 1e-12 and by_lag != 0.0):
+        return _declined(m, Reason.CONSTANT.value)
     # derivative of omega by the ratio of the two sums
     by_ratio = 1.0 / (4.0 * k * np.sqrt(max(1.0 - 0.25 * far * far / (near * near), 1e-30)))
     _rate_weights(k, first, last, far / near, work)
@@ -131,7 +155,7 @@ def find_loop_lag(
         c, m, lag, work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BACKLASH]
     )
     if not unexplained < max_unexplained:
-        return NO_LOOP
+        return _declined(m, Reason.LAG.value if np.isnan(unexplained) else Reason.UNRELATED.value)
     if begin == 0:
         apply_gain(work[_DELAYED, start:stop], work[_RESIDUAL, start:stop], fitted, gain)
     # not separable from less than two cycles of motion
@@ -167,8 +191,9 @@ def find_loop_lag(
     by_drift = np.sqrt(0.5 * (by_drift * omega * by_drift * omega + gain_by_drift * gain_by_drift))
     lag_sd, phase_rate = phase_sd / omega, step / omega
     return LoopLag(
-        True, lag, gain, lag_sd, gain_sd, omega, rate_sd, shift, phase_rate, slope, curvature, drift, by_drift
-    )
+        True, lag, gain, lag_sd, gain_sd, omega, rate_sd, shift, phase_rate, slope, curvature, drift, by_drift,
+        Reason.VALID.value,
+    )  # fmt: skip
 
 
 @part

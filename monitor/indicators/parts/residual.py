@@ -68,8 +68,10 @@ _SIGNIFICANT_BACKLASH, _BACKLASH_SCALE = 7.0, 2.5
 _LEAST_REMAINDER = 0.1
 # unexplained share of the measured power in the command's band from which on the signals are unrelated
 UNRELATED = 0.3
-# its least residual share that needs an explanation, and the share of a motion below which it is a tone
-_LEAST_DOUBT, _TONE = 5e-4, 1e-6
+# its least share that needs an explanation; shares of a motion that are no tone, from a tone to a mode
+_LEAST_DOUBT, _TONE, _MOSTLY_TONE = 5e-4, 1e-6, 0.3
+# correlation of a residual after an eighth of the period: 0.7 if it is of the motion's frequency, less for noise
+_NARROW = 0.3
 # cells of a window that are compared, and points of a fit of three numbers
 _MOST_CELLS, _LEAST_POINTS = 256, 8
 # cycles in a window from which on a trend is none of the motion
@@ -197,27 +199,28 @@ def _unexplained_share(motion: Samples, residual: Samples, gain: float, width: i
 
     The residual's share is that, except in a narrow motion: the fit explains the tone in any motion of the same
     frequency, and only what is not a tone can show whether two of them are related. Two independent motions of one
-    lightly damped mode leave as much as the command has of it.
+    lightly damped mode leave as much as the command has of it, of their own frequency; noise leaves less.
 
     Parameters
     ----------
     motion, residual : (n,) each.
     gain : of the fit; ``width`` : an eighth of the motion's period, samples.
     """
-    unexplained = explained = 0.0
+    unexplained = explained = following = last = 0.0
     for first in range(0, motion.shape[0] - width + 1, width):
         residual_sum = motion_sum = 0.0
         for t in range(first, first + width):
             residual_sum, motion_sum = residual_sum + residual[t], motion_sum + motion[t]
         unexplained += residual_sum * residual_sum
         explained += gain * motion_sum * gain * motion_sum
+        following, last = following + residual_sum * last, residual_sum
     if not unexplained + explained > 0.0:
         return np.nan
     share = unexplained / (unexplained + explained)
-    if share < _LEAST_DOUBT:
+    if share < _LEAST_DOUBT or following < max(_NARROW, 2.0 * np.sqrt(width / motion.shape[0])) * unexplained:
         return share
     other = max(_non_tonal_share(motion, width, 4), _non_tonal_share(motion, width, 3))
-    return share / other if _TONE < other < 1.0 else share
+    return min(share / other, 1.0) if _TONE < other < _MOSTLY_TONE else share
 
 
 @reduction
@@ -251,7 +254,7 @@ def _non_tonal_share(motion: Samples, width: int, parts: int) -> float:
     yy -= sum_y * sum_y / points + tilt_y * tilt_y / tilt
     if not (power > 0.0 and xx > 0.0):
         return 0.0
-    return float(max(yy - xy * xy / xx, 0.0) / (2.0 * power))
+    return float(max(yy - xy * xy / xx, 0.0) / power)
 
 
 @reduction

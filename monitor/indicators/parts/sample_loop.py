@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from monitor.kernel import part
 from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 LARGEST_SAMPLE = 1e50
 """A larger sample comes from a faulty sensor, and its fourth power would overflow."""
@@ -62,10 +63,18 @@ def next_slot(slot: int, n_window: int) -> int:
 
 
 @part
-def clear_row(out: Samples, row: int, pair: int) -> None:
-    """Set a row of results of a pair to NaN."""
-    for j in range(out.shape[2]):
+def clear_row(out: Samples, row: int, pair: int, reason: float) -> None:
+    """Set a row of results of a pair to NaN, and its last column to the reason."""
+    for j in range(out.shape[2] - 1):
         out[row, pair, j] = np.nan
+    out[row, pair, out.shape[2] - 1] = reason
+
+
+@part
+def write_reason(out: Samples, due: bool, row: int, pair: int, reason: float) -> None:
+    """Write the reason of a missing value to the last column of a row of results, where one is due."""
+    if due:
+        out[row, pair, out.shape[2] - 1] = reason
 
 
 @part
@@ -73,6 +82,13 @@ def write_row(out: Samples, row: int, pair: int, held: Samples) -> None:
     """Write the held values (n_pairs, n_outputs) of a pair to a row of results."""
     for j in range(out.shape[2]):
         out[row, pair, j] = held[pair, j]
+
+
+def new_held(n_pairs: int, n_values: int, reason: int) -> Samples:
+    """Return (n_pairs, n_values) zeros; the window is filling, says column `reason`."""
+    held: Samples = np.zeros((n_pairs, n_values))
+    held[:, reason] = Reason.FILLING
+    return held
 
 
 class GateLimits(NamedTuple):

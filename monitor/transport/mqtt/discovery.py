@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from monitor.catalogue import Output, outputs_by_name
+from monitor.catalogue import CODE_UNIT, Output, display_unit, outputs_by_name
 from monitor.messages.alarms import Alarm, Severity
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.headline import QUANTITIES, first_indicator
@@ -176,9 +176,9 @@ def _rounded(value: float | None, factor: float) -> float | None:
 def _display(name: str, unit: str) -> tuple[str, float]:
     """Return unit and factor in which a value is shown."""
     output = _OUTPUTS.get(name)
-    if output is None or output.unit != (unit or "1"):
+    if output is None or (output.display is None and output.unit != (unit or "1")):
         output = Output(name, unit)
-    return output.display_unit or unit, output.display_factor
+    return display_unit(output.display_unit, unit), output.display_factor
 
 
 def _shown(stream: ResultStream, all_values: bool) -> list[int]:
@@ -187,6 +187,7 @@ def _shown(stream: ResultStream, all_values: bool) -> list[int]:
         place
         for place, column in enumerate(stream.columns)
         if not column.name.endswith(_UNCERTAINTY)
+        and column.unit != CODE_UNIT
         and not column.name.startswith("model_")
         and (all_values or payloads.is_reliability(column.name))
     ]

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor.catalogue import CODE_UNIT
 from monitor.messages.alarms import Alarm, AlarmAction, Transition
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples
 from monitor.messages.event_text import kind_text
@@ -242,7 +243,11 @@ class Summary:
     def _begin(self, stream: ResultStream) -> None:
         self._stream = stream
         self._headlines, self._last = HeadlineReader(stream), {}
-        columns = [place for place, column in enumerate(stream.columns) if not is_reliability(column.name)]
+        columns = [
+            place
+            for place, column in enumerate(stream.columns)
+            if not is_reliability(column.name) and column.unit != CODE_UNIT
+        ]
         self._columns = np.array(columns, dtype=np.intp)
         self._worst, self._when = np.full(len(columns), -1.0), np.zeros(len(columns))
 

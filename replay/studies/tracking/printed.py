@@ -118,7 +118,7 @@ def _noisy(study: CaseStudy) -> Iterator[PrintedFigure]:
 def _growing(study: CaseStudy) -> Iterator[PrintedFigure]:
     printed, fei = study.case.printed, study.assessment.pairs[0].whole.fei_tapered
     fdb_ratio, fdb_phase = (float(np.nanmean(study.values(f"fdb_{name}"))) for name in ("ratio", "phase"))
-    known = "known; FDB of the tone, mean of the record"
+    known = "known; FDB, mean of the record"
     yield PrintedFigure("ratio", "ratio", "1", printed["ratio"], fdb_ratio, known)
     yield PrintedFigure("phase", "phase", "rad", printed["phase"], fdb_phase, known, _OTHER_SIGN)
     misprint = "0.277 rad is 15.871 deg: this is a misprint"
@@ -126,7 +126,7 @@ def _growing(study: CaseStudy) -> Iterator[PrintedFigure]:
         "phase_deg", "phase, known", "deg", printed["phase_deg"], _DEGREES * fdb_phase, "Table 3", misprint
     )
     for kind, ratio, phase, where in (
-        ("fdb", fdb_ratio, fdb_phase, "Table 3; FDB of the tone, mean of the record"),
+        ("fdb", fdb_ratio, fdb_phase, "Table 3; FDB, mean of the record"),
         ("fei", fei.ratio, fei.phase, "Table 3; FEI of the whole record under a Hann taper"),
     ):
         words = kind.upper()

@@ -37,8 +37,6 @@ _TRUTH_OF = {
 }
 _STILL = 1e-9
 _UNIFORM = "v-uniform"
-# whose tone is turned and whose envelope is not: no delay makes one signal of the other
-_TURNED = ("vi",)
 # case (v) with either noise that its sentence may mean
 STUDIED = tuple(part for name in CASES for part in ((name, _UNIFORM) if name == "v" else (name,)))
 PARTS = (*STUDIED, "noise", "plant")
@@ -90,7 +88,7 @@ def study_case(name: str, seed: int = 1) -> CaseStudy:
     """
     case = tracking_case("v", seed=seed, noise="uniform") if name == _UNIFORM else tracking_case(name, seed=seed)
     recording = case_recording(case)
-    settings = IndicatorSettings(delay_of="tone" if name in _TURNED else "motion")
+    settings = IndicatorSettings()
     window, _ = choose_window(recording, settings.window)
     found = assess(recording, settings.model_copy(update={"window": window}), thin=False)
     return CaseStudy(case, found, tuple(_accuracies(case, found)))

@@ -190,7 +190,7 @@ def test_a_command_that_stands_still_is_said_to(panel, view):
     view.pin(None)
     view.follow()
     panel.refresh(history)
-    assert panel.plot.annotation.splitlines() == ["no ellipse:", "the command does not move"]
+    assert panel.plot.annotation.splitlines() == ["no ellipse:", "too little motion"]
     assert not panel.trail.head.isVisible()
 
 
