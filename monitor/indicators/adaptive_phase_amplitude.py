@@ -1,7 +1,4 @@
-"""PAEI over an adaptive window: the shortest that holds one cycle of the loop.
-
-A window must also show that the two signals are correlated by more than chance.
-"""
+"""PAEI over an adaptive window: the shortest that holds one cycle of the loop."""
 
 from __future__ import annotations
 
@@ -66,10 +63,9 @@ class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues])
     extends back as far as they require. The criteria are the review's, with our thresholds: the command spans three
     quarters of the fitted ellipse's width; the angle of the command, by the chords' frequency, is 2 pi or more (the
     loop's own angle is undefined where it is thin); 4ac - b^2 is positive, or negative within the margin of a line;
-    the fitted centre lies within the data's bounding box. Four are ours, against noise on a part of the loop: the
-    standard deviation of the phase is at most 0.1 rad, the unexplained share of the measured power in the command's
-    band is at most 5 %, measured follows the command by that delay over three such windows, and the command does not
-    span more than four of the chords' amplitudes. A window has 32 samples or more.
+    the fitted centre lies within the data's bounding box. Three are ours, against noise on a part of the loop: the
+    standard deviation of the phase is at most 0.1 rad, the two signals are related over three such windows, and the
+    command does not span more than four of the chords' amplitudes. A window has 32 samples or more.
 
     Two economies: a search starts at the length found by the last one, less half of the surplus if there was one;
     where the criteria fail it grows by quarters, three lengths a search and finally the newest cycle alone, and the
@@ -77,8 +73,11 @@ class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues])
     `hop`-th sample; in between the values are held. In steady motion that finds the shortest length at which the
     angle is 2 pi, as the flowchart does.
 
-    Delay, ratio and standard deviations are those of `PhaseAmplitudeIndices` (`loop_lag`). One cycle in noise is less
-    precise than several: the phase's standard deviation is three to four times that of 2.5 cycles.
+    Delay and ratio are those of `PhaseAmplitudeIndices` (`loop_lag`). One cycle hides what it does not know: it fits
+    noise of a long memory, another actuator's motion, a drift, and in a sweep a lag that is a whole cycle off. The
+    standard deviations, and a drift, which is taken out, are therefore from the residual of three windows, where
+    there are as many. The phase's standard deviation is three to four times that of 2.5 cycles in white noise, more
+    while delay or gain change.
 
     Attributes
     ----------
@@ -132,26 +131,6 @@ _MIN_SPAN, _MAX_SPAN = 1.5, 4.0
 
 
 @reduction
-def is_correlated(c: Samples, m: Samples, lag: int) -> bool:
-    """Whether measured correlates with the command delayed by `lag` samples, beyond agreement by chance."""
-    first, n = max(lag, 0), c.shape[0] - abs(lag)
-    if n < 2:
-        return False
-    earlier, later = c[first - lag : first - lag + n], m[first : first + n]
-    # without straight lines, because a drift is not part of the motion
-    middle, sum_c, sum_m, tilt_c, tilt_m, cc, cm, mm = 0.5 * (n - 1), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for t in range(n):
-        x, y, at = earlier[t] - earlier[0], later[t] - later[0], t - middle
-        sum_c, sum_m, tilt_c, tilt_m = sum_c + x, sum_m + y, tilt_c + at * x, tilt_m + at * y
-        cc, cm, mm = cc + x * x, cm + x * y, mm + y * y
-    per_sample, per_tilt = 1.0 / n, 12.0 / (n * (n * float(n) - 1.0))
-    cc -= per_sample * sum_c * sum_c + per_tilt * tilt_c * tilt_c
-    cm -= per_sample * sum_c * sum_m + per_tilt * tilt_c * tilt_m
-    mm -= per_sample * sum_m * sum_m + per_tilt * tilt_m * tilt_m
-    return bool(cm * cm >= (1.0 - UNRELATED) * cc * mm)
-
-
-@reduction
 def fits_ellipse(
     c: Samples, m: Samples, amplitude: float, noise_correction: bool, powers: Samples
 ) -> tuple[bool, float, float, float, float]:
@@ -187,14 +166,12 @@ def fits_ellipse(
 
 # rad
 _MAX_PHASE_SD = 0.1
-# unexplained share of the measured power; agreement by chance is more likely in one cycle than in several
-_MAX_UNEXPLAINED = 0.05
 # fewer samples of noise may form a loop by chance
 _MIN_SAMPLES = 32
 # lengths tried by one search
 _MAX_TRIES = 3
-# windows over which the signals must correlate, where available
-_CORRELATED_WINDOWS = 3
+# windows, where available, from which the standard deviations are
+_TURNS = 3
 _GOOD, _LENGTH = range(2)
 # column of the results
 _REASON = 8
@@ -278,15 +255,12 @@ def advance_adaptive(
                     )
                     reason = Reason.NO_TONE.value
                     if accepted:
-                        loop = find_loop_lag(piece_c, piece_m, k, lag, omega, _MAX_UNEXPLAINED, work)
+                        first_known = newest - min(longest, _TURNS * length)
+                        piece_c, piece_m = ring[pair, 0, first_known:newest], ring[pair, 1, first_known:newest]
+                        loop = find_loop_lag(piece_c, piece_m, oldest - first_known, k, lag, omega, UNRELATED, work)
                         omega = loop.omega
                         accepted = loop.found and loop.lag_sd * omega <= _MAX_PHASE_SD
                         reason = Reason.UNCERTAIN.value if loop.found else loop.reason
-                    if accepted:
-                        before = newest - min(longest, _CORRELATED_WINDOWS * length)
-                        piece_c, piece_m = ring[pair, 0, before:newest], ring[pair, 1, before:newest]
-                        accepted = is_correlated(piece_c, piece_m, int(np.rint(loop.lag)))
-                        reason = Reason.UNRELATED.value
                     if not noise_correction:
                         amplitude, in_phase = half_width, slope - 0.5 * b
                         quadrature = np.sqrt(max(a - 0.25 * b * b, 0.0)) * (-1.0 if loop.lag > 0.0 else 1.0)

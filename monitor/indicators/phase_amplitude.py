@@ -89,6 +89,10 @@ class PhaseAmplitudeIndices(PassIndicator[PhaseAmplitudeValues]):
     the nearest whole sample. The phase is that of the delay at the chords' angular frequency. The ratio refers to the
     delayed command, so that in a decay it is not that at one instant.
 
+    Chords of about half a cycle would give the delay best, but of a motion that is not one tone neither gain nor
+    frequency: they are taken only where no shorter ones are read. A drift of measured against the command is taken
+    out where it matters, from two cycles in the window on.
+
     The standard deviations come from the residual of the fit of measured by the delayed command (`residual`),
     whatever its colour; the phase's includes that of the chords' frequency. Where the unexplained share of the
     measured power in the command's band exceeds 30 %, or the standard deviation of the phase 0.3 rad, the signals are
@@ -142,14 +146,16 @@ class PhaseAmplitudeIndices(PassIndicator[PhaseAmplitudeValues]):
 
 
 # what is held between evaluations, see `LoopLag`
-PHASE_RATE, SLOPE, CURVATURE, LAG_SD, GAIN_SD, RATE_SD, OPEN, REASON = range(8)
-N_HELD = 8
+PHASE_RATE, SLOPE, CURVATURE, LAG_SD, GAIN_SD, RATE_SD, DRIFT, OPEN, REASON = range(9)
+N_HELD = 9
+# a drift that would change the phase by less than this many of its standard deviations is left in
+_LEAST_DRIFT = 0.5
 
 
 class PaeiState(NamedTuple):
     """The arrays of PAEI: its settings, its chords and points (`ChordSums`, `EllipseWindow`), held values, gate.
 
-    ``held`` (n_pairs, 8); ``work`` (N_WORK_ROWS, n_window); ``chord_sum`` and ``point_sum``: sums over a window.
+    ``held`` (n_pairs, 9); ``work`` (N_WORK_ROWS, n_window); ``chord_sum`` and ``point_sum``: sums over a window.
     """
 
     settings: Vector
@@ -199,7 +205,7 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                 c, m = ring[pair, 0, slot + n_window - 1], ring[pair, 1, slot + n_window - 1]
             if not noise_correction:
                 push_point(pair, c, m, ring, point_prefix, frame, point_counts, slot, number)
-            push_chords(pair, c, m, ring, suffix, prefix, counts, slot)
+            push_chords(pair, c, m, ring, suffix, prefix, counts, slot, held[pair, DRIFT])
             if not noise_correction and point_counts[pair, 0] == 0:
                 rebuild_points(pair, ring, point_suffix, point_prefix, frame, point_counts, slot, number)
             if row_due:
@@ -210,7 +216,7 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                 newest = slot + 1 + n_window
                 k, lag, rough = choose_lag(pair, ring, slot + 1, n_window, lags, chord_sum)
                 piece_c, piece_m = ring[pair, 0, slot + 1 : newest], ring[pair, 1, slot + 1 : newest]
-                loop = find_loop_lag(piece_c, piece_m, max(k, 1), lag, rough.omega, UNRELATED, work)
+                loop = find_loop_lag(piece_c, piece_m, 0, max(k, 1), lag, rough.omega, UNRELATED, work)
                 held[pair, PHASE_RATE], held[pair, SLOPE], held[pair, CURVATURE] = (
                     loop.phase_rate,
                     loop.slope,
@@ -222,10 +228,13 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                     least = max(absolute, relative * gate_peak[pair])
                     held[pair, REASON] = no_loop_reason(piece_c, piece_m, least)
                 write_reason(out, row_due, row, pair, held[pair, REASON])
-                if k != counts[pair, LAG] or loop.shift != counts[pair, SHIFT]:
-                    counts[pair, LAG], counts[pair, SHIFT] = k, loop.shift
+                drift = loop.drift
+                if not abs(drift) * loop.by_drift > _LEAST_DRIFT * loop.lag_sd * loop.omega:
+                    drift = 0.0
+                if k != counts[pair, LAG] or loop.shift != counts[pair, SHIFT] or drift != held[pair, DRIFT]:
+                    counts[pair, LAG], counts[pair, SHIFT], held[pair, DRIFT] = k, loop.shift, drift
                     if k > 0:
-                        rebuild_chords(pair, ring, suffix, prefix, counts, slot)
+                        rebuild_chords(pair, ring, suffix, prefix, counts, slot, drift)
             if (due or row_due) and full and counts[pair, LAG] > 0:
                 k, shift = counts[pair, LAG], counts[pair, SHIFT]
                 collect_chords(pair, suffix, prefix, counts, chord_sum)

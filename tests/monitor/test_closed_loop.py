@@ -16,7 +16,7 @@ every_chord = pytest.mark.parametrize("k", CHORDS)
 
 
 def closed(c, m, k, near, most=0.3):
-    return find_loop_lag(c, m, k, near, np.nan, most, np.empty((N_WORK_ROWS, len(c))))
+    return find_loop_lag(c, m, 0, k, near, np.nan, most, np.empty((N_WORK_ROWS, len(c))))
 
 
 @every_chord
@@ -42,7 +42,9 @@ def test_the_unit_of_the_signals_does_not_matter(scale):
     c, m = motion(T), 0.8 * motion(T - 0.0123) + 0.02 * np.std(motion(T)) * noise[0]
     one, other = closed(c, m, 8, 0.0123 * RATE), closed(scale * c, scale * m, 8, 0.0123 * RATE)
     assert one.found and one.shift == other.shift
-    np.testing.assert_allclose(other[1:], one[1:], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(other[1:-2], one[1:-2], rtol=1e-6, atol=1e-9)
+    # the drift has the unit of measured
+    np.testing.assert_allclose(other.drift * other.by_drift, one.drift * one.by_drift, rtol=1e-6)
 
 
 def swept(motion, m, k, delay):
@@ -62,6 +64,35 @@ def test_a_first_order_lag_is_read_where_the_area_is_nil(k, name, time_constant)
         assert loop.found
         # the groups of points that a shift leaves out lie at the window's ends
         np.testing.assert_allclose(loop.lag / RATE, expected, rtol=0.02, atol=5e-5)
+
+
+@every_chord
+def test_drifts_of_both_signals_are_taken_out(k):
+    """A drift of the command that measured does not follow is one of measured, the other way."""
+    motion, delay, gain = oracle.two_tones(np.random.default_rng(8)), 0.0123, 0.85
+    c, m = motion(T) + 0.4 * T, gain * motion(T - delay) - 0.3 * T
+    loop = closed(c, m, k, delay * RATE)
+    np.testing.assert_allclose(loop.lag / RATE, delay, atol=2e-5)
+    np.testing.assert_allclose(loop.gain, gain, rtol=1e-3)
+    np.testing.assert_allclose(loop.drift * RATE, -0.3 - gain * 0.4, rtol=1e-2)
+
+
+def test_one_turn_knows_from_those_before_it_how_far_it_is_off():
+    """Noise that remembers longer than the turn lasts is nearly fitted by it, and not by three turns."""
+    turn, memory, of_lag, of_gain = 128, 0.98, [], []
+    angle, rng = 2.0 * np.pi * np.arange(3 * turn) / turn, np.random.default_rng(9)
+    for _ in range(300):
+        noise = [rng.normal()]
+        for shock in np.sqrt(1.0 - memory**2) * rng.normal(size=3 * turn - 1):
+            noise.append(memory * noise[-1] + shock)
+        start = rng.uniform(0.0, 2.0 * np.pi)
+        c, m = np.cos(angle + start), 0.9 * np.cos(angle + start - 0.2) + 0.01 * np.array(noise)
+        loop = find_loop_lag(c, m, 2 * turn, 6, 4.0, 2.0 * np.pi / turn, 0.3, np.empty((N_WORK_ROWS, len(c))))
+        of_lag.append((loop.lag - 0.2 * turn / (2.0 * np.pi)) / loop.lag_sd)
+        of_gain.append(np.log(loop.gain / 0.9) / loop.gain_sd)
+    for scaled in (of_lag, of_gain):
+        assert 0.55 < np.mean(np.abs(scaled) < 1.0) < 0.85
+        assert np.mean(np.abs(scaled) < 2.0) > 0.88
 
 
 @every_chord

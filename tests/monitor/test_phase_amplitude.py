@@ -58,6 +58,33 @@ def test_any_number_of_cycles_may_be_in_the_window(cycles):
     np.testing.assert_allclose(row[:4], [tones.ratio, tones.amplitude_error, tones.phase, tones.delay], rtol=1e-9)
 
 
+@pytest.mark.parametrize("cycles", [5.0, 12.5, 32.0])
+def test_no_number_of_cycles_spoils_the_ratio(cycles):
+    """Chords of half a cycle determine the delay, and of a motion that is no tone neither gain nor frequency."""
+    rate, n, rng = 1024.0, 2048, np.random.default_rng(12)
+    t, pairs = np.arange(n) / rate, []
+    for _ in range(60):
+        frequency, delay = 0.5 * cycles * rng.uniform(0.94, 1.06), rng.uniform(0.0, 0.8 / cycles)
+        drift, depth, start, slow = rng.uniform((-0.01 / cycles, 0.0, 0.0, 0.0), (0.01 / cycles, 0.3, 6.28, 6.28))
+        at = np.stack([t, t - delay - drift * (t - t[n // 2])])
+        motion = (1.0 + depth * np.sin(0.4 * np.pi * at + slow)) * np.cos(2.0 * np.pi * frequency * at + start)
+        pairs.append((motion, delay))
+    x_c, x_m = (np.stack([motion[i] for motion, _ in pairs], axis=1) for i in range(2))
+    x_m = x_m + 0.01 * rng.normal(size=x_m.shape)
+    rows = PhaseAmplitudeIndices(rate, n / rate, n_pairs=60, every=n).update_block(x_c, x_m, first=1)[-1]
+    assert np.percentile(np.abs(rows[:, RATIO] - 1.0), 95.0) < 0.004
+    assert np.percentile(np.abs(rows[:, DELAY] - [delay for _, delay in pairs]), 95.0) < 1e-3 / cycles
+
+
+@pytest.mark.parametrize("drift", [(0.0, 0.3), (0.3, 0.0), (-0.5, 0.2)])
+def test_drifts_that_differ_are_no_motion(drift):
+    tones, t = Tones(7.0, 1.0, 0.9, -0.2), np.arange(6 * N) / RATE
+    x_c, x_m = (x + slope * t for x, slope in zip(tones.signals(6 * N, RATE), drift, strict=True))
+    rows = PhaseAmplitudeIndices(RATE, N / RATE).update_block(x_c, x_m)[N - 1 :]
+    np.testing.assert_allclose(rows[:, PHASE], tones.phase, atol=2e-3)
+    np.testing.assert_allclose(rows[:, RATIO], tones.ratio, rtol=2e-3)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_loop_of_several_tones_in_noise_is_closed_at_every_look(seed):
     """The area that measured sweeps against the command, delayed by what is said, is nil beside its common motion."""

@@ -45,3 +45,15 @@ def test_unrelated_motions_have_no_delay(name):
     for row in judge(name, PAIRS, readings=ASKED):
         assert row.valid <= 0.05, row
         assert is_honest(row)
+
+
+PAEI = tuple(r for r in READINGS if r.label in ("PAEI", "adaptive PAEI"))
+
+
+@pytest.mark.parametrize("name", classes("tone, coloured noise", "1/f error", "different drifts", "fast sweep"))
+def test_paei_says_how_far_it_is_where_one_turn_of_the_loop_cannot_know(name):
+    """Noise of a long memory, drifts of both signals, and periods that a lag may be mistaken by."""
+    for row in judge(name, PAIRS, readings=PAEI):
+        assert row.valid > 0.5, row
+        assert row.one >= 0.55, row
+        assert row.two >= 0.88, row

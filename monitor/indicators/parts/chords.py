@@ -87,8 +87,9 @@ def push_chords(
     prefix: Samples,
     counts: NDArray[np.int64],
     slot: int,
+    drift: float,
 ) -> None:
-    """Add a sample at its slot of the ring; the oldest leaves."""
+    """Add a sample at its slot of the ring; the oldest leaves. `drift` as at the last rebuild."""
     n_window, k = ring.shape[2] // 2, counts[pair, LAG]
     ring[pair, 0, slot] = ring[pair, 0, slot + n_window] = c
     ring[pair, 1, slot] = ring[pair, 1, slot + n_window] = m
@@ -97,11 +98,11 @@ def push_chords(
     counts[pair, SINCE] += 1
     counts[pair, UNTIL] -= 1
     if counts[pair, UNTIL] == 0:
-        rebuild_chords(pair, ring, suffix, prefix, counts, slot)
+        rebuild_chords(pair, ring, suffix, prefix, counts, slot, drift)
     else:
         shift = counts[pair, SHIFT]
         base = slot + n_window - SPAN * k - max(shift, 0)
-        near, far, cross, swept = loop_products(pair, ring, base, base + shift, k)
+        near, far, cross, swept = loop_products(pair, ring, base, base + shift, k, drift)
         prefix[pair, NEAR] += near
         prefix[pair, FAR] += far
         prefix[pair, CROSS] += cross
@@ -110,16 +111,19 @@ def push_chords(
 
 @part
 def rebuild_chords(
-    pair: int, ring: Samples, suffix: Samples, prefix: Samples, counts: NDArray[np.int64], slot: int
+    pair: int, ring: Samples, suffix: Samples, prefix: Samples, counts: NDArray[np.int64], slot: int, drift: float
 ) -> None:
-    """Recompute the suffix sums of the full window, whose newest sample is at `slot`, from its newest group back."""
+    """Recompute the suffix sums of the full window, whose newest sample is at `slot`, from its newest group back.
+
+    `drift` of measured, a sample, is taken out.
+    """
     n_window, k, shift = ring.shape[2] // 2, counts[pair, LAG], counts[pair, SHIFT]
     last, oldest = n_groups(n_window, k, shift), slot + 1 + max(-shift, 0)
     # accumulated in registers: through the arrays it would take three times as long
     near = far = cross = swept = 0.0
     suffix[pair, last, NEAR] = suffix[pair, last, FAR] = suffix[pair, last, CROSS] = suffix[pair, last, SWEPT] = 0.0
     for base in range(last - 1, -1, -1):
-        new = loop_products(pair, ring, oldest + base, oldest + base + shift, k)
+        new = loop_products(pair, ring, oldest + base, oldest + base + shift, k, drift)
         near, far, cross, swept = near + new[0], far + new[1], cross + new[2], swept + new[3]
         suffix[pair, base, NEAR], suffix[pair, base, FAR] = near, far
         suffix[pair, base, CROSS], suffix[pair, base, SWEPT] = cross, swept
@@ -135,15 +139,18 @@ def n_groups(n: int, k: int, shift: int) -> int:
 
 
 @part
-def loop_products(pair: int, ring: Samples, base: int, base_m: int, k: int) -> tuple[float, float, float, float]:
+def loop_products(
+    pair: int, ring: Samples, base: int, base_m: int, k: int, drift: float
+) -> tuple[float, float, float, float]:
     """Return the products of the group that begins at `base` in the command and at `base_m` in measured."""
     c_2, c_3 = ring[pair, 0, base + 2 * k], ring[pair, 0, base + 3 * k]
     c_4, c_5 = ring[pair, 0, base + 4 * k], ring[pair, 0, base + 5 * k]
     d_0, d_1, d_2, d_3 = c_2 - ring[pair, 0, base], c_3 - ring[pair, 0, base + k], c_4 - c_2, c_5 - c_3
     d_4, d_5 = ring[pair, 0, base + 6 * k] - c_4, ring[pair, 0, base + 7 * k] - c_5
     m_3, m_4 = ring[pair, 1, base_m + 3 * k], ring[pair, 1, base_m + 4 * k]
-    e_1, e_2 = m_3 - ring[pair, 1, base_m + k], m_4 - ring[pair, 1, base_m + 2 * k]
-    e_3, e_4 = ring[pair, 1, base_m + 5 * k] - m_3, ring[pair, 1, base_m + 6 * k] - m_4
+    rise = 2.0 * k * drift
+    e_1, e_2 = m_3 - ring[pair, 1, base_m + k] - rise, m_4 - ring[pair, 1, base_m + 2 * k] - rise
+    e_3, e_4 = ring[pair, 1, base_m + 5 * k] - m_3 - rise, ring[pair, 1, base_m + 6 * k] - m_4 - rise
     inner, ahead, behind = d_1 * d_4, d_2 * e_3, d_3 * e_2
     return (
         d_2 * d_3 - inner,
@@ -167,7 +174,10 @@ _SAMPLED_GROUPS = 128
 _NOISE = 1e-3
 # squared sum of products over the sum of their squares: below it the sum may be noise
 _SIGNIFICANT = 16.0
-_INSIGNIFICANT_WEIGHT = 1e-9
+# of 2y: below it the lag is about half a cycle, and sin 2y, which divides gain and frequency, near zero
+_LEAST_COSINE = -0.8
+# weight of the merit of lags that are taken only where there is no other
+_LAST_RESORT = 1e-9
 
 
 class Chords(NamedTuple):
@@ -204,9 +214,10 @@ def choose_lag(
 ) -> tuple[int, float, Chords]:
     """Choose the lag of the chords for the `n` samples from `oldest` on.
 
-    It is the one with the smallest variance of the measured signal's lag in white noise. The factor of a sample of
-    measured in the swept area is the third difference of the command, with fewer terms in the first and last 3 k
-    samples: the squares of these factors give the variance of the area.
+    It is the one with the smallest variance of the measured signal's lag in white noise, of those that determine gain
+    and frequency too: not of about half a cycle. The factor of a sample of measured in the swept area is the third
+    difference of the command, with fewer terms in the first and last 3 k samples: the squares of these factors give
+    the variance of the area.
 
     Parameters
     ----------
@@ -236,7 +247,7 @@ def choose_lag(
         for j in range(N_SUMS):
             sums[j] = 0.0
         for base in range(oldest, oldest + groups, stride):
-            near, far, cross, swept = loop_products(pair, ring, base, base, k)
+            near, far, cross, swept = loop_products(pair, ring, base, base, k, 0.0)
             sums[NEAR], sums[FAR] = sums[NEAR] + near, sums[FAR] + far
             sums[CROSS], sums[SWEPT] = sums[CROSS] + cross, sums[SWEPT] + swept
             d_0 = ring[pair, 0, base + 2 * k] - ring[pair, 0, base]
@@ -252,8 +263,9 @@ def choose_lag(
             noise = (inner / count + _NOISE * power) * max(groups - 3 * k, 1) + edge / count * 2.0 * k
             merit = groups * by_lag * by_lag * groups / noise
             # the reading of noise is arbitrary, and so is its merit: chosen only where there is no other
-            if not sums[NEAR] * sums[NEAR] > _SIGNIFICANT * products:
-                merit *= _INSIGNIFICANT_WEIGHT
+            significant = sums[NEAR] * sums[NEAR] > _SIGNIFICANT * products
+            if not significant or np.cos(2.0 * k * found.omega) < _LEAST_COSINE:
+                merit *= _LAST_RESORT
             if merit > best:
                 best, chosen, reading = merit, k, found
                 lag = -np.arctan2(found.quadrature, found.in_phase) / found.omega

@@ -41,8 +41,10 @@ class LoopLag(NamedTuple):
     frequency, rad a sample; ``rate_sd``: its standard deviation for noise on the command. ``shift``: the whole number
     of samples nearest to the lag; in strong noise it may be off by a few. With the command delayed by the shift, the
     chords' phase changes with the lag ``phase_rate`` times as fast as that of a tone at their frequency; at an angle
-    a from the lag their gain is ``1 - slope a + curvature a^2 / 2`` times the gain. ``found`` is False where no lag
-    closes the loop, or the two signals are unrelated: `reason`.
+    a from the lag their gain is ``1 - slope a + curvature a^2 / 2`` times the gain. ``drift`` of measured against the
+    command, a sample, is taken out of lag and gain; a unit of it would change the phase by ``by_drift`` rad, rms over
+    all parts of a cycle. ``found`` is False where no lag closes the loop, or the two signals are unrelated:
+    `reason`.
     """
 
     found: bool
@@ -56,11 +58,13 @@ class LoopLag(NamedTuple):
     phase_rate: float
     slope: float
     curvature: float
+    drift: float
+    by_drift: float
     reason: int
 
 
 NO_LOOP = LoopLag(
-    False, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan, np.nan, Reason.UNRELATED.value
+    False, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan, np.nan, 0.0, 0.0, Reason.UNRELATED.value
 )
 
 
@@ -68,7 +72,7 @@ NO_LOOP = LoopLag(
 def _declined(m: Samples, reason: int) -> LoopLag:
     """Return no lag: for this reason, unless measured is constant."""
     why = Reason.CONSTANT.value if m.max() == m.min() else reason
-    return LoopLag(False, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan, np.nan, why)
+    return LoopLag(False, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan, np.nan, 0.0, 0.0, why)
 
 
 @part
@@ -82,18 +86,21 @@ def no_loop_reason(c: Samples, m: Samples, least: float) -> int:
 
 @reduction
 def find_loop_lag(
-    c: Samples, m: Samples, k: int, lag: float, omega: float, max_unexplained: float, work: Samples
+    c: Samples, m: Samples, begin: int, k: int, lag: float, omega: float, max_unexplained: float, work: Samples
 ) -> LoopLag:
     """Find the lag near `lag` at which chords of lag `k` sweep no area.
 
     Parameters
     ----------
     c, m : (n,), oldest first.
+    begin : the window's first sample; those before it show what one turn of the loop cannot: how the residual
+        scatters, and what is a drift.
     omega : approximate angular frequency of the motion, rad a sample.
     max_unexplained : largest unexplained share of the measured power.
     work : (N_WORK_ROWS, n or more), overwritten.
     """
-    n = c.shape[0]
+    window_c, window_m = c[begin:], m[begin:]
+    n = window_c.shape[0]
     near, far, shift, found, gain, by_lag, step, slope, curvature = 0.0, 0.0, 0, False, 0.0, 0.0, 0.0, 0.0, 0.0
     first, last, reason = 0, 0, Reason.LAG.value
     spread = max(min(int(_SPREAD / omega), n // _SPREAD_PARTS), 1) if omega > 0.0 else 1
@@ -106,13 +113,15 @@ def find_loop_lag(
         if last - first < _MIN_GROUPS:
             lag = np.nan
             continue
-        near, far = _area_weights(c, k, first, last, work)
+        near, far = _area_weights(window_c, k, first, last, work)
         if not (near > 0.0 and abs(far) < 2.0 * near):
             lag, reason = np.nan, Reason.FEW_CYCLES.value
             continue
         sin_2y = np.sqrt(max(1.0 - 0.25 * far * far / (near * near), 0.0))
         omega = 0.5 * np.arctan2(sin_2y, 0.5 * far / near) / k
-        area_0, area_1, area_2, common_0, common_1, common_2 = _areas(m, shift, spread, first, last + SPAN * k, work)
+        area_0, area_1, area_2, common_0, common_1, common_2 = _areas(
+            window_m, shift, spread, first, last + SPAN * k, work
+        )
         phase_0, phase_1 = np.arctan2(-area_0 * sin_2y, common_0), np.arctan2(-area_1 * sin_2y, common_1)
         phase_2 = np.arctan2(-area_2 * sin_2y, common_2)
         # where measured lags behind the shift the phase is negative, and increases with the shift
@@ -147,50 +156,44 @@ def find_loop_lag(
     )
     if not unexplained < max_unexplained:
         return _declined(m, Reason.LAG.value if np.isnan(unexplained) else Reason.UNRELATED.value)
-    apply_gain(work[_DELAYED, start:stop], work[_RESIDUAL, start:stop], fitted, gain)
-    drift = _significant_drift(drift, omega, start, stop, work)
+    if begin == 0:
+        apply_gain(work[_DELAYED, start:stop], work[_RESIDUAL, start:stop], fitted, gain)
+    # not separable from less than two cycles of motion
+    drift = drift if omega * (stop - start) >= 4.0 * np.pi else 0.0
     # weights of the samples of measured, which are `shift` samples after those of the command
     lag_weights, gain_weights = work[_DELAYED], work[_SLOPE]
     for t in range(start, stop):
         lag_weights[t] = gain_weights[t] = 0.0
-    low, high = max(start, first + shift), min(stop, last + SPAN * k + shift)
+    later = begin + shift
+    low, high = max(start, first + later), min(stop, last + SPAN * k + later)
     n_common = high - low
     lag_weights, gain_weights = lag_weights[low:high], gain_weights[low:high]
-    swept, common = work[_SWEPT, low - shift : high - shift], work[_COMMON, low - shift : high - shift]
-    # a drift of measured is a bias, which the variance between blocks does not contain
+    swept, common = work[_SWEPT, low - later : high - later], work[_COMMON, low - later : high - later]
     by_drift, gain_by_drift, x = 0.0, 0.0, -0.5 * (n_common - 1)
     for t in range(n_common):
         lag_weights[t], gain_weights[t] = swept[t] / by_lag, common[t] / (near * gain)
         by_drift, gain_by_drift = by_drift + lag_weights[t] * x, gain_by_drift + gain_weights[t] * x
         x += 1.0
-    random_lag_sd, random_gain_sd = weighted_sum_deviations(
+    lag_sd, gain_sd = weighted_sum_deviations(
         work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BACKLASH], start, stop
     )
-    phase_sd = add_chance_agreement(np.hypot(random_lag_sd, drift * by_drift) * omega, unexplained)
-    gain_sd = add_chance_agreement(np.hypot(random_gain_sd, drift * gain_by_drift), unexplained)
-    for t in range(n_common):
-        lag_weights[t] = work[_RATE, low - shift + t] * by_ratio / (near * gain)
-    rate_sd = weighted_sum_deviations(work[_DELAYED], work[_DELAYED], work[_RESIDUAL], work[_BACKLASH], start, stop)[
-        0
-    ]
+    # the weights of the frequency are a motion like those of the lag: noise of any colour scatters both alike
+    of_lag, of_rate, rate = 0.0, 0.0, work[_RATE, low - later : high - later]
+    for t in range(0, n_common - k + 1, k):
+        # sums, because they are noisy themselves
+        lag_sum = rate_sum = 0.0
+        for i in range(t, t + k):
+            lag_sum, rate_sum = lag_sum + lag_weights[i], rate_sum + rate[i]
+        of_lag, of_rate = of_lag + lag_sum * lag_sum, of_rate + rate_sum * rate_sum
+    rate_sd = lag_sd * by_ratio / (near * gain) * np.sqrt(of_rate / of_lag)
+    phase_sd, gain_sd = add_chance_agreement(lag_sd * omega, unexplained), add_chance_agreement(gain_sd, unexplained)
+    lag, gain = lag + drift * by_drift, gain * (1.0 - drift * gain_by_drift)
+    by_drift = np.sqrt(0.5 * (by_drift * omega * by_drift * omega + gain_by_drift * gain_by_drift))
+    lag_sd, phase_rate = phase_sd / omega, step / omega
     return LoopLag(
-        True, lag, gain, phase_sd / omega, gain_sd, omega, rate_sd, shift, step / omega, slope, curvature,
+        True, lag, gain, lag_sd, gain_sd, omega, rate_sd, shift, phase_rate, slope, curvature, drift, by_drift,
         Reason.VALID.value,
     )  # fmt: skip
-
-
-@reduction
-def _significant_drift(drift: float, omega: float, start: int, stop: int, work: Samples) -> float:
-    """Return the drift in excess of noise; 0 for less than two cycles, where it is not separable from the motion."""
-    n = stop - start
-    if omega * n < 4.0 * np.pi:
-        return 0.0
-    ramp, per_tilt, x = work[_DELAYED], 12.0 / (n * (n * float(n) - 1.0)), -0.5 * (n - 1)
-    for t in range(start, stop):
-        ramp[t] = per_tilt * x
-        x += 1.0
-    noise = weighted_sum_deviations(ramp, ramp, work[_RESIDUAL], work[_BACKLASH], start, stop)[0]
-    return float(np.sqrt(max(drift * drift - noise * noise, 0.0)))
 
 
 @part
