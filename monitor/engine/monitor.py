@@ -178,7 +178,8 @@ class Monitor:
 
     def _advance(self, block: SignalBlock, *, broken: bool) -> tuple[ResultBlock | None, tuple[Event, ...]]:
         """Return the results at a block's samples, and the decisions on the model."""
-        every, rows, decisions = self.settings.every, [], ()
+        every, rows = self.settings.every, []
+        decisions: tuple[Event, ...] = ()
         first_row = -(-block.index // every) * every
         if self._actuators is not None:
             rows.append(self._actuators.advance(block, broken=broken))

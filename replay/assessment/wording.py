@@ -50,9 +50,13 @@ def headline_words(found: PairAssessment, assessment: Assessment) -> str:
 
 def _sd_words(headline: HeadlineEstimate) -> str:
     """Return how well the medians are known, beside the standard deviations of one window; empty without a median."""
-    known = [] if headline.delay_range is not None else [f"delay ± {1e3 * headline.delay_median_sd:.2g} ms"]
-    known += [] if headline.ratio_range is not None else [f"ratio ± {headline.ratio_median_sd:.2g}"]
+    known = [] if headline.delay_range is not None else [f"delay ± {_small(1e3 * headline.delay_median_sd)} ms"]
+    known += [] if headline.ratio_range is not None else [f"ratio ± {_small(headline.ratio_median_sd)}"]
     return f"; ± is one window's, of the medians {', '.join(known)}" if known else ""
+
+
+def _small(sd: float) -> str:
+    return f"{sd:.2g}" if sd >= 1e-4 else "<0.0001"
 
 
 def whole_record_notes(found: PairAssessment, rate: float) -> list[str]:
@@ -65,10 +69,10 @@ def whole_record_notes(found: PairAssessment, rate: float) -> list[str]:
     if math.isfinite(whole.criteria.j1):
         notes.append(f"J1 counts whole samples of {1e3 / rate:.3g} ms")
     if whole.left_out:
-        notes.append(f"{whole.left_out} samples that are missing or no numbers are left out")
+        notes.append(f"without {whole.left_out} samples, missing or no numbers")
     if whole.fei_left_out > whole.left_out:
         more = whole.fei_left_out - whole.left_out
-        notes.append(f"FEI leaves out {more} more, in stretches between them that are shorter than a window")
+        notes.append(f"FEI without {more} more, in stretches between them that are shorter than a window")
     return notes
 
 
