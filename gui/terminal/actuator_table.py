@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gui.model.results import TRACE, ResultHistory
-from gui.model.tracking_status import CONTRADICTION_SIGN, tracking_status
+from gui.model.tracking_status import CONTRADICTION_SIGN, headline_status
 from gui.terminal.sections import sparkline
 from gui.wording.numbers import DASH, number
 from monitor.catalogue import RATIO_UNIT, Output, display_unit, outputs_by_name
@@ -180,8 +180,7 @@ def _cells(results: ResultHistory, actuator: str, indicator: str, layout: _Layou
     if layout.curve:
         curve = sparkline(1e3 * results.trace(actuator, f"{indicator}_delay"), layout.curve, _LEAST_SPAN)
         cells += [Text(curve.text, style="blue"), Text(_scale(curve.low, curve.high))]
-    status = tracking_status(headline.delay, headline.ratio, value(f"{indicator}_reason"))
-    words = silent or status.words
+    words = silent or headline_status(headline, value(f"{indicator}_reason")).words
     return [*cells, Text(words, style="dim" if silent else "")]
 
 

@@ -387,7 +387,7 @@ def _fit_delay_rate(delayed: Samples, slope: Samples, residual: Samples, weights
         residual[t] -= by_rate * z + size * x * x * (slope[t - 1] - slope[t + 1]) - by_gain * (delayed[t] - mean_a)
         x += 1.0
     weights[0] = weights[n - 1] = residual[0] = residual[n - 1] = 0.0
-    return rate
+    return float(rate)
 
 
 @part
