@@ -70,8 +70,8 @@ _LEAST_REMAINDER = 0.1
 UNRELATED = 0.3
 # its least share that needs an explanation; shares of a motion that are no tone, from a tone to a mode
 _LEAST_DOUBT, _TONE, _MOSTLY_TONE = 5e-4, 1e-6, 0.3
-# correlation of a residual after an eighth of the period: 0.7 if it is of the motion's frequency, less for noise
-_NARROW = 0.3
+# deviations of white noise, and share of the motion's frequency, above which a residual is another motion
+_SCATTER, _NARROW = 5.0, 0.05
 # cells of a window that are compared, and points of a fit of three numbers
 _MOST_CELLS, _LEAST_POINTS = 256, 8
 # cycles in a window from which on a trend is none of the motion
@@ -206,21 +206,61 @@ def _unexplained_share(motion: Samples, residual: Samples, gain: float, width: i
     motion, residual : (n,) each.
     gain : of the fit; ``width`` : an eighth of the motion's period, samples.
     """
-    unexplained = explained = following = last = 0.0
+    unexplained = explained = 0.0
     for first in range(0, motion.shape[0] - width + 1, width):
         residual_sum = motion_sum = 0.0
         for t in range(first, first + width):
             residual_sum, motion_sum = residual_sum + residual[t], motion_sum + motion[t]
         unexplained += residual_sum * residual_sum
         explained += gain * motion_sum * gain * motion_sum
-        following, last = following + residual_sum * last, residual_sum
     if not unexplained + explained > 0.0:
         return np.nan
     share = unexplained / (unexplained + explained)
-    if share < _LEAST_DOUBT or following < max(_NARROW, 2.0 * np.sqrt(width / motion.shape[0])) * unexplained:
+    if share < _LEAST_DOUBT:
+        return share
+    power = 0.0
+    for t in range(residual.shape[0]):
+        power += residual[t] * residual[t]
+    # sums of white noise have the power of its samples, with the scatter of a chi-square
+    white = (1.0 + _SCATTER * np.sqrt(2.0 * width / motion.shape[0])) * power
+    if unexplained < white or _share_of_frequency(residual, width) < _NARROW:
         return share
     other = max(_non_tonal_share(motion, width, 4), _non_tonal_share(motion, width, 3))
     return min(share / other, 1.0) if _TONE < other < _MOSTLY_TONE else share
+
+
+@reduction
+def _share_of_frequency(residual: Samples, width: int) -> float:
+    """Return the share of a residual's power that is of the motion's frequency, from the cosine in its correlations.
+
+    It is about zero for noise of any colour: of white noise the correlations are zero, of noise that remembers they
+    are all of one sign. `width` is an eighth of the motion's period, samples.
+    """
+    cells = stack_array(_MOST_CELLS)
+    count = _sum_cells(residual, max(width, -(-residual.shape[0] // _MOST_CELLS)), cells)
+    step = 0.25 * np.pi * (residual.shape[0] // count) / width
+    power = 0.0
+    for i in range(count):
+        power += cells[i] * cells[i]
+    common = norm = 0.0
+    for k in range(1, 9):
+        product = 0.0
+        for i in range(count - k):
+            product += cells[i] * cells[i + k]
+        common, norm = common + np.cos(k * step) * product, norm + np.cos(k * step) ** 2
+    return float(common / (norm * power)) if power > 0.0 else 0.0
+
+
+@reduction
+def _sum_cells(x: Samples, width: int, cells: Samples) -> int:
+    """Write the sums over cells of `width` samples, up to 256, and return their number."""
+    count = x.shape[0] // width
+    for cell in range(count):
+        total = 0.0
+        for t in range(cell * width, (cell + 1) * width):
+            total += x[t]
+        cells[cell] = total
+    return int(count)
 
 
 @reduction
@@ -229,14 +269,8 @@ def _non_tonal_share(motion: Samples, width: int, parts: int) -> float:
 
     Of a tone the sum of the values before and after is its own value times a constant. 0 where they are too few.
     """
-    n = motion.shape[0]
-    width = max(width, -(-n // _MOST_CELLS))
-    cells, count = stack_array(_MOST_CELLS), n // width
-    for cell in range(count):
-        total = 0.0
-        for t in range(cell * width, (cell + 1) * width):
-            total += motion[t]
-        cells[cell] = total
+    cells = stack_array(_MOST_CELLS)
+    count = _sum_cells(motion, max(width, -(-motion.shape[0] // _MOST_CELLS)), cells)
     apart = count // parts
     points = count - 2 * apart
     if points < _LEAST_POINTS:
