@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gui.wording.level import Level
-from monitor.messages.headline import HEADLINE, LABELS
+from monitor.messages.headline import HEADLINE, LABELS, HeadlineValues, is_right
 from monitor.messages.reasons import reason_word
 
-DELAY_TOLERANCE = 0.001
-"""Magnitude of a delay [s] that is shown as none."""
-RATIO_TOLERANCE = 0.03
-"""Deviation of the amplitude ratio from 1 that is shown as none."""
+NOT_DETERMINED = "not determined"
+"""Of a value that may be right or wrong as far as its band tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,27 +26,41 @@ class Status:
 NO_VALUE, NO_DELAY, NO_RATIO = (Status(words, "○") for words in ("no value", "no delay", "no ratio"))
 
 
-def tracking_status(delay: float, ratio: float, reason: float = math.nan) -> Status:
+def tracking_status(
+    delay: float, ratio: float, delay_sd: float = 0.0, ratio_sd: float = 0.0, reason: float = math.nan
+) -> Status:
     """Return what a delay [s] and a command/measured ratio are; whether that is bad, limits and alarms decide.
 
-    `reason` is the code why there is no delay; 0 or NaN where that is unknown.
+    What the bands leave open is not said; where nothing else is left to say, the status is not determined. `reason`
+    is the code why there is no delay; 0 or NaN where that is unknown.
     """
     if math.isnan(delay) and reason > 0.0:
         return Status(reason_word(reason), "○")
     if not (math.isfinite(delay) and math.isfinite(ratio)):
         return NO_RATIO if math.isfinite(delay) else NO_DELAY
-    amplitude = amplitude_word(ratio)
-    if abs(delay) <= DELAY_TOLERANCE:
-        return Status(amplitude, "↓" if ratio > 1.0 else "↑") if amplitude else Status("no lag", "=")
-    timing, shape = ("lag", "→") if delay > 0.0 else ("lead", "←")
-    return Status(", ".join(filter(None, (timing, amplitude))), shape)
+    timing, amplitude = timing_word(delay, delay_sd), amplitude_word(ratio, ratio_sd)
+    known = [word for word in (timing, amplitude) if word not in ("", NOT_DETERMINED)]
+    if not known:
+        return Status(NOT_DETERMINED, "○") if timing or amplitude else Status("no lag", "=")
+    shape = {"lag": "→", "lead": "←"}.get(timing, "↓" if ratio > 1.0 else "↑")
+    return Status(", ".join(known), shape)
 
 
-def amplitude_word(ratio: float) -> str:
-    """Return undershoot or overshoot for a command/measured ratio; empty where it is neither."""
-    if ratio > 1.0 + RATIO_TOLERANCE:
-        return "undershoot"
-    return "overshoot" if ratio < 1.0 - RATIO_TOLERANCE else ""
+def headline_status(found: HeadlineValues, reason: float = math.nan) -> Status:
+    """Return the status of the headline values of an actuator."""
+    return tracking_status(found.delay, found.ratio, found.delay_sd, found.ratio_sd, reason)
+
+
+def timing_word(delay: float, sd: float = 0.0) -> str:
+    """Return lag or lead for a delay [s], empty for none; `NOT_DETERMINED` where its band leaves that open."""
+    right = is_right("delay", delay, sd)
+    return NOT_DETERMINED if right is None else "" if right else "lag" if delay > 0.0 else "lead"
+
+
+def amplitude_word(ratio: float, sd: float = 0.0) -> str:
+    """Return undershoot or overshoot for a command/measured ratio; else as `timing_word`."""
+    right = is_right("ratio", ratio, sd)
+    return NOT_DETERMINED if right is None else "" if right else "undershoot" if ratio > 1.0 else "overshoot"
 
 
 MIN_COHERENCE = 0.7

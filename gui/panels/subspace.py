@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt
 
 from gui.model.history import History
 from gui.model.results import ResultHistory
-from gui.model.tracking_status import DELAY_TOLERANCE, amplitude_word
+from gui.model.tracking_status import NOT_DETERMINED, amplitude_word, timing_word
 from gui.panels.xy_panel import XYPanel, incomplete_note
 from gui.plots.value_axis import deviation_text, value_text
 from gui.plots.view import View
@@ -131,17 +131,21 @@ def _tracking_at(results: ResultHistory, actuator: str, x: float | None) -> _Pae
 
 def _tracking_lines(tracking: _PaeiValues) -> str:
     """Return phase, delay and ratio, a line each, and the direction of the loop."""
-    within_tolerance = abs(tracking.delay) <= DELAY_TOLERANCE
-    lags = tracking.phase < 0.0
     # with the command to the right and the measured signal upward
-    direction = "measured lags\n↺ counter-clockwise" if lags else "measured leads\n↻ clockwise"
+    direction = {
+        "": "no lag",
+        "lag": "measured lags\n↺ counter-clockwise",
+        "lead": "measured leads\n↻ clockwise",
+        NOT_DETERMINED: f"delay {NOT_DETERMINED}",
+    }[timing_word(tracking.delay, tracking.delay_sd)]
     # a ratio of different units is neither large nor small
-    size = "" if tracking.ratio_unit else amplitude_word(tracking.ratio)
+    size = "" if tracking.ratio_unit else amplitude_word(tracking.ratio, tracking.ratio_sd)
+    size = f"ratio {size}" if size == NOT_DETERMINED else size
     lines = (
         _line("phase", math.degrees(tracking.phase), math.degrees(tracking.phase_sd), 2, "°"),
         _line("delay", 1e3 * tracking.delay, 1e3 * tracking.delay_sd, 2, "ms"),
         _line("ratio", tracking.ratio, tracking.ratio_sd, 3, tracking.ratio_unit),
-        "no lag" if within_tolerance else direction,
+        direction,
         size,
     )
     return "\n".join(line for line in lines if line)

@@ -137,7 +137,7 @@ def actuator_content(
     phase = read(f"{phase_of}_phase")
     unit = _unit(history, actuator, f"{method}_ratio")
     # a ratio of different units can be neither too large nor too small
-    share = ratio if unit == "1" else 1.0
+    share, share_sd = (ratio, found.ratio_sd) if unit == "1" else (1.0, 0.0)
     deviations = {"delay": 1e3 * delay, "phase": _DEGREES * phase}
     if unit == "1":
         deviations["ratio"] = 100.0 * (share - 1.0)
@@ -163,11 +163,11 @@ def actuator_content(
         scale, unit, decimals = (100.0, "%", 1) if unit == "1" else (1.0, unit, 3)
         values.append(_tile_value("ratio", scale * ratio, scale * found.ratio_sd, unit, levels, decimals))
     else:
-        share = 1.0
+        share, share_sd = 1.0, 0.0
     return TileContent(
         actuator,
         LABELS[method],
-        at.replacement or tracking_status(delay, share, read(f"{method}_reason")),
+        at.replacement or tracking_status(delay, share, found.delay_sd, share_sd, read(f"{method}_reason")),
         tuple(values),
         at.reason,
         severity,

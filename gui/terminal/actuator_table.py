@@ -11,12 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from gui.model.results import TRACE, ResultHistory
-from gui.model.tracking_status import CONTRADICTION_SIGN, tracking_status
+from gui.model.tracking_status import CONTRADICTION_SIGN, headline_status
 from gui.terminal.sections import sparkline
 from gui.wording.numbers import DASH, number
 from monitor.catalogue import RATIO_UNIT, Output, display_unit, outputs_by_name
 from monitor.messages.headline import (
-    COMPARED_QUANTITIES,
     HEADLINE,
     LABELS,
     contradicts,
@@ -64,7 +63,8 @@ class _Column:
 
 _OUTPUTS, _NO_OUTPUT = outputs_by_name(), Output("", "")
 _SIGN = _Column(("", ""), "", 1, 0, 1)
-_COMPARED = (("fdb", 5, 8), ("paei", 9, 10))  # with the ranks of delay and ratio
+# with the ranks of delay and ratio; FDB's ratio, that at one instant, is not compared
+_COMPARED = (("fdb", 5, 8, ""), ("paei", 9, 10, "ratio"))
 _OTHERS = (
     _Column(("", "phase"), "fdb_phase", 6, 1, 6),
     _Column(("adds", "damping"), "fdb_added_damping", 7, 2, 2, critical=-0.2),
@@ -92,19 +92,11 @@ def _numbers(indicator: str) -> tuple[_Column, ...]:
     )
     others = (
         column
-        for prefix, of_delay, of_ratio in _COMPARED
+        for prefix, of_delay, of_ratio, compared in _COMPARED
         if prefix != indicator
         for column in (
             _Column((LABELS[prefix], "delay"), f"{prefix}_delay", 7, 1, of_delay, "dim", beside="delay"),
-            _Column(
-                ("", "ratio"),
-                f"{prefix}_ratio",
-                6,
-                3,
-                of_ratio,
-                "dim",
-                beside="ratio" if "ratio" in COMPARED_QUANTITIES[prefix] else "",
-            ),
+            _Column(("", "ratio"), f"{prefix}_ratio", 6, 3, of_ratio, "dim", beside=compared),
         )
     )
     return (*first, *others, *_OTHERS)
@@ -188,8 +180,7 @@ def _cells(results: ResultHistory, actuator: str, indicator: str, layout: _Layou
     if layout.curve:
         curve = sparkline(1e3 * results.trace(actuator, f"{indicator}_delay"), layout.curve, _LEAST_SPAN)
         cells += [Text(curve.text, style="blue"), Text(_scale(curve.low, curve.high))]
-    status = tracking_status(headline.delay, headline.ratio, value(f"{indicator}_reason"))
-    words = silent or status.words
+    words = silent or headline_status(headline, value(f"{indicator}_reason")).words
     return [*cells, Text(words, style="dim" if silent else "")]
 
 

@@ -14,7 +14,7 @@ from gui.model.alarms import summarize
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages, ServiceSubscription
 from gui.model.results import ResultHistory
-from gui.model.tracking_status import contradiction_mark, tracking_status
+from gui.model.tracking_status import contradiction_mark, headline_status
 from gui.terminal.screen import Screen
 from gui.terminal.sections import decision
 from gui.wording.numbers import count, number
@@ -131,7 +131,7 @@ class Dashboard:
 def _tracking_text(results: ResultHistory, actuator: str, paused: Collection[str]) -> str:
     indicator = first_indicator(lambda name: results.column(actuator, name) is not None, paused)
     found = read_headline(indicator, partial(results.value, actuator))
-    words = tracking_status(found.delay, found.ratio, results.value(actuator, f"{indicator}_reason")).words
+    words = headline_status(found, results.value(actuator, f"{indicator}_reason")).words
     mark = contradiction_mark(found.contradicting)
     status = f"{words}, {mark}" if mark else words
     return f"{actuator} {number(1e3 * found.delay, 7, 1)} ms, ratio {number(found.ratio, 7, 3)} ({status})"

@@ -258,7 +258,7 @@ class Judgement:
             return "no data"
         reason = (reason_column(source), definition.alarm.actuator)
         for column, code in zip(self._columns, self._newest.tolist(), strict=False):
-            if (column.name, column.actuator) == reason and code != Reason.VALID:
+            if (column.name, column.actuator) == reason and code > Reason.VALID:
                 return reason_word(code)
         return "no value"
 

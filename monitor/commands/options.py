@@ -89,6 +89,7 @@ def add_indicator_options(parser: argparse.ArgumentParser) -> None:
     add_setting(group, "indicators.taper")
     add_setting(group, "indicators.delay_of")
     add_setting(group, "indicators.bandpass", ("LOW", "HIGH"))
+    add_setting(group, "indicators.bridge", "S")
     add_setting(group, "indicators.max_delay", "S")
     add_setting(group, "indicators.measures", "NAME,NAME")
     add_setting(group, "indicators.gate", "A")

@@ -94,6 +94,7 @@ def compilation_progress(
 _UNITS = {
     "delay": ("delay_ms", 1e3),
     "delay_sd": ("delay_sd_ms", 1e3),
+    "delay_median_sd": ("delay_median_sd_ms", 1e3),
     "delay_range": ("delay_range_ms", 1e3),
     "phase": ("phase_rad", 1.0),
     "frequency": ("frequency_hz", 1.0),

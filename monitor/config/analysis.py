@@ -70,6 +70,12 @@ class IndicatorSettings(Section):
         unit="Hz",
         empty="no filter",
     )
+    bridge: NotNegative = setting(
+        0.0,
+        "Bridged gap",
+        "Longest gap of lost or bad samples that is interpolated; longer ones cost the windows that hold them.",
+        unit="s",
+    )
     peak: Literal["command", "own"] = setting(
         "command",
         "FDB peak",

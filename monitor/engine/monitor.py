@@ -12,6 +12,7 @@ import numpy as np
 from monitor.config import MEASURES, IndicatorSettings, Measure
 from monitor.engine.actuators import ActuatorMonitor
 from monitor.engine.continuity import Accepted, Continuity
+from monitor.engine.gap_interpolation import GapInterpolation
 from monitor.engine.reliability import ReliabilityMonitor
 from monitor.kernel import Progress, report_compilation
 from monitor.messages.blocks import (
@@ -45,13 +46,14 @@ def row_interval(settings: IndicatorSettings, sample_rate: float, max_rows: floa
 class Update:
     """Result of one block: its new samples, the results at them, and the events of the stream.
 
-    ``transfer`` is None unless there are new transfer functions.
+    ``transfer`` is None unless there are new transfer functions. ``interpolated`` samples were, in short gaps.
     """
 
     signals: SignalBlock | None
     results: ResultBlock | None
     events: tuple[Event, ...]
     transfer: TransferBlock | None = None
+    interpolated: int = 0
 
 
 class UnfitSettingsError(ValueError):
@@ -104,6 +106,7 @@ class Monitor:
         self._known: tuple[object, tuple[Column, ...]] | None = None  # columns by the rate and channels of a stream
         self._actuators: ActuatorMonitor | None = None
         self._reliability: ReliabilityMonitor | None = None
+        self._gaps: GapInterpolation | None = None
         self._results: ResultStream | None = None
 
     def starts_stream(self, block: SignalBlock) -> bool:
@@ -138,6 +141,9 @@ class Monitor:
     def compute(self, accepted: Accepted) -> Update:
         """Compute an accepted block; the results are those at its new samples whose index ``every`` divides.
 
+        With `bridge`, results at the samples of a gap come with the block in which it ends. If it does not end, but
+        samples are lost, there are none at those that came before the loss.
+
         Raises
         ------
         UnfitSettingsError : for example, the window holds fewer samples than an indicator needs. It is raised at the
@@ -150,25 +156,42 @@ class Monitor:
         if accepted.started:
             notes, unfit = self._start(new.stream)
             events += tuple(Event(EventKind.NOTE, new.time, new.index, 0, text) for text in notes)
-        rows, transfer = [], None
-        if self._actuators is not None:
-            rows.append(self._actuators.advance(new, broken=accepted.broken and not accepted.started))
-            transfer = self._actuators.new_transfer(new)
-        if self._reliability is not None:
-            model_rows, decisions = self._reliability.advance(new, self.settings.every)
-            rows.append(model_rows)
+        parts, interpolated = [(new, accepted.broken and not accepted.started)], 0
+        if self._gaps is not None:
+            before = self._gaps.count
+            parts = self._gaps.push(new, broken=parts[0][1])
+            interpolated = self._gaps.count - before
+            # told at the first one, the tenth, the hundredth
+            if len(str(self._gaps.count)) > len(str(before)) or (interpolated and not before):
+                text = f"samples interpolated so far in gaps of up to {self.settings.bridge:g} s: {self._gaps.count}"
+                events += (Event(EventKind.NOTE, new.time, new.index, 0, text),)
+        for part, broken in parts:
+            results, decisions = self._advance(part, broken=broken)
             # in the order of the stream: a decision at its last samples precedes its end
             if decisions:
                 events = tuple(sorted(events + decisions, key=lambda event: event.index))
-        results = None
-        if self._results is not None:
-            first_row = -(-new.index // self.settings.every) * self.settings.every
-            time = new.time + (first_row - new.index) * new.stream.dt
-            results = ResultBlock(self._results, first_row, time, np.concatenate(rows, axis=1), new.last)
-        update = Update(new, results, events, transfer)
+        transfer = None if self._actuators is None else self._actuators.new_transfer(parts[-1][0])
+        update = Update(new, results, events, transfer, interpolated)
         if unfit is not None:
             raise UnfitSettingsError(str(unfit), update) from unfit
         return update
+
+    def _advance(self, block: SignalBlock, *, broken: bool) -> tuple[ResultBlock | None, tuple[Event, ...]]:
+        """Return the results at a block's samples, and the decisions on the model."""
+        every, rows = self.settings.every, []
+        decisions: tuple[Event, ...] = ()
+        first_row = -(-block.index // every) * every
+        if self._actuators is not None:
+            rows.append(self._actuators.advance(block, broken=broken))
+            if self._gaps is not None:
+                self._gaps.widen(rows[0], first_row, every, self._actuators.columns)
+        if self._reliability is not None:
+            model_rows, decisions = self._reliability.advance(block, every)
+            rows.append(model_rows)
+        if self._results is None:
+            return None, decisions
+        time = block.time + (first_row - block.index) * block.stream.dt
+        return ResultBlock(self._results, first_row, time, np.concatenate(rows, axis=1), block.last), decisions
 
     def pause(self, measures: Collection[str]) -> None:
         """Suspend these measures, to shed load, and resume all others; their values are NaN meanwhile.
@@ -200,6 +223,9 @@ class Monitor:
             prepared = self._prepare(stream)
         self._actuators, self._reliability = prepared.actuators, prepared.reliability
         self.settings = self._settings_for(stream)
+        self._gaps = None
+        if self._actuators is not None and self.settings.bridge > 0.0:
+            self._gaps = GapInterpolation(stream, self.settings.bridge, self.settings.window)
         if self._actuators is not None:
             self._actuators.pause(self._paused)
         return prepared.notes, prepared.unfit

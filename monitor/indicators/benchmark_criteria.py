@@ -41,13 +41,11 @@ def benchmark_criteria(
 
     Notes
     -----
-    ``J1 = 1000 argmax_k sum m[i + k] c[i] / sample_rate``; ``J2 = 100 std(m - c) / std(c)``;
-    ``J3 = 100 max |m - c| / max |c|``.
-    The means are removed before the correlation, for sensors with an offset (ours). Samples at which either signal is
-    NaN, infinite or beyond 1e50 are excluded from J2 and J3 and count as zero in the correlation.
-    J1 of a record that does not start and end at rest is biased towards zero, because the overlap shrinks with the
-    lag. J1 and J2 are NaN for a constant command, J3 for a zero one; J1 also for a constant measured signal, or where
-    the correlation still increases at `max_delay`.
+    ``J1 = 1000 argmax_k sum m[i + k] c[i] / sample_rate``, then the maximum of the correlation coefficient next to it
+    (`LaggedCorrelation`); ``J2 = 100 std(m - c) / std(c)``; ``J3 = 100 max |m - c| / max |c|``.
+    Samples at which either signal is NaN, infinite or beyond 1e50 are excluded. J1 and J2 are NaN for a constant
+    command, J3 for a zero one; J1 also for a constant measured signal, or where the correlation still increases at
+    `max_delay`, or at half of the record.
     """
     c, m = np.asarray(x_c, dtype=np.float64), np.asarray(x_m, dtype=np.float64)
     if c.ndim != 1 or c.shape != m.shape:
@@ -59,27 +57,89 @@ def benchmark_criteria(
         return BenchmarkCriteria(np.nan, np.nan, np.nan)
     command, error = c[valid], (m - c)[valid]
     peak, moves = float(np.max(np.abs(command))), bool(np.ptp(command) > 0.0)
-    max_lag = int(min(max_delay * sample_rate, len(c)))
+    correlation = LaggedCorrelation(int(min(max_delay * sample_rate, len(c))), len(c))
+    correlation.add(c, m, valid)
     return BenchmarkCriteria(
-        j1=1000.0 * _delay(c, m, valid, max_lag) / sample_rate if moves and np.ptp(m[valid]) > 0.0 else np.nan,
+        j1=1000.0 * correlation.lag / sample_rate if moves and np.ptp(m[valid]) > 0.0 else np.nan,
         j2=float(100.0 * np.std(error) / np.std(command)) if moves else np.nan,
         j3=float(100.0 * np.max(np.abs(error)) / peak) if peak > 0.0 else np.nan,
     )
 
 
-def _delay(c: Samples, m: Samples, valid: NDArray[np.bool_], max_lag: int) -> float:
-    """Return the lag of the largest correlation, samples; NaN when none within `max_lag` samples is a maximum."""
-    n = len(c)
-    n_transform = fast_length(2 * n - 1)
-    spectra = []
-    for x in (c, m):
-        samples = x[valid]
-        centred = np.zeros(n)
-        centred[valid] = (samples - np.mean(samples)) / np.ptp(samples)
-        spectra.append(np.fft.rfft(centred, n_transform))
-    correlation = np.fft.irfft(spectra[1] * spectra[0].conj(), n_transform)
-    # one lag more on either side shows whether the last one is a maximum; beyond the record the correlation is zero
-    lags = np.arange(-max_lag - 1, max_lag + 2)
-    nearby = np.where(np.abs(lags) < n, correlation[lags % n_transform], 0.0)
-    peak = int(np.argmax(nearby))
-    return float(lags[peak]) if 0 < peak < len(nearby) - 1 else np.nan
+class LaggedCorrelation:
+    """Correlation of measured with the command at every lag up to the largest, of signals in blocks.
+
+    The sum that defines J1 shrinks with the lag, because the overlap does: of a record that does not start and end at
+    rest its maximum is biased towards zero (half of the delay, in a part of a few cycles). So its maximum selects the
+    period only; the lag is that of the maximum of the correlation coefficient of all pairs of good samples so far
+    apart, which is next to it and does not depend on the overlap (ours).
+
+    Parameters
+    ----------
+    max_lag : samples.
+    longest : samples of a block, at most.
+    """
+
+    def __init__(self, max_lag: int, longest: int) -> None:
+        # one lag more on either side shows whether the last one is a maximum
+        self._n_before = max_lag + 1
+        self._length = fast_length(max(1, longest) + self._n_before)
+        # 1, command, measured and their squares, 0 where a sample is not good
+        self._before = np.zeros((5, self._n_before))
+        self._spectra = np.zeros((2, len(_FIRST), self._length // 2 + 1), dtype=np.complex128)
+        self._origin: Samples | None = None
+
+    def skip(self, missing: int) -> None:
+        """Pass over samples that are missing between two blocks."""
+        if missing:
+            gap = np.zeros((5, min(missing, self._n_before)))
+            self._before = np.concatenate([self._before, gap], axis=1)[:, -self._n_before :]
+
+    def add(self, x_c: Samples, x_m: Samples, good: NDArray[np.bool_]) -> None:
+        """Include the next block, (n,) of each."""
+        if self._origin is None:
+            if not good.any():
+                self.skip(len(good))
+                return
+            # digits are lost to a mean that is large
+            self._origin = np.array([x_c[good].mean(), x_m[good].mean()])
+        c, m = (np.where(good, x - mean, 0.0) for x, mean in zip((x_c, x_m), self._origin, strict=True))
+        new = np.stack([good.astype(np.float64), c, m, c * c, m * m])
+        both = np.concatenate([self._before, new], axis=1)
+        self._before = both[:, -self._n_before :]
+        of_new, of_both = (np.fft.rfft(each, self._length) for each in (new, both))
+        # measured after the command, and before it
+        self._spectra[0] += of_both[_FIRST].conj() * of_new[_SECOND]
+        self._spectra[1] += of_both[_SECOND].conj() * of_new[_FIRST]
+
+    @property
+    def lag(self) -> float:
+        """Samples by which measured lags; NaN when no lag within the largest one is a maximum."""
+        after, before = np.roll(np.fft.irfft(self._spectra, self._length), self._n_before, axis=2)[
+            ..., : self._n_before + 1
+        ]
+        n, c, m, cc, mm, cm = np.concatenate([before[:, :0:-1], after], axis=1)
+        n, zero = np.round(n), self._n_before
+        if not n[zero]:
+            return np.nan
+        mean_c, mean_m = c[zero] / n[zero], m[zero] / n[zero]
+        peak = int(np.argmax(np.where(n > 0.0, cm - mean_c * m - mean_m * c + mean_c * mean_m * n, 0.0)))
+        enough = n >= max(2.0, _OVERLAP * n[zero])
+        n = np.where(enough, n, 1.0)
+        squares = np.maximum(cc - c * c / n, 0.0) * np.maximum(mm - m * m / n, 0.0)
+        known = enough & (squares > _ROUNDING * cc[zero] * mm[zero])
+        coefficient = np.where(known, (cm - c * m / n) / np.sqrt(np.where(known, squares, 1.0)), -np.inf)
+        while 0 < peak < len(n) - 1:
+            step = int(np.argmax(coefficient[peak - 1 : peak + 2])) - 1
+            if not step or coefficient[peak + step] == coefficient[peak]:
+                break
+            peak += step
+        if not 0 < peak < len(n) - 1 or not np.isfinite(coefficient[peak - 1 : peak + 2]).all():
+            return np.nan
+        return float(peak - zero)
+
+
+# of which two signals each sum is, the second one at the later sample
+_FIRST, _SECOND = np.array([0, 1, 0, 3, 0, 1]), np.array([0, 0, 2, 0, 4, 2])
+# share of the samples that must overlap, and of the largest variance that is rounding
+_OVERLAP, _ROUNDING = 0.5, 1e-20

@@ -152,8 +152,10 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
             return self.no_values(Reason.CONSTANT if is_open else Reason.GATE)
         peak = self._correlation.peak(c, m)
         # a peak next to the last lag may lie beyond it
-        if not (abs(peak.lag) <= self._max_lag + _LAG_ROUNDING and peak.correlation >= _RELATED):
-            return self.no_values(Reason.UNRELATED if abs(peak.lag) <= self._max_lag else Reason.LAG)
+        if not peak.correlation >= _RELATED:
+            return self.no_values(Reason.UNRELATED)
+        if not abs(peak.lag) <= self._max_lag + _LAG_ROUNDING:
+            return self.no_values(Reason.LAG)
         tracking = peak.fit
         if tracking is None or not tracking.unexplained < UNRELATED:
             return self.no_values(Reason.UNRELATED)

@@ -68,10 +68,10 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
     load on a linear specimen doubles. Like the total it includes every spike since the start.
 
     ``hsem_added_damping`` is the equivalent damping ratio that the error adds to the structure: minus the energy
-    error of a cycle over 4 pi times the strain energy ``k A_c^2 / 2`` of the commanded motion (ours), with k the covariance
-    of force and measured displacement over the latter's variance. The energy error of a cycle is the area swept by
-    the force against the error, so that the energy stored at the ends of the window does not count, averaged with
-    Hann weights; the length of a cycle comes from the command's level crossings. An elastic specimen gives
+    error of a cycle over 4 pi times the strain energy ``k A_c^2 / 2`` of the commanded motion (ours), with k the
+    covariance of force and measured displacement over the latter's variance. The energy error of a cycle is the area
+    swept by the force against the error, so that the energy stored at the ends of the window does not count, averaged
+    with Hann weights; the length of a cycle comes from the command's level crossings. An elastic specimen gives
     ``1/2 A_m/A_c sin(phase)`` per unit of `share`: a lag is negative. It is updated every `hop` samples, needs two
     cycles in the window, is accurate from 2.5 on, and is not valid where force and displacement correlate by less
     than 0.1.

@@ -79,8 +79,8 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
     has the phase of the measured one (`bin_reading`, ours): exact for any motion, and for a steady tone equal to
     phase over frequency. The phase is that of the delay at the dominant frequency. The ratio is the paper's, |C|/|M|
     at one instant: in a motion of delay tau that decays or grows as exp(s t) it is exp(s tau) times the actuator's,
-    which `broadband_ratio` is. While the delay drifts by r a second, measured is a tone of the frequency f (1 - r): its bin
-    is read at that.
+    which `broadband_ratio` is. While the delay drifts by r a second, measured is a tone of the frequency f (1 - r):
+    its bin is read at that.
 
     The standard deviations come from the residual of the fit of measured by the delayed command (`residual`),
     whatever its colour. Where the unexplained share of the measured power in the command's band exceeds 30 %, or the

@@ -81,14 +81,43 @@ def frequency_evaluation_index(
         raise ValueError(f"sample_rate = {sample_rate} Hz: must be a positive number")
     if taper not in ("rectangular", "hann"):
         raise ValueError(f"taper = {taper!r}: must be 'rectangular' or 'hann'")
-    (c, size_c), (m, size_m) = centred(c), centred(m)
-    weights = periodic_hann(len(c)) if taper == "hann" else np.ones(len(c))
-    command, measured = (segment_spectrum(x, weights, 1, len(c) // 2) for x in (c, m))
-    frequencies = np.arange(1, len(command) + 1) * sample_rate / len(c)
-    if size_c == 0.0:
-        return _evaluation(0.0, 0.0, 0.0j)
-    power, power_by_frequency, common = _sums(command, measured, frequencies)
-    return _evaluation(power, power_by_frequency, common * (size_m / size_c))
+    sums = FrequencyEvaluationSums(sample_rate, taper=taper)
+    sums.add(c, m)
+    return sums.evaluation
+
+
+class FrequencyEvaluationSums:
+    """FEI by its definition, summed over stretches of a record, each with its energy and without its mean.
+
+    Parameters
+    ----------
+    sample_rate, taper : as in `frequency_evaluation_index`.
+    """
+
+    def __init__(self, sample_rate: float, *, taper: Literal["rectangular", "hann"] = "rectangular") -> None:
+        self._rate, self._taper = sample_rate, taper
+        self._power = self._power_by_frequency = 0.0
+        self._common = 0.0j
+
+    def add(self, x_c: Samples, x_m: Samples) -> None:
+        """Include a stretch, (n,) finite samples of each."""
+        n = len(x_c)
+        (c, size_c), (m, size_m) = centred(x_c), centred(x_m)
+        if size_c == 0.0:
+            return
+        weights = periodic_hann(n) if self._taper == "hann" else np.ones(n)
+        command, measured = (segment_spectrum(x, weights, 1, n // 2) for x in (c, m))
+        frequencies = np.arange(1, len(command) + 1) * self._rate / n
+        power, power_by_frequency, common = _sums(command, measured, frequencies)
+        # the square of a spectrum is the energy times the length
+        self._power += power * size_c * size_c / n
+        self._power_by_frequency += power_by_frequency * size_c * size_c / n
+        self._common += common * size_c * size_m / n
+
+    @property
+    def evaluation(self) -> FrequencyEvaluation:
+        """FEI of all stretches so far."""
+        return _evaluation(self._power, self._power_by_frequency, self._common)
 
 
 class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
@@ -186,7 +215,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
     ) -> RunningFrequencyEvaluation:
         """Return FEI with its standard deviations, NaN without any fitted segment; all NaN for unrelated signals."""
         if not variances[3] > 0.0:
-            return RunningFrequencyEvaluation(*found, np.nan, np.nan, np.nan, Reason.VALID)
+            return RunningFrequencyEvaluation(*found, np.nan, np.nan, np.nan, Reason.UNCERTAIN)
         unexplained, size = float(variances[2] / variances[3]), abs(cross[0])
         # the contribution of a drift, trend or play to the sums is a known bias
         drift = cross[1] * np.exp(-1j * found.phase)

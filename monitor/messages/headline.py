@@ -32,6 +32,8 @@ LABELS = {
 }
 # s of delay, and share of a ratio: smaller differences are irrelevant, even where bands without noise have no width
 TOLERANCE = {"delay": 2e-4, "ratio": 5e-3}
+RIGHT = {"delay": 1e-3, "ratio": 0.02}
+"""s of delay, and deviation of a ratio from 1, below which a value is right."""
 _Number = TypeVar("_Number", float, NDArray[np.float64])
 # half width of a band in standard deviations
 _BAND = 2.0
@@ -82,6 +84,22 @@ def read_headline(indicator: str, read: Callable[[str], float]) -> HeadlineValue
     )
     others = contradicting(read) if indicator == HEADLINE else ()
     return HeadlineValues(indicator, delay, delay_sd, ratio, ratio_sd, others)
+
+
+def is_right(quantity: str, value: float, sd: float) -> bool | None:
+    """Return whether a delay [s] or a ratio is right, as far as its band tells; None: not determined.
+
+    Right if all of the band is within `RIGHT` of no delay or of one, wrong if none of it is.
+
+    Parameters
+    ----------
+    quantity : one of `QUANTITIES`.
+    value, sd : in SI, with the standard deviation; where that is NaN, the value alone decides.
+    """
+    error, band = abs(value - (quantity == "ratio")), _BAND * (sd if math.isfinite(sd) else 0.0)
+    if error + band < RIGHT[quantity]:
+        return True
+    return False if error - band > RIGHT[quantity] else None
 
 
 def contradicts(

@@ -113,8 +113,8 @@ class RecordSurvey:
             parts.append(f"the publisher restarted {_times(self.restarts, 'time')}")
         yield RecordWarning(
             "gaps",
-            f"{' and '.join(parts)}: windows across a gap have no value, and the whole-record figures are of "
-            "the longest gap-free segment; assess the parts between with --start and --stop",
+            f"{' and '.join(parts)}: windows across a gap have no value, except where --bridge "
+            "interpolates it; assess the parts between with --start and --stop",
         )
 
 

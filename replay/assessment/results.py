@@ -20,15 +20,18 @@ from replay.assessment.change_points import Segmentation
 
 @dataclass(frozen=True)
 class WholeRecord:
-    """FEI and J1 to J3 of one actuator; ``left_out`` samples are not finite or outside the longest gap-free segment.
+    """FEI and J1 to J3 of one actuator, over all good samples of a record.
 
     ``fei_tapered`` is FEI under a Hann taper: a record that ends in mid-motion leaks into ``fei`` as published.
+    ``left_out`` samples are missing or not finite; ``fei_left_out`` are these, and those of stretches between gaps
+    that are too short for FEI.
     """
 
     fei: FrequencyEvaluation
     fei_tapered: FrequencyEvaluation
     criteria: BenchmarkCriteria
     left_out: int
+    fei_left_out: int
 
 
 _UNKNOWN = Segmentation()
@@ -68,7 +71,8 @@ class Spread:
 class Departure:
     """A stretch of windows, from ``start`` to ``stop`` [s], that depart from the headline to one side.
 
-    ``value`` and ``sd`` are those of the farthest window, in the unit of the quantity.
+    ``value`` is the mean over the stretch, each window weighted by its uncertainty, and ``sd`` that of one window, in
+    the unit of the quantity.
     """
 
     start: float
@@ -87,9 +91,11 @@ class HeadlineEstimate:
     """The delay and the ratio of an actuator to read first; NaN where no window gave them.
 
     ``delay`` [s] and ``ratio`` command/measured are medians over the windows; ``delay_sd`` and ``ratio_sd`` the
-    medians of one window's standard deviation. ``valid_fraction`` is the fraction of instants that have a value.
-    ``delay_range`` [s] and ``ratio_range`` span the 5th and 95th percentile of the certain windows and all constant
-    levels where the value changes within the record by more than its uncertainty; None where it does not.
+    medians of one window's standard deviation; ``delay_median_sd`` and ``ratio_median_sd`` the standard deviations of
+    the medians themselves, from the effective number of independent windows. ``valid_fraction`` is the fraction of
+    instants that have a value. ``delay_range`` [s] and ``ratio_range`` span the 5th and 95th percentile of the
+    certain windows and all constant levels where the value changes within the record by more than its uncertainty;
+    None where it does not.
     ``delay_segments`` [s] and ``ratio_segments`` have the change points. ``delay_departure`` and ``ratio_departure``
     are the farthest departures from the value, or from its range where it changes; None where there is none.
     """
@@ -105,6 +111,8 @@ class HeadlineEstimate:
     ratio_segments: Segmentation = _UNKNOWN
     delay_departure: Departure | None = None
     ratio_departure: Departure | None = None
+    delay_median_sd: float = math.nan
+    ratio_median_sd: float = math.nan
 
     @property
     def lasting_delay(self) -> float:
@@ -252,6 +260,12 @@ def delay_varies(found: PairAssessment) -> bool:
 def milliseconds(seconds: float) -> str:
     """Return a delay in ms with one decimal, and no minus before a zero."""
     return f"{round(1e3 * seconds, 1) + 0.0:.1f}"
+
+
+def departure_words(departure: Departure, usual: float, shown: str) -> str:
+    """Return ``up to 4.4 ms late``, or ``down to`` a value that is smaller than the `usual` one and of its sign."""
+    smaller = departure.value * usual > 0.0 and abs(departure.value) < abs(usual)
+    return f"{'down' if smaller else 'up'} to {shown} in the mean of {departure.duration:.2g} s"
 
 
 def late_or_early(seconds: float) -> str:

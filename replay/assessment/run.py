@@ -125,7 +125,13 @@ def assess(
     capacity = -(-recording.n_samples // settings.every)
     computed = updates(recording, settings, progress)
     survey = survey_record(recording)
-    series, transfer = _collect(computed, capacity, survey)
+    series, transfer, interpolated = _collect(computed, capacity, survey)
+    if interpolated:
+        notes.append(
+            f"{interpolated} samples in gaps of up to {settings.bridge:g} s are interpolated (--bridge): windows "
+            "with them have values, with wider bands"
+        )
+    wholes = whole_records(recording, settings.max_delay, fei=fei, window=settings.window, bridge=settings.bridge)
     pairs = tuple(
         assess_pair(
             whole,
@@ -135,7 +141,7 @@ def assess(
             settings.window,
             settings.relative_gate,
         )
-        for pair, whole in zip(stream.pairs, whole_records(recording, settings.max_delay, fei=fei), strict=True)
+        for pair, whole in zip(stream.pairs, wholes, strict=True)
     )
     requested = settings.measures != MEASURES and "hsem" in settings.measures
     if requested and all(pair.force is None for pair in stream.pairs):
@@ -216,15 +222,17 @@ def updates(
         yield Update(None, None, (), monitor.finish())
 
 
-def _collect(computed: Iterator[Update], capacity: int, survey: RecordSurvey) -> tuple[Series, TransferBlock | None]:
-    """Return the results of all updates, and the last transfer function.
+def _collect(
+    computed: Iterator[Update], capacity: int, survey: RecordSurvey
+) -> tuple[Series, TransferBlock | None, int]:
+    """Return the results of all updates, the last transfer function, and the number of interpolated samples.
 
     Parameters
     ----------
     capacity : rows of results that are expected: the results are in memory once.
     survey : of the record, with the number of the sample at each start of the publisher.
     """
-    rows = 0
+    rows = interpolated = 0
     columns: tuple[Column, ...] = ()
     stream: ResultStream | None = None
     times, values = np.empty(0), np.empty((0, 0))
@@ -233,6 +241,7 @@ def _collect(computed: Iterator[Update], capacity: int, survey: RecordSurvey) ->
     blocks: list[tuple[int, int, int]] = []
     for update in computed:
         results, transfer = update.results, update.transfer or transfer
+        interpolated += update.interpolated
         if results is None:
             continue
         if stream is None:
@@ -252,7 +261,7 @@ def _collect(computed: Iterator[Update], capacity: int, survey: RecordSurvey) ->
         rows = stop
     # smaller differences are rounding
     times, elapsed = times[:rows].round(9), _elapsed(blocks, survey, stream).round(9)
-    return Series(times, elapsed, values[:rows], columns), transfer
+    return Series(times, elapsed, values[:rows], columns), transfer, interpolated
 
 
 def _elapsed(

@@ -30,7 +30,7 @@ class Moments:
         c, m = command - means[0], measured - means[1]
         step = means - self._means
         weight = self.n * n / (self.n + n)
-        self._sums += [c @ c, m @ m, c @ m]
+        self._sums += np.einsum("ki,ki->k", np.stack([c, m, c]), np.stack([c, m, m]))
         self._sums += weight * np.array([step[0] ** 2, step[1] ** 2, step[0] * step[1]])
         self._means += step * (n / (self.n + n))
         self.n += n

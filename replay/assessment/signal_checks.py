@@ -72,8 +72,8 @@ def _not_numbers(signals: PairSurvey, actuator: str) -> Iterator[RecordWarning]:
         yield RecordWarning(
             "not_numbers",
             f"{signals.bad} of {signals.samples} samples are not finite or absurdly large, the first after "
-            f"{signals.first_bad:.4g} s: windows with one have no value; check for a loose cable or a lost packet "
-            "there",
+            f"{signals.first_bad:.4g} s: windows with one have no value, except in gaps that --bridge interpolates; "
+            "check for a loose cable or a lost packet there",
             actuator,
         )
 

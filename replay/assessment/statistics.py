@@ -21,14 +21,20 @@ from replay.assessment.results import (
     WholeRecord,
 )
 
-# smallest changes: of the delay in s and as a fraction of it, of the ratio as a fraction
-_DELAY_CHANGE, _SHARE, _RATIO_CHANGE = 1e-3, 0.1, 0.02
+# smallest changes: of the delay in s and as a fraction of it, of the ratio as a fraction; of a change point in s
+_DELAY_CHANGE, _SHARE, _RATIO_CHANGE, _DELAY_STEP = 1e-3, 0.1, 0.02, 5e-4
 # standard deviations beyond which two values differ
 _SIGNIFICANT_SDS = 3.0
 # windows with a standard deviation above so many medians do not count for the range
 _CERTAIN = 3.0
+# standard deviation over the median absolute deviation, and standard deviations at which an outlier is clipped
+_NORMAL, _CLIPPED = 1.4826, 3.0
+# values of a window that are compared with those of later ones
+_PER_WINDOW = 8
 # half width of a band in standard deviations, and what the farthest window of a departure must exceed
 _BAND, _DEPARTS = 2.0, 4.0
+# standard deviations below this fraction of the smallest departure are rounding
+_SMALLEST_SD = 1e-6
 # windows that a departure must last: whatever happens is in all windows that hold it
 _LASTS = 0.6
 _REASON = "_reason"
@@ -145,12 +151,19 @@ def _headline(
         spreads[name].median for name in (delay, f"{delay}_sd", ratio, f"{ratio}_sd")
     )
     segmentations, ranges, farthest = [], [], []
-    for name, level, least, share, irrelevant in (
-        (delay, of_delay, _DELAY_CHANGE, _SHARE * abs(of_delay), TOLERANCE["delay"]),
-        (ratio, of_ratio, _RATIO_CHANGE * of_ratio, _RATIO_CHANGE * of_ratio, TOLERANCE["ratio"] * of_ratio),
+    for name, level, step, least, share, irrelevant in (
+        (delay, of_delay, _DELAY_STEP, _DELAY_CHANGE, _SHARE * abs(of_delay), TOLERANCE["delay"]),
+        (
+            ratio,
+            of_ratio,
+            _RATIO_CHANGE * of_ratio,
+            _RATIO_CHANGE * of_ratio,
+            _RATIO_CHANGE * of_ratio,
+            TOLERANCE["ratio"] * of_ratio,
+        ),
     ):
         found, sd = values[name][valid], values[f"{name}_sd"][valid]
-        segmentation = segment_series(time[valid], found, sd, window, least)
+        segmentation = segment_series(time[valid], found, sd, window, step)
         wide = _range(found, sd, max(least, share), irrelevant)
         if segmentation.changes:
             levels = [segment.first for segment in segmentation.segments if not segment.drifts]
@@ -175,8 +188,50 @@ def _headline(
         segmentations[1],
         farthest[0],
         farthest[1],
+        *(median_sd(time, values[name], values[f"{name}_sd"], valid, window) for name in (delay, ratio)),
     )
     return headline, departing
+
+
+def median_sd(
+    time: NDArray[np.float64],
+    values: NDArray[np.float64],
+    sd: NDArray[np.float64],
+    counted: NDArray[np.bool_],
+    window: float,
+) -> float:
+    """Return the standard deviation of the median of overlapping windows, by how many of them are independent.
+
+    A window is independent of the next one at most; where values a window and more apart are alike, more of them
+    count as one. The scatter is that of the values, or one window's standard deviation if that is larger.
+
+    Parameters
+    ----------
+    time, values, sd : (n,), s, a quantity of the window that ends then, and its standard deviation.
+    counted : (n,), of which values it is the median.
+    window : s.
+    """
+    good = counted & np.isfinite(values) & np.isfinite(sd)
+    if not good.any():
+        return np.nan
+    away = np.where(good, values - np.median(values[good]), np.nan)
+    scatter = float(_NORMAL * np.median(np.abs(away[good])))
+    usual = float(np.median(sd[good]))
+    size = max(scatter, usual)
+    rows = max(1.0, window / float(np.median(np.diff(time)))) if len(time) > 1 else 1.0
+    windows, alike = good.sum() / rows, 1.0
+    if scatter > 0.0:
+        stride = max(1, round(rows / _PER_WINDOW))
+        lag = max(1, round(rows / stride))
+        away = np.clip(away[::stride], -_CLIPPED * scatter, _CLIPPED * scatter)
+        power = np.nanmean(away**2)
+        for k in range(lag, len(away) // 2, lag):
+            products = away[k:] * away[:-k]
+            common = float(np.nanmean(products) / power) if np.isfinite(products).any() else 0.0
+            if common <= 0.0:
+                break
+            alike += 2.0 * common
+    return size * min(1.0, float(np.sqrt(0.5 * np.pi * alike / max(windows, 1.0))))
 
 
 def _departures(
@@ -195,8 +250,10 @@ def _departures(
         for rows in np.split(outside, np.flatnonzero(np.diff(time[outside]) > window) + 1):
             certain = rows[beyond[rows] > _DEPARTS * sd[rows]]
             if len(certain) and time[rows[-1]] - time[rows[0]] > _LASTS * window:
-                at = certain[np.argmax(beyond[certain])]
-                yield Departure(float(time[rows[0]]), float(time[rows[-1]]), float(values[at]), float(sd[at]))
+                # by their uncertainty: windows that hold only a part of it count little
+                weights = 1.0 / np.maximum(sd[rows], _SMALLEST_SD * floor) ** 2
+                mean, usual = np.average(values[rows], weights=weights), 1.0 / np.sqrt(weights.mean())
+                yield Departure(float(time[rows[0]]), float(time[rows[-1]]), float(mean), float(usual))
 
 
 def _range(

@@ -12,6 +12,7 @@ from monitor.config import IndicatorSettings
 from monitor.indicators.parts.added_damping import loop_damping
 from monitor.messages.blocks import Channel, ratio_unit, units_differ
 from monitor.messages.headline import LABELS
+from monitor.messages.reasons import Reason
 from replay.assessment.record_survey import RecordSurvey
 from replay.assessment.results import (
     Contradiction,
@@ -19,6 +20,7 @@ from replay.assessment.results import (
     RecordWarning,
     delay_changes,
     delay_varies,
+    departure_words,
     lasting_delay,
     late_or_early,
     milliseconds,
@@ -106,10 +108,10 @@ def _no_value(found: PairAssessment, settings: IndicatorSettings, *, shorter: bo
         return ""
     if not any(name.startswith(("broadband", "fdb", "paei")) for name in found.spreads):
         return ""
-    return (
-        "no delay has a value: the window holds less than one cycle of the motion, the command does not move or is "
-        "below the gate, or the measured signal does not follow it; check the columns, then try a longer --window"
-    )
+    missing = next(found.presence[each].missing for each in LABELS if each in found.presence)
+    # the most frequent one
+    why = next((reason for reason in missing if reason is not Reason.FILLING), Reason.FILLING)
+    return f"no delay has a value: {why.word}: {why.sentence}; check the columns, then try a longer --window"
 
 
 def _lead(found: PairAssessment, dt: float) -> Iterator[tuple[str, str]]:
@@ -193,6 +195,8 @@ _SYNCHRONIZATION_ERROR = 0.01
 # s, and standard deviations of both, from which two delays are different
 _APART, _APART_SDS = 1e-3, 3.0
 
+_ASSESS = "assess {} with --start and --stop, or write the values over time with --series"
+
 
 def delay_warnings(found: PairAssessment) -> Iterator[RecordWarning]:
     """Check the delays of one actuator over the record."""
@@ -209,30 +213,30 @@ def delay_warnings(found: PairAssessment) -> Iterator[RecordWarning]:
             found.pair.actuator,
         )
     if headline is not None and headline.delay_range is not None:
-        low, high = headline.delay_range
-        segmentation = segment_words(headline.delay_segments)
+        low, high = map(milliseconds, headline.delay_range)
+        course = segment_words(headline.delay_segments)
         yield RecordWarning(
             "delay_changes",
-            f"the delay changes from {milliseconds(low)} to {milliseconds(high)} ms within the record{segmentation}: "
-            "assess its parts with --start and --stop, or write its values over time with --series",
+            f"the delay changes from {low} to {high} ms within the record{course}, the 5 to 95 % range of "
+            f"the windows: {_ASSESS.format('its parts')}",
             found.pair.actuator,
         )
-    departure = None if headline is None else headline.delay_departure
-    if departure is not None:
+    if headline is not None and (departure := headline.delay_departure) is not None:
+        departs = departure_words(departure, headline.lasting_delay, late_or_early(departure.value))
+        ends = f"end between {departure.start:.4g} and {departure.stop:.4g} s"
         yield RecordWarning(
             "delay_departs",
-            f"measured is up to {late_or_early(departure.value)} for {departure.duration:.2g} s, in the windows that "
-            f"end between {departure.start:.4g} and {departure.stop:.4g} s: a change that is compensated or passes, "
-            "or a disturbance; assess that part with --start and --stop, or write the values over time with --series",
+            f"measured is {departs}, in the windows that {ends}: a change that is "
+            f"compensated or passes, or a disturbance; {_ASSESS.format('that part')}",
             found.pair.actuator,
         )
     if headline is not None and headline.ratio_range is not None:
-        low, high = headline.ratio_range
+        low, high = (f"{ratio:.3f}" for ratio in headline.ratio_range)
         yield RecordWarning(
             "ratio_changes",
-            f"the amplitude ratio changes from {low:.3f} to {high:.3f} within the record: the gain or the specimen "
-            "changes, the gain depends on a frequency that changes, or a limit is reached; assess its parts with "
-            "--start and --stop, or write its values over time with --series",
+            f"the amplitude ratio changes from {low} to {high} within the record, the 5 to 95 % range of the "
+            "windows: the gain or the specimen changes, the gain depends on a frequency that changes, or a limit is "
+            f"reached; {_ASSESS.format('its parts')}",
             found.pair.actuator,
         )
 

@@ -1,128 +1,148 @@
-"""FEI and J1 to J3 of the longest segment of a record without a gap."""
+"""FEI and J1 to J3 of all good samples of a record."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from monitor.indicators.benchmark_criteria import BenchmarkCriteria
-from monitor.indicators.frequency_evaluation import FrequencyEvaluation, frequency_evaluation_index
-from monitor.indicators.parts.cross_spectra import fast_length
-from monitor.messages.blocks import Pair, Samples, SignalBlock, units_differ
+from monitor.engine.gap_interpolation import GapInterpolation
+from monitor.indicators.benchmark_criteria import BenchmarkCriteria, LaggedCorrelation
+from monitor.indicators.frequency_evaluation import FrequencyEvaluation, FrequencyEvaluationSums
+from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
+from monitor.messages.blocks import Pair, Samples, units_differ
 from replay.assessment.results import WholeRecord
+from replay.assessment.running_figures import Moments
 from replay.formats import Recording
-from replay.formats.parts import SegmentFinder, SegmentPlace, longest_gap_free_segment
 
 _BLOCK = 1 << 16
 _UNKNOWN = FrequencyEvaluation(np.nan, np.nan, np.nan, np.nan)
 
 
-def whole_records(recording: Recording, max_delay: float, *, fei: bool = True) -> tuple[WholeRecord, ...]:
-    """Evaluate the longest gap-free segment of each actuator, in three passes over the record.
+def whole_records(
+    recording: Recording, max_delay: float, *, fei: bool = True, window: float = 0.0, bridge: float = 0.0
+) -> tuple[WholeRecord, ...]:
+    """Evaluate all good samples of each actuator, in a pass over the record.
 
-    J1 to J3 are those of `benchmark_criteria`, without the signals in memory; J2 to rounding, J1 and J3 exactly.
+    J1 to J3 are those of `benchmark_criteria`, without the signals in memory: J1 of all pairs of good samples, across
+    gaps of known length too. FEI needs transforms of what has no gap: it sums those of all stretches of a window or
+    more, or is of the longest stretch where there is none.
 
     Parameters
     ----------
     max_delay : s, the largest delay searched for J1.
-    fei : FEI too, NaN otherwise: its transforms are of the whole segment, which is in memory for them.
+    fei : FEI too, NaN otherwise: one stretch at a time is in memory for it.
+    window : s, the shortest stretch for FEI.
+    bridge : s, the longest gap that is interpolated for FEI.
     """
-    pairs, rate = recording.stream.pairs, recording.stream.sample_rate
-    finders = [SegmentFinder(pair) for pair in pairs]
+    stream, n_samples = recording.stream, recording.n_samples
+    rate, channels = stream.sample_rate, stream.channels
+    criteria = [_Criteria(pair, rate, n_samples, max_delay) for pair in stream.pairs]
+    stretches = [_Stretches(pair, rate, window * rate) for pair in stream.pairs] if fei else []
+    gaps = GapInterpolation(stream, bridge, window or 1.0)
+    epoch, expected, total = stream.epoch, -1, 0
     for block in recording.blocks(_BLOCK):
-        for finder in finders:
-            finder.add(block)
-    criteria = [
-        _SegmentCriteria(pair, finder.longest, rate, max_delay) for pair, finder in zip(pairs, finders, strict=True)
-    ]
-    for later in (False, True):
-        row = 0
-        for block in recording.blocks(_BLOCK):
-            for each in criteria:
-                each.add(block, row, later=later)
-            row += len(block)
+        missing = block.index - expected if expected >= 0 else 0
+        restarted = block.stream.epoch != epoch or missing < 0
+        epoch, expected = block.stream.epoch, block.index + len(block)
+        if restarted:
+            # a pause is of unknown length: no pair of samples crosses it, and none is missing
+            gaps = GapInterpolation(block.stream, bridge, window or 1.0)
+        total += len(block) + (0 if restarted else missing)
+        for each in criteria:
+            each.add(block.samples, n_samples if restarted else missing)
+        for part, broken in gaps.push(block, broken=missing != 0) if fei else ():
+            for stretch in stretches:
+                stretch.add(part.samples, broken=broken or restarted)
     found = []
-    for pair, each, finder in zip(pairs, criteria, finders, strict=True):
-        values, channels = each.criteria(), recording.stream.channels
-        if units_differ(channels[pair.command], channels[pair.measured]):
-            values = values._replace(j2=np.nan, j3=np.nan)
-        plain = tapered = _UNKNOWN
-        if fei and finder.longest.samples:
-            x_c, x_m = longest_gap_free_segment(recording, pair).samples.T
-            plain = frequency_evaluation_index(x_c, x_m, rate)
-            tapered = frequency_evaluation_index(x_c, x_m, rate, taper="hann")
-        found.append(WholeRecord(plain, tapered, values, finder.longest.left_out))
+    for number, (pair, each) in enumerate(zip(stream.pairs, criteria, strict=True)):
+        same_unit = not units_differ(channels[pair.command], channels[pair.measured])
+        plain, tapered, included = stretches[number].result() if fei else (_UNKNOWN, _UNKNOWN, total)
+        found.append(
+            WholeRecord(plain, tapered, each.result(same_unit=same_unit), total - each.n_good, total - included)
+        )
     return tuple(found)
 
 
-class _SegmentCriteria:
-    """J1 to J3 of a segment in two passes: means and ranges, then squares and the correlation.
+class _Criteria:
+    """J1 to J3 of blocks in their order."""
 
-    The correlation at the lags that are searched is a sum over blocks, of each with the end of the one before it.
-    """
+    def __init__(self, pair: Pair, rate: float, n_samples: int, max_delay: float) -> None:
+        self._columns, self._rate = [pair.command, pair.measured], rate
+        self._moments = Moments()
+        self._peaks = np.zeros(2)
+        self._correlation = LaggedCorrelation(int(min(max_delay * rate, n_samples)), min(_BLOCK, n_samples))
 
-    def __init__(self, pair: Pair, place: SegmentPlace, rate: float, max_delay: float) -> None:
-        self._columns, self._place, self._rate = [pair.command, pair.measured], place, rate
-        self._max_lag = int(min(max_delay * rate, place.samples))
-        # of command, measured and the error
-        self._sums, self._squares = np.zeros(3), np.zeros(3)
-        self._low, self._high = np.full(3, np.inf), np.full(3, -np.inf)
-        self._n_before = self._max_lag + 1
-        self._before = np.zeros((2, self._n_before))
-        self._length = fast_length(min(_BLOCK, max(1, place.samples)) + self._n_before)
-        self._spectra = np.zeros((2, self._length // 2 + 1), dtype=np.complex128)
+    def add(self, samples: Samples, distance: int) -> None:
+        """Include the next block, that many samples after the one before."""
+        c, m = samples[:, self._columns].T
+        good = (np.abs(c) < LARGEST_SAMPLE) & (np.abs(m) < LARGEST_SAMPLE)
+        self._correlation.skip(distance)
+        self._correlation.add(c, m, good)
+        if good.any():
+            command, error = c[good], m[good] - c[good]
+            self._moments.add(command, error)
+            self._peaks = np.maximum(self._peaks, [np.abs(command).max(), np.abs(error).max()])
 
-    def add(self, block: SignalBlock, row: int, *, later: bool) -> None:
-        """Include what of a block, whose first row has that number, is in the segment; `later` in the second pass."""
-        begin, end = (
-            min(max(at - row, 0), len(block)) for at in (self._place.row, self._place.row + self._place.samples)
-        )
-        if begin == end:
-            return
-        c, m = block.samples[begin:end, self._columns].T
-        signals = np.stack([c, m, m - c])
-        if later:
-            self._second(signals)
-        else:
-            self._sums += signals.sum(axis=1)
-            self._low, self._high = (
-                np.minimum(self._low, signals.min(axis=1)),
-                np.maximum(self._high, signals.max(axis=1)),
-            )
+    @property
+    def n_good(self) -> int:
+        """Number of good samples."""
+        return self._moments.n
 
-    def _second(self, signals: Samples) -> None:
-        centred = signals - (self._sums / self._place.samples)[:, None]
-        self._squares += np.einsum("ij,ij->i", centred, centred)
-        ranges = (self._high - self._low)[:2]
-        if not ranges.all():
-            return
-        new = centred[:2] / ranges[:, None]
-        both = np.concatenate([self._before, new], axis=1)
-        self._before = both[:, -self._n_before :]
-        of_new, of_both = (np.fft.rfft(each, self._length) for each in (new, both))
-        # measured after the command, and before it
-        self._spectra += of_both.conj() * of_new[::-1]
-
-    def criteria(self) -> BenchmarkCriteria:
-        """Return the criteria after both passes, NaN where undefined."""
-        if not self._place.samples:
-            return BenchmarkCriteria(np.nan, np.nan, np.nan)
-        (moves, follows, _), largest = self._high > self._low, np.maximum(self._high, -self._low)
-        command, _, error = np.sqrt(self._squares / self._place.samples)
+    def result(self, *, same_unit: bool) -> BenchmarkCriteria:
+        """Return the criteria, NaN where undefined: J2 and J3 of signals in different units too."""
+        command, error, _ = self._moments.variances if self.n_good else (0.0, 0.0, 0.0)
+        low, high = self._moments.command_range
         return BenchmarkCriteria(
-            j1=1000.0 * self._lag() / self._rate if moves and follows else np.nan,
-            j2=float(100.0 * error / command) if moves else np.nan,
-            j3=float(100.0 * largest[2] / largest[0]) if largest[0] > 0.0 else np.nan,
+            j1=1000.0 * self._correlation.lag / self._rate if high > low else np.nan,
+            j2=100.0 * math.sqrt(error / command) if high > low and same_unit else np.nan,
+            j3=float(100.0 * self._peaks[1] / self._peaks[0]) if self._peaks[0] > 0.0 and same_unit else np.nan,
         )
 
-    def _lag(self) -> float:
-        """Return the lag of the largest correlation, samples; NaN when none within the largest lag is a maximum."""
-        n = self._n_before
-        both = np.fft.irfft(self._spectra, self._length)
-        # from no lag to the largest, of measured after the command and before it
-        after, before = np.roll(both, n, axis=1)[:, : n + 1]
-        correlation = np.concatenate([before[:0:-1], after])
-        lags = np.arange(-n, n + 1)
-        # one lag more on either side shows whether the last one is a maximum; beyond the segment there is none
-        nearby = np.where(np.abs(lags) < self._place.samples, correlation, 0.0)
-        peak = int(np.argmax(nearby))
-        return float(lags[peak]) if 0 < peak < len(nearby) - 1 else np.nan
+
+class _Stretches:
+    """FEI of the stretches without a gap of at least `shortest` samples."""
+
+    def __init__(self, pair: Pair, rate: float, shortest: float) -> None:
+        self._columns, self._shortest = [pair.command, pair.measured], shortest
+        self._sums = FrequencyEvaluationSums(rate), FrequencyEvaluationSums(rate, taper="hann")
+        self._open: list[Samples] = []
+        self._longest = np.empty((0, 2))
+        self._included = 0
+
+    def add(self, samples: Samples, *, broken: bool) -> None:
+        """Include the next block; `broken`: there is a gap before it."""
+        if broken:
+            self._close()
+        used = samples[:, self._columns]
+        good = np.abs(used).max(axis=1) < LARGEST_SAMPLE
+        edges = np.flatnonzero(np.diff(good, prepend=False, append=False)).reshape(-1, 2)
+        for begin, end in edges.tolist():
+            if begin:
+                self._close()
+            self._open.append(used[begin:end])
+        if not good[-1:].all():
+            self._close()
+
+    def _close(self) -> None:
+        """End the stretch that is open."""
+        if not self._open:
+            return
+        stretch, self._open = np.concatenate(self._open), []
+        if len(stretch) >= self._shortest:
+            self._include(stretch)
+        elif len(stretch) > len(self._longest):
+            self._longest = stretch
+
+    def _include(self, stretch: Samples) -> None:
+        self._included += len(stretch)
+        for each in self._sums:
+            each.add(*np.ascontiguousarray(stretch.T))
+
+    def result(self) -> tuple[FrequencyEvaluation, FrequencyEvaluation, int]:
+        """Return FEI, that under a Hann taper, and the number of samples that are in them."""
+        self._close()
+        if not self._included and len(self._longest):
+            self._include(self._longest)
+        plain, tapered = (each.evaluation for each in self._sums)
+        return plain, tapered, self._included

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 
 from monitor.messages.blocks import ratio_unit, units_differ
-from monitor.messages.headline import LABELS
+from monitor.messages.headline import LABELS, is_right
 from monitor.messages.reasons import Reason
 from replay.assessment.results import (
     Assessment,
     CompensatorSummary,
+    HeadlineEstimate,
     PairAssessment,
     delay_varies,
+    departure_words,
     farthest_delay,
     late_or_early,
     milliseconds,
@@ -25,8 +27,7 @@ _RESOLVED = 2.0
 _MOST_DECIMALS = 3
 # ms, from which one decimal shows a delay
 _SHOWN = 0.05
-# a ratio is right within so many standard deviations of 1, or within this difference
-_RIGHT_SDS, _RIGHT = 2.0, 5e-4
+_CHANGING = ", changing within the record (5 to 95 % range of the windows)"
 # reasons of a missing value in every record, and the share of other ones that is worth a line
 _USUAL, _LEAST_MISSING = (Reason.FILLING, Reason.GATE), 0.01
 
@@ -40,13 +41,42 @@ def headline_words(found: PairAssessment, assessment: Assessment) -> str:
     if not math.isfinite(headline.delay):
         return f"{name}: no {over.replace('broadband', 'broadband delay', 1)}{_fdb_words(found)}"
     delay, ratio = headline.delay_departure, headline.ratio_departure
-    delay_words, ratio_words = _delay_words(found), _ratio_words(found, assessment)
+    delay_words, ratio_words = _delay_words(headline), _ratio_words(found, assessment)
     if delay is not None:
-        when = f"for {delay.duration:.2g} s from {delay.start:.1f} s on"
-        delay_words += f" but up to {late_or_early(delay.value)} {when}"
+        shown = late_or_early(delay.value)
+        delay_words += f" but {departure_words(delay, headline.lasting_delay, shown)} from {delay.start:.1f} s on"
     if ratio is not None:
-        ratio_words += f" but {ratio.value:.3f} for {ratio.duration:.2g} s"
-    return f"{name}: {delay_words}, {ratio_words}, {over}"
+        ratio_words += f" but {departure_words(ratio, headline.ratio, f'{ratio.value:.3f}')}"
+    words = [delay_words, ratio_words, over, f"valid in {100.0 * headline.valid_fraction:.0f} % of the record"]
+    return f"{name}: {', '.join(words)}{_sd_words(headline)}"
+
+
+def _sd_words(headline: HeadlineEstimate) -> str:
+    """Return how well the medians are known, beside the standard deviations of one window; empty without a median."""
+    known = [] if headline.delay_range is not None else [f"delay ± {_small(1e3 * headline.delay_median_sd)} ms"]
+    known += [] if headline.ratio_range is not None else [f"ratio ± {_small(headline.ratio_median_sd)}"]
+    return f"; ± is one window's, of the medians {', '.join(known)}" if known else ""
+
+
+def _small(sd: float) -> str:
+    return f"{sd:.2g}" if sd >= 1e-4 else "<0.0001"
+
+
+def whole_record_notes(found: PairAssessment, rate: float) -> list[str]:
+    """Return what is to be known of FEI and J1, those that have values, and what they leave out of a record."""
+    whole, notes = found.whole, []
+    if math.isfinite(whole.fei.delay):
+        notes.append(
+            "* phase over the command's mean frequency, noise included: too small where the command is noisy"
+        )
+    if math.isfinite(whole.criteria.j1):
+        notes.append(f"J1 counts whole samples of {1e3 / rate:.3g} ms")
+    if whole.left_out:
+        notes.append(f"without {whole.left_out} samples, missing or no numbers")
+    if whole.fei_left_out > whole.left_out:
+        more = whole.fei_left_out - whole.left_out
+        notes.append(f"FEI without {more} more, in stretches between them that are shorter than a window")
+    return notes
 
 
 def missing_words(found: PairAssessment) -> list[str]:
@@ -126,15 +156,16 @@ def _fdb_words(found: PairAssessment) -> str:
     return f"; FDB reads {plus_minus(abs(1e3 * delay.median), 1e3 * sd)} ms {late} at {frequency.median:.4g} Hz"
 
 
-def _delay_words(found: PairAssessment) -> str:
-    headline = found.headline
-    assert headline is not None
-    delay, sd = 1e3 * headline.delay, 1e3 * headline.delay_sd
+def _delay_words(headline: HeadlineEstimate) -> str:
     if headline.delay_range is not None:
         low, high = (f"{milliseconds(abs(value))} ms" for value in headline.delay_range)
         early, late = (" early" if 1e3 * value < -_SHOWN else "" for value in headline.delay_range)
-        return f"between {low}{early} and {high}{late or ' late'}, changing within the record"
-    if abs(delay) <= max(2.0 * sd, 0.5 * 10.0**-_MOST_DECIMALS):
+        return f"between {low}{early} and {high}{late or ' late'}{_CHANGING}"
+    right = is_right("delay", headline.delay, headline.delay_median_sd)
+    delay, sd = 1e3 * headline.delay, 1e3 * headline.delay_sd
+    if right is None:
+        return f"delay not determined ({plus_minus(delay, sd)} ms)"
+    if right:
         return f"neither late nor early ({plus_minus(delay, sd)} ms)"
     return f"{plus_minus(abs(delay), sd)} ms {'late' if delay > 0.0 else 'early'}"
 
@@ -143,14 +174,18 @@ def _ratio_words(found: PairAssessment, assessment: Assessment) -> str:
     headline, channels = found.headline, assessment.stream.channels
     assert headline is not None
     command, measured = channels[found.pair.command], channels[found.pair.measured]
-    text = f"ratio {plus_minus(headline.ratio, headline.ratio_sd)}"
+    text, changing = f"ratio {plus_minus(headline.ratio, headline.ratio_sd)}", ""
     if headline.ratio_range is not None:
-        text = f"ratio between {headline.ratio_range[0]:.3f} and {headline.ratio_range[1]:.3f}"
-        if not units_differ(command, measured):
-            return f"{text}, changing within the record"
+        low, high = headline.ratio_range
+        text, changing = f"ratio between {low:.3f} and {high:.3f} ", _CHANGING
     if units_differ(command, measured):
-        return f"{text} {ratio_unit(command, measured)}"
-    if abs(headline.ratio - 1.0) <= max(_RIGHT_SDS * headline.ratio_sd, _RIGHT):
+        return f"{text} {ratio_unit(command, measured)}{changing}"
+    if changing:
+        return f"{text}{changing}"
+    right = is_right("ratio", headline.ratio, headline.ratio_median_sd)
+    if right is None:
+        return f"amplitude not determined ({text})"
+    if right:
         return f"amplitude right ({text})"
     shortfall = 100.0 * (1.0 - 1.0 / headline.ratio)
     return f"{'under' if shortfall > 0.0 else 'over'}shoots by {abs(shortfall):.1f} % ({text})"

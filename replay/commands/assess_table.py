@@ -22,6 +22,7 @@ from replay.assessment.wording import (
     headline_words,
     missing_words,
     unresolved_transfer,
+    whole_record_notes,
     worst_actuator,
 )
 from replay.tables import print_table, report_console
@@ -109,7 +110,7 @@ def _print_pair(console: Console, found: PairAssessment, assessment: Assessment)
         console.print(Text(line))
     if empty:
         console.print(Text(f"without a value: {', '.join(empty)}"))
-    console.print(_whole(found, units))
+    console.print(_whole(found, units, assessment.stream.sample_rate))
     if assessment.transfer is None:
         return
     unresolved = unresolved_transfer(found, assessment)
@@ -175,19 +176,19 @@ def _mark(found: PairAssessment, name: str) -> str:
     return f"{_MARK} {100 * how.fraction:.0f} %" if compared and how is not None and how.often else ""
 
 
-def _whole(found: PairAssessment, units: dict[str, str]) -> Text:
+def _whole(found: PairAssessment, units: dict[str, str], rate: float) -> Text:
     # under a taper: most records end in mid-motion
     fei, criteria = found.whole.fei_tapered, found.whole.criteria
     parts = [
-        f"whole record: FEI (Hann taper) ratio {_number(fei.ratio)}, "
-        f"phase {_with_unit(_DEGREES * fei.phase, 'deg')}, delay {_with_unit(1e3 * fei.delay, 'ms')} "
-        f"at {_with_unit(fei.frequency, 'Hz')}; "
+        f"whole record: FEI (Hann taper) phase {_with_unit(_DEGREES * fei.phase, 'deg')} at "
+        f"{_with_unit(fei.frequency, 'Hz')}, ratio {_number(fei.ratio)}, delay* {_with_unit(1e3 * fei.delay, 'ms')}; "
         f"J1 {_with_unit(criteria.j1, 'ms')}, J2 {_with_unit(criteria.j2, '%')}, J3 {_with_unit(criteria.j3, '%')}"
     ]
     parts += [
         f"{name} {_number(total)} {units[name]}" for name, total in found.totals.items() if math.isfinite(total)
     ]
-    return Text("; ".join(parts))
+    notes = whole_record_notes(found, rate)
+    return Text("; ".join(parts) + (f" ({'; '.join(notes)})" if notes else ""))
 
 
 def _print_transfer(console: Console, transfer: TransferBlock, actuator: str) -> None:

@@ -22,6 +22,7 @@ from replay.assessment.wording import (
     compensator_words,
     headline_words,
     unresolved_transfer,
+    whole_record_notes,
     worst_actuator,
 )
 from replay.formats import Recording
@@ -58,7 +59,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class ActuatorSection:
-    """An actuator: words, warnings, figures, remarks on what is not drawn, and a table of its indicators."""
+    """An actuator: words, warnings, figures, remarks on them and on the table of its indicators, and the table."""
 
     name: str
     words: tuple[str, ...]
@@ -228,9 +229,10 @@ def _section(
     if assessment.transfer is not None and not unresolved:
         figures.append(transfer_figure(found, assessment, assessment.transfer, columns))
     warnings = tuple(warning.text for warning in assessment.warnings_of(name))
-    remarks = (f"{unresolved[:1].upper()}{unresolved[1:]}.",) if unresolved else ()
+    remarks = [f"{unresolved[:1].upper()}{unresolved[1:]}."] if unresolved else []
+    remarks += [f"{note}." for note in whole_record_notes(found, assessment.stream.sample_rate)]
     table = indicators_table(found, assessment)
-    return ActuatorSection(name, tuple(words), warnings, tuple(filter(None, figures)), remarks, table)
+    return ActuatorSection(name, tuple(words), warnings, tuple(filter(None, figures)), tuple(remarks), table)
 
 
 _Events = Sequence[tuple[Event, float]]

@@ -73,10 +73,18 @@ def indicators_table(found: PairAssessment, assessment: Assessment) -> Table:
         numbers = np.array([spread.median, spread.mean, spread.p05, spread.p95])
         unit, factor = _shown_as(name, units[name], float(np.nanmax(np.abs(numbers))))
         rows.append((indicator_words(name), unit or "—", *_texts(factor * numbers, unit)))
-    criteria = found.whole.criteria
-    for label, unit, value in (("J1", "ms", criteria.j1), ("J2", "%", criteria.j2), ("J3", "%", criteria.j3)):
+    fei, criteria = found.whole.fei_tapered, found.whole.criteria
+    for label, unit, value in (
+        ("FEI phase", "deg", np.degrees(fei.phase)),
+        ("FEI ratio", "", fei.ratio),
+        ("FEI delay*", "ms", 1e3 * fei.delay),
+        ("J1", "ms", criteria.j1),
+        ("J2", "%", criteria.j2),
+        ("J3", "%", criteria.j3),
+    ):
         if np.isfinite(value):
-            rows.append((f"{label}, whole record", unit, *_texts(np.array([value]), unit), "—", "—", "—"))
+            texts = _texts(np.array([value]), unit)
+            rows.append((f"{label}, whole record", unit or "—", *texts, "—", "—", "—"))
     headings = ("indicator", "unit", "median", "mean", "5 %", "95 %")
     return Table(f"Indicators of {found.pair.actuator} while it moves", headings, tuple(rows))
 

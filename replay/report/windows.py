@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from monitor.indicators.parts.added_damping import loop_damping
 from monitor.messages.blocks import units_differ
-from monitor.messages.headline import HEADLINE
+from monitor.messages.headline import HEADLINE, is_right
 from replay.assessment import Assessment, PairAssessment
 from replay.assessment.results import delay_varies, late_or_early, milliseconds
 from replay.assessment.warnings import TIMES_SHARE, added_damping, is_closed_loop
+from replay.assessment.wording import plus_minus
 
 # windows with a standard deviation above so many medians are in weak motion, and not compared
 _CERTAIN = 3.0
@@ -29,7 +30,7 @@ class TrackedWindow:
     Parameters
     ----------
     start, stop : s after the record's first sample.
-    delay : s, > 0: late.
+    delay, delay_sd : s, > 0: late; with its standard deviation.
     ratio : command/measured.
     frequency : of the dominant motion, Hz.
     error : NRMSE of the window; where it was not computed, |measured - command| / |command| of the dominant motion,
@@ -43,6 +44,7 @@ class TrackedWindow:
     start: float
     stop: float
     delay: float
+    delay_sd: float
     ratio: float
     frequency: float
     error: float
@@ -55,10 +57,12 @@ class TrackedWindow:
 def best_and_worst(
     found: PairAssessment, assessment: Assessment, time: NDArray[np.float64]
 ) -> tuple[TrackedWindow, TrackedWindow] | None:
-    """Return the windows with the smallest and the largest error; None where no window has a value.
+    """Return the windows with the smallest relative and the largest absolute error; None where none has a value.
 
     Windows in which the command rests are not compared. The error is the NRMSE, which needs no delay; where it was
-    not computed it is that of the delay and the ratio, and windows with an uncertain delay are not compared.
+    not computed it is that of the delay and the ratio, and windows with an uncertain delay are not compared. The
+    worst window has the largest error times the amplitude of its motion: the relative error is largest where noise is
+    all that moves.
 
     Parameters
     ----------
@@ -95,6 +99,7 @@ def best_and_worst(
             max(float(time[0]), float(time[row]) - window),
             float(time[row]),
             float(delay[row]),
+            float(sd[row]),
             float(ratio[row]),
             float(frequency[row]),
             float(error[row]),
@@ -104,7 +109,8 @@ def best_and_worst(
             from_force,
         )
 
-    return at(int(rows[np.argmin(error[rows])])), at(int(rows[np.argmax(error[rows])]))
+    size = error[rows] * (amplitude[rows] if np.isfinite(amplitude[rows]).all() else 1.0)
+    return at(int(rows[np.argmin(error[rows])])), at(int(rows[np.argmax(size)]))
 
 
 def worst_words(found: PairAssessment, assessment: Assessment, worst: TrackedWindow | None) -> str:
@@ -112,10 +118,14 @@ def worst_words(found: PairAssessment, assessment: Assessment, worst: TrackedWin
     if worst is None:
         return "No window has a value: when the tracking was worst is unknown."
     channels = assessment.stream.channels
-    delay = f"{late_or_early(worst.delay)}" if abs(1e3 * worst.delay) >= 0.05 else "neither late nor early"
+    delay = f"{late_or_early(worst.delay)}"
+    if right := is_right("delay", worst.delay, worst.delay_sd):
+        delay = f"neither late nor early ({milliseconds(worst.delay)} ms)"
+    elif right is None:
+        delay = f"delay not determined ({plus_minus(1e3 * worst.delay, 1e3 * worst.delay_sd)} ms)"
     if not math.isfinite(worst.delay):
         delay = "its delay is unknown"
-    elif not worst.certain:
+    elif not worst.certain and right is not None:
         delay += " (uncertain)"
     ratio = f", ratio {worst.ratio:.3f}" if math.isfinite(worst.ratio) else ""
     if units_differ(channels[found.pair.command], channels[found.pair.measured]):
@@ -126,7 +136,8 @@ def worst_words(found: PairAssessment, assessment: Assessment, worst: TrackedWin
     else:
         error = f"an error of {100.0 * worst.error:.3g} % of the command's motion at {worst.frequency:.3g} Hz"
     same = "" if delay_varies(found) or not math.isfinite(worst.delay) else "; the delay is about the same throughout"
-    return f"Worst window, {worst.start:.4g} to {worst.stop:.4g} s: {error}, {delay}{ratio}{same}."
+    when = f"{worst.start:.4g} to {worst.stop:.4g} s"
+    return f"Worst window, with the largest error in units of the motion, {when}: {error}, {delay}{ratio}{same}."
 
 
 def damping_words(found: PairAssessment, assessment: Assessment, worst: TrackedWindow | None) -> str:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.catalogue import CATALOGUE
 from tests.contract.entries import ENTRIES, N_WINDOW, noisy, rows_of, tones
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
@@ -15,7 +16,7 @@ N = 8 * N_WINDOW
 # beside the totals
 SINCE_START = (
     "hsem",
-    *(f"fei_{name}" for name in ("ratio", "phase", "delay", "frequency", "ratio_sd", "phase_sd", "delay_sd")),
+    *(output.name for output in CATALOGUE["fei"].outputs),
 )
 BAD = [np.nan, np.inf, -np.inf, 1e60, -1e50]
 

@@ -86,8 +86,8 @@ def test_a_force_gives_the_energy_and_the_damping(assess, tmp_path) -> None:
     force = 3000.0 * (measured + 3.0)
     path = write(tmp_path / "a.csv", {"t": t, "x_c": command, "x_m": measured, "load": force})
     (pair,) = assess(path, "--command", "x_c", "--measured", "x_m", "--force", "load", "--window", 1.0)["pairs"]
-    # of an elastic specimen that is DELAY late: half of the ratio times the sine of the phase
-    expected = 0.5 / GAIN * np.sin(-2 * np.pi * FREQUENCY * DELAY)
+    # of an elastic specimen that is DELAY late: the sine of the phase over twice the ratio
+    expected = 0.5 * GAIN * np.sin(-2 * np.pi * FREQUENCY * DELAY)
     assert pair["fdb"]["added_damping"]["median"] == pytest.approx(expected, rel=1e-6)
     assert pair["hsem"]["added_damping"]["median"] == pytest.approx(expected, rel=0.01)
     # pi k A_c A_m sin(phase) a cycle, for the whole record
@@ -126,9 +126,12 @@ def test_a_figure_without_a_value_is_a_dash_without_a_unit(tmp_path, capsys) -> 
 def test_the_table_warns_of_a_lag_and_names_every_measure(tmp_path, capsys) -> None:
     t, command, measured = signals()
     path = write(tmp_path / "a.csv", {"t": t, "x_c": command, "x_m": measured})
-    assert main(["assess", str(path), "--window", "1"]) == 0
+    assert main(["assess", str(path), "--window", "1", "--share", "0.2"]) == 0
     said = capsys.readouterr().out
-    assert "warning: the lag feeds energy into the test: the added damping by FDB is -20 %" in said
+    # the motion that the specimen of GAIN, DELAY late, adds in phase and out of phase
+    motion = 0.2 * GAIN * np.exp(-2j * np.pi * FREQUENCY * DELAY)
+    damping = 50.0 * motion.imag / (0.8 + motion.real)
+    assert f"warning: the lag feeds energy into the test: the added damping by FDB is {damping:.3g} %" in said
     for word in ("paei_adaptive_window", "broadband_delay", "nrmse_range", "ti_angle", "FEI", "J1", "coherence"):
         assert word in said
     assert "nan" not in said

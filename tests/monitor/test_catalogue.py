@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from monitor.catalogue import CATALOGUE, outputs_by_name
 from monitor.config import MEASURES, IndicatorSettings
 from monitor.indicators.tracking_pass import create_indicators
+from monitor.messages.reasons import Reason
 from tests.needs import require
 
 ROOT = Path(__file__).parents[2]
@@ -120,3 +122,9 @@ def test_a_new_indicator_is_in_the_assessment(with_a_new_indicator):
 def test_a_new_indicator_has_a_row_in_the_window(with_a_new_indicator):
     assert with_a_new_indicator["titles"][-1] == "rms error"
     assert "rms_error" in with_a_new_indicator["rows"]
+
+
+def test_the_page_has_every_reason() -> None:
+    page = (ROOT / "docs/indicators.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| (\d+) \| (.+) \| (.+) \|$", page, re.MULTILINE)
+    assert listed == [(str(each.value), each.word, each.sentence) for each in Reason]

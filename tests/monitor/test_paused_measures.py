@@ -19,6 +19,7 @@ from monitor.indicators.tracking_pass import create_indicators
 from monitor.messages.alarms import Alarm, AlarmState
 from monitor.messages.blocks import Channel, ResultBlock, Role, SignalBlock, Stream
 from monitor.messages.health import Health
+from monitor.messages.reasons import Reason
 
 RATE, WINDOW, EVERY = 200.0, 1.0, 3
 ROLES = (("c", Role.COMMAND, "m"), ("m", Role.MEASURED, "m"), ("f", Role.FORCE, "N"))
@@ -78,7 +79,9 @@ def test_the_others_keep_every_bit_and_the_paused_are_nan(paused, start, length,
         if measure not in paused:
             np.testing.assert_array_equal(of(results, measure), of(plain, measure))
             continue
-        assert np.isnan(of(results, measure)[within]).all()
+        codes = np.tile([output.is_code for output in CATALOGUE[measure].outputs], 2)
+        assert np.isnan(of(results, measure)[within][:, ~codes]).all()
+        assert (of(results, measure)[within][:, codes] == Reason.PAUSED).all()
         np.testing.assert_array_equal(of(results, measure)[index < start], of(plain, measure)[index < start])
 
 

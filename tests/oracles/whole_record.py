@@ -31,3 +31,43 @@ def longest_constant_run(command, measured, fewest, least):
         if stop - start >= fewest and np.ptp(command[start:stop]) > least
     ]
     return max(runs, key=lambda run: run[1] - run[0], default=None)
+
+
+def criteria(command, measured, numbers, rate, most):
+    """Return J1 to J3 of good samples, those with a number: a row each, the numbers count the missing ones.
+
+    J1: the lag with the largest sum of products, then up the correlation coefficient of all pairs so far apart.
+    """
+    at = {number: row for row, number in enumerate(numbers)}
+    c, m = command - command.mean(), measured - measured.mean()
+    sums, coefficients = [], []
+    for lag in range(-most - 1, most + 2):
+        rows = [(row, at[number + lag]) for number, row in at.items() if number + lag in at]
+        of_c, of_m = (np.array(x)[[pair[i] for pair in rows]] if rows else np.zeros(0) for i, x in enumerate((c, m)))
+        sums.append(of_c @ of_m)
+        far = len(rows) >= max(2, 0.5 * len(c)) and np.ptp(of_c) > 0.0 and np.ptp(of_m) > 0.0
+        coefficients.append(np.corrcoef(of_c, of_m)[0, 1] if far else -np.inf)
+    peak = int(np.argmax(sums))
+    while 0 < peak < len(sums) - 1 and max(coefficients[peak - 1], coefficients[peak + 1]) > coefficients[peak]:
+        peak += 1 if coefficients[peak + 1] > coefficients[peak - 1] else -1
+    inside = 0 < peak < len(sums) - 1 and np.isfinite(coefficients[peak - 1 : peak + 2]).all()
+    error = measured - command
+    return (
+        1000.0 * (peak - most - 1) / rate if inside else np.nan,
+        100.0 * np.std(error) / np.std(command),
+        100.0 * np.abs(error).max() / np.abs(command).max(),
+    )
+
+
+def frequency_evaluation(stretches, rate, taper):
+    """Return FEI's ratio, phase and delay: spectra of each stretch over the root of its length, all bins together."""
+    power = frequency = 0.0
+    common = 0.0j
+    for command, measured in stretches:
+        n = len(command)
+        c, m = (np.fft.fft((x - x.mean()) * taper(n))[1 : n // 2 + 1] / np.sqrt(n) for x in (command, measured))
+        power += np.sum(np.abs(c) ** 2)
+        frequency += np.sum(np.abs(c) ** 2 * np.arange(1, n // 2 + 1) * rate / n)
+        common += np.sum(m * c.conj())
+    phase = np.angle(common)
+    return power / abs(common), phase, -phase / (2.0 * np.pi * frequency / power)

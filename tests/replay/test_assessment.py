@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
+from monitor.messages.reasons import Reason
 from replay.assessment import assess, run
 from replay.assessment.run import choose_window
+from replay.assessment.wording import missing_words
 from replay.commands.assess import as_json
 from replay.commands.assess_table import print_assessment
 from replay.formats import ArrayRecording, open_recording
@@ -196,3 +199,21 @@ def test_compiled_kernels_are_reported(monkeypatch) -> None:
     assess(tone(), IndicatorSettings(window=1.0), progress=lambda *values: shown.append(values))
     assert shown[0] == ("compiling kernels", 3, 118)
     assert all(label == "samples" for label, _, _ in shown[1:])
+
+
+def test_it_tells_why_there_is_no_value() -> None:
+    time = np.arange(round(40.0 * RATE)) / RATE
+    command = np.where(time < 20.0, np.sin(2 * np.pi * 5.0 * time), 0.0)
+    rng = np.random.default_rng(1)
+    measured = np.where(time < 10.0, np.roll(command, 3), rng.normal(size=len(time)))
+    found = assess(ArrayRecording(STREAM, np.column_stack([command, measured]), 0.0), SETTINGS).pairs[0]
+    shares = found.presence["fdb"].missing
+    assert list(shares)[:2] == [Reason.GATE, Reason.UNRELATED]
+    assert shares[Reason.UNRELATED] == pytest.approx(0.25, abs=0.03)
+    assert found.presence["fdb"].valid + sum(shares.values()) == pytest.approx(1.0, abs=0.02)
+    (line,) = (line for line in missing_words(found) if line.startswith("FDB"))
+    assert re.match(
+        r"FDB has no value in 7\d % of the record: too little motion 4\d %, unrelated signals 2\d %", line
+    )
+    # that nothing moves, or a window is not full, is no lack
+    assert missing_words(assess(tone(), SETTINGS).pairs[0]) == []

@@ -39,7 +39,7 @@ class Peak(NamedTuple):
 
     ``omega`` : mean angular frequency of the motion, rad a sample, from the width of the peak. ``measured`` :
     (n_window,), without its drift against the command. ``fit`` : of measured by the delayed command. NaN, and None,
-    where there is no peak.
+    where there is no peak; the correlation is then the highest of all lags.
     """
 
     lag: float
@@ -83,9 +83,9 @@ class CrossCorrelation:
             return none
         both = np.fft.rfft(c, n) * np.fft.rfft(middle, n).conj()
         products: Samples = np.fft.irfft(both, n)[self.start - reach : self.start + reach + 1]
-        whole, half_width = _find_peak(c, products[::-1].copy(), energy, self.start, self.n_middle)
+        whole, half_width, highest = _find_peak(c, products[::-1].copy(), energy, self.start, self.n_middle)
         if half_width == 0:
-            return none
+            return none._replace(correlation=highest)
         lag, _, _ = self._refine(c, m, float(whole), half_width)
         if not abs(lag - whole) <= half_width + 1:
             return none
@@ -116,8 +116,11 @@ class CrossCorrelation:
 
 
 @kernel
-def _find_peak(c: Samples, products: Samples, energy: float, start: int, n_middle: int) -> tuple[int, int]:
-    """Return the lag of the peak, whole samples, and half the width for the slope, samples: 0 for no peak."""
+def _find_peak(c: Samples, products: Samples, energy: float, start: int, n_middle: int) -> tuple[int, int, float]:
+    """Return the lag of the peak, whole samples, half the width for the slope, samples, and the highest correlation.
+
+    Where there is no peak within the lags both are 0.
+    """
     n_lags = len(products)
     max_lag = n_lags // 2 - 1
     sums = np.zeros((2, len(c) + 1))
@@ -138,7 +141,7 @@ def _find_peak(c: Samples, products: Samples, energy: float, start: int, n_middl
             best, found = _peak_height(rho, i), i
     # a correlation that is higher at an end belongs to a peak outside these lags
     if found < 0 or max(rho[0], rho[n_lags - 1]) > best + _TIE_MARGIN:
-        return 0, 0
+        return 0, 0, max(best, rho[0], rho[n_lags - 1])
     # of nearly equal peaks the nearest to zero lag
     zero, chosen, top, lowest = max_lag + 1, found, -1, best
     for i in range(1, n_lags):
@@ -155,7 +158,7 @@ def _find_peak(c: Samples, products: Samples, energy: float, start: int, n_middl
     half_width = 1
     while half_width < max_lag and _lowest_at(rho, chosen, half_width) > _SLOPE_LEVEL * rho[chosen]:
         half_width += 1
-    return chosen - zero, min(half_width, start - 1)
+    return chosen - zero, min(half_width, start - 1), best
 
 
 @part

@@ -69,8 +69,8 @@ _STEP = 1e-4
 # error of the ratio, times the square of the cycles a window, over its change within the delay, measured
 _IMAGE_OF_DECAY = 0.15
 # held between evaluations: the motion's lag, samples; change of the phase with the lag, relative to the tone's;
-# standard deviations of the phase and of the logarithm of the gain; the reading of a drift of measured; that of a tone
-# of the command's frequency over that of one of measured's own; why there is no lag
+# standard deviations of the phase and of the logarithm of the gain; the reading of a drift of measured; that of a
+# tone of the command's frequency over that of one of measured's own; why there is no lag
 LAG, PHASE_RATE, PHASE_SD, GAIN_SD, DRIFT_RE, DRIFT_IM, OWN, REASON = range(8)
 N_HELD = 8
 # rows of the work array, see `fit_delayed` and `_fit_delay_rate`
@@ -349,46 +349,45 @@ def _fit_delay_rate(delayed: Samples, slope: Samples, residual: Samples, weights
     """
     n = delayed.shape[0]
     middle, first = 0.5 * (n - 1), delayed[0]
-    sum_z = sum_a = sum_b = tilt_z = tilt_a = tilt_b = zz = za = zb = aa = ab = bb = 0.0
+    sum_z = sum_a = sum_b = tilt_z = tilt_a = tilt_b = zz = za = zb = zr = aa = ab = bb = 0.0
     x = -middle
     for t in range(n):
         a, b = delayed[t] - first, slope[t]
         z = x * b
         sum_z, sum_a, sum_b = sum_z + z, sum_a + a, sum_b + b
         tilt_z, tilt_a, tilt_b = tilt_z + x * z, tilt_a + x * a, tilt_b + x * b
-        zz, za, zb, aa, ab, bb = zz + z * z, za + z * a, zb + z * b, aa + a * a, ab + a * b, bb + b * b
+        zz, za, zb, zr = zz + z * z, za + z * a, zb + z * b, zr + z * residual[t]
+        aa, ab, bb = aa + a * a, ab + a * b, bb + b * b
         x += 1.0
     per_sample, per_tilt = 1.0 / n, 12.0 / (n * (n * float(n) - 1.0))
+    mean_a, bend = per_sample * sum_a, 2.0 * za - zz
     zz -= per_sample * sum_z * sum_z + per_tilt * tilt_z * tilt_z
-    za -= per_sample * sum_z * sum_a + per_tilt * tilt_z * tilt_a
+    za -= mean_a * sum_z + per_tilt * tilt_z * tilt_a
     zb -= per_sample * sum_z * sum_b + per_tilt * tilt_z * tilt_b
-    aa -= per_sample * sum_a * sum_a + per_tilt * tilt_a * tilt_a
-    ab -= per_sample * sum_a * sum_b + per_tilt * tilt_a * tilt_b
+    aa -= mean_a * sum_a + per_tilt * tilt_a * tilt_a
+    ab -= mean_a * sum_b + per_tilt * tilt_a * tilt_b
     bb -= per_sample * sum_b * sum_b + per_tilt * tilt_b * tilt_b
     area = aa * bb - ab * ab
     by_a, by_b = (za * bb - zb * ab) / area, (zb * aa - za * ab) / area
-    power, rate, mean_a = zz - by_a * za - by_b * zb, 0.0, first + per_sample * sum_a
-    offset, drift = (
-        per_sample * (sum_z - by_b * sum_b) - by_a * mean_a,
-        per_tilt * (tilt_z - by_a * tilt_a - by_b * tilt_b),
-    )
-    x = -middle
-    for t in range(n):
-        # what delay, gain, offset and drift of measured do not change
-        weights[t] = (x * slope[t] - by_a * delayed[t] - by_b * slope[t] - offset - drift * x) / (gain * power)
-        rate += weights[t] * residual[t]
-        x += 1.0
-    # to second order, of which the gain's part is not in the residual
-    size, curved = 0.25 * gain * rate * rate, 0.0
+    power = zz - by_a * za - by_b * zb
+    rate = zr / (gain * power)
+    # of the second order the fit has taken the gain's part, by parts the sum over x^2 (d^2 a/dt^2) (a - mean)
+    bend -= 2.0 * mean_a * sum_z
+    bend += middle * middle * (slope[0] * (0.0 - mean_a) - slope[n - 1] * (delayed[n - 1] - first - mean_a))
+    size, by_gain = 0.25 * gain * rate * rate, 0.5 * gain * rate * rate * bend / aa
+    mean_a += first
+    offset = per_sample * (sum_z - by_b * sum_b) - by_a * mean_a
+    drift, scale = per_tilt * (tilt_z - by_a * tilt_a - by_b * tilt_b), 1.0 / (gain * power)
+    by_rate = rate * gain
     x = 1.0 - middle
     for t in range(1, n - 1):
-        square = size * x * x * (slope[t - 1] - slope[t + 1])
-        residual[t] -= square
-        curved += square * (delayed[t] - mean_a)
+        # what delay, gain, offset and drift of measured do not change
+        z = x * slope[t] - by_a * delayed[t] - by_b * slope[t] - offset - drift * x
+        weights[t] = scale * z
+        residual[t] -= by_rate * z + size * x * x * (slope[t - 1] - slope[t + 1]) - by_gain * (delayed[t] - mean_a)
         x += 1.0
-    for t in range(n):
-        residual[t] -= rate * gain * gain * power * weights[t] - curved / aa * (delayed[t] - mean_a)
-    return rate
+    weights[0] = weights[n - 1] = residual[0] = residual[n - 1] = 0.0
+    return float(rate)
 
 
 @part

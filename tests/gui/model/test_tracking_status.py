@@ -25,3 +25,20 @@ from gui.wording.level import Level
 def test_words_are_facts_without_a_level(delay, ratio, words):
     found = tracking_status(delay, ratio)
     assert (found.words, found.level) == (words, Level.NONE)
+
+
+@pytest.mark.parametrize(
+    ("delay", "delay_sd", "ratio", "ratio_sd", "words"),
+    [
+        (0.005, 0.010, 1.6, 0.8, "not determined"),
+        (0.0, 0.0006, 1.0, 0.0, "not determined"),
+        (0.0, 0.0004, 1.0, 0.009, "no lag"),
+        (0.005, 0.0019, 1.0, 0.0, "lag"),
+        (0.005, 0.0019, 1.03, 0.006, "lag"),
+        (0.005, 0.010, 1.1, 0.01, "undershoot"),
+        (0.005, math.nan, 0.9, math.nan, "lag, overshoot"),
+    ],
+)
+def test_words_say_no_more_than_the_bands(delay, delay_sd, ratio, ratio_sd, words):
+    """Right only where error and two sd are below 1 ms or 2 %, wrong only where error less two sd is above."""
+    assert tracking_status(delay, ratio, delay_sd, ratio_sd).words == words

@@ -66,7 +66,7 @@ def test_the_rows_are_those_there_are_results_of(qtbot, watched, delays):
         "added damping",
         "peak error",
     ]
-    assert [row.unit for row in panel.stack.rows] == ["ms", "1", "°", "m^2", "J", "%", "%", "m"]
+    assert [row.unit for row in panel.stack.rows] == ["ms", "1", "°", "m^2", "J", "%", "%/share", "m"]
     assert [curve.label for curve in panel.stack.rows[0].curves] == ["broadband", "FDB", "PAEI"]
     assert [row.key for row in shown(qtbot, delays[2])[0].stack.rows] == ["delay"]
 

@@ -52,9 +52,15 @@ def test_now_is_the_newest_row_and_a_pinned_instant_is_its_own(qtbot, watched, h
             view.pin(x)
         panel.refresh(watched)
         for actuator in ("north", "south", "roof"):
-            delay, ratio, phase = (
+            delay, ratio, delay_sd, ratio_sd, phase = (
                 float(values[row, wanted[actuator, name]])
-                for name in ("broadband_delay", "broadband_ratio", "fdb_phase")
+                for name in (
+                    "broadband_delay",
+                    "broadband_ratio",
+                    "broadband_delay_sd",
+                    "broadband_ratio_sd",
+                    "fdb_phase",
+                )
             )
             content, numbers = read(panel, actuator)
             shown = {label: float(text.split()[0]) for label, text in numbers.items()}
@@ -62,7 +68,7 @@ def test_now_is_the_newest_row_and_a_pinned_instant_is_its_own(qtbot, watched, h
             assert shown["phase"] == pytest.approx(math.degrees(phase), abs=0.0501)
             assert shown["ratio"] == pytest.approx(100.0 * ratio, abs=0.0501)
             assert content.time_label == ("" if x is None else f"at {x:.2f} s")
-            assert content.status == tracking_status(delay, ratio)
+            assert content.status == tracking_status(delay, ratio, delay_sd, ratio_sd)
 
 
 def test_before_a_window_is_full_there_is_no_number(qtbot, watched):
