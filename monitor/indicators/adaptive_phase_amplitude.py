@@ -11,7 +11,7 @@ from monitor.indicators.base import PassIndicator, check_window
 from monitor.indicators.parts.chords import N_SUMS, choose_lag, chord_lags
 from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
 from monitor.indicators.parts.ellipse import add_powers, fit_ellipse
-from monitor.indicators.parts.loop_lag import N_WORK_ROWS, NO_LOOP, find_loop_lag, no_loop_reason
+from monitor.indicators.parts.loop_lag import LARGEST_SD, N_WORK_ROWS, NO_LOOP, find_loop_lag, no_loop_reason
 from monitor.indicators.parts.memory import ADAPTIVE, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
 from monitor.indicators.parts.residual import UNRELATED
 from monitor.indicators.parts.sample_loop import (
@@ -64,7 +64,7 @@ class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues])
     quarters of the fitted ellipse's width; the angle of the command, by the chords' frequency, is 2 pi or more (the
     loop's own angle is undefined where it is thin); 4ac - b^2 is positive, or negative within the margin of a line;
     the fitted centre lies within the data's bounding box. Three are ours, against noise on a part of the loop: the
-    standard deviation of the phase is at most 0.1 rad, the two signals are related over three such windows, and the
+    standard deviation of the phase is at most 0.3 rad, the two signals are related over three such windows, and the
     command does not span more than four of the chords' amplitudes. A window has 32 samples or more.
 
     Two economies: a search starts at the length found by the last one, less half of the surplus if there was one;
@@ -164,8 +164,6 @@ def fits_ellipse(
     return fits, slope, ellipse.a, ellipse.b, ellipse.half_width
 
 
-# rad
-_MAX_PHASE_SD = 0.1
 # fewer samples of noise may form a loop by chance
 _MIN_SAMPLES = 32
 # lengths tried by one search
@@ -259,7 +257,7 @@ def advance_adaptive(
                         piece_c, piece_m = ring[pair, 0, first_known:newest], ring[pair, 1, first_known:newest]
                         loop = find_loop_lag(piece_c, piece_m, oldest - first_known, k, lag, omega, UNRELATED, work)
                         omega = loop.omega
-                        accepted = loop.found and loop.lag_sd * omega <= _MAX_PHASE_SD
+                        accepted = loop.found and loop.lag_sd * omega <= LARGEST_SD
                         reason = Reason.UNCERTAIN.value if loop.found else loop.reason
                     if not noise_correction:
                         amplitude, in_phase = half_width, slope - 0.5 * b

@@ -49,9 +49,13 @@ def test_it_recovers_from_a_switch_within_its_own_window():
     x_m = np.where(t < 5.0, 1.1, 0.75) * np.cos(2.0 * np.pi * 1.5 * t - 0.1)
     adaptive, fixed = run(x_c, x_m), PhaseAmplitudeIndices(RATE, LONGEST).update_block(x_c, x_m)
     after = t >= 5.0
-    wrong = [t[after][~(np.abs(rows[after, RATIO] - 1.0 / 0.75) < 1e-6)].max() - 5.0 for rows in (adaptive, fixed)]
+    wrong = [t[after][~(np.abs(rows[after, RATIO] - 1.0 / 0.75) < 5e-3)].max() - 5.0 for rows in (adaptive, fixed)]
     assert wrong[0] < 1.2 / 1.5
-    assert wrong[1] > 0.9 * LONGEST
+    assert wrong[1] > 0.8 * LONGEST
+    # the two turns before it, of another ratio, are in the deviation until they have passed
+    sd = adaptive[:, RATIO_SD]
+    assert 0.1 < sd[round(6.0 * RATE)] < 0.5
+    assert sd[round(7.2 * RATE)] < 1e-6
 
 
 def test_a_sweep_shortens_the_window():
@@ -87,8 +91,8 @@ def test_noise_alone_draws_no_loop_and_noise_on_a_loop_does_no_harm(noise):
     rows = run(*(x + noise * rng.normal(size=x.shape) for x in (x_c, x_m)), relative_gate=0.0, n_pairs=20)
     assert np.isnan(rows[:2048, :, RATIO]).mean() > 0.99
     steady = rows[4096:]
-    # a tenth of noise leaves more in the band of one turn than may be left: two turns are taken, or none
-    assert np.isfinite(steady[..., RATIO]).mean() > 0.95
+    # a tenth of noise may leave as much in the band as the command has beside its tone
+    assert np.isfinite(steady[..., RATIO]).mean() > (0.95 if noise == 0.02 else 0.8)
     np.testing.assert_allclose(np.nanmean(steady[..., PHASE]), -0.2, atol=0.01)
     assert 0.9 < 1.5 * np.nanmedian(steady[..., WINDOW]) < (1.2 if noise == 0.02 else 2.0)
 
@@ -106,10 +110,12 @@ def test_the_standard_deviations_are_within_about_twice_the_errors(frequency, ph
     tones, n_pairs, rng = Tones(frequency, 1.0, 0.9, phase), 200, np.random.default_rng(3)
     x_c, x_m = (x[:, None] + noise * rng.normal(size=(4096, n_pairs)) for x in tones.signals(4096, RATE))
     rows = AdaptivePhaseAmplitudeIndices(RATE, LONGEST, n_pairs=n_pairs, every=512).update_block(x_c, x_m)[4:]
+    rows = rows[np.isfinite(rows[:, :, RATIO])]
+    assert len(rows) > 0.97 * 4 * n_pairs
     for value, sd, true in (
         (RATIO, RATIO_SD, tones.ratio),
         (PHASE, PHASE_SD, tones.phase),
         (DELAY, DELAY_SD, tones.delay),
     ):
-        actual = np.sqrt(np.mean((rows[:, :, value] - true) ** 2))
-        assert 0.7 < np.sqrt(np.mean(rows[:, :, sd] ** 2)) / actual < 2.6
+        actual = np.sqrt(np.mean((rows[:, value] - true) ** 2))
+        assert 0.7 < np.sqrt(np.mean(rows[:, sd] ** 2)) / actual < 2.6
