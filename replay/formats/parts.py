@@ -107,7 +107,7 @@ class GapFreeSegment:
 
 
 def longest_gap_free_segment(recording: Recording, pair: Pair) -> GapFreeSegment:
-    """Return the longest segment without a gap or a bad sample, the first of equals; of no samples if there is none."""
+    """Return the longest segment without a gap or a bad sample, the first of equals; of no samples without any."""
     first = expected = -1
     n_rows = n_gaps = 0
     # of the segment at the end, and of the longest: its pieces, number and samples
