@@ -25,7 +25,7 @@ class BenchmarkCriteria(NamedTuple):
 
 
 def benchmark_criteria(
-    x_c: ArrayLike, x_m: ArrayLike, sample_rate: float, max_delay: float = 1.0
+    x_c: ArrayLike, x_m: ArrayLike, sample_rate: float, max_delay: float = 1.0, *, published: bool = True
 ) -> BenchmarkCriteria:
     """Return the tracking criteria of Silva et al. 2020 for one actuator.
 
@@ -34,6 +34,8 @@ def benchmark_criteria(
     x_c, x_m : (n_samples,), command and measured, in one unit.
     sample_rate : Hz.
     max_delay : s; largest delay or lead that is searched.
+    published : J1 as published: of a record that does not start and end at rest it is biased towards zero; without,
+        as `assess` has it.
 
     Raises
     ------
@@ -41,11 +43,12 @@ def benchmark_criteria(
 
     Notes
     -----
-    ``J1 = 1000 argmax_k sum m[i + k] c[i] / sample_rate``, then the maximum of the correlation coefficient next to it
-    (`LaggedCorrelation`); ``J2 = 100 std(m - c) / std(c)``; ``J3 = 100 max |m - c| / max |c|``.
+    ``J1 = 1000 argmax_k sum m[i + k] c[i] / sample_rate`` without the means, and unless as published the maximum of
+    the correlation coefficient next to it (`LaggedCorrelation`); ``J2 = 100 std(m - c) / std(c)``;
+    ``J3 = 100 max |m - c| / max |c|``.
     Samples at which either signal is NaN, infinite or beyond 1e50 are excluded. J1 and J2 are NaN for a constant
     command, J3 for a zero one; J1 also for a constant measured signal, or where the correlation still increases at
-    `max_delay`, or at half of the record.
+    `max_delay` (or, not as published, at half of the record).
     """
     c, m = np.asarray(x_c, dtype=np.float64), np.asarray(x_m, dtype=np.float64)
     if c.ndim != 1 or c.shape != m.shape:
@@ -60,7 +63,9 @@ def benchmark_criteria(
     correlation = LaggedCorrelation(int(min(max_delay * sample_rate, len(c))), len(c))
     correlation.add(c, m, valid)
     return BenchmarkCriteria(
-        j1=1000.0 * correlation.lag / sample_rate if moves and np.ptp(m[valid]) > 0.0 else np.nan,
+        j1=1000.0 * correlation.lag(published=published) / sample_rate
+        if moves and np.ptp(m[valid]) > 0.0
+        else np.nan,
         j2=float(100.0 * np.std(error) / np.std(command)) if moves else np.nan,
         j3=float(100.0 * np.max(np.abs(error)) / peak) if peak > 0.0 else np.nan,
     )
@@ -112,9 +117,13 @@ class LaggedCorrelation:
         self._spectra[0] += of_both[_FIRST].conj() * of_new[_SECOND]
         self._spectra[1] += of_both[_SECOND].conj() * of_new[_FIRST]
 
-    @property
-    def lag(self) -> float:
-        """Samples by which measured lags; NaN when no lag within the largest one is a maximum."""
+    def lag(self, *, published: bool = False) -> float:
+        """Return the samples by which measured lags, NaN when no lag within the largest one is a maximum.
+
+        Parameters
+        ----------
+        published : of the largest sum of products.
+        """
         after, before = np.roll(np.fft.irfft(self._spectra, self._length), self._n_before, axis=2)[
             ..., : self._n_before + 1
         ]
@@ -124,6 +133,8 @@ class LaggedCorrelation:
             return np.nan
         mean_c, mean_m = c[zero] / n[zero], m[zero] / n[zero]
         peak = int(np.argmax(np.where(n > 0.0, cm - mean_c * m - mean_m * c + mean_c * mean_m * n, 0.0)))
+        if published:
+            return float(peak - zero) if 0 < peak < len(n) - 1 else np.nan
         enough = n >= max(2.0, _OVERLAP * n[zero])
         n = np.where(enough, n, 1.0)
         squares = np.maximum(cc - c * c / n, 0.0) * np.maximum(mm - m * m / n, 0.0)

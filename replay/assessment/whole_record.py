@@ -94,7 +94,7 @@ class _Criteria:
         command, error, _ = self._moments.variances if self.n_good else (0.0, 0.0, 0.0)
         low, high = self._moments.command_range
         return BenchmarkCriteria(
-            j1=1000.0 * self._correlation.lag / self._rate if high > low else np.nan,
+            j1=1000.0 * self._correlation.lag() / self._rate if high > low else np.nan,
             j2=100.0 * math.sqrt(error / command) if high > low and same_unit else np.nan,
             j3=float(100.0 * self._peaks[1] / self._peaks[0]) if self._peaks[0] > 0.0 and same_unit else np.nan,
         )

@@ -106,74 +106,33 @@ class GapFreeSegment:
     left_out: int
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentPlace:
-    """Where a segment without a gap is.
-
-    Parameters
-    ----------
-    row, samples : its first row in the recording, and its length; 0 where there is none.
-    start, left_out : as in `GapFreeSegment`.
-    """
-
-    row: int
-    samples: int
-    start: int
-    left_out: int
-
-
-class SegmentFinder:
-    """The longest segment without a gap or a bad sample of an actuator, of blocks in their order."""
-
-    def __init__(self, pair: Pair) -> None:
-        self._columns = [pair.command, pair.measured]
-        # rows so far, gaps so far, and the number that would follow the last one
-        self._rows = self._gaps = 0
-        self._first = self._expected = -1
-        # row, number and samples of the segment at the end, and of the longest
-        self._open = self._longest = (0, 0, 0)
-
-    def add(self, block: SignalBlock) -> None:
-        """Include the next block."""
-        if self._first < 0:
-            self._first = block.index
-        elif block.index != self._expected:
+def longest_gap_free_segment(recording: Recording, pair: Pair) -> GapFreeSegment:
+    """Return the longest segment without a gap or a bad sample, the first of equals; of no samples without any."""
+    first = expected = -1
+    n_rows = n_gaps = 0
+    # of the segment at the end, and of the longest: its pieces, number and samples
+    pieces, start, length = list[Samples](), 0, 0
+    longest, longest_start, longest_length = pieces, 0, 0
+    for block in recording.blocks(_BLOCK):
+        if first < 0:
+            first = block.index
+        elif block.index != expected:
             # one sample is left out in the place of those that are missing
-            self._gaps += 1
-            self._open = (0, 0, 0)
-        good = np.abs(block.samples[:, self._columns]).max(axis=1) < LARGEST_SAMPLE
+            n_gaps += 1
+            length = 0
+        used = block.samples[:, [pair.command, pair.measured]]
+        good = np.abs(used).max(axis=1) < LARGEST_SAMPLE
         edges = np.flatnonzero(np.diff(good, prepend=False, append=False))
         for begin, end in edges.reshape(-1, 2).tolist():
-            row, number, before = self._open
-            if begin or not before:
-                row, number, before = self._rows + begin, block.index + begin, 0
-            self._open = row, number, before + end - begin
-            if self._open[2] > self._longest[2]:
-                self._longest = self._open
+            if begin or not length:
+                pieces, start, length = [], block.index + begin - first, 0
+            pieces.append(used[begin:end])
+            length += end - begin
+            if length > longest_length:
+                longest, longest_start, longest_length = pieces, start, length
         if not good[-1:].all():
-            self._open = (0, 0, 0)
-        self._rows += len(block)
-        self._expected = block.index + len(block)
-
-    @property
-    def longest(self) -> SegmentPlace:
-        """The longest segment so far, the first of equals."""
-        row, number, samples = self._longest
-        start = number - self._first if samples else 0
-        return SegmentPlace(row, samples, start, self._rows + self._gaps - samples)
-
-
-def longest_gap_free_segment(recording: Recording, pair: Pair) -> GapFreeSegment:
-    """Return the longest segment without a gap; one of no samples where there is none."""
-    finder = SegmentFinder(pair)
-    for block in recording.blocks(_BLOCK):
-        finder.add(block)
-    place = finder.longest
-    samples, row = np.empty((place.samples, 2)), -place.row
-    for block in recording.blocks(_BLOCK):
-        begin, end = (min(max(at - row, 0), len(block)) for at in (0, place.samples))
-        samples[row + begin : row + end] = block.samples[begin:end, [pair.command, pair.measured]]
-        row += len(block)
-        if row >= place.samples:
-            break
-    return GapFreeSegment(samples, place.start, place.left_out)
+            length = 0
+        n_rows += len(block)
+        expected = block.index + len(block)
+    samples = np.concatenate([np.empty((0, 2)), *longest])
+    return GapFreeSegment(samples, longest_start, n_rows + n_gaps - longest_length)

@@ -1,10 +1,14 @@
 """Records in the layouts of real rigs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from monitor.messages.blocks import Role
-from replay.formats import Recording, RecordingError, Selection, open_recording
+from replay.assessment.whole_record import whole_records
+from replay.formats import ArrayRecording, Recording, RecordingError, Selection, open_recording
+from tests.oracles import whole_record as oracle
 from tests.records import Records
 
 
@@ -62,3 +66,20 @@ def test_a_shaker_asks_for_its_columns_and_then_reads_them(records: Records) -> 
         assert sum(c.role is Role.AUXILIARY for c in channels) == 6
         whole = np.loadtxt(path, delimiter=",", skiprows=1)
         np.testing.assert_array_equal(samples(recording), whole[:, 1:])
+
+
+def test_whole_records_of_a_shaker_are_their_definitions_with_and_without_gaps(records: Records) -> None:
+    """Two laser signals of a hybrid test, in mid-motion at both ends: J1 to J3 by numpy, of the good samples."""
+    for path in sorted(records.shaker.glob("*.csv")):
+        recording = open_recording(path, Selection(("laser_front_mm",), ("laser_back_mm",)))
+        (pair,) = recording.stream.pairs
+        whole = samples(recording)[:, [pair.command, pair.measured]]
+        kept = np.r_[0:400, 403 : len(whole)]
+        stream = replace(
+            recording.stream, channels=tuple(recording.stream.channels[i] for i in (pair.command, pair.measured))
+        )
+        for numbers in (np.arange(len(whole)), kept):
+            (found,) = whole_records(ArrayRecording(stream, whole[numbers], index=numbers), 0.005)
+            expected = oracle.criteria(*whole[numbers].T, numbers, 10_000.0, 50)
+            np.testing.assert_allclose(found.criteria, expected, rtol=1e-9, equal_nan=True)
+            assert found.left_out == len(whole) - len(numbers)
