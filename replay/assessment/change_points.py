@@ -16,15 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.messages.blocks import Samples
+from replay.assessment.course import SIGNIFICANT, SLOPE_PENALTY, STEP_PENALTY, Course, Observations, Stretch
 
 # values per window, and their maximum number: the search is quadratic
 _PER_WINDOW, _MOST = 4, 4000
 # minimum number of values in a segment, not counting those that see a change
 _FEWEST = 6
-# reduction of the normalised sum of squares that one more segment, or a slope within it, must give
-_STEP_PENALTY, _SLOPE_PENALTY = 16.0, 12.0
-# standard deviations by which two levels differ significantly
-_SIGNIFICANT = 5.0
 # standard deviations beyond which a value is an outlier among its neighbours
 _OUTLIER = 3.0
 # lower quartile of the absolute value of a standard normal variable
@@ -126,8 +123,7 @@ def segment_series(time: Samples, values: Samples, sd: Samples, window: float, l
         # motions with a long pause between them
         return Segmentation((), window)
     series = _Series(time[rows], values[rows], sd[rows], window, step, least)
-    pieces = series.pruned(series.partition())
-    return Segmentation(tuple(_segments(series, pieces, time, values)), window)
+    return Segmentation(tuple(_segments(series, series.pruned(series.partition()))), window)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +154,10 @@ class _Series:
         self.overlap = max(1, round(window / step))
         # values whose windows contain the change, and one that is held
         self.mixed = self.overlap + 1
-        noise = _noise(values, sd, self.overlap)
-        values = _without_outliers(values, noise, self.overlap)
-        weights = np.minimum(step / window, 1.0) / noise**2
+        self.noise = noise = _noise(values, sd, self.overlap)
+        self.values = values = _without_outliers(values, noise, self.overlap)
+        self.share = min(step / window, 1.0)
+        weights = self.share / noise**2
         # centred, so that the sums lose nothing to rounding
         self._origin = float(np.mean(time)), float(np.median(values))
         x, y = time - self._origin[0], values - self._origin[1]
@@ -177,12 +174,12 @@ class _Series:
         """Return where the cheapest segments begin, and the end: optimal partitioning by dynamic programming."""
         n = len(self.time)
         least_cost, previous = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.int64)
-        least_cost[0] = -_STEP_PENALTY
+        least_cost[0] = -STEP_PENALTY
         for end in range(_FEWEST, n + 1):
             begin = np.arange(0, max(1, end - _FEWEST - self.mixed + 1))
             begin = begin[np.isfinite(least_cost[begin])]
             flat, line = self._lines(begin + np.where(begin > 0, self.mixed, 0), end)
-            costs = least_cost[begin] + _STEP_PENALTY + np.minimum(flat, line + _SLOPE_PENALTY)
+            costs = least_cost[begin] + STEP_PENALTY + np.minimum(flat, line + SLOPE_PENALTY)
             best = int(np.argmin(costs))
             least_cost[end], previous[end] = costs[best], begin[best]
         edges = [n]
@@ -198,7 +195,7 @@ class _Series:
         level, s_xx = y / w, xx - x * x / w
         slope = (xy - x * y / w) / s_xx if s_xx > 0.0 else 0.0
         extent = abs(slope) * (self.time[end - 1] - self.time[first])
-        rises = flat - line > _SLOPE_PENALTY and extent > self.least
+        rises = flat - line > SLOPE_PENALTY and extent > self.least
         cost = line if rises else flat
         # scatter beyond the noise makes both less certain
         scatter = max(1.0, cost / max(1.0, (end - first) / self.overlap - 1.0))
@@ -230,7 +227,7 @@ class _Series:
             return jump
         # a kink: two lines that meet
         joined = self.piece(left.begin, right.end)
-        return max(jump, (joined.cost - left.cost - right.cost) / (_STEP_PENALTY + _SLOPE_PENALTY))
+        return max(jump, (joined.cost - left.cost - right.cost) / (STEP_PENALTY + SLOPE_PENALTY))
 
     def jump(self, left: _Piece, right: _Piece) -> float:
         """Return the step between two neighbours over the smallest that is significant and of interest."""
@@ -238,19 +235,37 @@ class _Series:
         time = self.time[right.begin] + 0.5 * self.window
         (before, before_variance), (after, after_variance) = left.at(time), right.at(time)
         sd = np.sqrt(before_variance + after_variance)
-        return float(abs(after - before) / max(self.least, _SIGNIFICANT * sd))
+        return float(abs(after - before) / max(self.least, SIGNIFICANT * sd))
 
 
 def _noise(values: Samples, sd: Samples, overlap: int) -> Samples:
     """Return (n,) standard deviations of values of separate windows: their own, and additional scatter."""
-    difference = values[overlap:] - values[:-overlap]
-    difference = difference - np.median(difference)
-    # the lower quartile: many of the differences may straddle a change
-    scale = float(np.quantile(np.abs(difference), 0.25)) / (_QUARTILE * np.sqrt(2.0))
-    excess = max(0.0, scale**2 - float(np.median(sd)) ** 2)
+    first = values[overlap:] - values[:-overlap]
+    own = sd**2
+    excess = _excess(first - np.median(first), own[overlap:] + own[:-overlap], 2.0)
+    if len(first) > 2 * overlap:
+        # a line has no second differences
+        second = first[overlap:] - first[:-overlap]
+        own_second = own[2 * overlap :] + 4.0 * own[overlap:-overlap] + own[: -2 * overlap]
+        excess = min(excess, _excess(second, own_second, 6.0))
     # for values without any scatter: far below the noise of any instrument
     floor = 1e-6 * max(float(np.median(np.abs(values))), 1e-3)
     return np.asarray(np.sqrt(sd**2 + excess + floor**2))
+
+
+def _excess(differences: Samples, own: Samples, number: float) -> float:
+    """Return the variance of a value, beside its own, that explains the lower quartile of (n,) differences.
+
+    The quartile, for many of them may straddle a change. ``own`` are their variances, ``number`` how many times that of
+    a value is in theirs.
+    """
+    size = np.abs(differences)
+    low, high = 0.0, float(np.max(size, initial=0.0)) ** 2
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        small = float(np.mean(size < _QUARTILE * np.sqrt(own + number * middle)))
+        low, high = (middle, high) if small < 0.25 else (low, middle)
+    return low
 
 
 def _without_outliers(values: Samples, noise: Samples, overlap: int) -> Samples:
@@ -261,46 +276,30 @@ def _without_outliers(values: Samples, noise: Samples, overlap: int) -> Samples:
     return np.asarray(np.clip(values, local - _OUTLIER * noise, local + _OUTLIER * noise))
 
 
-def _segments(series: _Series, pieces: list[_Piece], time: Samples, values: Samples) -> Iterator[LevelSegment]:
-    """Yield the segments with their ends in time; a window sees a step in its middle half a window after it."""
-    half = 0.5 * series.window
-    starts = [max(0.0, float(time[0]) - series.window)]
-    meets = [False]
+def _segments(series: _Series, pieces: list[_Piece]) -> Iterator[LevelSegment]:
+    """Yield the segments with their ends in time."""
+    window = series.window
+    late = _HELD * window
+    stretches = [Stretch(float(series.time[0]) - late - window, pieces[0].slope != 0.0)]
     for left, right in pairwise(pieces):
-        meets.append(series.jump(left, right) < 1.0)
-        starts.append(_kink_time(series, left, right) if meets[-1] else _step_time(series, left, right, time, values))
-    stops = [*starts[1:], float(time[-1])]
-    value: float | None = None
-    for piece, start, stop, kink in zip(pieces, starts, stops, meets, strict=True):
-        first, last = piece.at(start + half)[0], piece.at(stop + half)[0]
-        sd = float(np.sqrt(max(piece.at(start + half)[1], piece.at(stop + half)[1])))
-        if kink and value is not None:
-            first = value if piece.slope else first
-            last = last if piece.slope else first
-        value = last
-        yield LevelSegment(start, stop, first, last, sd)
+        meets = series.jump(left, right) < 1.0
+        time = _meeting(series, left, right) if meets else float(series.time[right.begin]) - late
+        stretches.append(Stretch(time, right.slope != 0.0, meets))
+    seen = Observations(series.time - late, series.values, series.noise**2, window, series.share)
+    course = Course(tuple(stretches), seen, series.least).refined()
+    edges = [*np.maximum(course.edges[:-1], 0.0).tolist(), float(series.time[-1])]
+    # a line is known between the middles of the first and the last window
+    within = float(series.time[0]) - late - 0.5 * window, float(series.time[-1]) - late - 0.5 * window
+    for number, (each, (start, stop)) in enumerate(zip(course.stretches, pairwise(edges), strict=True)):
+        if each.slopes:
+            start, stop = max(start, within[0]), min(stop, within[1])
+        first, last, sd = course.values(number, start, stop)
+        yield LevelSegment(start, stop, first, last if each.slopes else first, sd)
 
 
-def _kink_time(series: _Series, left: _Piece, right: _Piece) -> float:
-    """Return the time at which the slope changes: where the two lines meet."""
+def _meeting(series: _Series, left: _Piece, right: _Piece) -> float:
+    """Return the time at which two lines meet, near the change between them."""
     begin = float(series.time[right.begin])
-    meeting = (
-        (left.at(0.0)[0] - right.at(0.0)[0]) / (right.slope - left.slope) if right.slope != left.slope else begin
-    )
-    reach = 3.0 * series.window
-    return max(0.0, min(max(meeting, begin - reach), begin + reach) - (0.5 + _HELD) * series.window)
-
-
-def _step_time(series: _Series, left: _Piece, right: _Piece, time: Samples, values: Samples) -> float:
-    """Return the time of a step: half a window before the value crosses the middle between the two levels."""
-    begin = float(series.time[right.begin])
-    around = np.abs(time - begin) <= 1.5 * series.window
-    times, found = time[around], values[around]
-    end = begin + 0.5 * series.window
-    a, b = left.at(end)[0], right.at(end)[0]
-    after = np.abs(found - b) < np.abs(found - a)
-    # the split with the fewest values on the wrong side
-    wrong = np.cumsum(np.append(0, after)) + np.append(np.cumsum((~after)[::-1])[::-1], 0)
-    at = int(np.argmin(wrong))
-    crossing = float(times[min(at, len(times) - 1)])
-    return max(0.0, crossing - (0.5 + _HELD) * series.window)
+    found = (left.at(0.0)[0] - right.at(0.0)[0]) / (right.slope - left.slope) if right.slope != left.slope else begin
+    reach = 2.0 * series.window
+    return min(max(found, begin - reach), begin + reach) - (0.5 + _HELD) * series.window

@@ -20,7 +20,7 @@ from replay.assessment.results import (
 )
 
 # smallest changes: of the delay in s and as a fraction of it, of the ratio as a fraction
-_DELAY_CHANGE, _SHARE, _RATIO_CHANGE = 1e-3, 0.1, 0.02
+_DELAY_CHANGE, _SHARE, _RATIO_CHANGE = 5e-4, 0.1, 0.02
 # standard deviations beyond which two values differ
 _SIGNIFICANT_SDS = 3.0
 # windows with a standard deviation above so many medians do not count for the range

@@ -150,7 +150,8 @@ def _print(reference: AssessedRun, found: list[RunComparison], notes: list[str])
             cells = [[row[i] for i in shown] for row in rows]
             print_table(console, printable(title), [_HEADINGS[i] for i in shown], cells)
         if any(chance_text(each.probability) for each in one.all_quantities()):
-            console.print(Text(P_MEANING))
+            for line in (P_MEANING, *filter(None, (each.pairing for each in one.actuators))):
+                console.print(Text(printable(line)))
         for each in (*notes, *one.notes, *_remarks(reference), *_remarks(one.run)):
             console.print(Text(f"note: {printable(each)}"), style="yellow")
         checked = [each.result for each in one.all_quantities() if each.result]
@@ -225,6 +226,7 @@ def _quantity(each: Quantity) -> dict[str, Any]:
         "sd": each.estimate.sd,
         "difference": each.difference,
         "difference_sd": each.estimate.difference_sd,
+        "paired": each.estimate.paired,
         "significance": each.significance,
         "probability": each.probability,
         "limit": None if each.tolerance is None else each.tolerance.limit(each.reference),

@@ -56,8 +56,8 @@ class Quantity:
 
     @property
     def difference(self) -> float:
-        """The other run's value minus the reference's."""
-        return self.value - self.reference
+        """The other run's difference from the reference; see `replay.comparison.stretch.Estimate`."""
+        return self.estimate.difference
 
     @property
     def significance(self) -> float:
@@ -147,7 +147,7 @@ def actuator_quantities(
     for name, sizes in signals.items():
         for kind, size in zip(("rms", "peak"), sizes, strict=True):
             key = f"{name}_{kind}_percent"
-            found.append(Quantity(key, Estimate(0.0, size), tolerances.get(key)))
+            found.append(Quantity(key, Estimate(0.0, size, size), tolerances.get(key)))
     return tuple(found)
 
 
@@ -155,7 +155,5 @@ def run_quantities(
     reference: Mapping[str, object], other: Mapping[str, object], tolerances: Mapping[str, Tolerance]
 ) -> tuple[Quantity, ...]:
     """Return the compared figures of two runs as a whole, of their summaries' rows."""
-    return tuple(
-        Quantity(key, Estimate(float(str(reference[key])), float(str(other[key]))), tolerances.get(key))
-        for key in _OF_RUN
-    )
+    values = ((key, float(str(reference[key])), float(str(other[key]))) for key in _OF_RUN)
+    return tuple(Quantity(key, Estimate(one, two, two - one), tolerances.get(key)) for key, one, two in values)

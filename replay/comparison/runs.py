@@ -67,6 +67,18 @@ class ActuatorComparison:
         """Whether the commands differ by more than 10 % of their rms: errors then differ by the motion alone."""
         return self.quantity("command_rms_percent").value > _SAME_MOTION
 
+    @property
+    def pairing(self) -> str:
+        """What its differences with a standard deviation are of, as a line; empty where there is none."""
+        known = [each for each in self.quantities if math.isfinite(each.estimate.difference_sd)]
+        alone = [each.key for each in known if not each.estimate.paired]
+        if not known:
+            return ""
+        if len(alone) == len(known):
+            return f"{self.actuator}: differences are those of the values of two independent runs: not one motion"
+        but = f", but {', '.join(alone)} those of the values" if alone else ""
+        return f"{self.actuator}: differences are those at the same instants of one motion{but}"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunComparison:
@@ -129,6 +141,7 @@ def compare_runs(
             other.part(theirs, begin + alignment.lag, end + alignment.lag),
             end - begin,
             reference.assessment.settings.window,
+            paired=signals["command"][0] <= _SAME_MOTION,
         )
         quantities = actuator_quantities(estimates, signals, given)
         compared = ActuatorComparison(own, theirs, quantities)

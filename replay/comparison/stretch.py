@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,16 +24,17 @@ MEDIANS = {
 }
 ERRORS = "rms_error_percent", "peak_error_percent"
 
-_DRAWS = 400
 # blocks are at least so many windows long, and at most so many fill the stretch
-_WINDOWS, _MOST_BLOCKS = 2.0, 30
+_WINDOWS, _MOST_BLOCKS = 2.0, 20
 _FEWEST_BLOCKS = 3.0
 FEWEST_WINDOWS = _FEWEST_BLOCKS * _WINDOWS + 1.0
 """Windows that the common stretch must have for standard deviations."""
-# degrees of freedom of blocks that overlap, of those of blocks beside each other (Meketon and Schmeiser 1984)
-_OVERLAPPING = 1.5
 # cells: at most a window divided by this, and at most so many
-_CELLS_OF_WINDOW, _MOST_CELLS = 8, 1000
+_CELLS_OF_WINDOW, _MOST_CELLS = 4, 256
+# of the absolute value of a standard normal variable
+_MEDIAN = 0.6745
+# standard deviations beyond which a difference is an outlier, and rounds of the mean
+_OUTLIER, _ROUNDS = 3.0, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +44,36 @@ class Estimate:
     Parameters
     ----------
     reference, value : in the unit of the figure; NaN where there is none.
-    reference_sd, sd, difference_sd : standard deviations of both and of ``value - reference``; NaN where unknown.
-    freedom : degrees of freedom of the standard deviations.
+    difference : of the run from the reference; of the two values where it is not paired.
+    reference_sd, sd, difference_sd : standard deviations of the three; NaN where unknown.
+    freedom : degrees of freedom of ``difference_sd``.
+    paired : whether the difference is that at the same instants of one motion.
     """
 
     reference: float
     value: float
+    difference: float
     reference_sd: float = math.nan
     sd: float = math.nan
     difference_sd: float = math.nan
     freedom: float = math.nan
+    paired: bool = False
+
+    def with_difference(self, found: _Figure) -> Estimate:
+        """Return the same with the difference at the same instants, where its standard deviation is known."""
+        if not math.isfinite(found.sd):
+            return self
+        return replace(self, difference=found.value, difference_sd=found.sd, freedom=found.freedom, paired=True)
+
+    @classmethod
+    def unpaired(cls, one: _Figure, two: _Figure) -> Estimate:
+        """Return the estimate of a figure in two runs that are independent."""
+        variances = one.sd**2, two.sd**2
+        total = sum(variances)
+        # Welch and Satterthwaite
+        parts = sum(v**2 / f for v, f in zip(variances, (one.freedom, two.freedom), strict=True))
+        freedom = total**2 / parts if parts > 0.0 else min(one.freedom, two.freedom)
+        return cls(one.value, two.value, two.value - one.value, one.sd, two.sd, math.sqrt(total), freedom)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,135 +97,161 @@ class TrackedPart:
     measured: Samples
 
 
-def compare_parts(reference: TrackedPart, other: TrackedPart, duration: float, window: float) -> dict[str, Estimate]:
-    """Return the figures of an actuator in two runs, with standard deviations by a block bootstrap.
-
-    Blocks of the common time, of two windows or more, are drawn with replacement, the same for both runs: what the
-    motion of both does to a figure is then in both, and cancels in the difference. Noise of the sensors, and slow
-    changes within a run, do not.
+def compare_parts(
+    reference: TrackedPart, other: TrackedPart, duration: float, window: float, *, paired: bool
+) -> dict[str, Estimate]:
+    """Return the figures of an actuator in two runs, with standard deviations from sums over blocks of the time.
 
     Parameters
     ----------
     duration : of the common stretch, s.
     window : s, of the indicators.
+    paired : both runs have one motion, aligned: differences are of the same instants, so that what the motion and the
+        time do to both cancels. Else those of the figures of two runs that are independent.
     """
-    found = _medians(reference, other, duration, window)
-    return found | _errors(reference, other, duration, window)
+    step = max(window / _CELLS_OF_WINDOW, duration / _MOST_CELLS)
+    length = max(_WINDOWS * window, duration / _MOST_BLOCKS)
+    cells = _Cells(step, length, window)
+    return _medians(reference, other, duration, cells, paired) | _errors(reference, other, duration, cells, paired)
 
 
-def _medians(one: TrackedPart, two: TrackedPart, duration: float, window: float) -> dict[str, Estimate]:
+def _medians(one: TrackedPart, two: TrackedPart, duration: float, cells: _Cells, paired: bool) -> dict[str, Estimate]:
     masks = [is_moving(part.values, len(part.time), part.relative_gate) for part in (one, two)]
-    step = _cell(duration, window)
-    centres = (np.arange(int(duration / step)) + 0.5) * step
+    centres = (np.arange(int(duration / cells.step)) + 0.5) * cells.step
     rows = [np.clip(np.searchsorted(part.time, centres), 0, max(0, len(part.time) - 1)) for part in (one, two)]
-    either = np.zeros(len(centres), dtype=bool)
-    for part, mask, row in zip((one, two), masks, rows, strict=True):
-        if len(part.time):
-            either |= mask[row] & (centres >= part.time[0])
-    blocks = _Blocks(int(either.sum()), step, window)
-    found = {}
+    known = {}
     for key, (column, factor) in MEDIANS.items():
-        figures, drawn = [], []
+        figures, values, variances = [], [], []
         for part, mask, row in zip((one, two), masks, rows, strict=True):
-            values = part.values.get(column)
-            if values is None or not len(part.time):
-                figures.append(math.nan)
-                drawn.append(np.full(_DRAWS, np.nan))
-                continue
-            values = np.where(mask, factor * values, np.nan)
-            figures.append(spread(values, angle=False).median)
-            drawn.append(blocks.medians(values[row][either]))
-        found[key] = blocks.estimate(figures, drawn)
-    return found
+            whole = np.where(mask, factor * part.values.get(column, np.full(len(part.time), np.nan)), np.nan)
+            sd = factor * part.values.get(f"{column}_sd", np.zeros(len(part.time)))
+            there = np.full((2, len(centres)), np.nan)
+            if len(part.time):
+                there = np.where(centres >= part.time[0], np.stack([whole, sd])[:, row], np.nan)
+            figures.append(replace(cells.median(there[0]), value=spread(whole, angle=False).median))
+            values.append(there[0])
+            variances.append(there[1] ** 2)
+        estimate = Estimate.unpaired(*figures)
+        if paired:
+            estimate = estimate.with_difference(cells.mean(values[1] - values[0], variances[0] + variances[1]))
+        known[key] = estimate
+    return known
 
 
-def _errors(one: TrackedPart, two: TrackedPart, duration: float, window: float) -> dict[str, Estimate]:
+def _errors(one: TrackedPart, two: TrackedPart, duration: float, cells: _Cells, paired: bool) -> dict[str, Estimate]:
     """Return J2 with standard deviations, and J3 without: that of an extreme is not known from one record."""
-    step = _cell(duration, window)
-    cells = max(1, int(duration / step))
-    blocks = _Blocks(cells, step, window)
-    rms, peaks, drawn = [], [], []
+    number = max(1, int(duration / cells.step))
+    figures, peaks, influences = [], [], []
     for part in (one, two):
-        error = part.measured - part.command
-        known = np.isfinite(error)
-        command, error, cell = part.command[known], error[known], (part.signal_time[known] / step).astype(np.intp)
-        if not len(error):
-            rms.append(math.nan)
-            peaks.append(math.nan)
-            drawn.append(np.full(_DRAWS, np.nan))
-            continue
-        peak, varies = float(np.abs(command).max()), np.ptp(command) > 0.0
-        rms.append(100.0 * float(np.std(error) / np.std(command)) if varies else math.nan)
-        peaks.append(100.0 * float(np.abs(error).max()) / peak if peak > 0.0 else math.nan)
-        cell = np.clip(cell, 0, cells - 1)
-        moments = [np.ones(len(error))]
-        for each in (command - command.mean(), error - error.mean()):
-            moments += [each, each**2]
-        sums = np.column_stack([np.bincount(cell, each, cells) for each in moments]).astype(np.float64)
-        drawn.append(blocks.rms_ratios(sums))
-    return {ERRORS[0]: blocks.estimate(rms, drawn), ERRORS[1]: Estimate(peaks[0], peaks[1])}
+        known = np.isfinite(part.measured - part.command)
+        command, error = part.command[known], (part.measured - part.command)[known]
+        peak, influence, rms = math.nan, np.full(number, np.nan), math.nan
+        if len(error):
+            largest = float(np.abs(command).max())
+            peak = 100.0 * float(np.abs(error).max()) / largest if largest > 0.0 else math.nan
+        if len(error) and np.ptp(command) > 0.0:
+            rms = 100.0 * float(np.std(error) / np.std(command))
+            cell = np.clip((part.signal_time[known] / cells.step).astype(np.intp), 0, number - 1)
+            # what each sample adds to the ratio of two mean squares
+            squares = [(each - each.mean()) ** 2 / max(float(np.var(each)), 1e-300) for each in (error, command)]
+            influence = np.bincount(cell, 0.5 * rms * (squares[0] - squares[1]) / len(error), number)
+        peaks.append(peak)
+        figures.append(cells.total(rms, influence))
+        influences.append(influence)
+    estimate = Estimate.unpaired(*figures)
+    if paired:
+        estimate = estimate.with_difference(cells.total(estimate.difference, influences[1] - influences[0]))
+    return {ERRORS[0]: estimate, ERRORS[1]: Estimate(peaks[0], peaks[1], peaks[1] - peaks[0])}
 
 
-def _cell(duration: float, window: float) -> float:
-    return max(window / _CELLS_OF_WINDOW, duration / _MOST_CELLS)
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """A figure with its standard deviation and the degrees of freedom of that."""
+
+    value: float
+    sd: float = math.nan
+    freedom: float = math.nan
 
 
-class _Blocks:
-    """Draws of blocks of cells: circular, so that every cell is drawn equally often.
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Cells of the common time.
 
     Parameters
     ----------
-    cells : their number.
-    step : length of a cell, s.
-    window : s, of the indicators.
+    step : s, of a cell.
+    length : s, of the blocks over which what cells add is summed.
+    window : s, over which values of cells depend on one another by their windows.
     """
 
-    def __init__(self, cells: int, step: float, window: float) -> None:
-        length = max(_WINDOWS * window, cells * step / _MOST_BLOCKS)
-        self._number = cells * step / length
-        self._known = self._number >= _FEWEST_BLOCKS
-        size = max(1, round(length / step))
-        starts = np.random.default_rng(0).integers(0, max(1, cells), (_DRAWS, -(-cells // size)))
-        drawn = (starts[:, :, None] + np.arange(size)).reshape(_DRAWS, -1)[:, :cells]
-        self._drawn = drawn % max(1, cells)
-        # windows across two blocks lose their covariance, and deviations are from the mean of few blocks
-        lost, few = 1.0 - window / (3.0 * length), 1.0 - 1.0 / max(self._number, _FEWEST_BLOCKS)
-        self._correction = 1.0 / math.sqrt(lost * few)
+    step: float
+    length: float
+    window: float
 
-    def medians(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the medians, (_DRAWS,), of values (cells,) in each draw."""
-        if not self._known or not np.isfinite(values).any():
-            return np.full(_DRAWS, np.nan)
-        drawn = np.sort(values[self._drawn], axis=1)  # NaN last
-        count = np.isfinite(drawn).sum(axis=1)
-        rows = np.arange(_DRAWS)
-        middle = 0.5 * (drawn[rows, (count - 1) // 2] + drawn[rows, count // 2])
-        return np.where(count > 0, middle, np.nan)
+    def median(self, values: NDArray[np.float64]) -> _Figure:
+        """Return the median of the (n,) values, and its standard deviation (Woodruff 1952).
 
-    def rms_ratios(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return J2, (_DRAWS,), of the sums (cells, 5): number, command, its square, error, its square."""
-        if not self._known:
-            return np.full(_DRAWS, np.nan)
-        times = np.stack([np.bincount(row, minlength=len(sums)) for row in self._drawn])
-        n, c, cc, e, ee = (times @ sums).T
-        n = np.maximum(n, 1.0)
-        of_command = np.maximum(cc / n - (c / n) ** 2, 0.0)
-        of_error = np.maximum(ee / n - (e / n) ** 2, 0.0)
-        ratios: NDArray[np.float64] = np.full(_DRAWS, np.nan)
-        np.divide(of_error, of_command, ratios, where=of_command > 0.0)
-        return np.asarray(100.0 * np.sqrt(ratios))
+        The part of the values below the median is a mean, whose standard deviation is known from blocks; the values
+        below which is 0.5 ± that are the median ± its own.
+        """
+        good = np.flatnonzero(np.isfinite(values))
+        if not len(good):
+            return _Figure(math.nan)
+        known = values[good]
+        middle = float(np.median(known))
+        found = self._deviation(good, 0.5 * np.sign(known - middle) / len(good), np.full(len(good), 1.0 / len(good)))
+        if not math.isfinite(found.sd):
+            return replace(found, value=middle)
+        low, high = np.quantile(known, np.clip([0.5 - found.sd, 0.5 + found.sd], 0.0, 1.0))
+        return replace(found, value=middle, sd=0.5 * float(high - low))
 
-    def estimate(self, figures: list[float], drawn: list[NDArray[np.float64]]) -> Estimate:
-        """Return the figures of both runs with the standard deviations of their draws."""
-        one, two = drawn
-        if not self._known:
-            return Estimate(figures[0], figures[1])
-        reference_sd, sd, difference_sd = (self._correction * _sd(each) for each in (one, two, two - one))
-        freedom = _OVERLAPPING * (self._number - 1.0)
-        return Estimate(figures[0], figures[1], reference_sd, sd, difference_sd, freedom)
+    def mean(self, values: NDArray[np.float64], variances: NDArray[np.float64]) -> _Figure:
+        """Return the mean of the (n,) values, outliers clipped, weighted by their variances and what they scatter."""
+        good = np.flatnonzero(np.isfinite(values + variances))
+        if not len(good):
+            return _Figure(math.nan)
+        known, own = values[good], variances[good]
+        middle = float(np.median(known))
+        size = np.abs(known - middle)
+        low, high = 0.0, (float(np.max(size)) / _MEDIAN) ** 2
+        for _ in range(40):
+            excess = 0.5 * (low + high)
+            few = np.mean(size <= _MEDIAN * np.sqrt(own + excess)) < 0.5
+            low, high = (excess, high) if few else (low, excess)
+        # equal values have no scatter
+        variance = np.maximum(own + high, 1e-300)
+        share = 1.0 / variance / np.sum(1.0 / variance)
+        limit = _OUTLIER * np.sqrt(variance)
+        for _ in range(_ROUNDS):
+            middle += float(share @ np.clip(known - middle, -limit, limit))
+        found = self._deviation(good, share * np.clip(known - middle, -limit, limit), share)
+        return replace(found, value=middle)
 
+    def total(self, value: float, added: NDArray[np.float64]) -> _Figure:
+        """Return a figure with the standard deviation of a sum of what the (n,) cells add to it."""
+        good = np.flatnonzero(np.isfinite(added))
+        found = self._deviation(good, added[good], np.full(len(good), 1.0 / max(1, len(good))))
+        return replace(found, value=value)
 
-def _sd(drawn: NDArray[np.float64]) -> float:
-    known = drawn[np.isfinite(drawn)]
-    # a figure that many draws lack is not one of the stretch
-    return float(np.std(known)) if len(known) > 0.9 * len(drawn) else math.nan
+    def _deviation(
+        self, cells: NDArray[np.intp], added: NDArray[np.float64], share: NDArray[np.float64]
+    ) -> _Figure:
+        """Return the standard deviation of the sum of what (k,) cells add, each with its share in the mean.
+
+        The mean square of the sums over all blocks (Bartlett) is corrected for what it loses where only the windows
+        make neighbours depend on one another: by the mean, and between blocks. Its degrees of freedom are of that too.
+        """
+        if len(cells) * self.step < _FEWEST_BLOCKS * self.length:
+            return _Figure(math.nan)
+        apart = self.step * np.abs(cells[:, None] - cells[None, :])
+        depends = np.maximum(0.0, 1.0 - apart / self.window)
+        blocks = np.maximum(0.0, 1.0 - apart / self.length)
+        form = share[:, None] * np.maximum(0.0, 1.0 - apart / self.length) * share
+        true, observed = float(share @ depends @ share), float(added @ blocks @ added)
+        # of deviations from the mean
+        sums = form.sum(axis=1)
+        form += np.outer(share, share) * sums.sum() - np.outer(share, sums) - np.outer(sums, share)
+        expected = float(np.sum(form * depends))
+        product = form @ depends
+        freedom = expected**2 / float(np.sum(product * product.T))
+        return _Figure(math.nan, math.sqrt(max(0.0, observed) * true / expected), freedom)
