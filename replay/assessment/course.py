@@ -27,6 +27,8 @@ _SHORTEST, _TRIED, _BRIEF = 1.0, (1.5, 3.0), 6.0
 # moves by which the time of a change is improved, in windows
 _MOVES = 1.0, 0.5, 0.25, 0.125, 0.0625
 _ROUNDS = 4
+# stretches that are improved together, and windows on either side of their changes that are looked at
+_TOGETHER, _REACH = 4, 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,8 @@ class Observations:
     share: float
 
     def between(self, start: float, stop: float) -> Observations:
-        """Return those whose windows reach into a time from ``start`` to ``stop``."""
-        inside = (self.time > start) & (self.time < stop + self.window)
+        """Return those whose windows are between two times."""
+        inside = (self.time - self.window >= start) & (self.time <= stop)
         return replace(self, time=self.time[inside], values=self.values[inside], variance=self.variance[inside])
 
 
@@ -140,7 +142,8 @@ class Course:
                 changes.append(np.array([self._ends[number - 1, 1], self._ends[number, 0]]))
             for one, two in changes:
                 variance = covariance[one, one] + covariance[two, two] - 2.0 * covariance[one, two]
-                doubts += abs(found[two] - found[one]) < max(self.least, SIGNIFICANT * np.sqrt(max(variance, 0.0)))
+                needed = max(self.least, SIGNIFICANT * np.sqrt(max(variance, 0.0)))
+                doubts += int(abs(found[two] - found[one]) < needed)
         return doubts, self.cost
 
     def values(self, number: int, start: float, stop: float) -> tuple[float, float, float]:
@@ -155,7 +158,7 @@ class Course:
         first, last = design @ found
         return float(first), float(last), float(np.sqrt(np.max(np.diag(design @ covariance @ design.T))))
 
-    def timed(self, which: range) -> Course:
+    def _timed(self, which: range) -> Course:
         """Return the course with the times of its changes where they cost least."""
         best = self
         for move in _MOVES:
@@ -198,14 +201,28 @@ class Course:
                 yield Course((*head, left, line, rest, *tail[1:]), self.seen, self.least), range(i, i + 2)
 
     def refined(self) -> Course:
-        """Return the likeliest course that steps made lines, lines joined and joints parted lead to."""
-        best = self.timed(range(1, len(self.stretches)))
+        """Return the likeliest course that steps made lines, lines joined and joints parted lead to, part by part."""
+        all_, reach = self.stretches, _REACH * self.seen.window
+        for number in range(0, max(1, len(all_) - 1), _TOGETHER // 2):
+            edges = [-np.inf, *(each.start for each in all_[1:]), np.inf]
+            some = all_[number : number + _TOGETHER]
+            if not some[1:]:
+                break
+            last = edges[number + len(some)]
+            seen = self.seen.between(max(edges[number], some[1].start - reach), min(last, some[-1].start + reach))
+            part = Course((replace(some[0], joined=False), *some[1:]), seen, self.least)._improved()
+            rest = (replace(part.stretches[0], joined=some[0].joined), *part.stretches[1:])
+            all_ = (*all_[:number], *rest, *all_[number + len(some) :])
+        return Course(all_, self.seen, self.least)
+
+    def _improved(self) -> Course:
+        best = self._timed(range(1, len(self.stretches)))
         for _ in range(_ROUNDS):
-            tried = [course.timed(which) for course, which in best._others() if course._possible]
+            tried = [course._timed(which) for course, which in best._others() if course._possible]
             likeliest = min(tried, key=lambda course: course.rank, default=best)
             if likeliest.rank >= best.rank:
                 break
-            best = likeliest.timed(range(1, len(likeliest.stretches)))
+            best = likeliest._timed(range(1, len(likeliest.stretches)))
         return best
 
     @property
