@@ -29,6 +29,10 @@ _WINDOWS, _MOST_BLOCKS = 2.0, 20
 _FEWEST_BLOCKS = 3.0
 FEWEST_WINDOWS = _FEWEST_BLOCKS * _WINDOWS + 1.0
 """Windows that the common stretch must have for standard deviations."""
+# degrees of freedom times those of normal values, and how many of these there must be: a value that is far off makes the sums large with the mean (measured, decision 63)
+_FREEDOM, _LEAST_FREEDOM = 2.0, 1.5
+# of a window, in which errors depend on one another
+_MEMORY = 0.5
 # cells: at most a window divided by this, and at most so many
 _CELLS_OF_WINDOW, _MOST_CELLS = 4, 256
 # of the absolute value of a standard normal variable
@@ -112,7 +116,8 @@ def compare_parts(
     step = max(window / _CELLS_OF_WINDOW, duration / _MOST_CELLS)
     length = max(_WINDOWS * window, duration / _MOST_BLOCKS)
     cells = _Cells(step, length, window)
-    return _medians(reference, other, duration, cells, paired) | _errors(reference, other, duration, cells, paired)
+    found = _medians(reference, other, duration, cells, paired)
+    return found | _errors(reference, other, duration, replace(cells, window=_MEMORY * window), paired)
 
 
 def _medians(one: TrackedPart, two: TrackedPart, duration: float, cells: _Cells, paired: bool) -> dict[str, Estimate]:
@@ -241,12 +246,12 @@ class _Cells:
         The mean square of the sums over all blocks (Bartlett) is corrected for what it loses where only the windows
         make neighbours depend on one another: by the mean, and between blocks. Its degrees of freedom are of that too.
         """
-        if len(cells) * self.step < _FEWEST_BLOCKS * self.length:
+        if not len(cells) or (cells[-1] - cells[0] + 1) * self.step < (_FEWEST_BLOCKS - 1e-9) * self.length:
             return _Figure(math.nan)
         apart = self.step * np.abs(cells[:, None] - cells[None, :])
         depends = np.maximum(0.0, 1.0 - apart / self.window)
         blocks = np.maximum(0.0, 1.0 - apart / self.length)
-        form = share[:, None] * np.maximum(0.0, 1.0 - apart / self.length) * share
+        form = share[:, None] * blocks * share
         true, observed = float(share @ depends @ share), float(added @ blocks @ added)
         # of deviations from the mean
         sums = form.sum(axis=1)
@@ -254,4 +259,6 @@ class _Cells:
         expected = float(np.sum(form * depends))
         product = form @ depends
         freedom = expected**2 / float(np.sum(product * product.T))
-        return _Figure(math.nan, math.sqrt(max(0.0, observed) * true / expected), freedom)
+        if freedom < _LEAST_FREEDOM:
+            return _Figure(math.nan)
+        return _Figure(math.nan, math.sqrt(max(0.0, observed) * true / expected), _FREEDOM * freedom)

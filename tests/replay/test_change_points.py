@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.config import IndicatorSettings
@@ -58,8 +58,10 @@ def test_a_slow_drift_is_one_drift_and_no_staircase():
         found = course(np.linspace(0.01, 0.02, len(TIME)), seed)
         assert not found.steps
         (drift,) = found.drifts
-        assert (drift.first, drift.last) == pytest.approx((0.01, 0.02), abs=5.0 * drift.sd)
-        assert (drift.start, drift.stop) == pytest.approx((0.0, TIME[-1]), abs=0.5)
+        # between the middles of the first and the last window: nothing beyond them is known
+        assert (drift.start, drift.stop) == pytest.approx((0.5 * WINDOW, TIME[-1] - 0.5 * WINDOW), abs=0.5)
+        expected = np.interp([drift.start, drift.stop], TIME, np.linspace(0.01, 0.02, len(TIME)))
+        assert (drift.first, drift.last) == pytest.approx(expected, abs=5.0 * drift.sd)
 
 
 def test_a_drift_that_begins_in_mid_record_and_one_that_ends_in_a_step():
@@ -73,6 +75,51 @@ def test_a_drift_that_begins_in_mid_record_and_one_that_ends_in_a_step():
     assert len(found.drifts) == 1
     assert step.time == pytest.approx(40.0, abs=1.0)
     assert (step.before, step.after) == pytest.approx((0.02, 0.005), abs=1e-3)
+
+
+@st.composite
+def courses(draw):
+    """Return times and delays of a course of levels and lines: each change a step, or a ramp between two levels."""
+    at, value, nodes = 0.0, draw(st.floats(0.005, 0.02)), []
+    for _ in range(draw(st.integers(1, 3))):
+        at += draw(st.floats(10.0, 14.0))
+        lasts, size = draw(st.sampled_from([1e-9, 5.0, 8.0])), draw(st.sampled_from([-1, 1])) * draw(st.floats(1.2e-3, 6e-3))
+        nodes += [(at, value), (at + lasts, value + size)]
+        at, value = at + lasts, value + size
+        if at > 40.0:
+            break
+    return np.array(nodes).T
+
+
+@settings(max_examples=30)
+@given(courses(), st.integers(0, 1000), st.sampled_from([1e-4, 2e-4]))
+def test_what_is_told_has_the_direction_and_the_size_of_what_happened(nodes, seed, sd):
+    true = lambda times: np.interp(times, *nodes)  # noqa: E731
+    found = course(true(TIME), seed, sd)
+    close = 6.0 * sd
+    for segment in found.segments:
+        # a knot is known to half a window, and a line's value there to what it changes in that time
+        slope = abs(segment.last - segment.first) / (segment.stop - segment.start)
+        told, happened = segment.last - segment.first, np.diff(true([segment.start, segment.stop]))[0]
+        if segment.drifts:
+            assert told == pytest.approx(happened, abs=close + WINDOW * slope)
+            assert told * happened > 0.0
+        middle = 0.5 * (segment.start + segment.stop)
+        assert 0.5 * (segment.first + segment.last) == pytest.approx(true(middle), abs=close + 0.5 * WINDOW * slope)
+    for step in found.steps:
+        assert step.after - step.before == pytest.approx(np.diff(true([step.time - WINDOW, step.time + WINDOW]))[0], abs=close)
+    told = found.segments[-1].last - found.segments[0].first
+    assert told == pytest.approx(nodes[1][-1] - nodes[1][0], abs=2.0 * close)
+
+
+@pytest.mark.parametrize("ends", [(5.09e-3, 7.98e-3), (7.98e-3, 5.09e-3)])
+def test_a_level_does_not_turn_the_line_beside_it(ends):
+    """A line that meets a level at almost its value: they are one course, and the line keeps its direction."""
+    for seed in range(8):
+        true = np.interp(TIME, [0.0, 30.0], ends) + np.where(TIME > 30.0, 0.4e-3 * np.sign(ends[1] - ends[0]), 0.0)
+        drift, level = course(true, seed, 1.5e-4).segments
+        assert (drift.last - drift.first) / (ends[1] - ends[0]) == pytest.approx(1.0, abs=0.2)
+        assert level.first == pytest.approx(true[-1], abs=5.0 * level.sd)
 
 
 @given(st.lists(st.tuples(st.floats(0.02, 25.0), st.floats(0.02, 2.0)), min_size=1, max_size=8), st.integers(0, 3))

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import assess
-from replay.comparison import AssessedRun, assess_run, compare_runs
+from replay.comparison import AssessedRun, Quantity, assess_run, compare_runs
 from replay.comparison.stretch import TrackedPart, compare_parts
 from replay.formats import ArrayRecording
 from replay.formats.parts import RecordingPart
@@ -47,45 +48,85 @@ def motion(kind: str, rng: np.random.Generator, seconds: float):
     return late
 
 
+def coloured(rng: np.random.Generator, n: int, memory: float) -> np.ndarray:
+    white = rng.normal(0.0, math.sqrt(1.0 - memory**2), n + 400)
+    return lfilter([1.0], [1.0, -memory], white)[400:]
+
+
 def run(
-    rng: np.random.Generator, late, actuators: int, delay: float = DELAY, settings: IndicatorSettings = SETTINGS
+    rng: np.random.Generator,
+    late,
+    actuators: int,
+    delay: float | np.ndarray = DELAY,
+    settings: IndicatorSettings = SETTINGS,
+    noise: float = NOISE,
+    memory: float = 0.0,
 ) -> AssessedRun:
-    """A run of several actuators with one motion, each with noise of its own on the measured signal."""
+    """A run of several actuators with one motion, each with noise of its own, white or AR(1), on the measured signal."""
     command, measured = late(0.0), GAIN * late(delay)
     columns = [
         Channel(f"{i}.{role}", role, "mm", str(i)) for i in range(actuators) for role in (Role.COMMAND, Role.MEASURED)
     ]
-    samples = [each for _ in range(actuators) for each in (command, measured + rng.normal(0.0, NOISE, measured.size))]
+    samples = [each for _ in range(actuators) for each in (command, measured + noise * coloured(rng, measured.size, memory))]
     recording = ArrayRecording(Stream("rig", 1, RATE, tuple(columns)), np.column_stack(samples))
     return assess_run(Path("run.csv"), recording, settings)
 
 
-def check_noise_alone(kind: str, settings: IndicatorSettings, keys: tuple[str, ...]) -> None:
+def check_noise_alone(kind: str, settings: IndicatorSettings, keys: tuple[str, ...], memory: float = 0.0) -> None:
     """80 pairs of runs: at 5 %, 4 are expected, and 11 or more have a probability of 0.2 %."""
-    chances: dict[str, list[float]] = {}
+    found: dict[str, list[Quantity]] = {}
     for seed in (1, 2):
         rng = np.random.default_rng(seed)
         late = motion(kind, rng, 30.0)
-        found = compare_runs(*(run(rng, late, 40, settings=settings) for _ in range(2)), lag=0.0)
-        for quantity in (each for actuator in found.actuators for each in actuator.quantities):
-            chances.setdefault(quantity.key, []).append(quantity.probability)
+        compared = compare_runs(*(run(rng, late, 40, settings=settings, memory=memory) for _ in range(2)), lag=0.0)
+        for quantity in (each for actuator in compared.actuators for each in actuator.quantities):
+            found.setdefault(quantity.key, []).append(quantity)
     for key in keys:
-        assert len(chances[key]) == 80
-        assert sum(each < 0.05 for each in chances[key]) <= 10, key
-        # and not for being too wide: 40 are expected
-        assert sum(each < 0.5 for each in chances[key]) >= 20, key
-    assert all(map(math.isnan, chances["peak_error_percent"]))
+        assert len(found[key]) == 80
+        assert all(each.estimate.paired for each in found[key])
+        assert sum(each.probability < 0.05 for each in found[key]) <= 10, key
+        # and not for being too wide: 40 are expected, and the standard deviation is known to 8 %
+        assert sum(each.probability < 0.5 for each in found[key]) >= 28, key
+        told = np.sqrt(np.mean([each.estimate.difference_sd**2 for each in found[key]]))
+        assert 0.75 < told / np.std([each.difference for each in found[key]]) < 1.35, key
+    assert all(math.isnan(each.probability) for each in found["peak_error_percent"])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_noise_alone_is_significant_in_one_of_twenty_runs(kind) -> None:
-    check_noise_alone(kind, QUICK, ("fdb_delay_ms", "fdb_ratio", "rms_error_percent"))
+@pytest.mark.parametrize(("kind", "memory"), [*((kind, 0.0) for kind in KINDS), ("noise", 0.98)])
+def test_noise_alone_is_significant_in_one_of_twenty_runs(kind, memory) -> None:
+    check_noise_alone(kind, QUICK, ("fdb_delay_ms", "fdb_ratio", "rms_error_percent"), memory)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_noise_alone_is_significant_in_one_of_twenty_headlines(kind) -> None:
-    check_noise_alone(kind, SETTINGS, ("delay_ms", "ratio"))
+@pytest.mark.parametrize(("kind", "memory"), [*((kind, 0.0) for kind in KINDS), ("noise", 0.98)])
+def test_noise_alone_is_significant_in_one_of_twenty_headlines(kind, memory) -> None:
+    check_noise_alone(kind, SETTINGS, ("delay_ms", "ratio"), memory)
+
+
+def test_two_runs_that_drift_alike_differ_by_what_they_differ_at_each_instant() -> None:
+    """Between 7 and 13 ms in both, one 1 ms later: the medians say 1 ± 2 ms."""
+    rng = np.random.default_rng(4)
+    t, f, starts = np.arange(round(40.0 * RATE)) / RATE, rng.uniform(0.3, 5.0, 80), rng.uniform(0.0, 6.28, 80)
+    late = lambda by: np.cos(2.0 * np.pi * np.outer(t - by, f) + starts).sum(axis=1) / math.sqrt(40.0)  # noqa: E731
+    drift = 0.010 + 0.003 * np.sign(np.sin(2.0 * np.pi * t / 20.0))
+    one, two = (run(rng, late, 2, delay, noise=0.005) for delay in (drift, drift + 0.001))
+    for actuator in compare_runs(one, two, lag=0.0).actuators:
+        delay = actuator.quantity("delay_ms")
+        assert delay.estimate.sd > 0.5
+        assert delay.difference == pytest.approx(1.0, abs=4.0 * delay.estimate.difference_sd)
+        assert delay.estimate.difference_sd < 0.05
+        assert delay.probability < 1e-3
+        assert actuator.pairing == f"{actuator.actuator}: differences are those at the same instants of one motion"
+
+
+def test_runs_of_two_motions_are_not_paired_and_that_is_said() -> None:
+    rng = np.random.default_rng(7)
+    one, two = (run(rng, motion("noise", rng, 30.0), 1) for _ in range(2))
+    (actuator,) = compare_runs(one, two, lag=0.0).actuators
+    delay = actuator.quantity("delay_ms")
+    assert actuator.pairing == "0: differences are those of the values of two independent runs: not one motion"
+    assert delay.difference == delay.value - delay.reference
+    assert delay.estimate.difference_sd == pytest.approx(math.hypot(delay.estimate.sd, delay.estimate.reference_sd))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -112,7 +153,7 @@ def test_the_rms_error_of_a_random_motion_is_within_its_standard_deviation() -> 
         measured = measured + rng.normal(0.0, NOISE, measured.size)
         time = np.arange(command.size) / RATE
         part = TrackedPart(time, {}, 0.1, time, command, measured)
-        found = compare_parts(part, part, 60.0, 1.0)["rms_error_percent"]
+        found = compare_parts(part, part, 60.0, 1.0, paired=True)["rms_error_percent"]
         outside.append(abs(found.reference - expected) > 2.0 * found.reference_sd)
         assert found.difference_sd == 0.0
     # 3 expected of 60; 9 or more have a probability of 0.3 %
