@@ -256,8 +256,8 @@ def _noise(values: Samples, sd: Samples, overlap: int) -> Samples:
 def _excess(differences: Samples, own: Samples, number: float) -> float:
     """Return the variance of a value, beside its own, that explains the lower quartile of (n,) differences.
 
-    The quartile, for many of them may straddle a change. ``own`` are their variances, ``number`` how many times that of
-    a value is in theirs.
+    The quartile, for many of them may straddle a change. ``own`` are their variances; ``number`` is how many times that
+    of a value is in theirs.
     """
     size = np.abs(differences)
     low, high = 0.0, float(np.max(size, initial=0.0)) ** 2
@@ -282,9 +282,8 @@ def _segments(series: _Series, pieces: list[_Piece]) -> Iterator[LevelSegment]:
     late = _HELD * window
     stretches = [Stretch(float(series.time[0]) - late - window, pieces[0].slope != 0.0)]
     for left, right in pairwise(pieces):
-        meets = series.jump(left, right) < 1.0
-        time = _meeting(series, left, right) if meets else float(series.time[right.begin]) - late
-        stretches.append(Stretch(time, right.slope != 0.0, meets))
+        time = float(series.time[right.begin]) - late
+        stretches.append(Stretch(time, right.slope != 0.0, series.jump(left, right) < 1.0))
     seen = Observations(series.time - late, series.values, series.noise**2, window, series.share)
     course = Course(tuple(stretches), seen, series.least).refined()
     edges = [*np.maximum(course.edges[:-1], 0.0).tolist(), float(series.time[-1])]
@@ -295,11 +294,3 @@ def _segments(series: _Series, pieces: list[_Piece]) -> Iterator[LevelSegment]:
             start, stop = max(start, within[0]), min(stop, within[1])
         first, last, sd = course.values(number, start, stop)
         yield LevelSegment(start, stop, first, last if each.slopes else first, sd)
-
-
-def _meeting(series: _Series, left: _Piece, right: _Piece) -> float:
-    """Return the time at which two lines meet, near the change between them."""
-    begin = float(series.time[right.begin])
-    found = (left.at(0.0)[0] - right.at(0.0)[0]) / (right.slope - left.slope) if right.slope != left.slope else begin
-    reach = 2.0 * series.window
-    return min(max(found, begin - reach), begin + reach) - (0.5 + _HELD) * series.window

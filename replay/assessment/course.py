@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ _WEIGHING = 0.2
 STEP_PENALTY, SLOPE_PENALTY, KINK_PENALTY = 16.0, 12.0, 6.0
 # standard deviations by which two values differ significantly
 SIGNIFICANT = 5.0
-# lengths in windows: of the shortest line, of a line tried for a step, of a stretch tried as a line between its neighbours
+# lengths in windows: of the shortest stretch, of a line tried for a step, of a stretch tried as a line
 _SHORTEST, _TRIED, _BRIEF = 1.0, (1.5, 3.0), 6.0
 # moves by which the time of a change is improved, in windows
 _MOVES = 1.0, 0.5, 0.25, 0.125, 0.0625
@@ -33,7 +32,7 @@ _TOGETHER, _REACH = 4, 20.0
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """Values of windows that end at ``time``, (n,): with variances, and the window [s] they are means over.
+    """Values of windows that end at ``time`` [s], (n,), with variances, and the window [s] that they are means over.
 
     ``share`` is the part of an independent observation that one value is.
     """
@@ -52,7 +51,7 @@ class Observations:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A part of a course from ``start`` [s] on: ``slopes`` or is level, is ``joined`` to the last or a step from it."""
+    """A part of a course from ``start`` [s]: ``slopes`` or is level, ``joined`` to the last or a step from it."""
 
     start: float
     slopes: bool
@@ -73,7 +72,9 @@ class Course:
     @property
     def edges(self) -> Samples:
         """Where the stretches begin, and the end, s."""
-        return np.array([*(each.start for each in self.stretches), max(self.seen.time[-1], self.stretches[-1].start + 1e-9)])
+        return np.array(
+            [*(each.start for each in self.stretches), max(self.seen.time[-1], self.stretches[-1].start + 1e-9)]
+        )
 
     @cached_property
     def _ends(self) -> NDArray[np.intp]:
@@ -87,7 +88,7 @@ class Course:
         return np.array(ends)
 
     @cached_property
-    def _fit(self) -> tuple[Samples, Samples, float]:
+    def _fit(self) -> tuple[Samples, NDArray[np.float64], float]:
         """Values and covariance of the parameters, and twice the negative log likelihood."""
         seen, edges, ends = self.seen, self.edges, self._ends
         begins = np.concatenate([[-np.inf], edges[1:-1]])
@@ -114,7 +115,7 @@ class Course:
         cost = seen.share * float(np.sum(residual / variance + np.log(variance / seen.variance)))
         free = max(1.0, seen.share * len(residual) - len(found))
         scatter = max(1.0, seen.share * float(np.sum(residual / variance)) / free)
-        return found, scatter * covariance, cost
+        return found, np.asarray(scatter * covariance), cost
 
     def _at(self, found: Samples, time: Samples) -> Samples:
         edges = self.edges
@@ -164,7 +165,9 @@ class Course:
         for move in _MOVES:
             for number in which:
                 for by in (-move, move):
-                    while (moved := best._moved(number, by * self.seen.window)) is not None and moved.rank < best.rank:
+                    while (
+                        moved := best._moved(number, by * self.seen.window)
+                    ) is not None and moved.rank < best.rank:
                         best = moved
         return best
 
@@ -187,7 +190,10 @@ class Course:
             head, left, right, tail = all_[: i - 1], all_[i - 1], all_[i], all_[i + 1 :]
             yield Course((*head, left, *tail), self.seen, self.least), range(0)
             if right.slopes:
-                yield Course((*head, left, replace(right, slopes=False), *tail), self.seen, self.least), range(i, i + 1)
+                yield (
+                    Course((*head, left, replace(right, slopes=False), *tail), self.seen, self.least),
+                    range(i, i + 1),
+                )
             if right.joined or left.slopes or right.slopes:
                 flipped = replace(right, joined=not right.joined)
                 yield Course((*head, left, flipped, *tail), self.seen, self.least), range(i, i + 1)
@@ -210,6 +216,8 @@ class Course:
                 break
             last = edges[number + len(some)]
             seen = self.seen.between(max(edges[number], some[1].start - reach), min(last, some[-1].start + reach))
+            if not len(seen.time):
+                continue
             part = Course((replace(some[0], joined=False), *some[1:]), seen, self.least)._improved()
             rest = (replace(part.stretches[0], joined=some[0].joined), *part.stretches[1:])
             all_ = (*all_[:number], *rest, *all_[number + len(some) :])

@@ -29,7 +29,8 @@ _WINDOWS, _MOST_BLOCKS = 2.0, 20
 _FEWEST_BLOCKS = 3.0
 FEWEST_WINDOWS = _FEWEST_BLOCKS * _WINDOWS + 1.0
 """Windows that the common stretch must have for standard deviations."""
-# degrees of freedom times those of normal values, and how many of these there must be: a value that is far off makes the sums large with the mean (measured, decision 63)
+# degrees of freedom times those of normal values, and how many of these there must be: a value that is far off makes
+# the sums large together with the mean
 _FREEDOM, _LEAST_FREEDOM = 2.0, 1.5
 # of a window, in which errors depend on one another
 _MEMORY = 0.5
@@ -238,13 +239,11 @@ class _Cells:
         found = self._deviation(good, added[good], np.full(len(good), 1.0 / max(1, len(good))))
         return replace(found, value=value)
 
-    def _deviation(
-        self, cells: NDArray[np.intp], added: NDArray[np.float64], share: NDArray[np.float64]
-    ) -> _Figure:
+    def _deviation(self, cells: NDArray[np.intp], added: NDArray[np.float64], share: NDArray[np.float64]) -> _Figure:
         """Return the standard deviation of the sum of what (k,) cells add, each with its share in the mean.
 
         The mean square of the sums over all blocks (Bartlett) is corrected for what it loses where only the windows
-        make neighbours depend on one another: by the mean, and between blocks. Its degrees of freedom are of that too.
+        make neighbours depend on one another: by the mean, and between blocks. So are its degrees of freedom.
         """
         if not len(cells) or (cells[-1] - cells[0] + 1) * self.step < (_FEWEST_BLOCKS - 1e-9) * self.length:
             return _Figure(math.nan)

@@ -83,7 +83,10 @@ def courses(draw):
     at, value, nodes = 0.0, draw(st.floats(0.005, 0.02)), []
     for _ in range(draw(st.integers(1, 3))):
         at += draw(st.floats(10.0, 14.0))
-        lasts, size = draw(st.sampled_from([1e-9, 5.0, 8.0])), draw(st.sampled_from([-1, 1])) * draw(st.floats(1.2e-3, 6e-3))
+        lasts, size = (
+            draw(st.sampled_from([1e-9, 5.0, 8.0])),
+            draw(st.sampled_from([-1, 1])) * draw(st.floats(1.2e-3, 6e-3)),
+        )
         nodes += [(at, value), (at + lasts, value + size)]
         at, value = at + lasts, value + size
         if at > 40.0:
@@ -107,7 +110,9 @@ def test_what_is_told_has_the_direction_and_the_size_of_what_happened(nodes, see
         middle = 0.5 * (segment.start + segment.stop)
         assert 0.5 * (segment.first + segment.last) == pytest.approx(true(middle), abs=close + 0.5 * WINDOW * slope)
     for step in found.steps:
-        assert step.after - step.before == pytest.approx(np.diff(true([step.time - WINDOW, step.time + WINDOW]))[0], abs=close)
+        assert step.after - step.before == pytest.approx(
+            np.diff(true([step.time - WINDOW, step.time + WINDOW]))[0], abs=close
+        )
     told = found.segments[-1].last - found.segments[0].first
     assert told == pytest.approx(nodes[1][-1] - nodes[1][0], abs=2.0 * close)
 

@@ -132,7 +132,8 @@ def test_tolerances() -> None:
     assert parse_tolerance("ratio = 2 %") == ("ratio", Tolerance(2.0, relative=True))
     cases = ((50.9, "within"), (51.0, "within"), (51.1, "exceeded"), (49.1, "within"), (math.nan, "unknown"))
     for value, result in cases:
-        assert Quantity("delay_ms", Estimate(50.0, value, value - 50.0), Tolerance(2.0, relative=True)).result == result
+        estimate = Estimate(50.0, value, value - 50.0)
+        assert Quantity("delay_ms", estimate, Tolerance(2.0, relative=True)).result == result
     for wrong in ("delay=1", "ratio", "ratio=x", "ratio=-1", "ratio=nan", "command_rms_percent=5%"):
         with pytest.raises(ValueError, match=f"--tolerance {wrong}: "):
             parse_tolerance(wrong)

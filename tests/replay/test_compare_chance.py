@@ -62,12 +62,14 @@ def run(
     noise: float = NOISE,
     memory: float = 0.0,
 ) -> AssessedRun:
-    """A run of several actuators with one motion, each with noise of its own, white or AR(1), on the measured signal."""
+    """A run of several actuators with one motion, each with noise of its own on measured, white or AR(1)."""
     command, measured = late(0.0), GAIN * late(delay)
     columns = [
         Channel(f"{i}.{role}", role, "mm", str(i)) for i in range(actuators) for role in (Role.COMMAND, Role.MEASURED)
     ]
-    samples = [each for _ in range(actuators) for each in (command, measured + noise * coloured(rng, measured.size, memory))]
+    samples = [
+        each for _ in range(actuators) for each in (command, measured + noise * coloured(rng, measured.size, memory))
+    ]
     recording = ArrayRecording(Stream("rig", 1, RATE, tuple(columns)), np.column_stack(samples))
     return assess_run(Path("run.csv"), recording, settings)
 
