@@ -256,8 +256,8 @@ def _noise(values: Samples, sd: Samples, overlap: int) -> Samples:
 def _excess(differences: Samples, own: Samples, number: float) -> float:
     """Return the variance of a value, beside its own, that explains the lower quartile of (n,) differences.
 
-    The quartile, for many of them may straddle a change. ``own`` are their variances; ``number`` is how many times that
-    of a value is in theirs.
+    The quartile, for many of them may straddle a change. ``own`` are their variances; ``number`` is how many times
+    that of a value is in theirs.
     """
     size = np.abs(differences)
     low, high = 0.0, float(np.max(size, initial=0.0)) ** 2

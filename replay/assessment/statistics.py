@@ -19,8 +19,8 @@ from replay.assessment.results import (
     WholeRecord,
 )
 
-# smallest changes: of the delay in s and as a fraction of it, of the ratio as a fraction
-_DELAY_CHANGE, _SHARE, _RATIO_CHANGE = 5e-4, 0.1, 0.02
+# smallest changes: of the delay in s and as a fraction of it, of the ratio as a fraction; of a change point in s
+_DELAY_CHANGE, _SHARE, _RATIO_CHANGE, _DELAY_STEP = 1e-3, 0.1, 0.02, 5e-4
 # standard deviations beyond which two values differ
 _SIGNIFICANT_SDS = 3.0
 # windows with a standard deviation above so many medians do not count for the range
@@ -127,12 +127,12 @@ def _headline(
         spreads[name].median for name in (delay, f"{delay}_sd", ratio, f"{ratio}_sd")
     )
     segmentations, ranges, farthest = [], [], []
-    for name, level, least, share, irrelevant in (
-        (delay, of_delay, _DELAY_CHANGE, _SHARE * abs(of_delay), TOLERANCE["delay"]),
-        (ratio, of_ratio, _RATIO_CHANGE * of_ratio, _RATIO_CHANGE * of_ratio, TOLERANCE["ratio"] * of_ratio),
+    for name, level, step, least, share, irrelevant in (
+        (delay, of_delay, _DELAY_STEP, _DELAY_CHANGE, _SHARE * abs(of_delay), TOLERANCE["delay"]),
+        (ratio, of_ratio, _RATIO_CHANGE * of_ratio, _RATIO_CHANGE * of_ratio, _RATIO_CHANGE * of_ratio, TOLERANCE["ratio"] * of_ratio),
     ):
         found, sd = values[name][valid], values[f"{name}_sd"][valid]
-        segmentation = segment_series(time[valid], found, sd, window, least)
+        segmentation = segment_series(time[valid], found, sd, window, step)
         wide = _range(found, sd, max(least, share), irrelevant)
         if segmentation.changes:
             levels = [segment.first for segment in segmentation.segments if not segment.drifts]
