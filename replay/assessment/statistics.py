@@ -129,7 +129,14 @@ def _headline(
     segmentations, ranges, farthest = [], [], []
     for name, level, step, least, share, irrelevant in (
         (delay, of_delay, _DELAY_STEP, _DELAY_CHANGE, _SHARE * abs(of_delay), TOLERANCE["delay"]),
-        (ratio, of_ratio, _RATIO_CHANGE * of_ratio, _RATIO_CHANGE * of_ratio, _RATIO_CHANGE * of_ratio, TOLERANCE["ratio"] * of_ratio),
+        (
+            ratio,
+            of_ratio,
+            _RATIO_CHANGE * of_ratio,
+            _RATIO_CHANGE * of_ratio,
+            _RATIO_CHANGE * of_ratio,
+            TOLERANCE["ratio"] * of_ratio,
+        ),
     ):
         found, sd = values[name][valid], values[f"{name}_sd"][valid]
         segmentation = segment_series(time[valid], found, sd, window, step)
