@@ -149,9 +149,8 @@ def _table(base: str, name: str, each: ActuatorComparison) -> Table:
         for row, one in zip(rows, each.quantities, strict=True):
             row += [str(one.tolerance or "—"), one.result or "—"]
     what = each.actuator if each.actuator == each.other else f"{each.actuator} and {each.other}"
-    return Table(
-        f"Quantities of {what} over the time in common, {name} and {base}", tuple(headings), tuple(map(tuple, rows))
-    )
+    caption = "; ".join(filter(None, (f"Quantities of {what} over the time in common, {name} and {base}", each.pairing)))
+    return Table(caption, tuple(headings), tuple(map(tuple, rows)))
 
 
 def _cells(each: Quantity) -> tuple[str, str, str, str]:
