@@ -57,7 +57,7 @@ def pointer(array):
     return None if array is None else ctypes.c_void_p(array.ctypes.data)
 
 
-def run_tracking(loop, struct, signals, rows, n_pairs=1, n_columns=21, counter=None):
+def run_tracking(loop, struct, signals, rows, n_pairs=1, n_columns=24, counter=None):
     sizes, run = (
         (ctypes.c_int64(n_pairs), ctypes.c_int64(n_columns)),
         (ctypes.c_int64(0), ctypes.c_int64(len(signals[0]))),
@@ -94,7 +94,7 @@ def test_states_are_used_by_threads_at_the_same_time(loop):
     states = [EmbeddedTracking(settings, python.RATE) for _ in range(4)]
     # ctypes runs them without the interpreter's lock
     records = [[each.repeat(20, axis=0) for each in python.record(1, seed)] for seed in range(4)]
-    results = [np.empty((len(signals[0]), 21)) for signals in records]
+    results = [np.empty((len(signals[0]), 24)) for signals in records]
     with ThreadPoolExecutor(4) as pool:
         structs = map(tracking_struct, states)
         done = pool.map(run_tracking, [loop] * 4, structs, records, results)
@@ -125,7 +125,7 @@ def test_a_loop_with_a_wrong_structure_does_not_start(loop, tracking, changed, c
     assert run_tracking(loop, struct, signals, tracking.new_row()) == code
 
 
-@pytest.mark.parametrize(("sizes", "code"), [((2, 21), WRONG_ROWS), ((1, 20), WRONG_COLUMNS)])
+@pytest.mark.parametrize(("sizes", "code"), [((2, 24), WRONG_ROWS), ((1, 23), WRONG_COLUMNS)])
 def test_a_loop_for_other_sizes_does_not_start(loop, tracking, sizes, code):
     signals = np.zeros((1, 2)), np.zeros((1, 2)), None
     assert run_tracking(loop, tracking_struct(tracking), signals, np.zeros(99), *sizes) == code
@@ -134,7 +134,7 @@ def test_a_loop_for_other_sizes_does_not_start(loop, tracking, sizes, code):
 def test_columns_are_counted_for_one_pair(loop):
     embedded = EmbeddedTracking(IndicatorSettings(measures=("ti",), window=0.5), python.RATE, 2)
     struct = tracking_struct(embedded)
-    assert (struct.n_pairs, struct.n_columns) == (2, 5)
+    assert (struct.n_pairs, struct.n_columns) == (2, 6)
     signals, rows = (np.zeros((1, 2)), np.zeros((1, 2)), None), np.zeros(10)
     assert run_tracking(loop, struct, signals, rows, 2, 10) == WRONG_COLUMNS
     assert run_tracking(loop, struct, signals, rows, 2, 5) == 1
