@@ -13,7 +13,7 @@
 
 #define RATE 1024.0
 #define LATE 8
-#define N_COLUMNS 9
+#define N_COLUMNS 10
 #define DELAY 2
 
 static const char *const SETUP =

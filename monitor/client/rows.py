@@ -43,7 +43,7 @@ class Values(Mapping[str, float]):
     def reason(self, name: str) -> str:
         """Return why a value is NaN, in a few words; empty where it is there, or nobody says."""
         code = self.get(reason_column(name), 0.0)
-        return reason_word(code) if code else ""
+        return reason_word(code) if code > 0.0 else ""
 
     def _position(self, name: str) -> int:
         try:

@@ -71,6 +71,30 @@ static inline const char *synchroscope_message(int64_t code)
     }
 }
 
+/* Why a value is NaN, of the code in the row's column fdb_reason, paei_reason and so on: 0 where there is a value. */
+static inline const char *synchroscope_reason(double code)
+{
+    static const char *const words[] = {
+        "valid",
+        "window not full",
+        "gap or bad sample",
+        "too little motion",
+        "too few cycles",
+        "offset hidden",
+        "unrelated signals",
+        "uncertain",
+        "lag out of range",
+        "constant signal",
+        "paused: overload",
+        "no force",
+        "too few independent cycles",
+        "no dominant tone",
+        "different units"
+    };
+    const double n = (double)(sizeof words / sizeof *words);
+    return code >= 0.0 && code < n ? words[(int)code] : "unknown reason";
+}
+
 /* Once, before the loop: SYNCHROSCOPE_OK, or why the loop must not start. n_columns: of one pair. */
 static inline int64_t synchroscope_check_tracking(const synchroscope_tracking *t, int64_t n_pairs, int64_t n_columns)
 {

@@ -12,6 +12,7 @@ from replay.assessment.results import (
     CompensatorSummary,
     HeadlineEstimate,
     PairAssessment,
+    Presence,
     delay_varies,
     departure_words,
     farthest_delay,
@@ -30,6 +31,8 @@ _SHOWN = 0.05
 _CHANGING = ", changing within the record (5 to 95 % range of the windows)"
 # reasons of a missing value in every record, and the share of other ones that is worth a line
 _USUAL, _LEAST_MISSING = (Reason.FILLING, Reason.GATE), 0.01
+_READINGS = {**LABELS, "ti": "the angle of TI", "hsem": "the added damping of HSEM", "nrmse": "NRMSE"}
+_COMPLETE = Presence(1.0, {})
 
 
 def headline_words(found: PairAssessment, assessment: Assessment) -> str:
@@ -85,10 +88,10 @@ def missing_words(found: PairAssessment) -> list[str]:
     Measures that lack values only until the window is full, and where nothing moves, are left out.
     """
     lines = []
-    for measure, presence in found.presence.items():
+    for measure, label in _READINGS.items():
+        presence = found.presence.get(measure, _COMPLETE)
         if sum(share for reason, share in presence.missing.items() if reason not in _USUAL) >= _LEAST_MISSING:
             reasons = (f"{reason.word} {_percent(share)}" for reason, share in presence.missing.items())
-            label = LABELS.get(measure, measure.replace("_", " "))
             missing = _percent(sum(presence.missing.values()))
             lines.append(f"{label} has no value in {missing} of the record: {', '.join(reasons)}")
     return lines

@@ -32,6 +32,11 @@ const char *message(int64_t code)
     return synchroscope_message(code);
 }
 
+const char *reason(double code)
+{
+    return synchroscope_reason(code);
+}
+
 int64_t assess(const synchroscope_reliability *r, const double *measured, int64_t n_instants, double *rows,
                counter allocations)
 {

@@ -189,7 +189,7 @@ def test_a_delay_beyond_the_largest_is_not_taken_for_another():
         x_c, x_m = oracle.motion(np.random.default_rng(seed), 2 * N, RATE, 0.15)
         beyond = read(x_c, x_m, max_delay=0.1)
         # or a side lobe, which tells itself by a low correlation
-        assert np.isnan(beyond).all() or beyond.xcorr_peak < 0.9
+        assert np.isnan(beyond[:8]).all() or beyond.xcorr_peak < 0.9
         np.testing.assert_allclose(read(x_c, x_m, max_delay=0.2).delay, 0.15, atol=1e-6)
 
 
@@ -213,7 +213,7 @@ def test_a_dead_channel_is_not_valid(level):
     x_c, _ = oracle.motion(np.random.default_rng(0), N, RATE, 0.0)
     dead = np.full(N, level)
     for pair in ((x_c, dead), (dead, x_c), (dead, dead)):
-        assert np.isnan(read(*pair)).all()
+        assert np.isnan(read(*pair)[:8]).all()
 
 
 def test_the_gate_closes_on_a_quiet_lead_out():
@@ -224,9 +224,9 @@ def test_the_gate_closes_on_a_quiet_lead_out():
         for gate in (0.0, 0.02)
     )
     after = slice(6 * N + N // 4, None)
-    assert np.isnan(rows[after]).all()
+    assert np.isnan(rows[after, :8]).all()
     assert np.isfinite(open_rows[after]).all()
-    assert np.isnan(BroadbandDelayIndicator(RATE, 1.0, gate=10.0).update_block(x_c, x_m)).all()
+    assert np.isnan(BroadbandDelayIndicator(RATE, 1.0, gate=10.0).update_block(x_c, x_m)[:, :8]).all()
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])

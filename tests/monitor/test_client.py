@@ -19,10 +19,12 @@ import numpy as np
 import pytest
 
 from monitor import Connection, Row, ServiceLostError, connect
+from monitor.client.rows import RowReader
 from monitor.commands.security import open_guard
 from monitor.messages.alarms import Alarm, AlarmReport, Severity
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
 from monitor.messages.health import Health
+from monitor.messages.reasons import Reason
 from monitor.messages.requests import (
     AcknowledgeRequest,
     NewLimits,
@@ -472,3 +474,13 @@ def test_close_between_a_look_and_a_taking_is_the_end(sink: ResultPublisher) -> 
 
         connection._waiting = Cleared()
         assert list(connection.items()) == []
+
+
+def test_a_row_tells_why_a_value_is_missing() -> None:
+    columns = (Column("fdb_delay", "s", "north"), Column("fdb_reason", "code", "north"), Column("x", "", "north"))
+    stream = ResultStream("rig", 1, 1000.0, 10, columns)
+    values = np.array([[0.01, Reason.VALID, math.nan], [math.nan, Reason.GATE, math.nan]])
+    told = [row["north"] for row in RowReader().rows(ResultBlock(stream, 0, 0.0, values))]
+    assert [each.reason("fdb_delay") for each in told] == ["", "too little motion"]
+    # nobody says why
+    assert [each.reason("x") for each in told] == ["", ""]

@@ -75,14 +75,14 @@ def test_the_columns_of_a_pair_are_adjacent():
     embedded = EmbeddedTracking(IndicatorSettings(measures=("ti", "nrmse"), window=0.5), RATE, 2)
     names = ["ti", "ti_total", "ti_normalized", "ti_angle", "ti_angle_sd"]
     assert [column.name for column in embedded.columns if column.pair == 1][:5] == names
-    assert [column.pair for column in embedded.columns] == [0] * 9 + [1] * 9
-    assert len(embedded.new_row()) == 18
+    assert [column.pair for column in embedded.columns] == [0] * 11 + [1] * 11
+    assert len(embedded.new_row()) == 22
 
 
 def test_a_result_is_found_by_its_name_and_pair():
     settings = IndicatorSettings(measures=("ti", "nrmse"), window=0.5)
     two, one = EmbeddedTracking(settings, RATE, 2), EmbeddedTracking(settings, RATE)
-    assert (two.n_pairs, two.n_columns, len(two.columns)) == (2, 9, 18)
+    assert (two.n_pairs, two.n_columns, len(two.columns)) == (2, 11, 22)
     for pair in range(2):
         assert two.columns[two.index("ti_angle", pair)] == ("ti_angle", pair)
     assert one.index("ti_angle") == one.index("ti_angle", 0) == 3

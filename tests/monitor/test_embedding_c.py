@@ -17,6 +17,7 @@ from monitor.config import IndicatorSettings
 from monitor.embedding.c_functions import include_folder, reliability_struct, tracking_struct
 from monitor.embedding.reliability import EmbeddedReliability
 from monitor.embedding.tracking import EmbeddedTracking
+from monitor.messages.reasons import REASONS, Reason
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from tests.monitor import test_embedding as python
 from tests.needs import require
@@ -57,7 +58,7 @@ def pointer(array):
     return None if array is None else ctypes.c_void_p(array.ctypes.data)
 
 
-def run_tracking(loop, struct, signals, rows, n_pairs=1, n_columns=21, counter=None):
+def run_tracking(loop, struct, signals, rows, n_pairs=1, n_columns=24, counter=None):
     sizes, run = (
         (ctypes.c_int64(n_pairs), ctypes.c_int64(n_columns)),
         (ctypes.c_int64(0), ctypes.c_int64(len(signals[0]))),
@@ -94,7 +95,7 @@ def test_states_are_used_by_threads_at_the_same_time(loop):
     states = [EmbeddedTracking(settings, python.RATE) for _ in range(4)]
     # ctypes runs them without the interpreter's lock
     records = [[each.repeat(20, axis=0) for each in python.record(1, seed)] for seed in range(4)]
-    results = [np.empty((len(signals[0]), 21)) for signals in records]
+    results = [np.empty((len(signals[0]), 24)) for signals in records]
     with ThreadPoolExecutor(4) as pool:
         structs = map(tracking_struct, states)
         done = pool.map(run_tracking, [loop] * 4, structs, records, results)
@@ -125,7 +126,7 @@ def test_a_loop_with_a_wrong_structure_does_not_start(loop, tracking, changed, c
     assert run_tracking(loop, struct, signals, tracking.new_row()) == code
 
 
-@pytest.mark.parametrize(("sizes", "code"), [((2, 21), WRONG_ROWS), ((1, 20), WRONG_COLUMNS)])
+@pytest.mark.parametrize(("sizes", "code"), [((2, 24), WRONG_ROWS), ((1, 23), WRONG_COLUMNS)])
 def test_a_loop_for_other_sizes_does_not_start(loop, tracking, sizes, code):
     signals = np.zeros((1, 2)), np.zeros((1, 2)), None
     assert run_tracking(loop, tracking_struct(tracking), signals, np.zeros(99), *sizes) == code
@@ -134,10 +135,10 @@ def test_a_loop_for_other_sizes_does_not_start(loop, tracking, sizes, code):
 def test_columns_are_counted_for_one_pair(loop):
     embedded = EmbeddedTracking(IndicatorSettings(measures=("ti",), window=0.5), python.RATE, 2)
     struct = tracking_struct(embedded)
-    assert (struct.n_pairs, struct.n_columns) == (2, 5)
-    signals, rows = (np.zeros((1, 2)), np.zeros((1, 2)), None), np.zeros(10)
-    assert run_tracking(loop, struct, signals, rows, 2, 10) == WRONG_COLUMNS
-    assert run_tracking(loop, struct, signals, rows, 2, 5) == 1
+    assert (struct.n_pairs, struct.n_columns) == (2, 6)
+    signals, rows = (np.zeros((1, 2)), np.zeros((1, 2)), None), np.zeros(12)
+    assert run_tracking(loop, struct, signals, rows, 2, 12) == WRONG_COLUMNS
+    assert run_tracking(loop, struct, signals, rows, 2, 6) == 1
 
 
 def test_every_code_has_a_message(loop):
@@ -149,6 +150,13 @@ def test_every_code_has_a_message(loop):
     assert "of one pair" in messages[WRONG_COLUMNS + 6]
 
 
+def test_every_reason_has_its_word(loop):
+    loop.reason.restype = ctypes.c_char_p
+    words = {code: loop.reason(ctypes.c_double(code)).decode() for code in (-1.0, *Reason, max(Reason) + 1.0, np.nan)}
+    assert {words.pop(code) for code in list(words) if code not in REASONS} == {"unknown reason"}
+    assert words == {each: each.word for each in Reason}
+
+
 def test_a_null_pointer_is_refused_at_each_step(loop, tracking):
     one, row = np.zeros((1, 1)), tracking.new_row()
     before = tracking.state.copy()
@@ -156,7 +164,7 @@ def test_a_null_pointer_is_refused_at_each_step(loop, tracking):
     assert run_tracking(loop, tracking_struct(tracking), (one, one, None), None) == WRONG_ARGUMENT
     np.testing.assert_array_equal(tracking.state, before)
     forced = EmbeddedTracking(IndicatorSettings(measures=("hsem",), window=0.5), python.RATE, with_force=True)
-    assert run_tracking(loop, tracking_struct(forced), (one, one, None), row, 1, 4) == WRONG_ARGUMENT
+    assert run_tracking(loop, tracking_struct(forced), (one, one, None), row, 1, 5) == WRONG_ARGUMENT
 
 
 def test_a_state_of_the_other_kind_is_refused(loop, tracking):

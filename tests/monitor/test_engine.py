@@ -15,6 +15,7 @@ from monitor.indicators import band_pass, broadband_delay, hopped, tracking_pass
 from monitor.indicators.parts import cross_correlation, cross_spectra, residual
 from monitor.indicators.tracking_pass import create_indicators
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
+from monitor.messages.reasons import Reason
 from tests.contract.entries import noisy
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
@@ -123,7 +124,9 @@ def test_different_units_are_not_compared():
     meaningless = {"nrmse", "nrmse_std", "nrmse_range", "nrmse_measured", "peak_error", "peak_error_relative"}
     meaningless |= {"ti_normalized", "paei_amplitude_error", "paei_adaptive_amplitude_error", "fdb_added_damping"}
     for j, column in enumerate(results.stream.columns):
-        if column.name in meaningless:
+        if column.name in ("nrmse_reason", "peak_error_reason"):
+            assert (results.values[:, j] == Reason.UNITS).all()
+        elif column.name in meaningless:
             assert np.isnan(results.values[:, j]).all(), column.name
         else:
             np.testing.assert_array_equal(results.values[:, j], same.values[:, j])

@@ -47,7 +47,7 @@ def test_a_tone_is_read_as_nonlinear_least_squares_reads_it(case):
 def test_less_than_a_cycle_is_no_tone(taper):
     x_c, x_m = Tones(0.7 * RATE / N).signals(3 * N, RATE)
     rows = FrequencyDomainIndicator(RATE, N / RATE, taper=taper).update_block(x_c, x_m)
-    assert np.isnan(rows).all()
+    assert np.isnan(rows[:, :-1]).all()
 
 
 @pytest.mark.parametrize("taper", oracle.COSINES)

@@ -12,6 +12,7 @@ from monitor.engine.monitor import Monitor
 from monitor.indicators.broadband_delay import BroadbandDelayIndicator
 from monitor.indicators.frequency_evaluation import FrequencyEvaluationIndex
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.reasons import Reason
 
 RATE, N, WINDOW = 200.0, 1500, 100
 
@@ -43,7 +44,7 @@ def test_it_is_told_so_many_samples_later_and_else_the_same(latency):
     evaluates_when_full = values(FrequencyEvaluationIndex(RATE, WINDOW / RATE, n_pairs=3), x_c, x_m)
     told = values(FrequencyEvaluationIndex(RATE, WINDOW / RATE, latency=latency, n_pairs=3), x_c, x_m)
     np.testing.assert_array_equal(told[latency:], evaluates_when_full[:-latency])
-    assert np.isnan(told[:latency]).all() and np.isfinite(told[-1]).all()
+    assert np.isnan(told[:latency, :, 0]).all() and np.isfinite(told[-1]).all()
 
 
 @pytest.mark.parametrize("kind", [BroadbandDelayIndicator, FrequencyEvaluationIndex])
@@ -64,7 +65,7 @@ def test_time_that_was_to_spare_changes_no_bit(kind, step, latency, seed, bad):
     np.testing.assert_array_equal(pieces, whole)
     # no value while a bad sample is in the window
     for at in bad:
-        assert np.isnan(whole[at : at + WINDOW, 1]).all()
+        assert np.isnan(whole[at : at + WINDOW, 1, :6]).all()
         assert np.isfinite(whole[-1, [0, 2]]).all()
 
 
@@ -73,9 +74,9 @@ def test_what_waits_is_found_once_and_the_oldest_first():
     indicator = BroadbandDelayIndicator(RATE, WINDOW / RATE, latency=24, n_pairs=3)
     indicator.update_block(x_c[:103], x_m[:103])
     # each pair's window was full, one sample after the other's, and none of them is told yet
-    assert np.isnan(indicator.values).all()
+    assert not np.isfinite(indicator.values[:, :8]).any() and (indicator.values[:, 8:] == Reason.FILLING).all()
     assert [indicator.run_pending() for _ in range(4)] == [True, True, True, False]
-    assert np.isnan(indicator.values).all()
+    assert not np.isfinite(indicator.values[:, :8]).any() and (indicator.values[:, 8:] == Reason.FILLING).all()
     indicator.update_block(x_c[103:160], x_m[103:160])
     np.testing.assert_allclose(indicator.value.delay, 0.011, rtol=1e-3)
 
@@ -97,11 +98,12 @@ def test_a_pause_gives_nothing_and_ends_with_the_next_window():
     indicator = BroadbandDelayIndicator(RATE, WINDOW / RATE, latency=3, n_pairs=3)
     indicator.update_block(x_c[:500], x_m[:500])
     indicator.paused = True
-    assert np.isnan(indicator.update_block(x_c[500:900], x_m[500:900])).all()
+    rows = indicator.update_block(x_c[500:900], x_m[500:900])
+    assert np.isnan(rows[..., :8]).all() and (rows[..., 8:] == Reason.PAUSED).all()
     assert not indicator.run_pending()
     indicator.paused = False
     after = indicator.update_block(x_c[900:1000], x_m[900:1000])
-    assert np.isnan(after[0]).all()
+    assert np.isnan(after[0, :, :8]).all()
     np.testing.assert_allclose(after[-1, :, 2], 0.011, rtol=1e-3)
 
 

@@ -211,7 +211,7 @@ def test_it_tells_why_there_is_no_value() -> None:
     assert list(shares)[:2] == [Reason.GATE, Reason.UNRELATED]
     assert shares[Reason.UNRELATED] == pytest.approx(0.25, abs=0.03)
     assert found.presence["fdb"].valid + sum(shares.values()) == pytest.approx(1.0, abs=0.02)
-    (line,) = (line for line in missing_words(found) if line.startswith("FDB"))
+    line = next(line for line in missing_words(found) if line.startswith("FDB"))
     assert re.match(
         r"FDB has no value in 7\d % of the record: too little motion 4\d %, unrelated signals 2\d %", line
     )
