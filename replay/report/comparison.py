@@ -149,7 +149,8 @@ def _table(base: str, name: str, each: ActuatorComparison) -> Table:
         for row, one in zip(rows, each.quantities, strict=True):
             row += [str(one.tolerance or "—"), one.result or "—"]
     what = each.actuator if each.actuator == each.other else f"{each.actuator} and {each.other}"
-    caption = "; ".join(filter(None, (f"Quantities of {what} over the time in common, {name} and {base}", each.pairing)))
+    compared = f"Quantities of {what} over the time in common, {name} and {base}"
+    caption = "; ".join(filter(None, (compared, each.pairing)))
     return Table(caption, tuple(headings), tuple(map(tuple, rows)))
 
 
