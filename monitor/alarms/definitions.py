@@ -10,7 +10,7 @@ from monitor.alarms import text
 from monitor.alarms.alarm_instance import NO_VALUE, AlarmInstance, AlarmKind, StreamPosition
 from monitor.alarms.conditions import RowCondition
 from monitor.alarms.health_metrics import metric_unit
-from monitor.catalogue import measure_of
+from monitor.catalogue import CODE_UNIT, measure_of
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmState, Severity, Transition
 from monitor.messages.blocks import Column
@@ -379,7 +379,7 @@ def _both(
 
 def _missing_note(limit: LimitSettings, columns: Sequence[Column]) -> str:
     what = f"value {limit.value!r}" + (f" of {limit.actuator!r}" if limit.actuator else "")
-    there = dict.fromkeys(column.name for column in columns)
+    there = dict.fromkeys(column.name for column in columns if column.unit != CODE_UNIT)
     if limit.value in there:
         there = dict.fromkeys(column.actuator for column in columns if column.name == limit.value)
     listed = ", ".join(there)
