@@ -87,7 +87,6 @@ static inline const char *synchroscope_reason(double code)
         "constant signal",
         "paused: overload",
         "no force",
-        "too few independent cycles",
         "no dominant tone",
         "different units"
     };

@@ -51,9 +51,8 @@ class Reason(IntEnum):
     CONSTANT = 9, "constant signal", "measured, or the command, does not move: look at the sensor and its cable"
     PAUSED = 10, "paused: overload", "the service does not compute it, to keep up with the samples"
     NO_FORCE = 11, "no force", "the actuator has no channel for the restoring force"
-    NARROW = 12, "too few independent cycles", "unrelated signals this narrow would agree by chance"
-    NO_TONE = 13, "no dominant tone", "the motion is too far from a single tone: use the broadband delay"
-    UNITS = 14, "different units", "command and measured have different units, so their difference means nothing"
+    NO_TONE = 12, "no dominant tone", "the motion is too far from a single tone: use the broadband delay"
+    UNITS = 13, "different units", "command and measured have different units, so their difference means nothing"
 
 
 REASONS = {float(each): each for each in Reason}

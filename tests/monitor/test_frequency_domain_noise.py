@@ -129,14 +129,15 @@ def test_a_growing_amplitude_as_in_the_paper():
     np.testing.assert_allclose(np.degrees(np.mean(rows[:, PHASE])), 15.871, atol=0.05)
     # not certain, but as good as that: the window where the tone begins is the worst
     error = rms(rows[:, PHASE] - 0.277)
-    assert 0.2 < error / rms(rows[:, PHASE_SD]) < 2.0
+    # what a tone of its own frequency leaves of a growing one is a bias
+    assert 0.1 < error / rms(rows[:, PHASE_SD]) < 2.0
 
 
 def test_a_dead_channel_has_no_standard_deviation():
     x_c, _ = tone(5.3).signals(2 * N, RATE)
     rows = FrequencyDomainIndicator(RATE, N / RATE).update_block(x_c, np.zeros(2 * N))
     of_command = [FREQUENCY, AMPLITUDE]
-    assert np.isnan(np.delete(rows, of_command, axis=1)).all()
+    assert np.isnan(np.delete(rows[:, :-1], of_command, axis=1)).all() and (rows[:, -1] > 0.0).all()
     np.testing.assert_allclose(rows[N:, of_command], np.tile([5.3 * RATE / N, 1.0], (N, 1)), rtol=1e-9)
 
 

@@ -63,13 +63,13 @@ N_BLOCKS = 16
 SMALLEST_FIT = N_BLOCKS + 2 * REACH
 # squared backlash over its variance from which it is significant; the estimate is scaled up, because what the fit
 # leaves of a real backlash is no step
-_SIGNIFICANT_BACKLASH, _BACKLASH_SCALE = 7.0, 2.5
+_SIGNIFICANT_BACKLASH, _BACKLASH_SCALE = 20.0, 2.5
 # share of the velocity's sign that the fit leaves, 0.19 of a tone's: below it a backlash cannot be seen
 _LEAST_REMAINDER = 0.1
 # unexplained share of the measured power in the command's band from which on the signals are unrelated
 UNRELATED = 0.3
 # its least share that needs an explanation; shares of a motion that are no tone, from a tone to a mode
-_LEAST_DOUBT, _TONE, _MOSTLY_TONE = 5e-4, 1e-6, 0.3
+_LEAST_DOUBT, _TONE, _MOSTLY_TONE = 5e-4, 1e-6, 0.15
 # deviations of white noise, and share of the motion's frequency, above which a residual is another motion
 _SCATTER, _NARROW = 5.0, 0.05
 # cells of a window that are compared, and points of a fit of three numbers
@@ -206,27 +206,30 @@ def _unexplained_share(motion: Samples, residual: Samples, gain: float, width: i
     motion, residual : (n,) each.
     gain : of the fit; ``width`` : an eighth of the motion's period, samples.
     """
-    unexplained = explained = 0.0
+    unexplained = common = square = 0.0
     for first in range(0, motion.shape[0] - width + 1, width):
         residual_sum = motion_sum = 0.0
         for t in range(first, first + width):
             residual_sum, motion_sum = residual_sum + residual[t], motion_sum + motion[t]
         unexplained += residual_sum * residual_sum
-        explained += gain * motion_sum * gain * motion_sum
-    if not unexplained + explained > 0.0:
+        common, square = common + residual_sum * motion_sum, square + motion_sum * motion_sum
+    total = unexplained + gain * gain * square
+    if not (total > 0.0 and square > 0.0):
         return np.nan
-    share = unexplained / (unexplained + explained)
+    share = unexplained / total
     if share < _LEAST_DOUBT:
         return share
     power = 0.0
     for t in range(residual.shape[0]):
         power += residual[t] * residual[t]
+    # noise of the command leaves a part of the motion, which is not of another one
+    another = unexplained - common * common / square
     # sums of white noise have the power of its samples, with the scatter of a chi-square
     white = (1.0 + _SCATTER * np.sqrt(2.0 * width / motion.shape[0])) * power
-    if unexplained < white or _share_of_frequency(residual, width) < _NARROW:
+    if another < white or _share_of_frequency(residual, width) < _NARROW:
         return share
-    other = max(_non_tonal_share(motion, width, 4), _non_tonal_share(motion, width, 3))
-    return min(share / other, 1.0) if _TONE < other < _MOSTLY_TONE else share
+    own = max(_non_tonal_share(motion, width, 4), _non_tonal_share(motion, width, 3))
+    return min(another / total / own, 1.0) if _TONE < own < _MOSTLY_TONE else share
 
 
 @reduction
