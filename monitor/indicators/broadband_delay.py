@@ -181,7 +181,6 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
             command, slope = delay_signal(c, start, n, lag)
         scale = size_c / size_m
         if np.isfinite(fit.ratio * scale) and fit.coherence >= _RELATED and excess <= _LAG_ROUNDING:
-            tracking = tracking.with_gain(1.0 / fit.ratio)
             delay_sd = add_chance_agreement(omega * self._deviation(fit.by_lag, tracking), unexplained) / omega
             ratio, gain_sd = (
                 fit.ratio * scale,

@@ -13,7 +13,8 @@ from monitor.indicators.parts.added_damping import check_share
 from monitor.indicators.parts.bin_reading import N_ROWS, NEIGHBOURS
 from monitor.indicators.parts.dominant_tone import N_TRACKED, TAPERS, choose_bins, half_angles, unit_circle
 from monitor.indicators.parts.fourier import new_transform
-from monitor.indicators.parts.frequency_domain_kernel import N_HELD, N_WORK_ROWS, REASON, FdbState
+from monitor.indicators.parts.frequency_domain_kernel import FdbState
+from monitor.indicators.parts.frequency_domain_look import N_HELD, N_WORK_ROWS, REASON
 from monitor.indicators.parts.memory import FDB
 from monitor.indicators.parts.sample_loop import gate_limits, new_gate, new_held
 

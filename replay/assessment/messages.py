@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
@@ -23,6 +24,8 @@ from replay.formats import Recording
 from replay.formats.run_file import RunRecording
 
 _MODEL_PREFIXES = ("reliability_", "model_")
+# of a quotient that is a whole number
+_ROUNDING = 1e-9
 _TRANSFER_BYTES = 32 << 20  # of all transfer functions, at most
 _BREAKS = (EventKind.RESTART, EventKind.CLOCK_JUMP)
 
@@ -117,7 +120,10 @@ class _Thinning:
         stream = block.stream
         if self._known is None or self._known[0] is not stream:
             size = 8.0 * len(stream.columns) * self.n_samples / stream.every
-            self._known = stream, replace(stream, every=stream.every * max(1, -int(-size // self.most)))
+            self._known = (
+                stream,
+                replace(stream, every=stream.every * max(1, math.ceil(size / self.most - _ROUNDING))),
+            )
         fewer = self._known[1]
         step = fewer.every // stream.every
         if step == 1:

@@ -91,18 +91,23 @@ def best_and_worst(
     force = values.get("hsem_added_damping", nothing)
     window = assessment.settings.window
 
-    def at(row: int) -> TrackedWindow:
+    def at(window_row: int) -> TrackedWindow:
+        # the broadband delay of a window is published after its end, a quarter and a thirty-second of it at most
+        soon = np.flatnonzero(
+            np.isfinite(delay) & (time >= time[window_row]) & (time <= time[window_row] + 0.3 * window)
+        )
+        row = int(soon[0]) if len(soon) else window_row
         motion = cmath.rect(1.0 / float(ratio[row]), float(phase[row])) if plain else complex(math.nan, math.nan)
         of_phase = loop_damping(motion.real, motion.imag, assessment.settings.share or 0.0)
         from_force = bool(np.isfinite(force[row]))
         return TrackedWindow(
-            max(float(time[0]), float(time[row]) - window),
-            float(time[row]),
+            max(float(time[0]), float(time[window_row]) - window),
+            float(time[window_row]),
             float(delay[row]),
             float(sd[row]),
             float(ratio[row]),
             float(frequency[row]),
-            float(error[row]),
+            float(error[window_row]),
             is_nrmse,
             bool(certain[row]),
             float(force[row] if from_force else of_phase),

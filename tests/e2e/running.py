@@ -147,3 +147,12 @@ def wait_for_library(process: subprocess.Popen[str], name: str) -> None:
     while name not in maps.read_text():
         assert monotonic() < deadline and process.poll() is None
         sleep(0.01)
+
+
+def with_small_files(size: int) -> list[str]:
+    """Return the command with files limited to so many bytes, as on a disk that is full.
+
+    The new process limits itself: one that is forked from threads may wait for a lock of theirs for ever.
+    """
+    limit = f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, resource.RLIM_INFINITY))"
+    return [sys.executable, "-c", f"import os, resource, sys; {limit}; os.execv(sys.argv[1], sys.argv[1:])", *COMMAND]

@@ -349,7 +349,7 @@ def test_the_headline_is_right_in_an_earthquake_and_leads_the_table(assess, tmp_
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].startswith("x: 15.000 ± ")
     assert "ms late, undershoots by 10.0 % (ratio 1.111 ± " in lines[1]
-    assert "broadband over a window of 2 s, valid in 94 % of the record; ± is one window's, of the med" in lines[1]
+    assert "broadband over a window of 2 s, valid in 95 % of the record; ± is one window's, of the med" in lines[1]
     rows = [line.split("│")[1].strip() for line in lines if line.startswith("│")]
     order = ("broadband", "fdb", "paei_adaptive", "paei", "xcorr")
     groups = [next((g for g in order if r.startswith(g)), "") for r in rows[:15]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from monitor.recording import RunWriter
 from replay.commands.export import _FORMATS
 from replay.export import EXPORT_FORMATS
 from tests.e2e.conftest import PATIENCE, ROOT, Start
-from tests.e2e.running import COMMAND
+from tests.e2e.running import with_small_files
 
 # every piece of text takes a minute
 _SLOW = """
@@ -103,19 +102,8 @@ def test_a_full_disk_leaves_nothing(tmp_path, kind) -> None:
     writer.signals(SignalBlock(Stream("rig", 1, 1000.0, channels), 0, 0.0, noise, last=True))
     writer.close()
 
-    def limit() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
-
-    done = subprocess.run(
-        [*COMMAND, "export", run, "--to", kind],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        preexec_fn=limit,
-        timeout=PATIENCE,
-        check=False,
-    )
+    command = [*with_small_files(200_000), "export", str(run), "--to", kind]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE, check=False)
     out = run.with_suffix(EXPORT_FORMATS[kind][0])
     assert done.stderr == f"synchroscope export: {out}: cannot be written (File too large)\n"
     assert done.returncode == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from monitor.__main__ import main
 from replay.simulations.models import ensemble_model, simulate_ensemble
+from tests.e2e.running import with_small_files
 
 ROOT = Path(__file__).parents[2]
 
@@ -88,14 +88,8 @@ def progress(part):
 
 def limited(size, *words):
     """Run with the size of files limited, as on a disk that is full."""
-    return subprocess.run(
-        [sys.executable, "-m", "monitor", *map(str, words)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY)),
-    )
+    command = [*with_small_files(size), *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="room is reserved in advance on Linux only")

@@ -85,10 +85,7 @@ def test_a_slow_tone_in_strong_noise_is_not_drawn_towards_zero(delay):
 def test_a_hum_outside_the_band_disturbs_less():
     hum = 0.5 * np.sin(2.0 * np.pi * 13.0 * np.arange(N) / RATE)
     found = read_many(30, 0.02, lambda rng: hum, band=(0.3, 7.0))
-    # where the hum alone could be the delay there is none
-    valid = np.isfinite(found.delay)
-    assert valid.mean() > 0.9
-    assert rms(found.delay[valid] - 0.02) < 0.5 * rms(found.xcorr_delay[valid] - 0.02)
+    assert rms(found.delay - 0.02) < 0.5 * rms(found.xcorr_delay - 0.02)
 
 
 def test_an_amplitude_error_and_a_delay_together():

@@ -26,7 +26,7 @@ def test_the_loop_finds_the_delay_of_its_actuator(capsys):
 
 
 def test_settings_and_columns_are_those_of_the_code():
-    section = TEXT[TEXT.index("**IndicatorDriven** reads") : TEXT.index("## What freezes it")]
+    section = TEXT[TEXT.index("**IndicatorDriven** is driven") : TEXT.index("## What freezes it")]
     named = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (.*?) \|", section, re.MULTILINE)))
     assert named == [field.name for field in fields(IndicatorDriven) if field.name != "indicator"]
     table = TEXT[TEXT.index("## Columns") : TEXT.index("`[column.name for")]

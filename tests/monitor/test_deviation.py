@@ -23,7 +23,7 @@ def by_definition(weights, residual, bias):
     before = np.concatenate([[0.0], np.cumsum(sizes)])[:-1]
     block = np.minimum((16.0 * before / sizes.sum()).astype(int), 15)
     of_blocks, weight = (np.bincount(block, x, 16) for x in (products, sizes))
-    factor = 1.0 + 2.5 * (weight @ weight) / sizes.sum() ** 2
+    factor = 1.0 + 0.5 * (weight @ weight) / sizes.sum() ** 2
     by_blocks = factor**2 * (of_blocks @ of_blocks - of_blocks.sum() ** 2 / 16.0)
     # by shifts: the two power spectra
     half = means.reshape(-1, 2).mean(axis=1), sums.reshape(-1, 2).sum(axis=1)
@@ -32,8 +32,8 @@ def by_definition(weights, residual, bias):
     independent = power_w.sum() ** 2 / (power_w @ power_w)
     fast_w = sizes.sum() - 2.0 * length * (half[0] @ half[0])
     fast_r = (r * r).sum() - (half[1] @ half[1]) / (2.0 * length)
-    by_shifts = (power_w @ power_r) / m**2 * (1.0 + 5.0 / independent) + fast_w * fast_r / n
-    return np.sqrt(0.5 * (by_blocks + by_shifts) + (weights @ bias) ** 2)
+    by_shifts = (power_w @ power_r) / m**2 * (1.0 + 24.0 / independent**1.5) + fast_w * fast_r / n
+    return np.sqrt(np.sqrt(by_blocks * by_shifts) + (weights @ bias) ** 2)
 
 
 @pytest.mark.parametrize("n", [128, 256, 512, 2048, 5120])

@@ -31,7 +31,6 @@ KERNELS = (
     cross_spectra._weights,
     residual.fit_delayed,
     residual.weighted_sum_deviations,
-    residual.apply_gain,
     residual.add_chance_agreement,
 )
 

@@ -96,8 +96,8 @@ def test_measured_that_leads_has_positive_phase_and_negative_delay(lead):
 
 def test_the_band_is_where_the_frequency_is_sought():
     t = np.arange(3 * N) / RATE
-    x_c = np.sin(2 * np.pi * 6.0 * t) + 0.8 * np.sin(2 * np.pi * 30.0 * t)
-    x_m = 0.9 * np.sin(2 * np.pi * 6.0 * t - 0.1) + 0.4 * np.sin(2 * np.pi * 30.0 * t - 0.6)
+    x_c = np.sin(2 * np.pi * 6.0 * t) + 0.3 * np.sin(2 * np.pi * 30.0 * t)
+    x_m = 0.9 * np.sin(2 * np.pi * 6.0 * t - 0.1) + 0.15 * np.sin(2 * np.pi * 30.0 * t - 0.6)
     for band, ratio, phase, frequency in (
         (None, 1 / 0.9, -0.1, 6.0),
         ((2.0, 50.0), 1 / 0.9, -0.1, 6.0),

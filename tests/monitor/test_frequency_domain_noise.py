@@ -61,7 +61,7 @@ def test_the_standard_deviations_are_those_of_the_errors(cycles, taper, noise_c,
             (DELAY, DELAY_SD, tones.delay),
         ):
             # without a taper few blocks hold most of one and a half cycles: the deviations are a little large
-            least = 0.6 if taper == "rectangular" and cycles == 1.5 else 0.7
+            least = 0.65 if taper == "rectangular" and cycles == 1.5 else 0.7
             assert least < rms(rows[:, value] - truth) / rms(rows[:, sd]) < 1.4
 
 
@@ -129,8 +129,7 @@ def test_a_growing_amplitude_as_in_the_paper():
     np.testing.assert_allclose(np.degrees(np.mean(rows[:, PHASE])), 15.871, atol=0.05)
     # not certain, but as good as that: the window where the tone begins is the worst
     error = rms(rows[:, PHASE] - 0.277)
-    # what a tone of its own frequency leaves of a growing one is a bias
-    assert 0.1 < error / rms(rows[:, PHASE_SD]) < 2.0
+    assert 0.2 < error / rms(rows[:, PHASE_SD]) < 2.0
 
 
 def test_a_dead_channel_has_no_standard_deviation():

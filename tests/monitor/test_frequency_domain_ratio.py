@@ -47,12 +47,8 @@ def readings(rate, drift, noise):
 )
 def test_the_ratio_is_that_at_one_instant_and_its_deviation_holds(rate, drift):
     error, sd = readings(rate, drift, NOISE)
-    valid = np.isfinite(error)
-    # a residual that follows the motion is another one for a window in fifty
-    assert valid.mean() >= 0.98
-    error, sd = error[valid], sd[valid]
-    # what a drift of the delay leaves of the motion counts as noise: too wide in small noise
-    assert 0.58 <= np.mean(np.abs(error) <= sd) <= 0.95
+    assert np.isfinite(error).all()
+    assert 0.58 <= np.mean(np.abs(error) <= sd) <= 0.82
     assert np.mean(np.abs(error) <= 2.0 * sd) >= 0.9
     assert np.median(np.abs(error)) < 3e-3
 

@@ -93,9 +93,6 @@ def test_the_loop_of_several_tones_in_noise_is_closed_at_every_look(seed):
     delays = indicator.update_block(x_c, x_m)[:, DELAY]
     for i in range(N - 1 + 2 * indicator.hop, len(delays), indicator.hop):
         at = i - i % indicator.hop
-        if np.isnan(delays[at]):
-            # delays this different are not told from an unrelated motion
-            continue
         # the whole sample from the motion, the rest from a line between two readings of it
         lag = delays[at] * RATE
         part, away = lag - np.floor(lag), []
@@ -121,10 +118,7 @@ def test_without_noise_correction_it_is_equation_1_by_regression(seed):
     x_c, x_m = several_tones(np.random.default_rng(seed), 6 * N, RATE, noise=0.02, lag=(0.3, 0.7))
     indicator = PhaseAmplitudeIndices(RATE, N / RATE, noise_correction=False, relative_gate=0.0)
     rows = indicator.update_block(x_c, x_m)[N - 1 :]
-    valid = np.flatnonzero(np.isfinite(rows[:, RATIO]))
-    # tones with delays this different are not always told from an unrelated motion
-    assert len(valid) > 0.8 * len(rows)
-    for i, row in zip(valid, rows[valid], strict=True):
+    for i, row in enumerate(rows):
         fit = ellipse.equation_1(x_c[i : i + N], x_m[i : i + N])
         np.testing.assert_allclose(row[RATIO], fit.ratio, rtol=1e-9)
         np.testing.assert_allclose(row[PHASE], fit.phase, atol=1e-9)

@@ -2,7 +2,7 @@
 
 A reading of a window - a phase, a gain, a lag - is a weighted sum of the measured samples, or nearly so. Its error is
 the same weighted sum of the residual, of which only one is known, and the fit has made it nearly zero. How far it
-scatters is the mean of two estimates of its variance (ours):
+scatters is the geometric mean of two estimates of its variance (ours):
 
 - *Blocks.* The sums over 16 blocks of equal weight scatter as the whole does (batch means), if blocks are
   independent: the residual is first freed from its memory, by an autoregression (prewhitening, Andrews and Monahan
@@ -26,9 +26,10 @@ _CELLS = 256
 _PAIRS = 128
 _BLOCKS = 16
 # widens the deviation for blocks of unequal weight: fitted parameters and Student's t, measured by `benchmarks.truth`
-_SMALL_SAMPLE_FACTOR = 2.5
-# what the fit takes from the band of the motion, two parameters of each sign, and Student's t: likewise
-_FITTED = 5.0
+_SMALL_SAMPLE_FACTOR = 0.5
+# widens it for weights of few independent values, of which the fit has taken two: likewise, times the power 1.5 of what
+# one of them is of all
+_FITTED = 24.0
 # largest correlation of one cell with the next: the window is the longest memory that can be seen
 _LONGEST_MEMORY = 0.98
 
@@ -111,9 +112,12 @@ def _deviation(
         count = 1.0 if k == 0 or 2 * k == half else 2.0
         by_shifts += count * of_weights[k] * products[k]
         independent += count * of_weights[k] * of_weights[k]
-    lost = _FITTED * independent / (half * of_weights[0] * of_weights[0]) if of_weights[0] > 0.0 else 0.0
-    by_shifts = max(by_shifts, 0.0) / half * (1.0 + lost) + max(size - 2.0 * length * slow, 0.0) * fast
-    return float(np.sqrt(0.5 * (by_blocks + by_shifts) + known * known))
+    share = independent / (half * of_weights[0] * of_weights[0]) if of_weights[0] > 0.0 else 0.0
+    by_shifts = (
+        max(by_shifts, 0.0) / half * (1.0 + _FITTED * share * np.sqrt(share))
+        + max(size - 2.0 * length * slow, 0.0) * fast
+    )
+    return float(np.sqrt(np.sqrt(by_blocks * by_shifts) + known * known))
 
 
 @reduction

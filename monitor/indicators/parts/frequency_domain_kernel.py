@@ -10,17 +10,13 @@ from monitor.indicators.parts.added_damping import add_damping
 from monitor.indicators.parts.bin_reading import (
     copy_gains,
     delayed_tone,
-    drift_tone,
     non_tonal_share,
     read_neighbours,
     read_tone,
-    sample_weights,
     squared_magnitude,
     sum_bins,
     tone_gains,
-    tone_size,
 )
-from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
 from monitor.indicators.parts.dominant_tone import (
     BELOW,
     C_RE,
@@ -37,8 +33,18 @@ from monitor.indicators.parts.dominant_tone import (
     transform_both,
     unpack_bins,
 )
+from monitor.indicators.parts.frequency_domain_look import (
+    DRIFT_IM,
+    DRIFT_RE,
+    GAIN_SD,
+    LAG,
+    OWN,
+    PHASE_RATE,
+    PHASE_SD,
+    REASON,
+    look,
+)
 from monitor.indicators.parts.memory import Cube, IntMatrix, IntVector, Matrix, Vector, open_state
-from monitor.indicators.parts.residual import UNRELATED, apply_gain, fit_delayed
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
     clear_row,
@@ -49,7 +55,7 @@ from monitor.indicators.parts.sample_loop import (
     update_gate,
     write_reason,
 )
-from monitor.kernel import kernel, part, reduction
+from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
@@ -58,24 +64,8 @@ _MIN_POWER_RATIO = 1e-12
 _LARGEST_SD = 0.3
 # share of the command's power outside the tone, where the offset hides a neighbour of its bin
 _MAX_NON_TONAL = 0.02
-# Newton steps from the tone's lag to the motion's
-_STEPS = 3
-# slowest and fastest change of the phase with the delay, relative to the dominant tone's
-_SLOWEST, _FASTEST = 0.3, 3.0
 # Cramer-Rao bound of a frequency, in cycles a window, over that of a phase, as variances
 _FREQUENCY_NOISE = 3.0 / np.pi**2
-# change of the frequency, relative, over which the reading's change with it is a line
-_STEP = 1e-4
-# error of the ratio, times the square of the cycles a window, over its change within the delay, measured
-_IMAGE_OF_DECAY = 0.15
-# held between evaluations: the motion's lag, samples; change of the phase with the lag, relative to the tone's;
-# standard deviations of the phase and of the logarithm of the gain; the reading of a drift of measured; that of a
-# tone of the command's frequency over that of one of measured's own; why there is no lag
-LAG, PHASE_RATE, PHASE_SD, GAIN_SD, DRIFT_RE, DRIFT_IM, OWN, REASON = range(8)
-N_HELD = 8
-# rows of the work array, see `fit_delayed` and `_fit_delay_rate`
-_DELAYED, _SLOPE, _RESIDUAL, _BACKLASH, _RATE = range(5)
-N_WORK_ROWS = 5
 # columns of the results
 _RATIO, _PHASE, _DELAY, _FREQUENCY, _AMPLITUDE, _RATIO_SD, _PHASE_SD, _DELAY_SD, _DAMPING, _REASON = range(10)
 
@@ -220,80 +210,10 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
             product = tone_m * tone_c.conjugate()
             phase, omega = np.arctan2(product.imag, product.real), 2.0 * np.pi * frequency / n_window
             if due:
-                lag, phase_rate, start, stop, unexplained, fitted = -phase / omega, 1.0, 0, 0, np.nan, np.nan
-                for step in range(_STEPS):
-                    last = step == _STEPS - 1
-                    if last and abs(lag) < n_window and _SLOWEST <= phase_rate <= _FASTEST:
-                        start, stop, unexplained, drift, fitted = fit_delayed(
-                            command, measured, lag, work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BACKLASH]
-                        )
-                        if of_motion and np.isfinite(unexplained):
-                            # a drift against the command is not part of the motion
-                            drift_reading = drift * n_window * drift_tone(bins_c, k, pole, near, far, half, first_bin)
-                            held[pair, DRIFT_RE], held[pair, DRIFT_IM] = drift_reading.real, drift_reading.imag
-                            tone_m -= drift_reading
-                    if of_motion:
-                        before = delayed_tone(bins_c, k, frequency, pole, near, far, lag - 0.5, n_window)
-                        after = delayed_tone(bins_c, k, frequency, pole, near, far, lag + 0.5, n_window)
-                        delayed = delayed_tone(bins_c, k, frequency, pole, near, far, lag, n_window)
-                        product, difference = before * after.conjugate(), tone_m * delayed.conjugate()
-                        phase_rate = np.arctan2(product.imag, product.real) / omega
-                        lag -= np.arctan2(difference.imag, difference.real) / (
-                            min(max(phase_rate, _SLOWEST), _FASTEST) * omega
-                        )
-                reason = Reason.OFFSET.value if hidden else _reason(phase_rate, unexplained)
-                held[pair, REASON] = reason
-                if reason == Reason.VALID.value:
-                    held[pair, LAG], held[pair, PHASE_RATE], held[pair, OWN], by_rate = lag, phase_rate, 1.0, 0.0
-                    if of_motion:
-                        rate = _fit_delay_rate(
-                            work[_DELAYED, start:stop],
-                            work[_SLOPE, start:stop],
-                            work[_RESIDUAL, start:stop],
-                            work[_RATE, start:stop],
-                            fitted,
-                        )
-                        # while the delay drifts measured has a frequency of its own
-                        size = abs(scale) * tone_size(bins_c, k, pole, near, far)
-                        for change in (-_STEP, -rate):
-                            own = frequency * (1.0 + change)
-                            own_sine = np.sin(np.pi * own / n_window)
-                            own_scale, own_pole = tone_gains(
-                                k - first_bin, first_bin, own, own_sine, half, near, far, n_window, bins_m
-                            )
-                            held[pair, OWN] = size / (abs(own_scale) * tone_size(bins_m, k, own_pole, near, far))
-                            by_rate = np.log(held[pair, OWN]) / _STEP if change == -_STEP else by_rate
-                        copy_gains(bins_c, bins_m)
-                    reading = tone_m if correct else raw_m
-                    delayed = delayed_tone(bins_c, k, frequency, pole, near, far, lag, n_window)
-                    gain = np.sqrt(squared_magnitude(tone_m) / squared_magnitude(delayed))
-                    apply_gain(work[_DELAYED, start:stop], work[_RESIDUAL, start:stop], fitted, gain)
-                    sample_weights(
-                        work[_DELAYED],
-                        work[_SLOPE],
-                        start,
-                        stop,
-                        reading,
-                        bins_m,
-                        k,
-                        pole,
-                        near,
-                        far,
-                        correct,
-                        circle,
-                    )
-                    if of_motion:
-                        for t in range(start, stop):
-                            work[_SLOPE, t] += by_rate * work[_RATE, t]
-                    scatters = weighted_sum_deviations(
-                        work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BACKLASH], start, stop
-                    )
-                    held[pair, PHASE_SD] = add_chance_agreement(scatters[0], unexplained)
-                    # what the image of a tone that decays leaves
-                    decay = 0.5 * np.log(squared_magnitude(tone_c) / squared_magnitude(delayed)) if of_motion else 0.0
-                    image_sd = _IMAGE_OF_DECAY * decay / (frequency * frequency)
-                    scatter = np.sqrt(scatters[1] * scatters[1] + image_sd * image_sd)
-                    held[pair, GAIN_SD] = add_chance_agreement(scatter, unexplained)
+                tone_m = look(
+                    command, measured, tone_c, tone_m, raw_m, bins_c, bins_m, k, frequency, scale, pole, near, far,
+                    correct, of_motion, hidden, half, first_bin, circle, held[pair], work,
+                )  # fmt: skip
             phase_sd = held[pair, PHASE_SD] / held[pair, PHASE_RATE]
             if not (row_due and np.isfinite(held[pair, LAG]) and phase_sd <= _LARGEST_SD):
                 unknown = np.isnan(held[pair, LAG])
@@ -336,66 +256,3 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
             out[row, pair, _DAMPING] = add_damping(np.cos(phase) / ratio, np.sin(phase) / ratio, share)
             out[row, pair, _REASON] = Reason.VALID.value
         clock[0] = next_slot(slot, n_window)
-
-
-@reduction
-def _fit_delay_rate(delayed: Samples, slope: Samples, residual: Samples, weights: Samples, gain: float) -> float:
-    """Return the change of the lag per sample, and remove its part from the residual of `fit_delayed`, (n,) each.
-
-    Parameters
-    ----------
-    weights : overwritten: the derivatives of the change by each sample of measured.
-    gain : measured over command.
-    """
-    n = delayed.shape[0]
-    middle, first = 0.5 * (n - 1), delayed[0]
-    sum_z = sum_a = sum_b = tilt_z = tilt_a = tilt_b = zz = za = zb = zr = aa = ab = bb = 0.0
-    x = -middle
-    for t in range(n):
-        a, b = delayed[t] - first, slope[t]
-        z = x * b
-        sum_z, sum_a, sum_b = sum_z + z, sum_a + a, sum_b + b
-        tilt_z, tilt_a, tilt_b = tilt_z + x * z, tilt_a + x * a, tilt_b + x * b
-        zz, za, zb, zr = zz + z * z, za + z * a, zb + z * b, zr + z * residual[t]
-        aa, ab, bb = aa + a * a, ab + a * b, bb + b * b
-        x += 1.0
-    per_sample, per_tilt = 1.0 / n, 12.0 / (n * (n * float(n) - 1.0))
-    mean_a, bend = per_sample * sum_a, 2.0 * za - zz
-    zz -= per_sample * sum_z * sum_z + per_tilt * tilt_z * tilt_z
-    za -= mean_a * sum_z + per_tilt * tilt_z * tilt_a
-    zb -= per_sample * sum_z * sum_b + per_tilt * tilt_z * tilt_b
-    aa -= mean_a * sum_a + per_tilt * tilt_a * tilt_a
-    ab -= mean_a * sum_b + per_tilt * tilt_a * tilt_b
-    bb -= per_sample * sum_b * sum_b + per_tilt * tilt_b * tilt_b
-    area = aa * bb - ab * ab
-    by_a, by_b = (za * bb - zb * ab) / area, (zb * aa - za * ab) / area
-    power = zz - by_a * za - by_b * zb
-    rate = zr / (gain * power)
-    # of the second order the fit has taken the gain's part, by parts the sum over x^2 (d^2 a/dt^2) (a - mean)
-    bend -= 2.0 * mean_a * sum_z
-    bend += middle * middle * (slope[0] * (0.0 - mean_a) - slope[n - 1] * (delayed[n - 1] - first - mean_a))
-    size, by_gain = 0.25 * gain * rate * rate, 0.5 * gain * rate * rate * bend / aa
-    mean_a += first
-    offset = per_sample * (sum_z - by_b * sum_b) - by_a * mean_a
-    drift, scale = per_tilt * (tilt_z - by_a * tilt_a - by_b * tilt_b), 1.0 / (gain * power)
-    by_rate = rate * gain
-    x = 1.0 - middle
-    for t in range(1, n - 1):
-        # what delay, gain, offset and drift of measured do not change
-        z = x * slope[t] - by_a * delayed[t] - by_b * slope[t] - offset - drift * x
-        weights[t] = scale * z
-        residual[t] -= by_rate * z + size * x * x * (slope[t - 1] - slope[t + 1]) - by_gain * (delayed[t] - mean_a)
-        x += 1.0
-    weights[0] = weights[n - 1] = residual[0] = residual[n - 1] = 0.0
-    return float(rate)
-
-
-@part
-def _reason(phase_rate: float, unexplained: float) -> int:
-    """Return why there is no lag, or that there is one."""
-    if not _SLOWEST <= phase_rate <= _FASTEST:
-        return Reason.NO_TONE.value
-    if not unexplained < UNRELATED:
-        # without a fit the lag is beyond the window
-        return Reason.LAG.value if np.isnan(unexplained) else Reason.UNRELATED.value
-    return Reason.VALID.value

@@ -13,13 +13,13 @@ import numpy as np
 
 from monitor.indicators.parts.chords import SPAN
 from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
-from monitor.indicators.parts.residual import apply_gain, fit_delayed
+from monitor.indicators.parts.residual import fit_delayed
 from monitor.kernel import part, reduction
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
 # rows of the work array
-_SWEPT, _COMMON, _DELAYED, _SLOPE, _RESIDUAL, _BACKLASH, _RATE = range(7)
+_SWEPT, _COMMON, _DELAYED, _SLOPE, _RESIDUAL, _BIAS, _RATE = range(7)
 N_WORK_ROWS = 7
 # shifts of the command that are tried
 _MAX_TRIES = 4
@@ -151,13 +151,11 @@ def find_loop_lag(
     # derivative of omega by the ratio of the two sums
     by_ratio = 1.0 / (4.0 * k * np.sqrt(max(1.0 - 0.25 * far * far / (near * near), 1e-30)))
     _rate_weights(k, first, last, far / near, work)
-    start, stop, unexplained, drift, fitted = fit_delayed(
-        c, m, lag, work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BACKLASH]
+    start, stop, unexplained, drift, _ = fit_delayed(
+        c, m, lag, work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BIAS]
     )
     if not unexplained < max_unexplained:
         return _declined(m, Reason.LAG.value if np.isnan(unexplained) else Reason.UNRELATED.value)
-    if begin == 0:
-        apply_gain(work[_DELAYED, start:stop], work[_RESIDUAL, start:stop], fitted, gain)
     # not separable from less than two cycles of motion
     drift = drift if omega * (stop - start) >= 4.0 * np.pi else 0.0
     # weights of the samples of measured, which are `shift` samples after those of the command
@@ -174,9 +172,7 @@ def find_loop_lag(
         lag_weights[t], gain_weights[t] = swept[t] / by_lag, common[t] / (near * gain)
         by_drift, gain_by_drift = by_drift + lag_weights[t] * x, gain_by_drift + gain_weights[t] * x
         x += 1.0
-    lag_sd, gain_sd = weighted_sum_deviations(
-        work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BACKLASH], start, stop
-    )
+    lag_sd, gain_sd = weighted_sum_deviations(work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BIAS], start, stop)
     # the weights of the frequency are a motion like those of the lag: noise of any colour scatters both alike
     of_lag, of_rate, rate = 0.0, 0.0, work[_RATE, low - later : high - later]
     for t in range(0, n_common - k + 1, k):

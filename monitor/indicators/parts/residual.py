@@ -70,12 +70,18 @@ _LEAST_REMAINDER = 0.1
 UNRELATED = 0.3
 # its least share that needs an explanation; shares of a motion that are no tone, from a tone to a mode
 _LEAST_DOUBT, _TONE, _MOSTLY_TONE = 5e-4, 1e-6, 0.15
+# share of what is no tone of a motion from which on the residual is another motion
+_UNRELATED_OWN = 0.15
+# s a second: fastest change of a delay that is taken for one, and not for another motion
+_FASTEST_SLIDE = 0.005
 # deviations of white noise, and share of the motion's frequency, above which a residual is another motion
 _SCATTER, _NARROW = 5.0, 0.05
 # cells of a window that are compared, and points of a fit of three numbers
 _MOST_CELLS, _LEAST_POINTS = 256, 8
 # cycles in a window from which on a trend is none of the motion
 _CYCLES_ABOVE_TREND = 3
+# of two products, their difference over their sum: below it they are alike
+_LEAST_AREA = 0.1
 # relative power below which a signal is constant
 _ROUNDING = 1e-12
 # rad, of the remaining lag: above it the linearisation is repeated
@@ -90,36 +96,59 @@ def fit_delayed(
 ) -> tuple[int, int, float, float, float]:
     """Fit measured by the delayed command, its derivative by the lag, an offset and a drift; write the residual.
 
-    Where the derivative's coefficient shows a lag error above 0.01 rad, the fit is repeated at the corrected lag.
-
     Parameters
     ----------
     c, m : (n,), a window of each, oldest first.
     lag : of measured behind the command, samples.
     delayed, slope : (n,), overwritten: the delayed command, and its derivative by the lag.
     residual : (n,), overwritten.
-    bias : (n,), overwritten: what measured has of a play and of a slow trend, which are no noise; the play is in the
-        residual, too.
+    bias : (n,), overwritten: what measured has of a play and of a slow trend, see `separate_bias`.
 
     Returns
     -------
     start, stop : the samples for which these arrays are defined.
     unexplained : share of the measured power in the command's band that has nothing to do with the command, see
-        `_unexplained_share`; NaN where there is no fit.
+        `unexplained_share`; NaN where there is no fit.
     drift : of measured against the command, a sample.
     gain : measured over command.
     """
-    n_window = c.shape[0]
-    start = stop = n = 0
-    if not abs(lag) < n_window:
+    start, stop, whole, drift, gain, width = fit_least_squares(c, m, lag, delayed, slope, residual, bias)
+    if width == 0:
         return start, start, np.nan, 0.0, np.nan
+    motion, rates, rest = bias[start:stop], slope[start:stop], residual[start:stop]
+    drift_change, gain_change = correct_for_noise(c, whole, start, width, delayed[start:stop], motion, rates, rest)
+    gain += gain_change
+    unexplained = unexplained_share(motion, rates, rest, gain, width)
+    separate_bias(rates, rest, motion, gain, width)
+    return start, stop, unexplained, drift + drift_change, gain
+
+
+@reduction
+def fit_least_squares(
+    c: Samples, m: Samples, lag: float, delayed: Samples, slope: Samples, residual: Samples, motion: Samples
+) -> tuple[int, int, int, float, float, int]:
+    """Fit as `fit_delayed` does, by least squares.
+
+    Where the derivative's coefficient shows a lag error above 0.01 rad, the fit is repeated at the corrected lag.
+
+    Returns
+    -------
+    start, stop : the samples for which the arrays are defined.
+    whole : the lag of the fit, whole samples.
+    drift, gain : see `fit_delayed`.
+    width : an eighth of the motion's period, samples; 0 where there is no fit.
+    """
+    n_window = c.shape[0]
+    start = stop = whole = 0
+    if not abs(lag) < n_window:
+        return start, start, whole, 0.0, np.nan, 0
     gain = drift = aa = bb = 0.0
     for attempt in range(2):
         whole = int(np.rint(lag))
         start, stop = max(0, whole + REACH), min(n_window, n_window + whole - REACH)
         n = stop - start
         if n < N_BLOCKS:
-            return start, start, np.nan, 0.0, np.nan
+            return start, start, whole, 0.0, np.nan, 0
         # slices, because indices that cannot be negative are vectorised
         a, b, y, r = delayed[start:stop], slope[start:stop], m[start:stop], residual[start:stop]
         interpolate(c, start, lag, a, b)
@@ -143,7 +172,7 @@ def fit_delayed(
         by -= per_sample * sum_b * sum_y + per_tilt * tilt_b * tilt_y
         area = aa * bb - ab * ab
         if not (aa > _ROUNDING * raw_a and bb > _ROUNDING * raw_b and area > _ROUNDING * aa * bb):
-            return start, start, np.nan, 0.0, np.nan
+            return start, start, whole, 0.0, np.nan, 0
         gain, by_slope = (ay * bb - by * ab) / area, (by * aa - ay * ab) / area
         lag_change = by_slope / gain if gain != 0.0 else 0.0
         # the fit is linear in the lag: repeated where that is not enough
@@ -153,99 +182,182 @@ def fit_delayed(
         drift = per_tilt * (tilt_y - gain * tilt_a - by_slope * tilt_b)
         offset = y_0 - gain * a_0 + per_sample * (sum_y - gain * sum_a - by_slope * sum_b)
         mean_a, rise_a = a_0 + per_sample * sum_a, per_tilt * tilt_a
-        detrended, x = bias[start:stop], -middle
+        detrended, x = motion[start:stop], -middle
         for t in range(n):
             r[t] = y[t] - offset - drift * x - gain * a[t] - by_slope * b[t]
             detrended[t] = a[t] - mean_a - rise_a * x
             x += 1.0
         break
-    motion, rest = bias[start:stop], residual[start:stop]
-    width = _eighth_period(motion)
-    unexplained = _unexplained_share(motion, rest, gain, width)
-    _fit_backlash(motion, slope[start:stop], rest, gain, motion)
-    if n >= _CYCLES_ABOVE_TREND * 8 * width:
-        _move_trend(rest, bias[start:stop])
-    return start, stop, unexplained, drift, gain
+    return start, stop, whole, drift, gain, _eighth_period(motion[start:stop])
 
 
 @reduction
-def apply_gain(delayed: Samples, residual: Samples, fitted: float, gain: float) -> None:
-    """Change the residual, (n,), from that of the fitted gain to that of `gain`, as far as noise explains the change.
+def correct_for_noise(
+    c: Samples,
+    whole: int,
+    start: int,
+    width: int,
+    delayed: Samples,
+    motion: Samples,
+    slope: Samples,
+    residual: Samples,
+) -> tuple[float, float]:
+    """Correct the residual, (n,), for noise of the command; return the changes of drift and gain.
 
-    Noise of the command biases the fitted gain towards zero. The residual then follows the motion and varies more
-    from block to block than that of the unbiased gain. Noise changes a gain by no more than the unexplained share of
-    power.
+    By least squares noise makes the coefficient of the motion too small, and since between samples it is in the
+    slope, too, it draws that as well. The command an eighth of a period before and after has the same motion and
+    noise of its own: what the residual has in common with it is of the motion (instrumental variables).
+
+    Parameters
+    ----------
+    c : (n_window,); ``whole`` : the lag, whole samples; ``start`` : the first sample of the fit.
+    width : an eighth of the motion's period, samples.
+    delayed, motion, slope : (n,) each: the delayed command, the same without its line, its derivative by the lag.
     """
-    n, total, tilt, square, residual_power = delayed.shape[0], 0.0, 0.0, 0.0, 0.0
-    middle, first, per_tilt = 0.5 * (n - 1), delayed[0], 12.0 / (n * (n * float(n) - 1.0))
-    x = -middle
+    n_fit, apart = motion.shape[0], width if width > REACH else 0
+    first = max(0, whole + apart - start)
+    last = min(n_fit, c.shape[0] + whole - apart - start)
+    n = last - first
+    if apart == 0 or n < n_fit // 2:
+        return 0.0, 0.0
+    a, b, r = motion[first:last], slope[first:last], residual[first:last]
+    at = start + first - whole
+    before, after = c[at - apart : at - apart + n], c[at + apart : at + apart + n]
+    origin, x = before[0] + after[0], -0.5 * (n - 1)
+    sum_p = sum_q = sum_a = sum_b = sum_r = tilt_p = tilt_q = tilt_a = tilt_b = tilt_r = 0.0
+    pa = pb = pr = qa = qb = qr = 0.0
     for t in range(n):
-        shifted = delayed[t] - first
-        total, tilt, square = total + shifted, tilt + x * shifted, square + shifted * shifted
-        residual_power += residual[t] * residual[t]
+        p, q = before[t] + after[t] - origin, before[t] - after[t]
+        sum_p, sum_q, tilt_p, tilt_q = sum_p + p, sum_q + q, tilt_p + x * p, tilt_q + x * q
+        sum_a, sum_b, sum_r = sum_a + a[t], sum_b + b[t], sum_r + r[t]
+        tilt_a, tilt_b, tilt_r = tilt_a + x * a[t], tilt_b + x * b[t], tilt_r + x * r[t]
+        pa, pb, pr = pa + p * a[t], pb + p * b[t], pr + p * r[t]
+        qa, qb, qr = qa + q * a[t], qb + q * b[t], qr + q * r[t]
         x += 1.0
-    mean, rise = first + total / n, tilt * per_tilt
-    limit = residual_power / (abs(fitted) * (square - total * total / n - tilt * tilt * per_tilt))
-    change = min(max(gain - fitted, -limit), limit)
-    x = -middle
-    for t in range(n):
-        residual[t] -= change * (delayed[t] - mean - rise * x)
+    per_sample, per_tilt = 1.0 / n, 12.0 / (n * (n * float(n) - 1.0))
+    pa -= per_sample * sum_p * sum_a + per_tilt * tilt_p * tilt_a
+    pb -= per_sample * sum_p * sum_b + per_tilt * tilt_p * tilt_b
+    pr -= per_sample * sum_p * sum_r + per_tilt * tilt_p * tilt_r
+    qa -= per_sample * sum_q * sum_a + per_tilt * tilt_q * tilt_a
+    qb -= per_sample * sum_q * sum_b + per_tilt * tilt_q * tilt_b
+    qr -= per_sample * sum_q * sum_r + per_tilt * tilt_q * tilt_r
+    area = pa * qb - pb * qa
+    if not area > _LEAST_AREA * (abs(pa * qb) + abs(pb * qa)):
+        return 0.0, 0.0
+    of_motion, of_slope = (pr * qb - qr * pb) / area, (qr * pa - pr * qa) / area
+    mean = tilt_a = tilt_b = 0.0
+    x = -0.5 * (n_fit - 1)
+    for t in range(n_fit):
+        mean, tilt_a, tilt_b = mean + slope[t], tilt_a + x * (delayed[t] - delayed[0]), tilt_b + x * slope[t]
         x += 1.0
+    per_tilt = 12.0 / (n_fit * (n_fit * float(n_fit) - 1.0))
+    mean, rise, x = mean / n_fit, tilt_b * per_tilt, -0.5 * (n_fit - 1)
+    for t in range(n_fit):
+        residual[t] -= of_motion * motion[t] + of_slope * (slope[t] - mean - rise * x)
+        x += 1.0
+    return -of_motion * tilt_a * per_tilt - of_slope * rise, of_motion
 
 
 @reduction
-def _unexplained_share(motion: Samples, residual: Samples, gain: float, width: int) -> float:
+def separate_bias(slope: Samples, residual: Samples, motion: Samples, gain: float, width: int) -> None:
+    """Overwrite the motion by what the residual has of a play and of a slow trend, which are no noise, (n,) each.
+
+    The trend is taken from the residual, the play is left in it.
+
+    Parameters
+    ----------
+    motion, slope, gain, width : from `fit_least_squares`.
+    """
+    _fit_backlash(motion, slope, residual, gain, motion)
+    if residual.shape[0] >= _CYCLES_ABOVE_TREND * 8 * width:
+        _move_trend(residual, motion)
+
+
+@reduction
+def unexplained_share(motion: Samples, slope: Samples, residual: Samples, gain: float, width: int) -> float:
     """Return the share of the measured power in the band of the `motion` of the command that is unrelated to it.
 
     The residual's share is that, except in a narrow motion: the fit explains the tone in any motion of the same
     frequency, and only what is not a tone can show whether two of them are related. Two independent motions of one
-    lightly damped mode leave as much as the command has of it, of their own frequency; noise leaves less.
+    lightly damped mode leave as much as the command has of it, of their own frequency; noise leaves less, and a delay
+    that slides leaves the slope times the time.
 
     Parameters
     ----------
-    motion, residual : (n,) each.
+    motion, slope, residual : (n,) each, see `fit_least_squares`.
     gain : of the fit; ``width`` : an eighth of the motion's period, samples.
     """
-    unexplained = common = square = 0.0
+    unexplained = square = 0.0
     for first in range(0, motion.shape[0] - width + 1, width):
         residual_sum = motion_sum = 0.0
         for t in range(first, first + width):
             residual_sum, motion_sum = residual_sum + residual[t], motion_sum + motion[t]
-        unexplained += residual_sum * residual_sum
-        common, square = common + residual_sum * motion_sum, square + motion_sum * motion_sum
+        unexplained, square = unexplained + residual_sum * residual_sum, square + motion_sum * motion_sum
     total = unexplained + gain * gain * square
-    if not (total > 0.0 and square > 0.0):
+    if not total > 0.0:
         return np.nan
     share = unexplained / total
     if share < _LEAST_DOUBT:
         return share
+    own = max(_non_tonal_share(motion, width, 4), _non_tonal_share(motion, width, 3))
+    if not _TONE < own < _MOSTLY_TONE:
+        return share
+    cells = stack_array(_MOST_CELLS)
+    count, rest = _cells_without_slide(motion, slope, residual, gain, width, cells)
     power = 0.0
     for t in range(residual.shape[0]):
         power += residual[t] * residual[t]
-    # noise of the command leaves a part of the motion, which is not of another one
-    another = unexplained - common * common / square
     # sums of white noise have the power of its samples, with the scatter of a chi-square
     white = (1.0 + _SCATTER * np.sqrt(2.0 * width / motion.shape[0])) * power
-    if another < white or _share_of_frequency(residual, width) < _NARROW:
-        return share
-    own = max(_non_tonal_share(motion, width, 4), _non_tonal_share(motion, width, 3))
-    return min(another / total / own, 1.0) if _TONE < own < _MOSTLY_TONE else share
+    step = 0.25 * np.pi * (residual.shape[0] // count) / width
+    is_another = rest * unexplained > white and _share_of_frequency(cells, count, step) > _NARROW
+    return 1.0 if is_another and rest * share > _UNRELATED_OWN * own else share
 
 
 @reduction
-def _share_of_frequency(residual: Samples, width: int) -> float:
+def _cells_without_slide(
+    motion: Samples, slope: Samples, residual: Samples, gain: float, width: int, cells: Samples
+) -> tuple[int, float]:
+    """Write the residual's sums over cells, without what a sliding delay leaves; return number and what is left.
+
+    What is left is a share of their power. A delay that slides leaves the slope times the time, less what the motion
+    and the slope have of that.
+    """
+    width = max(width, -(-residual.shape[0] // _MOST_CELLS))
+    a, b, z = stack_array(_MOST_CELLS), stack_array(_MOST_CELLS), stack_array(_MOST_CELLS)
+    count = _sum_cells(residual, width, cells)
+    _sum_cells(motion, width, a)
+    _sum_cells(slope, width, b)
+    aa = bb = az = bz = 0.0
+    for i in range(count):
+        z[i] = (i - 0.5 * (count - 1)) * b[i]
+        aa, bb, az, bz = aa + a[i] * a[i], bb + b[i] * b[i], az + a[i] * z[i], bz + b[i] * z[i]
+    zz = zr = before = 0.0
+    for i in range(count):
+        z[i] -= (az / aa * a[i] if aa > 0.0 else 0.0) + (bz / bb * b[i] if bb > 0.0 else 0.0)
+        zz, zr, before = zz + z[i] * z[i], zr + z[i] * cells[i], before + cells[i] * cells[i]
+    fastest, left = _FASTEST_SLIDE * abs(gain) * width, 0.0
+    of_slide = min(max(zr / zz, -fastest), fastest) if zz > 0.0 else 0.0
+    for i in range(count):
+        cells[i] -= of_slide * z[i]
+        left += cells[i] * cells[i]
+    return count, left / before if before > 0.0 else 0.0
+
+
+@reduction
+def _share_of_frequency(cells: Samples, count: int, step: float) -> float:
     """Return the share of a residual's power that is of the motion's frequency, from the cosine in its correlations.
 
     It is about zero for noise of any colour: of white noise the correlations are zero, of noise that remembers they
-    are all of one sign. `width` is an eighth of the motion's period, samples.
+    are all of one sign.
+
+    Parameters
+    ----------
+    cells : sums over `count` cells of the residual; ``step`` : angle of the motion from one to the next, rad.
     """
-    cells = stack_array(_MOST_CELLS)
-    count = _sum_cells(residual, max(width, -(-residual.shape[0] // _MOST_CELLS)), cells)
-    step = 0.25 * np.pi * (residual.shape[0] // count) / width
-    power = 0.0
+    power = common = norm = 0.0
     for i in range(count):
         power += cells[i] * cells[i]
-    common = norm = 0.0
     for k in range(1, 9):
         product = 0.0
         for i in range(count - k):
@@ -390,12 +502,6 @@ class DelayedFit(NamedTuple):
     unexplained: float
     drift: float
     gain: float
-
-    def with_gain(self, gain: float) -> DelayedFit:
-        """Return the fit with another gain, see `apply_gain`."""
-        residual = self.residual.copy()
-        apply_gain(self.delayed[self.start : self.stop], residual[self.start : self.stop], self.gain, gain)
-        return self._replace(residual=residual, gain=gain)
 
 
 def delayed_fit(c: Samples, m: Samples, lag: float) -> DelayedFit:
