@@ -13,7 +13,6 @@ from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
 from monitor.indicators.parts.ellipse import add_powers, fit_ellipse
 from monitor.indicators.parts.loop_lag import LARGEST_SD, N_WORK_ROWS, NO_LOOP, find_loop_lag, no_loop_reason
 from monitor.indicators.parts.memory import ADAPTIVE, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
-from monitor.indicators.parts.residual import UNRELATED
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
     gate_limits,
@@ -25,6 +24,7 @@ from monitor.indicators.parts.sample_loop import (
     update_gate,
     write_row,
 )
+from monitor.indicators.parts.unrelated_motion import UNRELATED
 from monitor.kernel import kernel, part, reduction
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason

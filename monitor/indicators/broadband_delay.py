@@ -16,12 +16,12 @@ from monitor.indicators.parts.deviation import add_chance_agreement
 from monitor.indicators.parts.residual import (
     REACH,
     SMALLEST_FIT,
-    UNRELATED,
     DelayedFit,
     delay_signal,
     weighted_sum_deviation,
 )
 from monitor.indicators.parts.sample_loop import Gate, gate_limits, new_gate, update_gate
+from monitor.indicators.parts.unrelated_motion import UNRELATED
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason

@@ -12,7 +12,8 @@ from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_spectra import Spectrum, band_bins, centred, periodic_hann, segment_spectrum
 from monitor.indicators.parts.deviation import add_chance_agreement
-from monitor.indicators.parts.residual import SMALLEST_FIT, UNRELATED, delayed_fit, weighted_sum_deviation
+from monitor.indicators.parts.residual import SMALLEST_FIT, delayed_fit, weighted_sum_deviation
+from monitor.indicators.parts.unrelated_motion import UNRELATED
 from monitor.kernel import reduction
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason

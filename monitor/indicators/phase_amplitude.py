@@ -25,7 +25,6 @@ from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
 from monitor.indicators.parts.ellipse import fit_ellipse, new_ellipse_window, push_point, rebuild_points, sum_points
 from monitor.indicators.parts.loop_lag import LARGEST_SD, N_WORK_ROWS, find_loop_lag, no_loop_reason
 from monitor.indicators.parts.memory import PAEI, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
-from monitor.indicators.parts.residual import UNRELATED
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
     clear_row,
@@ -38,6 +37,7 @@ from monitor.indicators.parts.sample_loop import (
     update_gate,
     write_reason,
 )
+from monitor.indicators.parts.unrelated_motion import UNRELATED
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason

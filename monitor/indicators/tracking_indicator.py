@@ -11,7 +11,7 @@ from monitor.catalogue import CATALOGUE
 from monitor.indicators.base import PassIndicator, check_window
 from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
 from monitor.indicators.parts.memory import TI, Cube, IntCube, IntMatrix, IntVector, Matrix, Vector, open_state
-from monitor.indicators.parts.residual import UNRELATED, fit_delayed
+from monitor.indicators.parts.residual import fit_delayed
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
     gate_limits,
@@ -31,6 +31,7 @@ from monitor.indicators.parts.sliding_statistics import (
     window_sum,
 )
 from monitor.indicators.parts.swept_area import LOOPS_PER_WINDOW, Loop, loop_averages, new_stored_window, step_sine
+from monitor.indicators.parts.unrelated_motion import UNRELATED
 from monitor.kernel import kernel, reduction
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason

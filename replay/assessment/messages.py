@@ -120,10 +120,8 @@ class _Thinning:
         stream = block.stream
         if self._known is None or self._known[0] is not stream:
             size = 8.0 * len(stream.columns) * self.n_samples / stream.every
-            self._known = (
-                stream,
-                replace(stream, every=stream.every * max(1, math.ceil(size / self.most - _ROUNDING))),
-            )
+            step = max(1, math.ceil(size / self.most - _ROUNDING))
+            self._known = stream, replace(stream, every=stream.every * step)
         fewer = self._known[1]
         step = fewer.every // stream.every
         if step == 1:

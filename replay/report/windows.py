@@ -19,6 +19,8 @@ from replay.assessment.wording import plus_minus
 
 # windows with a standard deviation above so many medians are in weak motion, and not compared
 _CERTAIN = 3.0
+# of a window, after its end: by then its delay is published
+_LATEST = 0.3
 # fraction of critical, below which added damping is zero
 _NO_DAMPING = 5e-4
 
@@ -93,9 +95,8 @@ def best_and_worst(
 
     def at(window_row: int) -> TrackedWindow:
         # the broadband delay of a window is published after its end, a quarter and a thirty-second of it at most
-        soon = np.flatnonzero(
-            np.isfinite(delay) & (time >= time[window_row]) & (time <= time[window_row] + 0.3 * window)
-        )
+        late = time - time[window_row]
+        soon = np.flatnonzero(np.isfinite(delay) & (late >= 0.0) & (late <= _LATEST * window))
         row = int(soon[0]) if len(soon) else window_row
         motion = cmath.rect(1.0 / float(ratio[row]), float(phase[row])) if plain else complex(math.nan, math.nan)
         of_phase = loop_damping(motion.real, motion.imag, assessment.settings.share or 0.0)

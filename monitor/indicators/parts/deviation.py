@@ -27,8 +27,8 @@ _PAIRS = 128
 _BLOCKS = 16
 # widens the deviation for blocks of unequal weight: fitted parameters and Student's t, measured by `benchmarks.truth`
 _SMALL_SAMPLE_FACTOR = 0.5
-# widens it for weights of few independent values, of which the fit has taken two: likewise, times the power 1.5 of what
-# one of them is of all
+# widens it for weights of few independent values, of which the fit has taken two: likewise, times the power 1.5 of
+# what one of them is of all
 _FITTED = 24.0
 # largest correlation of one cell with the next: the window is the longest memory that can be seen
 _LONGEST_MEMORY = 0.98
@@ -113,10 +113,8 @@ def _deviation(
         by_shifts += count * of_weights[k] * products[k]
         independent += count * of_weights[k] * of_weights[k]
     share = independent / (half * of_weights[0] * of_weights[0]) if of_weights[0] > 0.0 else 0.0
-    by_shifts = (
-        max(by_shifts, 0.0) / half * (1.0 + _FITTED * share * np.sqrt(share))
-        + max(size - 2.0 * length * slow, 0.0) * fast
-    )
+    by_shifts = max(by_shifts, 0.0) / half * (1.0 + _FITTED * share * np.sqrt(share))
+    by_shifts += max(size - 2.0 * length * slow, 0.0) * fast
     return float(np.sqrt(np.sqrt(by_blocks * by_shifts) + known * known))
 
 

@@ -14,13 +14,8 @@ from monitor.indicators.parts.bin_reading import (
     tone_size,
 )
 from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
-from monitor.indicators.parts.residual import (
-    UNRELATED,
-    correct_for_noise,
-    fit_least_squares,
-    separate_bias,
-    unexplained_share,
-)
+from monitor.indicators.parts.residual import correct_for_noise, fit_least_squares, separate_bias
+from monitor.indicators.parts.unrelated_motion import UNRELATED, unexplained_share
 from monitor.kernel import kernel, part, reduction
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason

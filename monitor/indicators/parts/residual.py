@@ -1,4 +1,4 @@
-"""Least-squares fit of measured by the delayed command: residual, unexplained power, play.
+"""Fit of measured by the delayed command, and what it leaves.
 
 Between samples the command is interpolated by the polynomial through nine samples, accurate up to a tenth of the
 sample rate.
@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monitor.indicators.parts.bias import separate_bias
 from monitor.indicators.parts.deviation import weighted_sum_deviations
+from monitor.indicators.parts.unrelated_motion import unexplained_share
 from monitor.kernel import reduction, stack_array
 from monitor.messages.blocks import Samples
 
@@ -61,25 +63,6 @@ def interpolate(x: Samples, start: int, lag: float, value: Samples, slope: Sampl
 N_BLOCKS = 16
 # samples of a window: one a block, and those that the interpolation uses beyond the ends
 SMALLEST_FIT = N_BLOCKS + 2 * REACH
-# squared backlash over its variance from which it is significant; the estimate is scaled up, because what the fit
-# leaves of a real backlash is no step
-_SIGNIFICANT_BACKLASH, _BACKLASH_SCALE = 20.0, 2.5
-# share of the velocity's sign that the fit leaves, 0.19 of a tone's: below it a backlash cannot be seen
-_LEAST_REMAINDER = 0.1
-# unexplained share of the measured power in the command's band from which on the signals are unrelated
-UNRELATED = 0.3
-# its least share that needs an explanation; shares of a motion that are no tone, from a tone to a mode
-_LEAST_DOUBT, _TONE, _MOSTLY_TONE = 5e-4, 1e-6, 0.15
-# share of what is no tone of a motion from which on the residual is another motion
-_UNRELATED_OWN = 0.15
-# s a second: fastest change of a delay that is taken for one, and not for another motion
-_FASTEST_SLIDE = 0.005
-# deviations of white noise, and share of the motion's frequency, above which a residual is another motion
-_SCATTER, _NARROW = 5.0, 0.05
-# cells of a window that are compared, and points of a fit of three numbers
-_MOST_CELLS, _LEAST_POINTS = 256, 8
-# cycles in a window from which on a trend is none of the motion
-_CYCLES_ABOVE_TREND = 3
 # of two products, their difference over their sum: below it they are alike
 _LEAST_AREA = 0.1
 # relative power below which a signal is constant
@@ -259,154 +242,6 @@ def correct_for_noise(
 
 
 @reduction
-def separate_bias(slope: Samples, residual: Samples, motion: Samples, gain: float, width: int) -> None:
-    """Overwrite the motion by what the residual has of a play and of a slow trend, which are no noise, (n,) each.
-
-    The trend is taken from the residual, the play is left in it.
-
-    Parameters
-    ----------
-    motion, slope, gain, width : from `fit_least_squares`.
-    """
-    _fit_backlash(motion, slope, residual, gain, motion)
-    if residual.shape[0] >= _CYCLES_ABOVE_TREND * 8 * width:
-        _move_trend(residual, motion)
-
-
-@reduction
-def unexplained_share(motion: Samples, slope: Samples, residual: Samples, gain: float, width: int) -> float:
-    """Return the share of the measured power in the band of the `motion` of the command that is unrelated to it.
-
-    The residual's share is that, except in a narrow motion: the fit explains the tone in any motion of the same
-    frequency, and only what is not a tone can show whether two of them are related. Two independent motions of one
-    lightly damped mode leave as much as the command has of it, of their own frequency; noise leaves less, and a delay
-    that slides leaves the slope times the time.
-
-    Parameters
-    ----------
-    motion, slope, residual : (n,) each, see `fit_least_squares`.
-    gain : of the fit; ``width`` : an eighth of the motion's period, samples.
-    """
-    unexplained = square = 0.0
-    for first in range(0, motion.shape[0] - width + 1, width):
-        residual_sum = motion_sum = 0.0
-        for t in range(first, first + width):
-            residual_sum, motion_sum = residual_sum + residual[t], motion_sum + motion[t]
-        unexplained, square = unexplained + residual_sum * residual_sum, square + motion_sum * motion_sum
-    total = unexplained + gain * gain * square
-    if not total > 0.0:
-        return np.nan
-    share = unexplained / total
-    if share < _LEAST_DOUBT:
-        return share
-    own = max(_non_tonal_share(motion, width, 4), _non_tonal_share(motion, width, 3))
-    if not _TONE < own < _MOSTLY_TONE:
-        return share
-    cells = stack_array(_MOST_CELLS)
-    count, rest = _cells_without_slide(motion, slope, residual, gain, width, cells)
-    power = 0.0
-    for t in range(residual.shape[0]):
-        power += residual[t] * residual[t]
-    # sums of white noise have the power of its samples, with the scatter of a chi-square
-    white = (1.0 + _SCATTER * np.sqrt(2.0 * width / motion.shape[0])) * power
-    step = 0.25 * np.pi * (residual.shape[0] // count) / width
-    is_another = rest * unexplained > white and _share_of_frequency(cells, count, step) > _NARROW
-    return 1.0 if is_another and rest * share > _UNRELATED_OWN * own else share
-
-
-@reduction
-def _cells_without_slide(
-    motion: Samples, slope: Samples, residual: Samples, gain: float, width: int, cells: Samples
-) -> tuple[int, float]:
-    """Write the residual's sums over cells, without what a sliding delay leaves; return number and what is left.
-
-    What is left is a share of their power. A delay that slides leaves the slope times the time, less what the motion
-    and the slope have of that.
-    """
-    width = max(width, -(-residual.shape[0] // _MOST_CELLS))
-    a, b, z = stack_array(_MOST_CELLS), stack_array(_MOST_CELLS), stack_array(_MOST_CELLS)
-    count = _sum_cells(residual, width, cells)
-    _sum_cells(motion, width, a)
-    _sum_cells(slope, width, b)
-    aa = bb = az = bz = 0.0
-    for i in range(count):
-        z[i] = (i - 0.5 * (count - 1)) * b[i]
-        aa, bb, az, bz = aa + a[i] * a[i], bb + b[i] * b[i], az + a[i] * z[i], bz + b[i] * z[i]
-    zz = zr = before = 0.0
-    for i in range(count):
-        z[i] -= (az / aa * a[i] if aa > 0.0 else 0.0) + (bz / bb * b[i] if bb > 0.0 else 0.0)
-        zz, zr, before = zz + z[i] * z[i], zr + z[i] * cells[i], before + cells[i] * cells[i]
-    fastest, left = _FASTEST_SLIDE * abs(gain) * width, 0.0
-    of_slide = min(max(zr / zz, -fastest), fastest) if zz > 0.0 else 0.0
-    for i in range(count):
-        cells[i] -= of_slide * z[i]
-        left += cells[i] * cells[i]
-    return count, left / before if before > 0.0 else 0.0
-
-
-@reduction
-def _share_of_frequency(cells: Samples, count: int, step: float) -> float:
-    """Return the share of a residual's power that is of the motion's frequency, from the cosine in its correlations.
-
-    It is about zero for noise of any colour: of white noise the correlations are zero, of noise that remembers they
-    are all of one sign.
-
-    Parameters
-    ----------
-    cells : sums over `count` cells of the residual; ``step`` : angle of the motion from one to the next, rad.
-    """
-    power = common = norm = 0.0
-    for i in range(count):
-        power += cells[i] * cells[i]
-    for k in range(1, 9):
-        product = 0.0
-        for i in range(count - k):
-            product += cells[i] * cells[i + k]
-        common, norm = common + np.cos(k * step) * product, norm + np.cos(k * step) ** 2
-    return float(common / (norm * power)) if power > 0.0 else 0.0
-
-
-@reduction
-def _sum_cells(x: Samples, width: int, cells: Samples) -> int:
-    """Write the sums over cells of `width` samples, up to 256, and return their number."""
-    count = x.shape[0] // width
-    for cell in range(count):
-        total = 0.0
-        for t in range(cell * width, (cell + 1) * width):
-            total += x[t]
-        cells[cell] = total
-    return int(count)
-
-
-@reduction
-def _non_tonal_share(motion: Samples, width: int, parts: int) -> float:
-    """Return the share of a motion's power that is no tone, offset or drift, by values a part of the window apart.
-
-    Of a tone the sum of the values before and after is its own value times a constant. 0 where they are too few.
-    """
-    cells = stack_array(_MOST_CELLS)
-    count = _sum_cells(motion, max(width, -(-motion.shape[0] // _MOST_CELLS)), cells)
-    apart = count // parts
-    points = count - 2 * apart
-    if points < _LEAST_POINTS:
-        return 0.0
-    x, middle = cells[apart : apart + points], 0.5 * (points - 1)
-    before, after = cells[:points], cells[2 * apart : 2 * apart + points]
-    sum_x = sum_y = tilt_x = tilt_y = xx = xy = yy = power = tilt = 0.0
-    for i in range(points):
-        y, at = before[i] + after[i], i - middle
-        sum_x, sum_y, tilt_x, tilt_y = sum_x + x[i], sum_y + y, tilt_x + at * x[i], tilt_y + at * y
-        xx, xy, yy, tilt = xx + x[i] * x[i], xy + x[i] * y, yy + y * y, tilt + at * at
-        power += before[i] * before[i] + after[i] * after[i]
-    xx -= sum_x * sum_x / points + tilt_x * tilt_x / tilt
-    xy -= sum_x * sum_y / points + tilt_x * tilt_y / tilt
-    yy -= sum_y * sum_y / points + tilt_y * tilt_y / tilt
-    if not (power > 0.0 and xx > 0.0):
-        return 0.0
-    return float(max(yy - xy * xy / xx, 0.0) / power)
-
-
-@reduction
 def _eighth_period(motion: Samples) -> int:
     """Return about an eighth of a motion's period, samples, from its autocorrelation, which noise does not bias."""
     n = motion.shape[0]
@@ -427,68 +262,6 @@ def _eighth_period(motion: Samples) -> int:
         last, narrower = product, width
         width += max(1, width // 2)
     return int(max(min(width, limit), 1))
-
-
-@reduction
-def _fit_backlash(motion: Samples, slope: Samples, residual: Samples, gain: float, backlash: Samples) -> None:
-    """Write the backlash in the residual: a component of constant size with the sign of the velocity.
-
-    A linear fit reads most of it as a delay, which depends on the amplitude: 4 b / (pi A omega) for a play of b to
-    either side of a tone of amplitude A. What it leaves of the sign of the velocity is sought in the residual, and
-    compared with what else is there. `motion` is the delayed command without its line; `backlash` may be the same
-    array.
-    """
-    n = residual.shape[0]
-    aa = bb = own = with_a = with_b = 0.0
-    for t in range(n):
-        a, b = motion[t], slope[t]
-        x = 1.0 if b > 0.0 else -1.0 if b < 0.0 else 0.0
-        aa, bb, own = aa + a * a, bb + b * b, own + x * x
-        with_a, with_b = with_a + x * a, with_b + x * b
-    of_a, of_b, total = with_a / aa, with_b / bb, 0.0
-    own -= with_a * of_a + with_b * of_b
-    for t in range(n):
-        b = slope[t]
-        x = 1.0 if b > 0.0 else -1.0 if b < 0.0 else 0.0
-        total += (x - of_a * motion[t] - of_b * b) * residual[t]
-    size = total / own if own > _LEAST_REMAINDER * n else 0.0
-    noise = 0.0
-    for block in range(N_BLOCKS):
-        block_sum, first, last = 0.0, block * n // N_BLOCKS, (block + 1) * n // N_BLOCKS
-        position, velocity, r = motion[first:last], slope[first:last], residual[first:last]
-        for t in range(last - first):
-            b = velocity[t]
-            x = (1.0 if b > 0.0 else -1.0 if b < 0.0 else 0.0) - of_a * position[t] - of_b * b
-            block_sum += x * (r[t] - size * x)
-        noise += block_sum * block_sum
-    # the slope by the lag is positive where the motion falls, too late
-    if not (size * gain > 0.0 and total * total > _SIGNIFICANT_BACKLASH * noise):
-        size = 0.0
-    size *= _BACKLASH_SCALE
-    # of a tone's amplitude a play b takes about 16/(3 pi) (b/A)^1.5, from the describing function
-    lost = 1.7 * (abs(size / gain) / np.sqrt(2.0 * aa / n)) ** 1.5 * gain if size != 0.0 else 0.0
-    for t in range(n):
-        b = slope[t]
-        backlash[t] = (size if b > 0.0 else -size if b < 0.0 else 0.0) - lost * motion[t]
-
-
-@reduction
-def _move_trend(residual: Samples, bias: Samples) -> None:
-    """Move a trend of the second and third order from the residual to the bias: its effect is known, and no noise."""
-    n = residual.shape[0]
-    step = 2.0 / (n - 1)
-    square, cube, x = 0.0, 0.0, -1.0
-    for t in range(n):
-        square += residual[t] * (1.5 * x * x - 0.5)
-        cube += residual[t] * x * (2.5 * x * x - 1.5)
-        x += step
-    # Legendre's polynomials, whose mean squares are 1/5 and 1/7
-    square, cube, x = 5.0 * square / n, 7.0 * cube / n, -1.0
-    for t in range(n):
-        trend = square * (1.5 * x * x - 0.5) + cube * x * (2.5 * x * x - 1.5)
-        residual[t] -= trend
-        bias[t] += trend
-        x += step
 
 
 class DelayedFit(NamedTuple):
