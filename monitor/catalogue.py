@@ -206,6 +206,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("broadband_delay_sd", "s", "broadband", "", "broadband"),
             Output("broadband_ratio_sd", RATIO_UNIT, "broadband", "", "broadband"),
             Output("xcorr_delay_sd", "s", "xcorr", "", "xcorr"),
+            Output("broadband_play", SIGNAL_UNIT, "broadband", "play", "broadband"),
             Output("xcorr_reason", CODE_UNIT, "xcorr", "", "xcorr"),
             Output("broadband_reason", CODE_UNIT, "broadband", "", "broadband"),
         ),

@@ -44,7 +44,8 @@ class BroadbandValues(NamedTuple):
 
     ``delay`` s, positive: measured lags; ``ratio`` command/measured; ``coherence`` squared, 0 .. 1; ``delay_sd`` and
     ``ratio_sd`` one standard deviation each. ``xcorr_delay``: lag of the peak ``xcorr_peak`` of the
-    cross-correlation; ``xcorr_delay_sd`` its standard deviation. ``xcorr_reason``, ``reason``: `Reason` of no value.
+    cross-correlation; ``xcorr_delay_sd`` its standard deviation. ``play``: of the actuator, half of its width, 0 where
+    none is found. ``xcorr_reason``, ``reason``: `Reason` of no value.
     """
 
     xcorr_delay: float
@@ -55,6 +56,7 @@ class BroadbandValues(NamedTuple):
     delay_sd: float
     ratio_sd: float
     xcorr_delay_sd: float
+    play: float
     xcorr_reason: float
     reason: float
 
@@ -169,7 +171,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
             return self.no_values(Reason.UNCERTAIN)
         result = self.no_values(Reason.UNRELATED)
         lag_sd = phase_sd / (omega * self.sample_rate)
-        result[[0, 1, 7, 8]] = peak.lag / self.sample_rate, peak.correlation, lag_sd, Reason.VALID
+        result[[0, 1, 7, 9]] = peak.lag / self.sample_rate, peak.correlation, lag_sd, Reason.VALID
         for _ in range(_MAX_ROUNDS):
             fit = self._tapers.fit(self._tapers.spectrum(command), measured, slope)
             if np.isnan(fit.lag):
@@ -188,9 +190,9 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
             )
             delays = lag / self.sample_rate, delay_sd / self.sample_rate
             result[2:7] = delays[0], ratio, fit.coherence, delays[1], ratio * gain_sd
-            result[9] = Reason.VALID
+            result[[8, 10]] = size_c * tracking.play, Reason.VALID
         elif excess > _LAG_ROUNDING:
-            result[9] = Reason.LAG
+            result[10] = Reason.LAG
         return result
 
     def _deviation(self, weights: Samples, fit: DelayedFit) -> float:

@@ -244,7 +244,7 @@ def _angle(
     """Return the angle of the slope and its standard deviation; NaN where the two signals are unrelated."""
     n = command.shape[0]
     lag = -np.arctan2(loop.swept / step, loop.common) / np.arcsin(min(step, 1.0))
-    start, stop, unexplained, drift, _ = fit_delayed(command, measured, lag, work[0], work[1], work[2], work[3])
+    start, stop, unexplained, drift, _, _ = fit_delayed(command, measured, lag, work[0], work[1], work[2], work[3])
     if not unexplained < UNRELATED:
         return np.nan, np.nan
     # a drift against the command sweeps an area, which is a known bias

@@ -87,6 +87,7 @@ def _checks(
     yield from _large_phase(found)
     yield from _lead(found, dt)
     yield from _energy(found, settings)
+    yield from _play(found, command)
 
 
 def _no_value(found: PairAssessment, settings: IndicatorSettings, *, shorter: bool) -> str:
@@ -138,6 +139,22 @@ def _large_phase(found: PairAssessment) -> Iterator[tuple[str, str]]:
         f"the phase at {frequency:.4g} Hz is {math.degrees(phase):.0f} deg, more than a quarter of a period: for a "
         "sine, a sensor of the wrong sign or an actuator above its resonance looks the same as a delay; check "
         "the polarity and the transfer function before compensating a delay",
+    )
+
+
+def _play(found: PairAssessment, command: Channel) -> Iterator[tuple[str, str]]:
+    """Tell a play that is found in most windows, and what it adds to the delay: 4 b / (pi A omega)."""
+    play, amplitude, frequency = (_median(found, name) for name in ("broadband_play", "fdb_amplitude", "fdb_frequency"))
+    if not play > 0.0:
+        return
+    delay = 2.0 * play / (math.pi**2 * amplitude * frequency)
+    of_delay = f", which adds {milliseconds(delay)} ms to the delay at {amplitude:.3g}" if math.isfinite(delay) else ""
+    unit = f" {command.unit}" if command.unit else ""
+    yield (
+        "play",
+        f"a play of about ±{play:.2g}{unit} is found in most windows{of_delay}{unit if of_delay else ''}"
+        f"{f' and {frequency:.3g} Hz' if of_delay else ''}, more in smaller motions and less in larger ones, and a "
+        "ratio above 1: check joints, bolts and the valve before compensating a delay",
     )
 
 
@@ -289,6 +306,7 @@ WORST_FIRST = (
     "ratio_changes",
     "actuators_differ",
     "feeds_energy",
+    "play",
     "contradicted",
     "not_numbers",
     "gaps",

@@ -32,6 +32,7 @@ WARNING_WORDS = {
     "ratio_changes": "ratio changes",
     "actuators_differ": "the actuators differ",
     "feeds_energy": "feeds energy in",
+    "play": "play",
     "contradicted": "the indicators disagree",
     "not_numbers": "samples without a number",
     "gaps": "samples are missing",

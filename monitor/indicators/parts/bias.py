@@ -4,75 +4,114 @@ from __future__ import annotations
 
 import numpy as np
 
-from monitor.kernel import reduction
+from monitor.indicators.parts.unrelated_motion import MOST_CELLS, sum_cells
+from monitor.kernel import reduction, stack_array
 from monitor.messages.blocks import Samples
 
 _BLOCKS = 16
-# squared backlash over its variance from which it is significant; the estimate is scaled up, because what the fit
-# leaves of a real backlash is no step
-_SIGNIFICANT_BACKLASH, _BACKLASH_SCALE = 20.0, 2.5
-# share of the velocity's sign that the fit leaves, 0.19 of a tone's: below it a backlash cannot be seen
-_LEAST_REMAINDER = 0.1
+# squared size of a play over its variance from which it is sought by its own width, and from which it is found
+_SIGNIFICANT = (4.0, 4.0, 9.0)
+# play that is tried first, of the amplitude
+_FIRST_PLAY = 0.02
+# the size of a play over that by means
+_SMEARED = 1.1
+# widens the band beyond the play's effect, which is an error and no deviation
+_BIAS_SCALE = 1.8
+# share of a play's effect that no gain and delay have, 0.19 of a tone's: below it a play cannot be seen
+_LEAST_REMAINDER = 0.05
 # cycles in a window from which on a trend is none of the motion
 _CYCLES_ABOVE_TREND = 3
 
 
 @reduction
-def separate_bias(slope: Samples, residual: Samples, motion: Samples, gain: float, width: int) -> None:
+def separate_bias(slope: Samples, residual: Samples, motion: Samples, gain: float, width: int) -> float:
     """Overwrite the motion by what the residual has of a play and of a slow trend, which are no noise, (n,) each.
 
-    The trend is taken from the residual, the play is left in it.
+    Return the play, half of its width in the unit of the motion; 0 where none is found. The trend is taken from the
+    residual, the play is left in it.
 
     Parameters
     ----------
-    motion, slope, gain, width : from `fit_least_squares`.
+    motion, slope : of the command, see `fit_least_squares`.
+    gain : measured over command.
+    width : an eighth of the motion's period, samples.
     """
-    _fit_backlash(motion, slope, residual, gain, motion)
+    play = _separate_play(slope, residual, motion, gain, width)
     if residual.shape[0] >= _CYCLES_ABOVE_TREND * 8 * width:
         _move_trend(residual, motion)
+    return play
 
 
 @reduction
-def _fit_backlash(motion: Samples, slope: Samples, residual: Samples, gain: float, backlash: Samples) -> None:
-    """Write the backlash in the residual: a component of constant size with the sign of the velocity.
+def _separate_play(slope: Samples, residual: Samples, motion: Samples, gain: float, width: int) -> float:
+    """Overwrite the motion by what measured has of a play, zero where none is found; return half of its width.
 
-    A linear fit reads most of it as a delay, which depends on the amplitude: 4 b / (pi A omega) for a play of b to
-    either side of a tone of amplitude A. What it leaves of the sign of the velocity is sought in the residual, and
-    compared with what else is there. `motion` is the delayed command without its line; `backlash` may be the same
-    array.
+    A linear fit reads most of a play as a delay, which depends on the amplitude: 4 b / (pi A omega) for a play of b
+    to either side of a tone of amplitude A. What it leaves is sought in the residual, and compared with what else is
+    there, for a play as wide as was last found. Means over a sixteenth of a period keep the command's noise out.
     """
     n = residual.shape[0]
-    aa = bb = own = with_a = with_b = 0.0
-    for t in range(n):
-        a, b = motion[t], slope[t]
-        x = 1.0 if b > 0.0 else -1.0 if b < 0.0 else 0.0
-        aa, bb, own = aa + a * a, bb + b * b, own + x * x
-        with_a, with_b = with_a + x * a, with_b + x * b
-    of_a, of_b, total = with_a / aa, with_b / bb, 0.0
-    own -= with_a * of_a + with_b * of_b
-    for t in range(n):
-        b = slope[t]
-        x = 1.0 if b > 0.0 else -1.0 if b < 0.0 else 0.0
-        total += (x - of_a * motion[t] - of_b * b) * residual[t]
-    size = total / own if own > _LEAST_REMAINDER * n else 0.0
-    noise = 0.0
+    length = max(width // 4, -(-n // MOST_CELLS), 1)
+    a, b, r = stack_array(MOST_CELLS), stack_array(MOST_CELLS), stack_array(MOST_CELLS)
+    sum_cells(motion, length, a)
+    sum_cells(slope, length, b)
+    count = sum_cells(residual, length, r)
+    square = 0.0
+    for i in range(count):
+        a[i], b[i], r[i] = a[i] / length, b[i] / length, r[i] / length
+        square += a[i] * a[i]
+    play = _FIRST_PLAY * np.sqrt(2.0 * square / count)
+    for least in _SIGNIFICANT:
+        size, significance = _play_size(a, b, r, count, play)
+        play = _SMEARED * size / gain if gain != 0.0 else 0.0
+        if not (play > 0.0 and significance > least):
+            play = 0.0
+            break
+    at = a[0] + (play if b[0] > 0.0 else -play)
+    for i in range(count):
+        at = min(max(at, a[i] - play), a[i] + play)
+        motion[i * length : (i + 1) * length] = _BIAS_SCALE * gain * (at - a[i])
+    motion[count * length :] = 0.0
+    return play
+
+
+@reduction
+def _play_size(a: Samples, b: Samples, r: Samples, count: int, play: float) -> tuple[float, float]:
+    """Return the size of a play in a residual, and its square over its variance.
+
+    The effect, over its size, is that of a given play on the motion, less what a gain and a delay have of it. The
+    variance is that of the sums over blocks.
+
+    Parameters
+    ----------
+    a, b, r : means of the motion, its slope by the lag and the residual over `count` cells.
+    play : half of the width, in the unit of the motion.
+    """
+    # the slope by the lag is positive where the motion falls
+    first = a[0] + (play if b[0] > 0.0 else -play)
+    at = first
+    aa = bb = ab = xx = xa = xb = xr = ar = br = 0.0
+    for i in range(count):
+        at = min(max(at, a[i] - play), a[i] + play)
+        x = at - a[i]
+        aa, bb, ab, xx = aa + a[i] * a[i], bb + b[i] * b[i], ab + a[i] * b[i], xx + x * x
+        xa, xb, xr, ar, br = xa + x * a[i], xb + x * b[i], xr + x * r[i], ar + a[i] * r[i], br + b[i] * r[i]
+    area = aa * bb - ab * ab
+    if not area > 0.0:
+        return 0.0, 0.0
+    of_a, of_b = (xa * bb - xb * ab) / area, (xb * aa - xa * ab) / area
+    own = xx - of_a * xa - of_b * xb
+    if not own > _LEAST_REMAINDER * xx:
+        return 0.0, 0.0
+    scale, noise, at = (xr - of_a * ar - of_b * br) / own, 0.0, first
     for block in range(_BLOCKS):
-        block_sum, first, last = 0.0, block * n // _BLOCKS, (block + 1) * n // _BLOCKS
-        position, velocity, r = motion[first:last], slope[first:last], residual[first:last]
-        for t in range(last - first):
-            b = velocity[t]
-            x = (1.0 if b > 0.0 else -1.0 if b < 0.0 else 0.0) - of_a * position[t] - of_b * b
-            block_sum += x * (r[t] - size * x)
-        noise += block_sum * block_sum
-    # the slope by the lag is positive where the motion falls, too late
-    if not (size * gain > 0.0 and total * total > _SIGNIFICANT_BACKLASH * noise):
-        size = 0.0
-    size *= _BACKLASH_SCALE
-    # of a tone's amplitude a play b takes about 16/(3 pi) (b/A)^1.5, from the describing function
-    lost = 1.7 * (abs(size / gain) / np.sqrt(2.0 * aa / n)) ** 1.5 * gain if size != 0.0 else 0.0
-    for t in range(n):
-        b = slope[t]
-        backlash[t] = (size if b > 0.0 else -size if b < 0.0 else 0.0) - lost * motion[t]
+        total = 0.0
+        for i in range(block * count // _BLOCKS, (block + 1) * count // _BLOCKS):
+            at = min(max(at, a[i] - play), a[i] + play)
+            x = at - a[i] - of_a * a[i] - of_b * b[i]
+            total += x * (r[i] - scale * x)
+        noise += total * total
+    return scale * play, (scale * own) ** 2 / noise if noise > 0.0 else 0.0
 
 
 @reduction

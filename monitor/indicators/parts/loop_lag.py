@@ -151,7 +151,7 @@ def find_loop_lag(
     # derivative of omega by the ratio of the two sums
     by_ratio = 1.0 / (4.0 * k * np.sqrt(max(1.0 - 0.25 * far * far / (near * near), 1e-30)))
     _rate_weights(k, first, last, far / near, work)
-    start, stop, unexplained, drift, _ = fit_delayed(
+    start, stop, unexplained, drift, _, _ = fit_delayed(
         c, m, lag, work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BIAS]
     )
     if not unexplained < max_unexplained:

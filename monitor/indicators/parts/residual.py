@@ -76,7 +76,7 @@ _EIGHTH_PERIOD_COSINE = np.sqrt(0.5)
 @reduction
 def fit_delayed(
     c: Samples, m: Samples, lag: float, delayed: Samples, slope: Samples, residual: Samples, bias: Samples
-) -> tuple[int, int, float, float, float]:
+) -> tuple[int, int, float, float, float, float]:
     """Fit measured by the delayed command, its derivative by the lag, an offset and a drift; write the residual.
 
     Parameters
@@ -94,16 +94,17 @@ def fit_delayed(
         `unexplained_share`; NaN where there is no fit.
     drift : of measured against the command, a sample.
     gain : measured over command.
+    play : of measured, see `separate_bias`.
     """
     start, stop, whole, drift, gain, width = fit_least_squares(c, m, lag, delayed, slope, residual, bias)
     if width == 0:
-        return start, start, np.nan, 0.0, np.nan
+        return start, start, np.nan, 0.0, np.nan, 0.0
     motion, rates, rest = bias[start:stop], slope[start:stop], residual[start:stop]
     drift_change, gain_change = correct_for_noise(c, whole, start, width, delayed[start:stop], motion, rates, rest)
     gain += gain_change
     unexplained = unexplained_share(motion, rates, rest, gain, width)
-    separate_bias(rates, rest, motion, gain, width)
-    return start, stop, unexplained, drift + drift_change, gain
+    play = separate_bias(rates, rest, motion, gain, width)
+    return start, stop, unexplained, drift + drift_change, gain, play
 
 
 @reduction
@@ -275,6 +276,7 @@ class DelayedFit(NamedTuple):
     unexplained: float
     drift: float
     gain: float
+    play: float
 
 
 def delayed_fit(c: Samples, m: Samples, lag: float) -> DelayedFit:

@@ -18,7 +18,7 @@ _FASTEST_SLIDE = 0.005
 # deviations of white noise, and share of the motion's frequency, above which a residual is another motion
 _SCATTER, _NARROW = 5.0, 0.05
 # cells of a window that are compared, and points of a fit of three numbers
-_MOST_CELLS, _LEAST_POINTS = 256, 8
+MOST_CELLS, _LEAST_POINTS = 256, 8
 
 
 @reduction
@@ -50,7 +50,7 @@ def unexplained_share(motion: Samples, slope: Samples, residual: Samples, gain: 
     own = max(_non_tonal_share(motion, width, 4), _non_tonal_share(motion, width, 3))
     if not _TONE < own < _MOSTLY_TONE:
         return share
-    cells = stack_array(_MOST_CELLS)
+    cells = stack_array(MOST_CELLS)
     count, rest = _cells_without_slide(motion, slope, residual, gain, width, cells)
     power = 0.0
     for t in range(residual.shape[0]):
@@ -71,11 +71,11 @@ def _cells_without_slide(
     What is left is a share of their power. A delay that slides leaves the slope times the time, less what the motion
     and the slope have of that.
     """
-    width = max(width, -(-residual.shape[0] // _MOST_CELLS))
-    a, b, z = stack_array(_MOST_CELLS), stack_array(_MOST_CELLS), stack_array(_MOST_CELLS)
-    count = _sum_cells(residual, width, cells)
-    _sum_cells(motion, width, a)
-    _sum_cells(slope, width, b)
+    width = max(width, -(-residual.shape[0] // MOST_CELLS))
+    a, b, z = stack_array(MOST_CELLS), stack_array(MOST_CELLS), stack_array(MOST_CELLS)
+    count = sum_cells(residual, width, cells)
+    sum_cells(motion, width, a)
+    sum_cells(slope, width, b)
     aa = bb = az = bz = 0.0
     for i in range(count):
         z[i] = (i - 0.5 * (count - 1)) * b[i]
@@ -115,7 +115,7 @@ def _share_of_frequency(cells: Samples, count: int, step: float) -> float:
 
 
 @reduction
-def _sum_cells(x: Samples, width: int, cells: Samples) -> int:
+def sum_cells(x: Samples, width: int, cells: Samples) -> int:
     """Write the sums over cells of `width` samples, up to 256, and return their number."""
     count = x.shape[0] // width
     for cell in range(count):
@@ -132,8 +132,8 @@ def _non_tonal_share(motion: Samples, width: int, parts: int) -> float:
 
     Of a tone the sum of the values before and after is its own value times a constant. 0 where they are too few.
     """
-    cells = stack_array(_MOST_CELLS)
-    count = _sum_cells(motion, max(width, -(-motion.shape[0] // _MOST_CELLS)), cells)
+    cells = stack_array(MOST_CELLS)
+    count = sum_cells(motion, max(width, -(-motion.shape[0] // MOST_CELLS)), cells)
     apart = count // parts
     points = count - 2 * apart
     if points < _LEAST_POINTS:
