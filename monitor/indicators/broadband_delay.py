@@ -44,8 +44,8 @@ class BroadbandValues(NamedTuple):
 
     ``delay`` s, positive: measured lags; ``ratio`` command/measured; ``coherence`` squared, 0 .. 1; ``delay_sd`` and
     ``ratio_sd`` one standard deviation each. ``xcorr_delay``: lag of the peak ``xcorr_peak`` of the
-    cross-correlation; ``xcorr_delay_sd`` its standard deviation. ``play``: of the actuator, half of its width, 0 where
-    none is found. ``xcorr_reason``, ``reason``: `Reason` of no value.
+    cross-correlation; ``xcorr_delay_sd`` its standard deviation. ``play``: of the actuator, half of its width, 0 for
+    none. ``xcorr_reason``, ``reason``: `Reason` of no value.
     """
 
     xcorr_delay: float

@@ -144,17 +144,17 @@ def _large_phase(found: PairAssessment) -> Iterator[tuple[str, str]]:
 
 def _play(found: PairAssessment, command: Channel) -> Iterator[tuple[str, str]]:
     """Tell a play that is found in most windows, and what it adds to the delay: 4 b / (pi A omega)."""
-    play, amplitude, frequency = (_median(found, name) for name in ("broadband_play", "fdb_amplitude", "fdb_frequency"))
+    names = "broadband_play", "fdb_amplitude", "fdb_frequency"
+    play, amplitude, frequency = (_median(found, name) for name in names)
     if not play > 0.0:
         return
-    delay = 2.0 * play / (math.pi**2 * amplitude * frequency)
-    of_delay = f", which adds {milliseconds(delay)} ms to the delay at {amplitude:.3g}" if math.isfinite(delay) else ""
     unit = f" {command.unit}" if command.unit else ""
+    delay = 2.0 * play / (math.pi**2 * amplitude * frequency)
+    of_delay = f": {milliseconds(delay)} ms of the delay at {amplitude:.3g}{unit} and {frequency:.3g} Hz"
     yield (
         "play",
-        f"a play of about ±{play:.2g}{unit} is found in most windows{of_delay}{unit if of_delay else ''}"
-        f"{f' and {frequency:.3g} Hz' if of_delay else ''}, more in smaller motions and less in larger ones, and a "
-        "ratio above 1: check joints, bolts and the valve before compensating a delay",
+        f"a play of about ±{play:.2g}{unit} is found in most windows{of_delay if math.isfinite(delay) else ''}, "
+        "more in smaller motions and less in larger ones: check joints, bolts and the valve before compensating",
     )
 
 

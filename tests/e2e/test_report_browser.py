@@ -130,7 +130,7 @@ def test_a_record_of_a_shaker(browse: Browse, records: Records, tmp_path, warm_k
 def test_a_comparison(browse: Browse, tmp_path, warm_kernels) -> None:
     one, two = record_run(tmp_path / "one.h5"), record_run(tmp_path / "two.h5", bad=True)
     page = tmp_path / "page.html"
-    assert main(["compare", str(one), str(two), str(one), "-o", str(page), "--tolerance", "delay_ms=1"]) == 1
+    assert main(["compare", str(one), str(two), str(one), "-o", str(page), "--tolerance", "ratio=0.1"]) == 1
     found = check(browse, page)
     assert "two.h5 beside " in found["lead"]
     # delay and ratio of three actuators

@@ -31,7 +31,10 @@ def test_settings_and_columns_are_those_of_the_code():
     assert named == [field.name for field in fields(IndicatorDriven) if field.name != "indicator"]
     table = TEXT[TEXT.index("## Columns") : TEXT.index("`[column.name for")]
     columns = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (.*?) \|", table, re.MULTILINE)))
-    assert columns == [column.name for column in AdaptiveTimeSeriesCompensator.columns]
+    own = {"compensator_reason": IndicatorDriven.columns, "ats_a0": AdaptiveTimeSeriesCompensator.columns}
+    for name, of_code in own.items():
+        others = [column for column in columns if column not in own or column == name]
+        assert [c.name for c in of_code] == [c for c in others if name == "ats_a0" or not c.startswith("ats_")]
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_at_one_cycle_a_window_a_motion_that_is_no_tone_is_read_at_a_faster_one(
     assert row[FREQUENCY] > 0.75
     slowest = oracle.Components(np.array([0.55, 0.62]), np.array([1.0, 0.3]), np.array([0.2, 1.0]))
     row = newest(slowest(T), slowest(T - 0.012), band=(0.4, 0.8))
-    assert np.isnan(row[[RATIO, PHASE, DELAY]]).all() and np.isfinite(row[FREQUENCY])
+    np.testing.assert_allclose(row[DELAY], 0.012, atol=2e-4)
     tone = oracle.Components(np.array([0.55]), np.array([1.0]), np.array([0.2]))
     np.testing.assert_allclose(newest(tone(T), tone(T - 0.012))[DELAY], 0.012, atol=1e-9)
 

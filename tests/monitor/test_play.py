@@ -62,11 +62,13 @@ def test_a_play_is_found_with_its_size(motion, play, noise):
 
 @pytest.mark.parametrize("motion", MOTIONS)
 def test_without_play_one_is_found_in_one_of_fifty_at_most(motion):
-    sizes = np.concatenate([
-        last_rows(BroadbandDelayIndicator, motion, 0.0, noise, seed)[1]["broadband_play"]
-        for noise in (0.001, 0.01, 0.05)
-        for seed in range(6)
-    ])
+    sizes = np.concatenate(
+        [
+            last_rows(BroadbandDelayIndicator, motion, 0.0, noise, seed)[1]["broadband_play"]
+            for noise in (0.001, 0.01, 0.05)
+            for seed in range(6)
+        ]
+    )
     assert np.isfinite(sizes).all()
     assert np.mean(sizes > 0.0) <= 0.02
 

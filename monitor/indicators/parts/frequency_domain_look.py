@@ -147,7 +147,7 @@ def _fit(
     return (
         start,
         stop,
-        unexplained_share(motion, slope, residual, gain, width),
+        unexplained_share(motion, slope, residual, gain, width, whole),
         drift + drift_change,
         gain,
         width,

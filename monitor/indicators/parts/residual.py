@@ -102,7 +102,7 @@ def fit_delayed(
     motion, rates, rest = bias[start:stop], slope[start:stop], residual[start:stop]
     drift_change, gain_change = correct_for_noise(c, whole, start, width, delayed[start:stop], motion, rates, rest)
     gain += gain_change
-    unexplained = unexplained_share(motion, rates, rest, gain, width)
+    unexplained = unexplained_share(motion, rates, rest, gain, width, whole)
     play = separate_bias(rates, rest, motion, gain, width)
     return start, stop, unexplained, drift + drift_change, gain, play
 

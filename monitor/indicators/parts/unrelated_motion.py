@@ -9,10 +9,11 @@ from monitor.messages.blocks import Samples
 
 # unexplained share of the measured power in the command's band from which on the signals are unrelated
 UNRELATED = 0.3
-# its least share that needs an explanation; shares of a motion that are no tone, from a tone to a mode
-_LEAST_DOUBT, _TONE, _MOSTLY_TONE = 5e-4, 1e-6, 0.15
-# share of what is no tone of a motion from which on the residual is another motion
-_UNRELATED_OWN = 0.15
+# such a share of the motion's own frequency, over what is no tone of the motion, and its bounds, the lower one times
+# the square of the cycles: found on modes under independent noises, and on delays and gains that step or slide
+_UNRELATED_OWN, _LEAST_UNRELATED, _MOST_UNRELATED = 0.05, 2e-4, 0.03
+# all of that is lower by this where the lag is over a quarter of a period, as it is for half of all unrelated motions
+_FAR = 0.05
 # s a second: fastest change of a delay that is taken for one, and not for another motion
 _FASTEST_SLIDE = 0.005
 # deviations of white noise, and share of the motion's frequency, above which a residual is another motion
@@ -22,18 +23,20 @@ MOST_CELLS, _LEAST_POINTS = 256, 8
 
 
 @reduction
-def unexplained_share(motion: Samples, slope: Samples, residual: Samples, gain: float, width: int) -> float:
+def unexplained_share(
+    motion: Samples, slope: Samples, residual: Samples, gain: float, width: int, lag: float
+) -> float:
     """Return the share of the measured power in the band of the `motion` of the command that is unrelated to it.
 
     The residual's share is that, except in a narrow motion: the fit explains the tone in any motion of the same
     frequency, and only what is not a tone can show whether two of them are related. Two independent motions of one
-    lightly damped mode leave as much as the command has of it, of their own frequency; noise leaves less, and a delay
-    that slides leaves the slope times the time.
+    lightly damped mode leave a residual of that frequency, the more the more cycles are seen. Noise has little of it,
+    and a delay or gain that changes within the window leaves little; one that slides leaves the slope times the time.
 
     Parameters
     ----------
     motion, slope, residual : (n,) each, see `fit_least_squares`.
-    gain : of the fit; ``width`` : an eighth of the motion's period, samples.
+    gain, lag : of the fit; ``width`` : an eighth of the motion's period, samples.
     """
     unexplained = square = 0.0
     for first in range(0, motion.shape[0] - width + 1, width):
@@ -45,11 +48,12 @@ def unexplained_share(motion: Samples, slope: Samples, residual: Samples, gain: 
     if not total > 0.0:
         return np.nan
     share = unexplained / total
-    if share < _LEAST_DOUBT:
+    cycles = motion.shape[0] / (8.0 * width)
+    far = _FAR if abs(lag) > 2 * width else 1.0
+    least = far * min(_LEAST_UNRELATED * cycles * cycles, _MOST_UNRELATED)
+    if share < least:
         return share
     own = max(_non_tonal_share(motion, width, 4), _non_tonal_share(motion, width, 3))
-    if not _TONE < own < _MOSTLY_TONE:
-        return share
     cells = stack_array(MOST_CELLS)
     count, rest = _cells_without_slide(motion, slope, residual, gain, width, cells)
     power = 0.0
@@ -59,7 +63,8 @@ def unexplained_share(motion: Samples, slope: Samples, residual: Samples, gain: 
     white = (1.0 + _SCATTER * np.sqrt(2.0 * width / motion.shape[0])) * power
     step = 0.25 * np.pi * (residual.shape[0] // count) / width
     is_another = rest * unexplained > white and _share_of_frequency(cells, count, step) > _NARROW
-    return 1.0 if is_another and rest * share > _UNRELATED_OWN * own else share
+    limit = min(max(far * _UNRELATED_OWN * own, least), _MOST_UNRELATED)
+    return 1.0 if is_another and rest * share > limit else share
 
 
 @reduction

@@ -62,7 +62,7 @@ def test_a_contradiction_is_marked_while_it_lasts_and_is_no_alarm(qtbot):
         ({**values, "fdb_delay": DELAY + 0.0011}, "", ""),
         ({**values, "paei_ratio": RATIO + 0.02}, "≠ PAEI", "PAEI"),
         (
-            {**values, "fdb_ratio": 1.0, "paei_delay": 0.0, "paei_adaptive_delay": 0.0},
+            {**values, "fdb_delay": 0.0, "paei_delay": 0.0, "paei_adaptive_delay": 0.0},
             "≠ FDB, PAEI",
             "FDB, PAEI, adaptive PAEI",
         ),

@@ -63,6 +63,11 @@ def test_now_is_the_newest_row_and_a_pinned_instant_is_its_own(qtbot, watched, h
                 )
             )
             content, numbers = read(panel, actuator)
+            if math.isnan(delay):
+                # half a second after the delay of north has changed by 27 ms
+                assert (actuator, x) == ("north", 9.99)
+                assert all(text.startswith("—") for text in numbers.values())
+                continue
             shown = {label: float(text.split()[0]) for label, text in numbers.items()}
             assert shown["delay"] == pytest.approx(1e3 * delay, abs=0.0501)
             assert shown["phase"] == pytest.approx(math.degrees(phase), abs=0.0501)
