@@ -167,11 +167,11 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
         command, slope = delay_signal(c, start, n, lag)
         omega = peak.omega
         phase_sd = add_chance_agreement(peak.lag_sd * omega, unexplained)
-        if not phase_sd <= _LARGEST_SD:
-            return self.no_values(Reason.UNCERTAIN)
         result = self.no_values(Reason.UNRELATED)
-        lag_sd = phase_sd / (omega * self.sample_rate)
-        result[[0, 1, 7, 9]] = peak.lag / self.sample_rate, peak.correlation, lag_sd, Reason.VALID
+        result[9] = Reason.VALID if phase_sd <= _LARGEST_SD else Reason.UNCERTAIN
+        if result[9] == Reason.VALID:
+            lag_sd = phase_sd / (omega * self.sample_rate)
+            result[[0, 1, 7]] = peak.lag / self.sample_rate, peak.correlation, lag_sd
         for _ in range(_MAX_ROUNDS):
             fit = self._tapers.fit(self._tapers.spectrum(command), measured, slope)
             if np.isnan(fit.lag):
@@ -181,18 +181,17 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
             if abs(fit.lag) <= _CONVERGED:
                 break
             command, slope = delay_signal(c, start, n, lag)
-        scale = size_c / size_m
-        if np.isfinite(fit.ratio * scale) and fit.coherence >= _RELATED and excess <= _LAG_ROUNDING:
-            delay_sd = add_chance_agreement(omega * self._deviation(fit.by_lag, tracking), unexplained) / omega
-            ratio, gain_sd = (
-                fit.ratio * scale,
-                add_chance_agreement(self._deviation(fit.by_gain, tracking), unexplained),
-            )
-            delays = lag / self.sample_rate, delay_sd / self.sample_rate
-            result[2:7] = delays[0], ratio, fit.coherence, delays[1], ratio * gain_sd
-            result[[8, 10]] = size_c * tracking.play, Reason.VALID
-        elif excess > _LAG_ROUNDING:
+        ratio = fit.ratio * size_c / size_m
+        if excess > _LAG_ROUNDING:
             result[10] = Reason.LAG
+        elif np.isfinite(ratio) and fit.coherence >= _RELATED:
+            phase_sd = add_chance_agreement(omega * self._deviation(fit.by_lag, tracking), unexplained)
+            gain_sd = add_chance_agreement(self._deviation(fit.by_gain, tracking), unexplained)
+            result[10] = Reason.VALID if phase_sd <= _LARGEST_SD else Reason.UNCERTAIN
+            if result[10] == Reason.VALID:
+                delay, delay_sd = lag / self.sample_rate, phase_sd / (omega * self.sample_rate)
+                result[2:7] = delay, ratio, fit.coherence, delay_sd, ratio * gain_sd
+                result[8] = size_c * tracking.play
         return result
 
     def _deviation(self, weights: Samples, fit: DelayedFit) -> float:

@@ -264,10 +264,10 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                 usable = gain > 1e-12 and np.isfinite(gain + lag + amplitude)
                 if held[pair, OPEN] == 0.0:
                     write_reason(out, row_due, row, pair, Reason.GATE.value)
+                elif held[pair, LAG_SD] >= 0.0 and not usable:
+                    write_reason(out, row_due, row, pair, Reason.CONSTANT.value)
                 elif phase_sd > LARGEST_SD:
                     write_reason(out, row_due, row, pair, Reason.UNCERTAIN.value)
-                elif phase_sd <= LARGEST_SD and not usable:
-                    write_reason(out, row_due, row, pair, Reason.CONSTANT.value)
                 elif row_due and phase_sd <= LARGEST_SD:
                     out[row, pair, 7] = Reason.VALID.value
                     out[row, pair, 0], out[row, pair, 1] = 1.0 / gain, amplitude * (1.0 - gain)

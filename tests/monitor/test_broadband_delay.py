@@ -85,7 +85,10 @@ def test_a_slow_tone_in_strong_noise_is_not_drawn_towards_zero(delay):
 def test_a_hum_outside_the_band_disturbs_less():
     hum = 0.5 * np.sin(2.0 * np.pi * 13.0 * np.arange(N) / RATE)
     found = read_many(30, 0.02, lambda rng: hum, band=(0.3, 7.0))
-    assert rms(found.delay - 0.02) < 0.5 * rms(found.xcorr_delay - 0.02)
+    # in one of these the hum is half of the motion, and the correlation has no value
+    both = np.isfinite(found.xcorr_delay)
+    assert both.mean() > 0.95
+    assert rms(found.delay - 0.02) < 0.5 * rms(found.xcorr_delay[both] - 0.02)
 
 
 def test_an_amplitude_error_and_a_delay_together():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from monitor.indicators.parts.deviation import weighted_sum_deviations
-from monitor.indicators.parts.residual import REACH, fit_delayed
+from monitor.indicators.parts.residual import REACH, fit_delayed, fit_least_squares
 from tests.oracles import delayed_motion as oracle
 
 RATE, N = 256.0, 512
@@ -17,7 +17,7 @@ LAGS = (0.0, 0.4, -1.0, 3.3, 8.75, -6.5)
 def fit(c, m, lag):
     """Return the fit, and what it fills in, where it knows; a trend in the residual is in what is known of it."""
     buffers = np.full((4, len(c)), np.nan)
-    start, stop, share, drift, _ = fit_delayed(c, m, lag, *buffers)
+    start, stop, share, drift, _, _ = fit_delayed(c, m, lag, *buffers)
     later, slope, noise, known = buffers[:, start:stop]
     return start, stop, share, drift, later, slope, noise + known
 
@@ -39,21 +39,81 @@ def interpolated(c, lag):
     return start, stop, *np.array(found).T
 
 
-@pytest.mark.parametrize("lag", LAGS)
-def test_the_fit_is_that_of_least_squares(lag):
+def noisy_pair(lag, noise_c=0.0):
     rng = np.random.default_rng(7)
     motion = oracle.band_noise(rng, high=8.0)
-    c = motion(T) + 40.0
     m = 0.8 * motion(T - (lag + 0.02) / RATE) + 0.05 * rng.normal(size=N) + 0.3 * T - 5.0
-    start, stop, _, drift, later, slope, rest = fit(c, m, lag)
-    start_np, stop_np, later_np, slope_np = interpolated(c, lag)
-    assert (start, stop) == (start_np, stop_np)
-    np.testing.assert_allclose(later, later_np, atol=1e-9)
-    np.testing.assert_allclose(slope, slope_np, atol=1e-9)
-    a, y = columns(later_np, slope_np), m[start:stop]
+    return motion(T) + 40.0 + noise_c * rng.normal(size=N), m
+
+
+@pytest.mark.parametrize("lag", LAGS)
+def test_the_fit_is_that_of_least_squares(lag):
+    c, m = noisy_pair(lag)
+    buffers = np.full((4, N), np.nan)
+    start, stop, whole, drift, gain, width = fit_least_squares(c, m, lag, *buffers)
+    start_np, stop_np, later, slope = interpolated(c, lag)
+    assert (start, stop, whole) == (start_np, stop_np, round(lag))
+    # an eighth of the period of the mean frequency
+    spectrum = np.abs(np.fft.rfft(c - c.mean())[: N // 16]) ** 2
+    frequency = np.sqrt(spectrum @ np.arange(N // 16) ** 2 / spectrum.sum()) / N
+    assert width == pytest.approx(0.125 / frequency, rel=0.25)
+    a, y = columns(later, slope), m[start:stop]
     found = np.linalg.lstsq(a, y, rcond=None)[0]
-    np.testing.assert_allclose(rest, y - a @ found, atol=1e-9)
-    np.testing.assert_allclose(drift, found[3], rtol=1e-6)
+    for name, expected in (("later", later), ("slope", slope), ("rest", y - a @ found)):
+        ours = buffers[("later", "slope", "rest").index(name), start:stop]
+        np.testing.assert_allclose(ours, expected, atol=1e-9, err_msg=name)
+    line = np.vander(np.arange(stop - start), 2)
+    np.testing.assert_allclose(buffers[3, start:stop], without(line, later), atol=1e-9)
+    np.testing.assert_allclose((gain, drift), found[[0, 3]], rtol=1e-6)
+
+
+def without(basis, x):
+    return x - basis @ np.linalg.lstsq(basis, x, rcond=None)[0]
+
+
+@pytest.mark.parametrize("lag", LAGS)
+def test_the_command_an_eighth_of_a_period_away_is_the_instrument(lag):
+    """Noise of the command is in its delayed value and slope, but not in its values before and after."""
+    c, m = noisy_pair(lag, 0.01)
+    width = fit_least_squares(c, m, lag, *np.empty((4, N)))[5]
+    start, stop, _, drift, later, slope, rest = fit(c, m, lag)
+    whole = round(lag)
+    inner = np.arange(max(start, whole + width), min(stop, N + whole - width))
+    line, own = (np.vander(t.astype(float), 2) for t in (np.arange(start, stop), inner))
+    a, y = np.stack([later, slope], axis=1), m[start:stop]
+    first = without(np.column_stack([a, line]), y)
+    before, after = c[inner - whole - width], c[inner - whole + width]
+    instruments = without(own, np.stack([before + after, before - after], axis=1))
+    at = inner - start
+    more = np.linalg.solve(
+        instruments.T @ without(own, without(line, a)[at]), instruments.T @ without(own, first[at])
+    )
+    expected = first - without(line, a) @ more
+    np.testing.assert_allclose(rest, expected, atol=1e-9)
+    np.testing.assert_allclose(
+        drift,
+        np.polyfit(
+            np.arange(stop - start),
+            y - a @ (np.linalg.lstsq(np.column_stack([a, line]), y, rcond=None)[0][:2] + more),
+            1,
+        )[0],
+        rtol=1e-6,
+    )
+
+
+def test_noise_of_the_command_does_not_make_the_gain_too_small():
+    """By least squares a fifth of noise makes it 4 % too small, and of the slope, which is noise throughout, more."""
+    gains = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        motion = oracle.band_noise(rng, high=8.0)
+        scale = motion(T).std()
+        c, m = (x + 0.2 * scale * rng.normal(size=N) for x in (motion(T), 0.8 * motion(T - 5.3 / RATE)))
+        plain = fit_least_squares(c, m, 5.3, *np.empty((4, N)))[4]
+        gains.append((plain, fit_delayed(c, m, 5.3, *np.empty((4, N)))[4]))
+    least_squares, ours = np.mean(gains, axis=0)
+    assert least_squares < 0.785
+    assert ours == pytest.approx(0.8, abs=0.01)
 
 
 @pytest.mark.parametrize("lag", LAGS)

@@ -10,7 +10,7 @@ from monitor.messages.blocks import Samples
 
 _BLOCKS = 16
 # squared size of a play over its variance from which it is sought by its own width, and from which it is found
-_SIGNIFICANT = (4.0, 4.0, 9.0)
+_SIGNIFICANT = (4.0, 4.0, 16.0)
 # play that is tried first, of the amplitude
 _FIRST_PLAY = 0.02
 # the size of a play over that by means
@@ -48,7 +48,7 @@ def _separate_play(slope: Samples, residual: Samples, motion: Samples, gain: flo
 
     A linear fit reads most of a play as a delay, which depends on the amplitude: 4 b / (pi A omega) for a play of b
     to either side of a tone of amplitude A. What it leaves is sought in the residual, and compared with what else is
-    there, for a play as wide as was last found. Means over a sixteenth of a period keep the command's noise out.
+    there, for a play as wide as was last found. Means over a thirty-second of a period keep the command's noise out.
     """
     n = residual.shape[0]
     length = max(width // 4, -(-n // MOST_CELLS), 1)
@@ -60,6 +60,10 @@ def _separate_play(slope: Samples, residual: Samples, motion: Samples, gain: flo
     for i in range(count):
         a[i], b[i], r[i] = a[i] / length, b[i] / length, r[i] / length
         square += a[i] * a[i]
+    before = a[0]
+    for i in range(1, count - 1):
+        # each without its own noise, which the residual has too
+        a[i], before = 0.5 * (before + a[i + 1]), a[i]
     play = _FIRST_PLAY * np.sqrt(2.0 * square / count)
     for least in _SIGNIFICANT:
         size, significance = _play_size(a, b, r, count, play)

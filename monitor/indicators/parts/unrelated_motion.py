@@ -11,7 +11,10 @@ from monitor.messages.blocks import Samples
 UNRELATED = 0.3
 # such a share of the motion's own frequency, over what is no tone of the motion, and its bounds, the lower one times
 # the square of the cycles: found on modes under independent noises, and on delays and gains that step or slide
-_UNRELATED_OWN, _LEAST_UNRELATED, _MOST_UNRELATED = 0.05, 2e-4, 0.03
+_UNRELATED_OWN, _LEAST_UNRELATED, _MOST_UNRELATED = 0.1, 1.8e-4, 0.05
+# shares of a motion that are no tone: below the first it is one, and nothing shows whether two are related; above the
+# second the share of the residual does
+_TONE, _MOSTLY_TONE = 1e-6, 0.4
 # all of that is lower by this where the lag is over a quarter of a period, as it is for half of all unrelated motions
 _FAR = 0.05
 # s a second: fastest change of a delay that is taken for one, and not for another motion
@@ -54,6 +57,8 @@ def unexplained_share(
     if share < least:
         return share
     own = max(_non_tonal_share(motion, width, 4), _non_tonal_share(motion, width, 3))
+    if not _TONE < own < _MOSTLY_TONE:
+        return share
     cells = stack_array(MOST_CELLS)
     count, rest = _cells_without_slide(motion, slope, residual, gain, width, cells)
     power = 0.0
