@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import Assessment, assess
-from replay.assessment.warnings import WORST_FIRST, worst
+from replay.assessment.results import Contradiction
+from replay.assessment.warnings import WORST_FIRST, delay_warnings, worst
 from replay.assessment.wording import headline_words
 from replay.formats import ArrayRecording
 from replay.formats.parts import RecordingPart
@@ -220,11 +222,28 @@ def test_as_printed_fdb_contradicts_in_an_earthquake():
     assert part >= np.mean(far[~np.isnan(values["fdb_delay"])]) - 0.05
 
 
-def test_a_delay_that_depends_on_frequency_contradicts():
+def test_a_delay_that_depends_on_frequency_is_in_the_bands():
     fast = lambda t: np.sin(2.0 * np.pi * 3.1 * t)  # noqa: E731 - a second tone, less late
-    found = look((tone(T) + fast(T) + noise(1), tone(T - 0.02) + 0.9 * fast(T - 0.01) + noise(2)))
-    assert "adaptive PAEI" in text(found, "contradicted")
-    assert "a frequency-dependent delay" in text(found, "contradicted")
+    alike, found = (
+        look((tone(T) + fast(T) + noise(1), tone(T - 0.02) + fast(T - delay) + noise(2)))
+        for delay in (0.02, 0.01)
+    )
+    headline = found.pairs[0].headline
+    assert 0.01 < headline.delay < 0.02 and headline.delay_sd > 10.0 * alike.pairs[0].headline.delay_sd
+    assert "contradicted" not in codes(found)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [(("paei_adaptive",), "a frequency-dependent delay"), (("fdb", "paei"), "depends on frequency or amplitude")],
+)
+def test_a_contradiction_is_told_with_its_size_and_likely_cause(names, words):
+    (pair,) = look((tone(T) + noise(1), tone(T - 0.02) + noise(2))).pairs
+    against = dict.fromkeys(names, Contradiction(0.25, 0.004, 0.03))
+    (warning,) = delay_warnings(replace(pair, contradicts={**pair.contradicts, **against}))
+    assert warning.code == "contradicted"
+    assert "by 4 ms, 3 %" in warning.text and "25 % of the instants" in warning.text
+    assert words in warning.text
 
 
 DELAYS = (0.003, 0.008, 0.015, 0.022, 0.030)
@@ -321,3 +340,17 @@ def test_every_code_has_a_rank_and_the_gravest_is_named():
     assert codes(found) <= set(WORST_FIRST)
     assert worst(found.warnings).code == "feeds_energy"
     assert worst(()) is None
+
+
+def test_a_play_is_told_with_what_it_adds_to_the_delay():
+    """4 b / (pi A omega) at 1.3 Hz; the sum is what is read."""
+    play, at, measured = 0.02, 0.0, np.empty(N)
+    for i, x in enumerate(tone(T - 0.01)):
+        at = measured[i] = min(max(at, x - play), x + play)
+    found = look((tone(T) + noise(1), measured + noise(2)))
+    said, added = text(found, "play"), 4e3 * play / (np.pi * 2.0 * np.pi * 1.3)
+    assert float(said.split("±")[1].split()[0]) == pytest.approx(play, rel=0.15)
+    assert float(said.split(": ")[1].split()[0]) == pytest.approx(added, rel=0.15)
+    assert 1e3 * found.pairs[0].headline.delay == pytest.approx(10.0 + added, rel=0.05)
+    assert 1e3 * found.pairs[0].headline.delay_sd > added
+    assert "play" not in codes(look((tone(T) + noise(1), tone(T - 0.01) + noise(2))))
