@@ -155,8 +155,7 @@ def is_honest(row: Truth) -> bool:
     """Whether the standard deviations hold; nothing is asked where half of the windows have no value."""
     if row.motion in UNRELATED:
         return row.valid <= 0.05
-    # the band of one delay contains that there are several
-    return row.valid < 0.5 or (row.one >= 0.6 and row.two >= 0.9 and (row.one <= 0.8 or is_mixed(row.motion)))
+    return row.valid < 0.5 or (0.6 <= row.one <= 0.8 and row.two >= 0.9)
 
 
 def table(rows: list[Truth]) -> Table:

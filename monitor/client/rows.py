@@ -41,7 +41,7 @@ class Values(Mapping[str, float]):
         return self._stream.columns[self._position(name)].unit
 
     def reason(self, name: str) -> str:
-        """Return why a value is NaN, in a few words; empty where it is there, or nobody says."""
+        """Return why a value is NaN, in a few words; empty where there is one, or the reason is unknown."""
         code = self.get(reason_column(name), 0.0)
         return reason_word(code) if code > 0.0 else ""
 

@@ -482,5 +482,5 @@ def test_a_row_tells_why_a_value_is_missing() -> None:
     values = np.array([[0.01, Reason.VALID, math.nan], [math.nan, Reason.GATE, math.nan]])
     told = [row["north"] for row in RowReader().rows(ResultBlock(stream, 0, 0.0, values))]
     assert [each.reason("fdb_delay") for each in told] == ["", "too little motion"]
-    # nobody says why
+    # the reason is unknown
     assert [each.reason("x") for each in told] == ["", ""]

@@ -91,7 +91,7 @@ def test_noise_alone_draws_no_loop_and_noise_on_a_loop_does_no_harm(noise):
     rows = run(*(x + noise * rng.normal(size=x.shape) for x in (x_c, x_m)), relative_gate=0.0, n_pairs=20)
     assert np.isnan(rows[:2048, :, RATIO]).mean() > 0.99
     steady = rows[4096:]
-    # a tenth of noise may leave as much in the band as the command has beside its tone
+    # a tenth of noise may leave as much in the band as the command has apart from its tone
     assert np.isfinite(steady[..., RATIO]).mean() > (0.95 if noise == 0.02 else 0.8)
     np.testing.assert_allclose(np.nanmean(steady[..., PHASE]), -0.2, atol=0.01)
     assert 0.9 < 1.5 * np.nanmedian(steady[..., WINDOW]) < (1.2 if noise == 0.02 else 2.0)

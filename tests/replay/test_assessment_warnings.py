@@ -225,8 +225,7 @@ def test_as_printed_fdb_contradicts_in_an_earthquake():
 def test_a_delay_that_depends_on_frequency_is_in_the_bands():
     fast = lambda t: np.sin(2.0 * np.pi * 3.1 * t)  # noqa: E731 - a second tone, less late
     alike, found = (
-        look((tone(T) + fast(T) + noise(1), tone(T - 0.02) + fast(T - delay) + noise(2)))
-        for delay in (0.02, 0.01)
+        look((tone(T) + fast(T) + noise(1), tone(T - 0.02) + fast(T - delay) + noise(2))) for delay in (0.02, 0.01)
     )
     headline = found.pairs[0].headline
     assert 0.01 < headline.delay < 0.02 and headline.delay_sd > 10.0 * alike.pairs[0].headline.delay_sd

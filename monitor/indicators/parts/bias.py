@@ -19,7 +19,7 @@ _SMEARED = 1.1
 _BIAS_SCALE = 1.8
 # share of a play's effect that no gain and delay have, 0.19 of a tone's: below it a play cannot be seen
 _LEAST_REMAINDER = 0.05
-# cycles in a window from which on a trend is none of the motion
+# cycles in a window from which on a trend is not part of the motion
 _CYCLES_ABOVE_TREND = 3
 
 
