@@ -172,7 +172,7 @@ def test_the_json_has_these_words_and_the_numbers_are_right(assess, tmp_path) ->
     assert set(pair["paei"]) == errors | doubts | {"amplitude_error"}
     assert set(pair["paei_adaptive"]) == errors | doubts | {"amplitude_error", "window_s"}
     assert set(pair["xcorr"]) == {"delay_ms", "delay_sd_ms", "peak"}
-    assert set(pair["broadband"]) == {"delay_ms", "ratio", "coherence", "delay_sd_ms", "ratio_sd"}
+    assert set(pair["broadband"]) == {"delay_ms", "ratio", "coherence", "delay_sd_ms", "ratio_sd", "play"}
     flat = ("ti", "ti_normalized", "ti_angle_rad", "nrmse", "nrmse_std", "nrmse_range", "nrmse_measured")
     groups = ("fdb", "paei", "paei_adaptive", "xcorr", "broadband")
     spreads = [spread for group in groups for spread in pair[group].values()]

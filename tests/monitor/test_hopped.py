@@ -74,9 +74,9 @@ def test_what_waits_is_found_once_and_the_oldest_first():
     indicator = BroadbandDelayIndicator(RATE, WINDOW / RATE, latency=24, n_pairs=3)
     indicator.update_block(x_c[:103], x_m[:103])
     # each pair's window was full, one sample after the other's, and none of them is told yet
-    assert not np.isfinite(indicator.values[:, :8]).any() and (indicator.values[:, 8:] == Reason.FILLING).all()
+    assert not np.isfinite(indicator.values[:, :9]).any() and (indicator.values[:, 9:] == Reason.FILLING).all()
     assert [indicator.run_pending() for _ in range(4)] == [True, True, True, False]
-    assert not np.isfinite(indicator.values[:, :8]).any() and (indicator.values[:, 8:] == Reason.FILLING).all()
+    assert not np.isfinite(indicator.values[:, :9]).any() and (indicator.values[:, 9:] == Reason.FILLING).all()
     indicator.update_block(x_c[103:160], x_m[103:160])
     np.testing.assert_allclose(indicator.value.delay, 0.011, rtol=1e-3)
 
@@ -99,7 +99,7 @@ def test_a_pause_gives_nothing_and_ends_with_the_next_window():
     indicator.update_block(x_c[:500], x_m[:500])
     indicator.paused = True
     rows = indicator.update_block(x_c[500:900], x_m[500:900])
-    assert np.isnan(rows[..., :8]).all() and (rows[..., 8:] == Reason.PAUSED).all()
+    assert np.isnan(rows[..., :9]).all() and (rows[..., 9:] == Reason.PAUSED).all()
     assert not indicator.run_pending()
     indicator.paused = False
     after = indicator.update_block(x_c[900:1000], x_m[900:1000])
