@@ -150,11 +150,11 @@ def _play(found: PairAssessment, command: Channel) -> Iterator[tuple[str, str]]:
         return
     unit = f" {command.unit}" if command.unit else ""
     delay = 2.0 * play / (math.pi**2 * amplitude * frequency)
-    of_delay = f": {milliseconds(delay)} ms of the delay at {amplitude:.3g}{unit} and {frequency:.3g} Hz"
+    of_delay = f", which makes a tone of {amplitude:.3g}{unit} and {frequency:.3g} Hz {milliseconds(delay)} ms late"
     yield (
         "play",
         f"a play of about ±{play:.2g}{unit} is found in most windows{of_delay if math.isfinite(delay) else ''}, "
-        "more in smaller motions and less in larger ones: check joints, bolts and the valve before compensating",
+        "a smaller or slower one more: check joints, bolts and the valve before compensating",
     )
 
 

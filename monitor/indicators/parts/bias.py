@@ -11,8 +11,8 @@ from monitor.messages.blocks import Samples
 _BLOCKS = 16
 # squared size of a play over its variance from which it is sought by its own width, and from which it is found
 _SIGNIFICANT = (4.0, 4.0, 16.0)
-# play that is tried first, of the amplitude
-_FIRST_PLAY = 0.02
+# play that is tried first, and the largest that is taken for one, of the amplitude
+_FIRST_PLAY, _LARGEST_PLAY = 0.02, 0.1
 # the size of a play over that by means
 _SMEARED = 1.1
 # widens the band beyond the play's effect, which is an error and no deviation
@@ -52,7 +52,7 @@ def _separate_play(slope: Samples, residual: Samples, motion: Samples, gain: flo
     """
     n = residual.shape[0]
     length = max(width // 4, -(-n // MOST_CELLS), 1)
-    a, b, r = stack_array(MOST_CELLS), stack_array(MOST_CELLS), stack_array(MOST_CELLS)
+    a, b, r, cube = stack_array(MOST_CELLS), stack_array(MOST_CELLS), stack_array(MOST_CELLS), stack_array(MOST_CELLS)
     sum_cells(motion, length, a)
     sum_cells(slope, length, b)
     count = sum_cells(residual, length, r)
@@ -64,11 +64,16 @@ def _separate_play(slope: Samples, residual: Samples, motion: Samples, gain: flo
     for i in range(1, count - 1):
         # each without its own noise, which the residual has too
         a[i], before = 0.5 * (before + a[i + 1]), a[i]
-    play = _FIRST_PLAY * np.sqrt(2.0 * square / count)
+    _cube(a, b, count, cube)
+    white = 0.0
+    for i in range(1, count - 1):
+        white += (r[i - 1] - 2.0 * r[i] + r[i + 1]) ** 2 / 6.0
+    amplitude = np.sqrt(2.0 * square / count)
+    play = _FIRST_PLAY * amplitude
     for least in _SIGNIFICANT:
-        size, significance = _play_size(a, b, r, count, play)
+        size, significance = _play_size(a, b, cube, r, count, play, white)
         play = _SMEARED * size / gain if gain != 0.0 else 0.0
-        if not (play > 0.0 and significance > least):
+        if not (0.0 < play <= _LARGEST_PLAY * amplitude and significance > least):
             play = 0.0
             break
     at = a[0] + (play if b[0] > 0.0 else -play)
@@ -80,42 +85,64 @@ def _separate_play(slope: Samples, residual: Samples, motion: Samples, gain: flo
 
 
 @reduction
-def _play_size(a: Samples, b: Samples, r: Samples, count: int, play: float) -> tuple[float, float]:
+def _cube(a: Samples, b: Samples, count: int, cube: Samples) -> None:
+    """Write the third power of the motion, less what a gain and a delay have of it: so does a limit of the stroke."""
+    aa = bb = ab = ac = bc = 0.0
+    for i in range(count):
+        cube[i] = a[i] * a[i] * a[i]
+        aa, bb, ab = aa + a[i] * a[i], bb + b[i] * b[i], ab + a[i] * b[i]
+        ac, bc = ac + a[i] * cube[i], bc + b[i] * cube[i]
+    area = aa * bb - ab * ab
+    for i in range(count):
+        cube[i] -= ((ac * bb - bc * ab) * a[i] + (bc * aa - ac * ab) * b[i]) / area if area > 0.0 else 0.0
+
+
+@reduction
+def _play_size(
+    a: Samples, b: Samples, cube: Samples, r: Samples, count: int, play: float, white: float
+) -> tuple[float, float]:
     """Return the size of a play in a residual, and its square over its variance.
 
-    The effect, over its size, is that of a given play on the motion, less what a gain and a delay have of it. The
-    variance is that of the sums over blocks.
+    The effect, over its size, is that of a given play on the motion, less what a gain, a delay and a limit of the
+    stroke have of it. The variance is that of the sums over blocks. Where it explains less than is left beyond white
+    noise, the residual is of another kind.
 
     Parameters
     ----------
     a, b, r : means of the motion, its slope by the lag and the residual over `count` cells.
+    cube : see `_cube`.
     play : half of the width, in the unit of the motion.
+    white : sum of squares of white noise over the cells.
     """
     # the slope by the lag is positive where the motion falls
     first = a[0] + (play if b[0] > 0.0 else -play)
     at = first
-    aa = bb = ab = xx = xa = xb = xr = ar = br = 0.0
+    aa = bb = ab = xx = xa = xb = xr = ar = br = xc = cc = cr = rr = 0.0
     for i in range(count):
         at = min(max(at, a[i] - play), a[i] + play)
-        x = at - a[i]
-        aa, bb, ab, xx = aa + a[i] * a[i], bb + b[i] * b[i], ab + a[i] * b[i], xx + x * x
-        xa, xb, xr, ar, br = xa + x * a[i], xb + x * b[i], xr + x * r[i], ar + a[i] * r[i], br + b[i] * r[i]
+        x, c = at - a[i], cube[i]
+        aa, bb, ab, cc, xx = aa + a[i] * a[i], bb + b[i] * b[i], ab + a[i] * b[i], cc + c * c, xx + x * x
+        xa, xb, xc, xr = xa + x * a[i], xb + x * b[i], xc + x * c, xr + x * r[i]
+        ar, br, cr, rr = ar + a[i] * r[i], br + b[i] * r[i], cr + c * r[i], rr + r[i] * r[i]
     area = aa * bb - ab * ab
-    if not area > 0.0:
+    if not (area > 0.0 and cc > 0.0):
         return 0.0, 0.0
-    of_a, of_b = (xa * bb - xb * ab) / area, (xb * aa - xa * ab) / area
-    own = xx - of_a * xa - of_b * xb
+    of_a, of_b, of_c = (xa * bb - xb * ab) / area, (xb * aa - xa * ab) / area, xc / cc
+    own = xx - of_a * xa - of_b * xb - of_c * xc
     if not own > _LEAST_REMAINDER * xx:
         return 0.0, 0.0
-    scale, noise, at = (xr - of_a * ar - of_b * br) / own, 0.0, first
+    scale, noise, at = (xr - of_a * ar - of_b * br - of_c * cr) / own, 0.0, first
     for block in range(_BLOCKS):
         total = 0.0
         for i in range(block * count // _BLOCKS, (block + 1) * count // _BLOCKS):
             at = min(max(at, a[i] - play), a[i] + play)
-            x = at - a[i] - of_a * a[i] - of_b * b[i]
+            x = at - a[i] - of_a * a[i] - of_b * b[i] - of_c * cube[i]
             total += x * (r[i] - scale * x)
         noise += total * total
-    return scale * play, (scale * own) ** 2 / noise if noise > 0.0 else 0.0
+    left = rr - (ar * (ar * bb - br * ab) + br * (br * aa - ar * ab)) / area - cr * cr / cc - scale * scale * own
+    if not (noise > 0.0 and scale * scale * own > left - white):
+        return 0.0, 0.0
+    return scale * play, (scale * own) ** 2 / noise
 
 
 @reduction
