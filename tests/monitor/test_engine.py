@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.indicators import band_pass, broadband_delay, hopped, tracking_pass
-from monitor.indicators.parts import cross_correlation, cross_spectra, residual
+from monitor.indicators.parts import cross_correlation, cross_spectra, deviation, residual
 from monitor.indicators.tracking_pass import create_indicators
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.messages.reasons import Reason
@@ -30,8 +30,8 @@ KERNELS = (
     cross_spectra._sum_cross_spectra,
     cross_spectra._weights,
     residual.fit_delayed,
-    residual.weighted_sum_deviations,
-    residual.add_chance_agreement,
+    deviation.weighted_sum_deviations,
+    deviation.add_chance_agreement,
 )
 
 

@@ -11,7 +11,7 @@ from monitor.messages.blocks import Samples
 UNRELATED = 0.3
 # such a share of the motion's own frequency, over what is no tone of the motion, and its bounds, the lower one times
 # the square of the cycles: found on modes under independent noises, and on delays and gains that step or slide
-_UNRELATED_OWN, _LEAST_UNRELATED, _MOST_UNRELATED = 0.25, 1.6e-4, 0.1
+_UNRELATED_OWN, _LEAST_UNRELATED, _MOST_UNRELATED = 0.1, 1.8e-4, 0.05
 # shares of a motion that are no tone: below the first it is one, and nothing shows whether two are related; above the
 # second the share of the residual does
 _TONE, _MOSTLY_TONE = 1e-6, 0.4
