@@ -205,7 +205,7 @@ def test_what_is_learned_while_it_is_off_is_right_when_it_is_switched_on(name):
         compensator.observe(command, 0.7 * compensator.compensate(command))
         gains.append(compensator.coefficients[0, 0])
     # a window in which the gain changes is read within a few per cent
-    np.testing.assert_allclose(gains, 1.0 / 0.7, rtol=0.07)
+    np.testing.assert_allclose(gains, 1.0 / 0.7, rtol=0.06)
     np.testing.assert_allclose([gains[2 * len(x) // 3 - 1], gains[-1]], 1.0 / 0.7, rtol=2e-3)
 
 

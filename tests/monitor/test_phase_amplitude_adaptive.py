@@ -49,9 +49,12 @@ def test_it_recovers_from_a_switch_within_its_own_window():
     x_m = np.where(t < 5.0, 1.1, 0.75) * np.cos(2.0 * np.pi * 1.5 * t - 0.1)
     adaptive, fixed = run(x_c, x_m), PhaseAmplitudeIndices(RATE, LONGEST).update_block(x_c, x_m)
     after = t >= 5.0
-    wrong = [t[after][~(np.abs(rows[after, RATIO] - 1.0 / 0.75) < 5e-3)].max() - 5.0 for rows in (adaptive, fixed)]
+    wrong = [
+        t[after][~(np.abs(rows[after, RATIO] - 1.0 / 0.75) < most)].max() - 5.0
+        for rows, most in ((adaptive, 5e-3), (fixed, 1e-6))
+    ]
     assert wrong[0] < 1.2 / 1.5
-    assert wrong[1] > 0.8 * LONGEST
+    assert wrong[1] > 0.9 * LONGEST
     # the two turns before it, of another ratio, are in the deviation until they have passed
     sd = adaptive[:, RATIO_SD]
     assert 0.1 < sd[round(6.0 * RATE)] < 0.5
@@ -92,7 +95,7 @@ def test_noise_alone_draws_no_loop_and_noise_on_a_loop_does_no_harm(noise):
     assert np.isnan(rows[:2048, :, RATIO]).mean() > 0.99
     steady = rows[4096:]
     # a tenth of noise may leave as much in the band as the command has apart from its tone
-    assert np.isfinite(steady[..., RATIO]).mean() > (0.95 if noise == 0.02 else 0.8)
+    assert np.isfinite(steady[..., RATIO]).mean() > 0.95
     np.testing.assert_allclose(np.nanmean(steady[..., PHASE]), -0.2, atol=0.01)
     assert 0.9 < 1.5 * np.nanmedian(steady[..., WINDOW]) < (1.2 if noise == 0.02 else 2.0)
 
@@ -111,7 +114,7 @@ def test_the_standard_deviations_are_within_about_twice_the_errors(frequency, ph
     x_c, x_m = (x[:, None] + noise * rng.normal(size=(4096, n_pairs)) for x in tones.signals(4096, RATE))
     rows = AdaptivePhaseAmplitudeIndices(RATE, LONGEST, n_pairs=n_pairs, every=512).update_block(x_c, x_m)[4:]
     rows = rows[np.isfinite(rows[:, :, RATIO])]
-    assert len(rows) > 0.97 * 4 * n_pairs
+    assert len(rows) > 0.99 * 4 * n_pairs
     for value, sd, true in (
         (RATIO, RATIO_SD, tones.ratio),
         (PHASE, PHASE_SD, tones.phase),
