@@ -81,7 +81,7 @@ def _separate_play(slope: Samples, residual: Samples, motion: Samples, gain: flo
         at = min(max(at, a[i] - play), a[i] + play)
         motion[i * length : (i + 1) * length] = _BIAS_SCALE * gain * (at - a[i])
     motion[count * length :] = 0.0
-    return play
+    return float(play)
 
 
 @reduction
