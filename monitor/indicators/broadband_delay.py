@@ -16,9 +16,8 @@ from monitor.indicators.parts.deviation import add_chance_agreement
 from monitor.indicators.parts.residual import (
     REACH,
     SMALLEST_FIT,
-    DelayedFit,
     delay_signal,
-    weighted_sum_deviation,
+    fit_deviations,
 )
 from monitor.indicators.parts.sample_loop import Gate, gate_limits, new_gate, update_gate
 from monitor.indicators.parts.unrelated_motion import UNRELATED
@@ -185,20 +184,16 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
         if excess > _LAG_ROUNDING:
             result[10] = Reason.LAG
         elif np.isfinite(ratio) and fit.coherence >= _RELATED:
-            phase_sd = add_chance_agreement(omega * self._deviation(fit.by_lag, tracking), unexplained)
-            gain_sd = add_chance_agreement(self._deviation(fit.by_gain, tracking), unexplained)
+            weights = np.zeros((2, self.n_window))
+            weights[:, start : start + n] = fit.by_lag, fit.by_gain
+            lag_sd, gain_sd = fit_deviations(tracking, *weights)
+            phase_sd, gain_sd = (add_chance_agreement(sd, unexplained) for sd in (omega * lag_sd, gain_sd))
             result[10] = Reason.VALID if phase_sd <= _LARGEST_SD else Reason.UNCERTAIN
             if result[10] == Reason.VALID:
                 delay, delay_sd = lag / self.sample_rate, phase_sd / (omega * self.sample_rate)
                 result[2:7] = delay, ratio, fit.coherence, delay_sd, ratio * gain_sd
                 result[8] = size_c * tracking.play
         return result
-
-    def _deviation(self, weights: Samples, fit: DelayedFit) -> float:
-        """Return the standard deviation of the middle of measured summed with `weights`, (n_middle,)."""
-        window_weights = np.zeros(self.n_window)
-        window_weights[self._correlation.start : self._correlation.start + len(weights)] = weights
-        return weighted_sum_deviation(window_weights, fit)
 
 
 @kernel

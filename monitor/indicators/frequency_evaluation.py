@@ -12,7 +12,7 @@ from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_spectra import Spectrum, band_bins, centred, periodic_hann, segment_spectrum
 from monitor.indicators.parts.deviation import add_chance_agreement
-from monitor.indicators.parts.residual import SMALLEST_FIT, delayed_fit, weighted_sum_deviation
+from monitor.indicators.parts.residual import SMALLEST_FIT, delayed_fit, fit_deviations
 from monitor.indicators.parts.unrelated_motion import UNRELATED
 from monitor.kernel import reduction
 from monitor.messages.blocks import Samples
@@ -200,9 +200,8 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
             noise = fit._replace(bias=np.zeros(self.n_window))
             # derivatives of the cross-spectrum by each sample of measured, along its direction and across
             weights = self._taper * np.conj(_analytic(command, self.n_window)) * np.exp(-1j * segment.phase)
-            for axis, part in enumerate((weights.real, weights.imag)):
-                sd = weighted_sum_deviation(np.ascontiguousarray(part), noise)
-                variances[pair, axis] += (size_c * size_m * sd) ** 2
+            sds = fit_deviations(noise, weights.real.copy(), weights.imag.copy())
+            variances[pair, :2] += (size_c * size_m * np.array(sds)) ** 2
             variances[pair, 2] += size_c * size_m * fit.unexplained * abs(common)
             variances[pair, 3] += size_c * size_m * abs(common)
         found = _evaluation(float(powers[pair, 0]), float(powers[pair, 1]), complex(cross[pair, 0]))

@@ -265,7 +265,11 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                 if held[pair, OPEN] == 0.0:
                     write_reason(out, row_due, row, pair, Reason.GATE.value)
                 elif held[pair, LAG_SD] >= 0.0 and not usable:
-                    write_reason(out, row_due, row, pair, Reason.CONSTANT.value)
+                    # else the chords, which are renewed with every sample, form no loop
+                    is_dead = gain <= 1e-12
+                    write_reason(
+                        out, row_due, row, pair, Reason.CONSTANT.value if is_dead else Reason.FEW_CYCLES.value
+                    )
                 elif phase_sd > LARGEST_SD:
                     write_reason(out, row_due, row, pair, Reason.UNCERTAIN.value)
                 elif row_due and phase_sd <= LARGEST_SD:

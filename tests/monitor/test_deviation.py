@@ -10,9 +10,9 @@ from monitor.indicators.parts.deviation import add_chance_agreement, weighted_su
 
 
 def by_definition(weights, residual, bias):
-    """Return the deviation of a window of whole pairs of cells: sums over cells, then numpy's transforms."""
+    """Return the deviation of a window of whole cells: sums over cells, then numpy's transforms."""
     n = len(weights)
-    length = -(-n // 256)
+    length = -(-n // 128)
     w, r = (x.reshape(-1, length) for x in (weights, residual))
     means, sums, sizes = w.mean(axis=1), r.sum(axis=1), (w * w).sum(axis=1)
     memory = np.clip((sums[1:] @ sums[:-1]) / (sums @ sums), 0.0, 0.98)
@@ -26,13 +26,11 @@ def by_definition(weights, residual, bias):
     factor = 1.0 + 0.5 * (weight @ weight) / sizes.sum() ** 2
     by_blocks = factor**2 * (of_blocks @ of_blocks - of_blocks.sum() ** 2 / 16.0)
     # by shifts: the two power spectra
-    half = means.reshape(-1, 2).mean(axis=1), sums.reshape(-1, 2).sum(axis=1)
-    power_w, power_r = (np.abs(np.fft.fft(x - x.mean())) ** 2 for x in half)
-    m = len(power_w)
+    power_w, power_r = (np.abs(np.fft.fft(x - x.mean())) ** 2 for x in (means, sums))
     independent = power_w.sum() ** 2 / (power_w @ power_w)
-    fast_w = sizes.sum() - 2.0 * length * (half[0] @ half[0])
-    fast_r = (r * r).sum() - (half[1] @ half[1]) / (2.0 * length)
-    by_shifts = (power_w @ power_r) / m**2 * (1.0 + 24.0 / independent**1.5) + fast_w * fast_r / n
+    fast_w = sizes.sum() - length * (means @ means)
+    fast_r = (r * r).sum() - (sums @ sums) / length
+    by_shifts = (power_w @ power_r) / len(means) ** 2 * (1.0 + 24.0 / independent**1.5) + fast_w * fast_r / n
     return np.sqrt(np.sqrt(by_blocks * by_shifts) + (weights @ bias) ** 2)
 
 

@@ -52,6 +52,10 @@ def _separate_play(slope: Samples, residual: Samples, motion: Samples, gain: flo
     """
     n = residual.shape[0]
     length = max(width // 4, -(-n // MOST_CELLS), 1)
+    if length > width:
+        # the cells are too long to show the motion
+        motion[:] = 0.0
+        return 0.0
     a, b, r, cube = stack_array(MOST_CELLS), stack_array(MOST_CELLS), stack_array(MOST_CELLS), stack_array(MOST_CELLS)
     sum_cells(motion, length, a)
     sum_cells(slope, length, b)
@@ -149,14 +153,15 @@ def _play_size(
 def _move_trend(residual: Samples, bias: Samples) -> None:
     """Move a trend of the second and third order from the residual to the bias: its effect is known, and no noise."""
     n = residual.shape[0]
-    step = 2.0 / (n - 1)
-    square, cube, x = 0.0, 0.0, -1.0
+    # the middles of n parts of -1 .. 1
+    step = 2.0 / n
+    square, cube, x = 0.0, 0.0, 0.5 * step - 1.0
     for t in range(n):
         square += residual[t] * (1.5 * x * x - 0.5)
         cube += residual[t] * x * (2.5 * x * x - 1.5)
         x += step
     # Legendre's polynomials, whose mean squares are 1/5 and 1/7
-    square, cube, x = 5.0 * square / n, 7.0 * cube / n, -1.0
+    square, cube, x = 5.0 * square / n, 7.0 * cube / n, 0.5 * step - 1.0
     for t in range(n):
         trend = square * (1.5 * x * x - 0.5) + cube * x * (2.5 * x * x - 1.5)
         residual[t] -= trend

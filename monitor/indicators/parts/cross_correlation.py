@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.indicators.parts.cross_spectra import fast_length
-from monitor.indicators.parts.residual import DelayedFit, delay_signal, delayed_fit, weighted_sum_deviation
+from monitor.indicators.parts.residual import DelayedFit, delay_signal, delayed_fit, fit_deviations
 from monitor.kernel import kernel, part
 from monitor.messages.blocks import Samples
 
@@ -98,9 +98,8 @@ class CrossCorrelation:
             return none
         weights = np.zeros(len(m))
         weights[self.start : self.start + self.n_middle] = slope
-        return Peak(
-            lag, weighted_sum_deviation(weights, fit), correlation, np.arccos(_SLOPE_LEVEL) / half_width, level, fit
-        )
+        lag_sd, _ = fit_deviations(fit, weights, weights)
+        return Peak(lag, lag_sd, correlation, np.arccos(_SLOPE_LEVEL) / half_width, level, fit)
 
     def _refine(self, c: Samples, m: Samples, lag: float, half_width: int) -> tuple[float, Samples, float]:
         """Return the refined lag, its derivative by each sample of the middle of measured, and the correlation."""

@@ -12,7 +12,7 @@ scatters is the geometric mean of two estimates of its variance (ours):
   the two power spectra, and therefore right for a residual that oscillates with the motion, as what another actuator
   adds does. The fit has taken two of the weights' independent values from the residual; they are given back.
 
-All of it works on sums over up to 256 cells of the window, which are found in one pass.
+All of it works on sums over up to 128 cells of the window, which are found in one pass.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ import numpy as np
 from monitor.kernel import kernel, part, reduction, stack_array
 from monitor.messages.blocks import Samples
 
-_CELLS = 256
-_PAIRS = 128
+_CELLS, _TWICE = 128, 256
 _BLOCKS = 16
 # widens the deviation for blocks of unequal weight: fitted parameters and Student's t, measured by `benchmarks.truth`
 _SMALL_SAMPLE_FACTOR = 0.5
@@ -49,7 +48,7 @@ def weighted_sum_deviations(
     n = stop - start
     length = -(-n // _CELLS)
     cells = -(-n // length)
-    r, sums, products = residual[start:stop], stack_array(_CELLS), stack_array(_PAIRS)
+    r, sums, products = residual[start:stop], stack_array(_CELLS), stack_array(_CELLS)
     square = following = power = 0.0
     for cell in range(cells):
         total = 0.0
@@ -59,9 +58,9 @@ def weighted_sum_deviations(
         square += total * total
         following += total * sums[cell - 1] if cell > 0 else 0.0
     memory = min(max(following / square, 0.0), _LONGEST_MEMORY) if square > 0.0 else 0.0
-    slow = _circular_products(sums, cells, 1.0, products)
-    # of what changes within a pair of cells, the power of a sample
-    fast = max(power - slow / (2.0 * length), 0.0) / n
+    _circular_products(sums, cells, products)
+    # of what changes within a cell, the power of a sample
+    fast = max(power - square / length, 0.0) / n
     deviation_1 = _deviation(one[start:stop], r, bias[start:stop], length, sums, memory, products, fast)
     deviation_2 = _deviation(two[start:stop], r, bias[start:stop], length, sums, memory, products, fast)
     return deviation_1, deviation_2
@@ -83,13 +82,13 @@ def _deviation(
     Parameters
     ----------
     length : samples of a cell; ``sums`` : (n_cells,) those of the residual; ``memory`` : correlation of a cell with
-        the next; ``products`` : see `_circular_products`, of the residual; ``fast`` : its power within a pair of
-        cells, a sample.
+        the next; ``products`` : see `_circular_products`, of the residual; ``fast`` : its power within a cell, a
+        sample.
     """
     n = weights.shape[0]
     cells = -(-n // length)
     means, inner, sizes = stack_array(_CELLS), stack_array(_CELLS), stack_array(_CELLS)
-    size = known = 0.0
+    size = known = slow = 0.0
     for cell in range(cells):
         first, last = cell * length, min((cell + 1) * length, n)
         w, r, b = weights[first:last], residual[first:last], bias[first:last]
@@ -99,46 +98,37 @@ def _deviation(
             shift += w[t] * b[t]
         means[cell], sizes[cell] = total / (last - first), own
         inner[cell] = product - means[cell] * sums[cell]
-        size, known = size + own, known + shift
+        size, known, slow = size + own, known + shift, slow + means[cell] * means[cell]
     if not size > 0.0:
         return np.nan
     by_blocks = _block_variance(means, inner, sizes, size, sums, cells, memory)
-    of_weights = stack_array(_PAIRS)
-    slow = _circular_products(means, cells, 0.5, of_weights)
-    half = -(-cells // 2)
+    of_weights = stack_array(_CELLS)
+    _circular_products(means, cells, of_weights)
     by_shifts = independent = 0.0
-    for k in range(half // 2 + 1):
+    for k in range(cells // 2 + 1):
         # every shift but none, and half of them all, has its mirror image
-        count = 1.0 if k == 0 or 2 * k == half else 2.0
+        count = 1.0 if k == 0 or 2 * k == cells else 2.0
         by_shifts += count * of_weights[k] * products[k]
         independent += count * of_weights[k] * of_weights[k]
-    share = independent / (half * of_weights[0] * of_weights[0]) if of_weights[0] > 0.0 else 0.0
-    by_shifts = max(by_shifts, 0.0) / half * (1.0 + _FITTED * share * np.sqrt(share))
-    by_shifts += max(size - 2.0 * length * slow, 0.0) * fast
+    share = independent / (cells * of_weights[0] * of_weights[0]) if of_weights[0] > 0.0 else 0.0
+    by_shifts = max(by_shifts, 0.0) / cells * (1.0 + _FITTED * share * np.sqrt(share))
+    by_shifts += max(size - length * slow, 0.0) * fast
     return float(np.sqrt(np.sqrt(by_blocks * by_shifts) + known * known))
 
 
 @reduction
-def _circular_products(cells: Samples, n: int, scale: float, products: Samples) -> float:
-    """Write the sums of products of pairs of cells with those k pairs later, and return the sum of their squares.
-
-    The pairs are times `scale`; their mean is in that sum, but not in the products.
-    """
-    half, doubled, mean = -(-n // 2), stack_array(_CELLS), 0.0
-    for i in range(half):
-        doubled[i] = scale * (cells[2 * i] + (cells[2 * i + 1] if 2 * i + 1 < n else 0.0))
-        mean += doubled[i]
-    square = 0.0
-    for i in range(half):
-        square += doubled[i] * doubled[i]
-        doubled[i] -= mean / half
-        doubled[half + i] = doubled[i]
-    for k in range(half // 2 + 1):
-        total = 0.0
-        for i in range(half):
-            total += doubled[i] * doubled[k + i]
+def _circular_products(x: Samples, n: int, products: Samples) -> None:
+    """Write the sums of products of `n` values, without their mean, with those k later, for k up to half of them."""
+    doubled, mean = stack_array(_TWICE), 0.0
+    for i in range(n):
+        mean += x[i] / n
+    for i in range(n):
+        doubled[i] = doubled[n + i] = x[i] - mean
+    for k in range(n // 2 + 1):
+        total, later = 0.0, doubled[k : k + n]
+        for i in range(n):
+            total += doubled[i] * later[i]
         products[k] = total
-    return square
 
 
 @part

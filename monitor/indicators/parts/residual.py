@@ -254,6 +254,9 @@ def _eighth_period(motion: Samples) -> int:
             product += one[t] * other[t]
         product /= n - width
         if width == 1:
+            if not product > 0.0:
+                # less than four samples a period
+                break
             first = last = product
         elif product < _EIGHTH_PERIOD_COSINE * first:
             # where the line from the last width to this one crosses the threshold
@@ -285,6 +288,6 @@ def delayed_fit(c: Samples, m: Samples, lag: float) -> DelayedFit:
     return DelayedFit(delayed, residual, bias, *fit_delayed(c, m, lag, delayed, slope, residual, bias))
 
 
-def weighted_sum_deviation(weight: Samples, fit: DelayedFit) -> float:
-    """Return the standard deviation of a weighted sum of measured, (n,) weights."""
-    return weighted_sum_deviations(weight, weight, fit.residual, fit.bias, fit.start, fit.stop)[0]
+def fit_deviations(fit: DelayedFit, one: Samples, two: Samples) -> tuple[float, float]:
+    """Return the standard deviations of two weighted sums of measured, (n,) weights each."""
+    return weighted_sum_deviations(one, two, fit.residual, fit.bias, fit.start, fit.stop)

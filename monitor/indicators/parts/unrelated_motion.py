@@ -21,8 +21,8 @@ _FAR = 0.05
 _FASTEST_SLIDE = 0.005
 # deviations of white noise, and share of the motion's frequency, above which a residual is another motion
 _SCATTER, _NARROW = 5.0, 0.05
-# cells of a window that are compared, and points of a fit of three numbers
-MOST_CELLS, _LEAST_POINTS = 256, 8
+# cells of a window that are compared, cycles of which they have four cells each, and points of a fit of three numbers
+MOST_CELLS, _MOST_CYCLES, _LEAST_POINTS = 256, 64, 8
 
 
 @reduction
@@ -54,38 +54,43 @@ def unexplained_share(
     cycles = motion.shape[0] / (8.0 * width)
     far = _FAR if abs(lag) > 2 * width else 1.0
     least = far * min(_LEAST_UNRELATED * cycles * cycles, _MOST_UNRELATED)
-    if share < least:
+    if share < least or cycles > _MOST_CYCLES:
         return share
     own = max(_non_tonal_share(motion, width, 4), _non_tonal_share(motion, width, 3))
     if not _TONE < own < _MOSTLY_TONE:
         return share
     cells = stack_array(MOST_CELLS)
-    count, rest = _cells_without_slide(motion, slope, residual, gain, width, cells)
+    length = max(width, -(-motion.shape[0] // MOST_CELLS))
+    count, rest = _cells_without_slide(motion, slope, residual, gain, length, cells)
     power = 0.0
     for t in range(residual.shape[0]):
         power += residual[t] * residual[t]
     # sums of white noise have the power of its samples, with the scatter of a chi-square
     white = (1.0 + _SCATTER * np.sqrt(2.0 * width / motion.shape[0])) * power
-    step = 0.25 * np.pi * (residual.shape[0] // count) / width
-    is_another = rest * unexplained > white and _share_of_frequency(cells, count, step) > _NARROW
+    is_another = (
+        rest * unexplained > white and _share_of_frequency(cells, count, 0.25 * np.pi * length / width) > _NARROW
+    )
     limit = min(max(far * _UNRELATED_OWN * own, least), _MOST_UNRELATED)
     return 1.0 if is_another and rest * share > limit else share
 
 
 @reduction
 def _cells_without_slide(
-    motion: Samples, slope: Samples, residual: Samples, gain: float, width: int, cells: Samples
+    motion: Samples, slope: Samples, residual: Samples, gain: float, length: int, cells: Samples
 ) -> tuple[int, float]:
     """Write the residual's sums over cells, without what a sliding delay leaves; return number and what is left.
 
     What is left is a share of their power. A delay that slides leaves the slope times the time, less what the motion
     and the slope have of that.
+
+    Parameters
+    ----------
+    length : of a cell, samples; ``cells`` : (256,), overwritten.
     """
-    width = max(width, -(-residual.shape[0] // MOST_CELLS))
     a, b, z = stack_array(MOST_CELLS), stack_array(MOST_CELLS), stack_array(MOST_CELLS)
-    count = sum_cells(residual, width, cells)
-    sum_cells(motion, width, a)
-    sum_cells(slope, width, b)
+    count = sum_cells(residual, length, cells)
+    sum_cells(motion, length, a)
+    sum_cells(slope, length, b)
     aa = bb = az = bz = 0.0
     for i in range(count):
         z[i] = (i - 0.5 * (count - 1)) * b[i]
@@ -94,7 +99,7 @@ def _cells_without_slide(
     for i in range(count):
         z[i] -= (az / aa * a[i] if aa > 0.0 else 0.0) + (bz / bb * b[i] if bb > 0.0 else 0.0)
         zz, zr, before = zz + z[i] * z[i], zr + z[i] * cells[i], before + cells[i] * cells[i]
-    fastest, left = _FASTEST_SLIDE * abs(gain) * width, 0.0
+    fastest, left = _FASTEST_SLIDE * abs(gain) * length, 0.0
     of_slide = min(max(zr / zz, -fastest), fastest) if zz > 0.0 else 0.0
     for i in range(count):
         cells[i] -= of_slide * z[i]
