@@ -148,13 +148,15 @@ def _play(found: PairAssessment, command: Channel) -> Iterator[tuple[str, str]]:
     play, amplitude, frequency = (_median(found, name) for name in names)
     if not play > 0.0:
         return
-    unit = f" {command.unit}" if command.unit else ""
-    delay = 2.0 * play / (math.pi**2 * amplitude * frequency)
-    of_delay = f", which makes a tone of {amplitude:.3g}{unit} and {frequency:.3g} Hz {milliseconds(delay)} ms late"
+    unit, late = f" {command.unit}" if command.unit else "", ""
+    if amplitude * frequency > 0.0:
+        delay = 2e3 * play / (math.pi**2 * amplitude * frequency)
+        tone = f"{amplitude:.3g}{unit} and {frequency:.3g} Hz"
+        late = f", which makes a tone of {tone} {delay:.3g} ms late, a smaller or slower one more"
     yield (
         "play",
-        f"a play of about ±{play:.2g}{unit} is found in most windows{of_delay if math.isfinite(delay) else ''}, "
-        "a smaller or slower one more: check joints, bolts and the valve before compensating",
+        f"a play of about ±{play:.2g}{unit} is found in most windows{late}: check joints, bolts and the valve before "
+        "compensating",
     )
 
 

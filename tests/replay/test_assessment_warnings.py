@@ -11,8 +11,8 @@ import pytest
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import Assessment, assess
-from replay.assessment.results import Contradiction
-from replay.assessment.warnings import WORST_FIRST, delay_warnings, worst
+from replay.assessment.results import Contradiction, Spread
+from replay.assessment.warnings import WORST_FIRST, delay_warnings, result_warnings, worst
 from replay.assessment.wording import headline_words
 from replay.formats import ArrayRecording
 from replay.formats.parts import RecordingPart
@@ -353,3 +353,23 @@ def test_a_play_is_told_with_what_it_adds_to_the_delay():
     assert 1e3 * found.pairs[0].headline.delay == pytest.approx(10.0 + added, rel=0.05)
     assert 1e3 * found.pairs[0].headline.delay_sd > added
     assert "play" not in codes(look((tone(T) + noise(1), tone(T - 0.01) + noise(2))))
+
+
+@pytest.mark.parametrize(
+    ("amplitude", "frequency", "late"),
+    [
+        (2.0, 0.5, ", which makes a tone of 2 mm and 0.5 Hz 0.0405 ms late, a smaller or slower one more"),
+        (np.nan, 0.5, ""),
+        (0.0, 0.5, ""),
+        (2.0, 0.0, ""),
+    ],
+)
+def test_the_delay_that_a_play_adds_is_told_where_the_tone_is_known(amplitude, frequency, late):
+    (pair,) = look((tone(T), tone(T - 0.01))).pairs
+    medians = {"broadband_play": 2e-4, "fdb_amplitude": amplitude, "fdb_frequency": frequency}
+    spreads = {name: Spread(median, median, median, median) for name, median in medians.items()}
+    channels = recording((tone(T), tone(T))).stream.channels
+    warnings = result_warnings(replace(pair, spreads=spreads), channels, SETTINGS, 1.0 / RATE, shorter=False)
+    (said,) = (warning.text for warning in warnings if warning.code == "play")
+    advice = "check joints, bolts and the valve before compensating"
+    assert said == f"a play of about ±0.0002 mm is found in most windows{late}: {advice}"
