@@ -24,7 +24,6 @@ from monitor.indicators.parts.sample_loop import (
     update_gate,
     write_row,
 )
-from monitor.indicators.parts.unrelated_motion import UNRELATED
 from monitor.kernel import kernel, part, reduction
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
@@ -255,7 +254,7 @@ def advance_adaptive(
                     if accepted:
                         first_known = newest - min(longest, _TURNS * length)
                         piece_c, piece_m = ring[pair, 0, first_known:newest], ring[pair, 1, first_known:newest]
-                        loop = find_loop_lag(piece_c, piece_m, oldest - first_known, k, lag, omega, UNRELATED, work)
+                        loop = find_loop_lag(piece_c, piece_m, oldest - first_known, k, lag, omega, work)
                         omega = loop.omega
                         accepted = loop.found and loop.lag_sd * omega <= LARGEST_SD
                         reason = Reason.UNCERTAIN.value if loop.found else loop.reason

@@ -37,7 +37,6 @@ from monitor.indicators.parts.sample_loop import (
     update_gate,
     write_reason,
 )
-from monitor.indicators.parts.unrelated_motion import UNRELATED
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
@@ -216,7 +215,7 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                 newest = slot + 1 + n_window
                 k, lag, rough = choose_lag(pair, ring, slot + 1, n_window, lags, chord_sum)
                 piece_c, piece_m = ring[pair, 0, slot + 1 : newest], ring[pair, 1, slot + 1 : newest]
-                loop = find_loop_lag(piece_c, piece_m, 0, max(k, 1), lag, rough.omega, UNRELATED, work)
+                loop = find_loop_lag(piece_c, piece_m, 0, max(k, 1), lag, rough.omega, work)
                 held[pair, PHASE_RATE], held[pair, SLOPE], held[pair, CURVATURE] = (
                     loop.phase_rate,
                     loop.slope,
@@ -266,10 +265,8 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                     write_reason(out, row_due, row, pair, Reason.GATE.value)
                 elif held[pair, LAG_SD] >= 0.0 and not usable:
                     # else the chords, which are renewed with every sample, form no loop
-                    is_dead = gain <= 1e-12
-                    write_reason(
-                        out, row_due, row, pair, Reason.CONSTANT.value if is_dead else Reason.FEW_CYCLES.value
-                    )
+                    why = Reason.CONSTANT.value if gain <= 1e-12 else Reason.FEW_CYCLES.value
+                    write_reason(out, row_due, row, pair, why)
                 elif phase_sd > LARGEST_SD:
                     write_reason(out, row_due, row, pair, Reason.UNCERTAIN.value)
                 elif row_due and phase_sd <= LARGEST_SD:

@@ -15,8 +15,8 @@ CHORDS = (4, 8, 11)
 every_chord = pytest.mark.parametrize("k", CHORDS)
 
 
-def closed(c, m, k, near, most=0.3):
-    return find_loop_lag(c, m, 0, k, near, np.nan, most, np.empty((N_WORK_ROWS, len(c))))
+def closed(c, m, k, near):
+    return find_loop_lag(c, m, 0, k, near, np.nan, np.empty((N_WORK_ROWS, len(c))))
 
 
 @every_chord
@@ -87,7 +87,7 @@ def test_one_turn_knows_from_those_before_it_how_far_it_is_off():
             noise.append(memory * noise[-1] + shock)
         start = rng.uniform(0.0, 2.0 * np.pi)
         c, m = np.cos(angle + start), 0.9 * np.cos(angle + start - 0.2) + 0.01 * np.array(noise)
-        loop = find_loop_lag(c, m, 2 * turn, 6, 4.0, 2.0 * np.pi / turn, 0.3, np.empty((N_WORK_ROWS, len(c))))
+        loop = find_loop_lag(c, m, 2 * turn, 6, 4.0, 2.0 * np.pi / turn, np.empty((N_WORK_ROWS, len(c))))
         of_lag.append((loop.lag - 0.2 * turn / (2.0 * np.pi)) / loop.lag_sd)
         of_gain.append(np.log(loop.gain / 0.9) / loop.gain_sd)
     for scaled in (of_lag, of_gain):

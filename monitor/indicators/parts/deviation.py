@@ -22,8 +22,8 @@ import numpy as np
 from monitor.kernel import kernel, part, reduction, stack_array
 from monitor.messages.blocks import Samples
 
+N_BLOCKS = 16
 _CELLS, _TWICE = 128, 256
-_BLOCKS = 16
 # widens the deviation for blocks of unequal weight: fitted parameters and Student's t, measured by `benchmarks.truth`
 _SMALL_SAMPLE_FACTOR = 0.5
 # widens it for weights of few independent values, of which the fit has taken two: likewise, times the power 1.5 of
@@ -143,24 +143,24 @@ def _block_variance(
     inner : sums of weights times residual within each cell, about the cell's means.
     sums : of the residual in each cell; ``memory`` : correlation of one with the next.
     """
-    block_sums, block_sizes = stack_array(_BLOCKS), stack_array(_BLOCKS)
-    for block in range(_BLOCKS):
+    block_sums, block_sizes = stack_array(N_BLOCKS), stack_array(N_BLOCKS)
+    for block in range(N_BLOCKS):
         block_sums[block] = block_sizes[block] = 0.0
     later, after = 0.0, size
     for cell in range(n - 1, -1, -1):
         after -= sizes[cell]
-        block = min(max(int(_BLOCKS * after / size), 0), _BLOCKS - 1)
+        block = min(max(int(N_BLOCKS * after / size), 0), N_BLOCKS - 1)
         # the sum of weights times residual is that of these weights times what the residual does not remember
         later = means[cell] + memory * later
         new = sums[cell] - (memory * sums[cell - 1] if cell > 0 else 0.0)
         block_sums[block] += inner[cell] + later * new
         block_sizes[block] += sizes[cell]
     total = squares = unequal = 0.0
-    for block in range(_BLOCKS):
+    for block in range(N_BLOCKS):
         total, squares = total + block_sums[block], squares + block_sums[block] * block_sums[block]
         unequal += block_sizes[block] * block_sizes[block]
     factor = 1.0 + _SMALL_SAMPLE_FACTOR * unequal / (size * size)
-    return factor * factor * max(squares - total * total / _BLOCKS, 0.0)
+    return factor * factor * max(squares - total * total / N_BLOCKS, 0.0)
 
 
 # unexplained share of the measured power in the command's band from which on two motions may agree by chance

@@ -14,6 +14,7 @@ import numpy as np
 from monitor.indicators.parts.chords import SPAN
 from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
 from monitor.indicators.parts.residual import fit_delayed
+from monitor.indicators.parts.unrelated_motion import UNRELATED
 from monitor.kernel import part, reduction
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
@@ -85,9 +86,7 @@ def no_loop_reason(c: Samples, m: Samples, least: float) -> int:
 
 
 @reduction
-def find_loop_lag(
-    c: Samples, m: Samples, begin: int, k: int, lag: float, omega: float, max_unexplained: float, work: Samples
-) -> LoopLag:
+def find_loop_lag(c: Samples, m: Samples, begin: int, k: int, lag: float, omega: float, work: Samples) -> LoopLag:
     """Find the lag near `lag` at which chords of lag `k` sweep no area.
 
     Parameters
@@ -96,7 +95,6 @@ def find_loop_lag(
     begin : the window's first sample; those before it show what one turn of the loop cannot: how the residual
         scatters, and what is a drift.
     omega : approximate angular frequency of the motion, rad a sample.
-    max_unexplained : largest unexplained share of the measured power.
     work : (N_WORK_ROWS, n or more), overwritten.
     """
     window_c, window_m = c[begin:], m[begin:]
@@ -154,7 +152,7 @@ def find_loop_lag(
     start, stop, unexplained, drift, _, _ = fit_delayed(
         c, m, lag, work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BIAS]
     )
-    if not unexplained < max_unexplained:
+    if not unexplained < UNRELATED:
         return _declined(m, Reason.LAG.value if np.isnan(unexplained) else Reason.UNRELATED.value)
     # not separable from less than two cycles of motion
     drift = drift if omega * (stop - start) >= 4.0 * np.pi else 0.0

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.indicators.parts.bias import separate_bias
-from monitor.indicators.parts.deviation import weighted_sum_deviations
+from monitor.indicators.parts.deviation import N_BLOCKS, weighted_sum_deviations
 from monitor.indicators.parts.unrelated_motion import unexplained_share
 from monitor.kernel import reduction, stack_array
 from monitor.messages.blocks import Samples
@@ -60,7 +60,6 @@ def interpolate(x: Samples, start: int, lag: float, value: Samples, slope: Sampl
         value[t], slope[t] = sum_value, sum_slope
 
 
-N_BLOCKS = 16
 # samples of a window: one a block, and those that the interpolation uses beyond the ends
 SMALLEST_FIT = N_BLOCKS + 2 * REACH
 # of two products, their difference over their sum: below it they are alike
