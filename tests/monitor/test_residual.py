@@ -15,7 +15,7 @@ LAGS = (0.0, 0.4, -1.0, 3.3, 8.75, -6.5)
 
 
 def fit(c, m, lag):
-    """Return the fit, and what it fills in, where it knows; a trend in the residual is in what is known of it."""
+    """Return the samples of the fit, share, drift, and what it writes for them; the residual with its trend."""
     buffers = np.full((4, len(c)), np.nan)
     start, stop, share, drift, _, _ = fit_delayed(c, m, lag, *buffers)
     later, slope, noise, known = buffers[:, start:stop]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from monitor.indicators.parts.deviation import N_BLOCKS
 from monitor.indicators.parts.unrelated_motion import MOST_CELLS, sum_cells
 from monitor.kernel import reduction, stack_array
 from monitor.messages.blocks import Samples
 
-_BLOCKS = 16
 # squared size of a play over its variance from which it is sought by its own width, and from which it is found
 _SIGNIFICANT = (4.0, 4.0, 16.0)
-# play that is tried first, and the largest that is taken for one, of the amplitude
-_FIRST_PLAY, _LARGEST_PLAY = 0.02, 0.1
+# play that is tried first, of the amplitude
+_FIRST_PLAY = 0.02
 # the size of a play over that by means
 _SMEARED = 1.1
 # widens the band beyond the play's effect, which is an error and no deviation
@@ -25,7 +25,7 @@ _CYCLES_ABOVE_TREND = 3
 
 @reduction
 def separate_bias(slope: Samples, residual: Samples, motion: Samples, gain: float, width: int) -> float:
-    """Overwrite the motion by what the residual has of a play and of a slow trend, which are no noise, (n,) each.
+    """Overwrite the motion by what a play, 1.8 times, and a slow trend add to measured, which are no noise, (n,) each.
 
     Return the play, half of its width in the unit of the motion; 0 where none is found. The trend is taken from the
     residual, the play is left in it.
@@ -72,12 +72,11 @@ def _separate_play(slope: Samples, residual: Samples, motion: Samples, gain: flo
     white = 0.0
     for i in range(1, count - 1):
         white += (r[i - 1] - 2.0 * r[i] + r[i + 1]) ** 2 / 6.0
-    amplitude = np.sqrt(2.0 * square / count)
-    play = _FIRST_PLAY * amplitude
+    play = _FIRST_PLAY * np.sqrt(2.0 * square / count)
     for least in _SIGNIFICANT:
         size, significance = _play_size(a, b, cube, r, count, play, white)
         play = _SMEARED * size / gain if gain != 0.0 else 0.0
-        if not (0.0 < play <= _LARGEST_PLAY * amplitude and significance > least):
+        if not (play > 0.0 and significance > least):
             play = 0.0
             break
     at = a[0] + (play if b[0] > 0.0 else -play)
@@ -90,7 +89,7 @@ def _separate_play(slope: Samples, residual: Samples, motion: Samples, gain: flo
 
 @reduction
 def _cube(a: Samples, b: Samples, count: int, cube: Samples) -> None:
-    """Write the third power of the motion, less what a gain and a delay have of it: so does a limit of the stroke."""
+    """Write the motion's cube less what a gain and a delay have of it: the shape of what a limit of the stroke leaves."""
     aa = bb = ab = ac = bc = 0.0
     for i in range(count):
         cube[i] = a[i] * a[i] * a[i]
@@ -136,9 +135,9 @@ def _play_size(
     if not own > _LEAST_REMAINDER * xx:
         return 0.0, 0.0
     scale, noise, at = (xr - of_a * ar - of_b * br - of_c * cr) / own, 0.0, first
-    for block in range(_BLOCKS):
+    for block in range(N_BLOCKS):
         total = 0.0
-        for i in range(block * count // _BLOCKS, (block + 1) * count // _BLOCKS):
+        for i in range(block * count // N_BLOCKS, (block + 1) * count // N_BLOCKS):
             at = min(max(at, a[i] - play), a[i] + play)
             x = at - a[i] - of_a * a[i] - of_b * b[i] - of_c * cube[i]
             total += x * (r[i] - scale * x)

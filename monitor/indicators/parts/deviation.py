@@ -39,11 +39,11 @@ def weighted_sum_deviations(
 ) -> tuple[float, float]:
     """Return the standard deviations of ``sum one residual`` and ``sum two residual`` from `start` to `stop`.
 
-    The sums of `bias` are added as such.
+    The sums of `bias` are added as such. NaN for weights that are all zero.
 
     Parameters
     ----------
-    one, two, residual, bias : (n,); NaN for weights that are all zero.
+    one, two, residual, bias : (n,).
     """
     n = stop - start
     length = -(-n // _CELLS)

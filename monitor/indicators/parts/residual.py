@@ -112,7 +112,7 @@ def fit_least_squares(
 ) -> tuple[int, int, int, float, float, int]:
     """Fit as `fit_delayed` does, by least squares.
 
-    Where the derivative's coefficient shows a lag error above 0.01 rad, the fit is repeated at the corrected lag.
+    Where the derivative's coefficient shows a lag error of 0.01 to 1 rad, the fit is repeated at the corrected lag.
 
     Returns
     -------
@@ -187,9 +187,9 @@ def correct_for_noise(
 ) -> tuple[float, float]:
     """Correct the residual, (n,), for noise of the command; return the changes of drift and gain.
 
-    By least squares noise makes the coefficient of the motion too small, and since between samples it is in the
-    slope, too, it draws that as well. The command an eighth of a period before and after has the same motion and
-    noise of its own: what the residual has in common with it is of the motion (instrumental variables).
+    By least squares noise makes the coefficient of the motion too small. Between samples, where the slope has noise of
+    the same samples, it draws that of the slope as well. The command an eighth of a period before and after has the
+    same motion and noise of its own: what the residual has in common with it is of the motion (instrumental variables).
 
     Parameters
     ----------
