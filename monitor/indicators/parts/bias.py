@@ -25,7 +25,7 @@ _CYCLES_ABOVE_TREND = 3
 
 @reduction
 def separate_bias(slope: Samples, residual: Samples, motion: Samples, gain: float, width: int) -> float:
-    """Overwrite the motion by what a play, 1.8 times, and a slow trend add to measured, which are no noise, (n,) each.
+    """Overwrite the motion, (n,), by what a play, 1.8 times, and a slow trend add to measured, and are no noise.
 
     Return the play, half of its width in the unit of the motion; 0 where none is found. The trend is taken from the
     residual, the play is left in it.
@@ -89,7 +89,7 @@ def _separate_play(slope: Samples, residual: Samples, motion: Samples, gain: flo
 
 @reduction
 def _cube(a: Samples, b: Samples, count: int, cube: Samples) -> None:
-    """Write the motion's cube less what a gain and a delay have of it: the shape of what a limit of the stroke leaves."""
+    """Write the motion's cube less what a gain and a delay have of it: what a limit of the stroke leaves looks so."""
     aa = bb = ab = ac = bc = 0.0
     for i in range(count):
         cube[i] = a[i] * a[i] * a[i]

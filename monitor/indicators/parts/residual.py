@@ -187,9 +187,9 @@ def correct_for_noise(
 ) -> tuple[float, float]:
     """Correct the residual, (n,), for noise of the command; return the changes of drift and gain.
 
-    By least squares noise makes the coefficient of the motion too small. Between samples, where the slope has noise of
-    the same samples, it draws that of the slope as well. The command an eighth of a period before and after has the
-    same motion and noise of its own: what the residual has in common with it is of the motion (instrumental variables).
+    By least squares noise makes the coefficient of the motion too small; between samples, where the slope has some of
+    the same noise, it draws that of the slope as well. The command an eighth of a period before and after has the
+    motion and noise of its own: what the residual has in common with it is of the motion (instrumental variables).
 
     Parameters
     ----------
