@@ -23,7 +23,7 @@ from monitor.recording.writer import RunWriter
 from monitor.system.worker_process import MessageReader, read_first_line
 from monitor.wire.native import Decoder
 
-_POLL_INTERVAL = 0.05  # s
+_POLL_INTERVAL, _IDLE_INTERVAL = 0.05, 0.25  # s, while samples wait, and when none is told to wait
 _ORPHAN_TIMEOUT = 10  # s for writing the rest after the service has died
 _REPORT_INTERVAL = 0.02  # s
 _MAX_NOTES = 8  # in a line
@@ -113,7 +113,7 @@ class _Recorder:
     def run(self) -> None:
         self._report()
         while not self._ending and not self._aborted and not self._input_closed:
-            self._receive(_POLL_INTERVAL)
+            self._receive(_POLL_INTERVAL if self._last.waiting else _IDLE_INTERVAL)
         if not self._ending and not self._aborted:
             self._outcome = TRUNCATED
             # a restart of the service must not wait for a disk that hangs: SIGALRM ends this process

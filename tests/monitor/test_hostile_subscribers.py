@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import select
 import signal
 import socket
 import subprocess
@@ -331,3 +332,19 @@ def test_a_rig_may_not_begin_anew_as_often_as_it_likes(counting):
     assert [limiter.allow(other) for other in others] == [True] * 19 + [False] * 11
     now[0] += 60.0
     assert [limiter.allow(other) for other in others[:2]] == [True, False]
+
+
+def test_a_subscription_that_a_send_has_noticed_is_read_although_the_descriptor_is_silent():
+    """The order of `forward`: send, maintain, and only then wait for the descriptor."""
+    outlet, poller = PublisherSocket("tcp://127.0.0.1:*", queue_seconds=1.0), select.poll()
+    with zmq.Context() as context, context.socket(zmq.SUB) as subscriber:
+        subscriber.connect(outlet.url)
+        for number in range(200):
+            subscriber.subscribe(topic := b"%d" % number)
+            while topic not in outlet._subscriptions.prefixes:
+                outlet.send([b"another topic"])
+                outlet.maintain()
+                if outlet.descriptor >= 0 and topic not in outlet._subscriptions.prefixes:
+                    poller.register(outlet.descriptor, select.POLLIN)
+                    assert poller.poll(1000.0 * TIMEOUT)
+    outlet.close()

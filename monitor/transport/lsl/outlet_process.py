@@ -7,6 +7,7 @@ import signal
 import socket
 import struct
 import time
+from math import inf
 from typing import Any
 
 import msgspec
@@ -119,9 +120,11 @@ class LslOutlets:
                 channel.append_child_value(key, text)
         self._results = self._open(info)
 
-    def maintain(self) -> bool:
-        """Return False: liblsl does what is due by itself."""
-        return False
+    descriptor = -1
+
+    def maintain(self) -> float:
+        """Return infinity: liblsl does what is due by itself."""
+        return inf
 
     def close(self, _linger: float = 0.0) -> None:
         """Close the streams; receivers have what liblsl has sent by then."""

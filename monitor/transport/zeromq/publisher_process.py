@@ -7,6 +7,7 @@ import select
 import signal
 import sys
 from contextlib import ExitStack, suppress
+from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
@@ -29,7 +30,6 @@ _SAME_HEADER = b""
 """Sent instead of a header that is the same as the last under its topic."""
 
 _MAX_MEMORY = 2 << 30  # bytes; with more it ends and is restarted
-_IDLE_INTERVAL, _BUSY_INTERVAL = 50, 1  # ms between polls of subscriptions, and after one that found some
 _SIGN_INTERVAL = 0.5  # s between empty lines, by which the process shows that it runs
 
 
@@ -121,34 +121,42 @@ class Forwarding(Protocol):
         """Publish a message."""
         ...
 
-    def maintain(self) -> bool:
-        """Do what is due while no messages come; return whether there was something."""
+    @property
+    def descriptor(self) -> int:
+        """Readable once `maintain` has something to do; -1: it has when the time that it returned has passed."""
+        ...
+
+    def maintain(self) -> float:
+        """Do what is due besides sending; return the s until something is due again."""
         ...
 
 
 def forward(publisher: Forwarding, rest: bytes) -> None:
     """Publish the messages of standard input, after `rest`, until it ends; print faults, and signs of life."""
-    poller = select.poll()
-    poller.register(0, select.POLLIN)
     incoming, reported, next_sign = MessageReader(rest), "", 0.0
     headers: dict[bytes, bytes] = {}
-    changed = False
     while True:
         for frames in incoming.messages():
             if len(frames) == BLOCK_FRAMES:
                 frames[1] = headers[frames[0]] = frames[1] or headers[frames[0]]
             publisher.send(frames)
+        # after sending, in which ZeroMQ may have noticed what the descriptor then shows no more
+        pause, poller = publisher.maintain(), select.poll()
+        poller.register(0, select.POLLIN)
+        if (descriptor := publisher.descriptor) >= 0:
+            poller.register(descriptor, select.POLLIN)
+            pause = inf
         if (fault := publisher.fault) != reported or monotonic() >= next_sign:
             os.write(1, (fault if fault != reported else "").encode() + b"\n")
             reported, next_sign = fault, monotonic() + _SIGN_INTERVAL
-        if not poller.poll(_BUSY_INTERVAL if changed else _IDLE_INTERVAL):
-            changed = publisher.maintain()
-        elif not incoming.read(0):
+        ready = poller.poll(1000.0 * max(0.0, min(pause, next_sign - monotonic())))
+        if 0 in dict(ready) and not incoming.read(0):
             return
 
 
 _PROGRAM = "monitor.transport.zeromq.publisher_process"
 _SILENCE = 2.5  # s, running, without a sign of the process, after which it hangs
+_IDLE_INTERVAL, _BUSY_INTERVAL = 0.25, 0.02  # s between looks at its signs, and while a message is partly written
 _WRITE_WAIT = 0.1  # s for room in its pipe, between two looks at its signs
 _START_TIMEOUT = 20.0  # s, where the disk is slow and nothing is loaded yet
 _RESTART_INTERVAL = 1.0  # s between starts
@@ -227,10 +235,10 @@ class PublisherProcess:
         restarted = f"the process that publishes at {self.url} had to be started again ({self._restarts} times{hung})"
         return "; ".join(filter(None, (restarted if self._restarts else "", self._start_error, self._overloads)))
 
-    def maintain(self) -> bool:
+    def maintain(self) -> float:
         """Read its reports, write the rest of a message, kill it if it hangs, and restart it if it has ended.
 
-        Returns False: subscriptions are handled in the process.
+        Returns the s until the next such call.
         """
         lines, now = self._process.lines(), self._running()
         if lines:
@@ -250,8 +258,12 @@ class PublisherProcess:
                 self._restarts += 1
                 self._start_error = ""
                 self._heard = self._running()
-        self._process.flush()
-        return False
+        return _IDLE_INTERVAL if self._process.flush() else _BUSY_INTERVAL
+
+    @property
+    def busy(self) -> bool:
+        """Whether a message is only partly written: the rest is, by `maintain`."""
+        return self._process.busy
 
     def try_send(self, frames: Frames) -> bool:
         """Write a message, at least in part, without waiting; return False if nothing was written."""

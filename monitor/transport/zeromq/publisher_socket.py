@@ -69,8 +69,8 @@ class Subscriptions:
 
 
 _QUEUE = 2000  # messages: with 10 ms of signals and of results in each, 10 s
-_IDLE_INTERVAL = 0.02  # s between polls of subscriptions
-BUSY_INTERVAL = 0.001  # s, after one that found some: a subscriber's topics are read one or two at a time
+_IDLE_INTERVAL = 0.05  # s between polls of subscriptions
+_BUSY_INTERVAL = 0.001  # s, after one that found some: a subscriber's topics are read one or two at a time
 _WAIT_INTERVAL = 500  # ms between checks for a rejection while waiting
 _RECEIVE_QUEUE = 2  # subscriptions queued of each subscriber; one is for the credentials
 _REBIND_INTERVAL = 0.05  # s between attempts to bind again
@@ -100,8 +100,8 @@ class PublisherSocket:
     TransportError : the endpoint is malformed or cannot be used, or there is none or two.
     """
 
-    lost = 0
-    """None: what ZeroMQ has accepted is sent to whoever reads."""
+    lost, busy = 0, False
+    """None, never: what ZeroMQ has accepted is sent to whoever reads."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class PublisherSocket:
         self._queue_seconds, self._reliable, self._throttled = queue_seconds, reliable, throttled
         self._monitor: SocketMonitor | None = None
         self._rejection = ""
-        self._last_bind = self._next_check = 0.0
+        self._last_bind = self._next_check = self._pause = 0.0
         self._closed = False
         self.url = bind or connect
         self.disconnections = 0
@@ -178,12 +178,17 @@ class PublisherSocket:
                 self._rejection = rejection_reason(event, value, encrypted=encrypted) or self._rejection
         return self._rejection
 
-    def maintain(self) -> bool:
-        """Read subscriptions without waiting; return whether there were any; disconnect all if too many."""
+    @property
+    def descriptor(self) -> int:
+        """Readable once `maintain` has something to do; -1: it has when the time that it returned has passed."""
+        return -1 if self.socket.closed or self._pause < _IDLE_INTERVAL else int(self.socket.getsockopt(zmq.FD))
+
+    def maintain(self) -> float:
+        """Read subscriptions without waiting, disconnect all if too many; return the s until the next such call."""
         if self._closed:
-            return False
-        changed = self._subscriptions.update()
-        self._next_check = monotonic() + (BUSY_INTERVAL if changed else _IDLE_INTERVAL)
+            return _IDLE_INTERVAL
+        self._pause = _BUSY_INTERVAL if self._subscriptions.update() else _IDLE_INTERVAL
+        self._next_check = monotonic() + self._pause
         if self._subscriptions.excessive:
             self.disconnections += 1
             self._close_socket(0.0)
@@ -192,7 +197,7 @@ class PublisherSocket:
             # the port may still be in use for a moment
             with suppress(TransportError, zmq.ZMQError):
                 self._open()
-        return changed
+        return self._pause
 
     def send(self, frames: Frames, *, wait: bool = False) -> bool:
         """Send, and return whether ZeroMQ accepted the message; with `wait`, wait until it does.

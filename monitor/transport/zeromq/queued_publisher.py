@@ -7,11 +7,10 @@ from queue import SimpleQueue
 from typing import Protocol
 
 from monitor.transport.zeromq.publisher_process import PublisherProcess
-from monitor.transport.zeromq.publisher_socket import BUSY_INTERVAL, PublisherSocket
+from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.wire.native import Frames
 
 _MAX_WAITING = 2000  # messages; they wait only while libzmq is busy with subscriptions
-_IDLE_INTERVAL = 0.05  # s between polls of subscriptions
 _JOIN_TIMEOUT = 1.0  # s
 
 
@@ -110,6 +109,8 @@ class QueuedPublisher:
             else:
                 self._queue.put(frames)
                 self._wake.set()
+        elif self._publisher.busy:
+            self._wake.set()
 
     def _send_now(self, frames: Frames) -> bool:
         if self._queue.qsize() or not self._sending.acquire(blocking=False):
@@ -121,12 +122,12 @@ class QueuedPublisher:
 
     def _run(self) -> None:
         try:
-            changed = False
+            pause = 0.0
             while not (self._closed and not self._queue.qsize()):
-                self._wake.wait(BUSY_INTERVAL if changed else _IDLE_INTERVAL)
+                self._wake.wait(pause)
                 self._wake.clear()
                 with self._sending:
-                    changed = self._publisher.maintain()
+                    pause = self._publisher.maintain()
                     while self._queue.qsize():
                         if not self._publisher.send(self._queue.get_nowait()):
                             self._unsent += 1

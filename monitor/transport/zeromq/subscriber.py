@@ -104,7 +104,7 @@ class Subscriber(Generic[Item]):
     """Receive and decode messages of several endpoints; those that cannot be decoded are counted.
 
     `receive` reads the sockets in the thread of its caller, so that no switch between threads delays a message. While
-    the caller is busy, a thread reads them a hundred times a second, so that libzmq never stops reading.
+    the caller is busy, a thread reads them a hundred times a second; while it waits for a message, the thread sleeps.
 
     While more than `queue_seconds` of messages wait, senders are asked to hold (`HOLD`); a message beyond
     `queue_bytes` is dropped and counted. Senders that are faster than the reader for seconds of reading are
@@ -329,11 +329,8 @@ class Subscriber(Generic[Item]):
     def _run(self) -> None:
         try:
             while not self._stop.wait(_POLL_INTERVAL):
-                if self._reading.acquire(blocking=False):
-                    try:
-                        self._read_batches(None)
-                    finally:
-                        self._reading.release()
+                with self._reading:
+                    self._read_batches(None)
         except BaseException as problem:  # noqa: BLE001  raised by `receive`
             self._queue.put_event(problem)
 
