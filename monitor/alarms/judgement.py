@@ -68,13 +68,15 @@ class ValuePresence:
         self._states = np.full(n, int(_State.AWAITED), np.int64)
         self._found = np.empty((n + _MAX_CHANGES, 3), np.int64)
 
-    def is_there(self, position: int) -> bool:
-        """Whether the value is recent."""
-        return bool(self._states[position] == _State.THERE)
+    @property
+    def there(self) -> list[int]:
+        """Positions of the values that are recent."""
+        return list(np.flatnonzero(self._states == _State.THERE).tolist())
 
-    def is_missing(self, position: int) -> bool:
-        """Whether the value has not come for too long."""
-        return bool(self._states[position] == _State.MISSING)
+    @property
+    def missing(self) -> list[int]:
+        """Positions of the values that have not come for too long."""
+        return list(np.flatnonzero(self._states == _State.MISSING).tolist())
 
     def lacks(self, position: int) -> bool:
         """Whether rows have come for longer than `max_age`, without the value."""
@@ -203,11 +205,6 @@ class Judgement:
         self._paused: frozenset[str] = frozenset()
         self._health = Health()
         self._newest: Samples = np.empty(0)  # last row
-
-    @property
-    def missing(self) -> list[int]:
-        """Positions of the alarms that have had no value for too long."""
-        return [position for position in range(len(self._definitions)) if self.presence.is_missing(position)]
 
     def advance(self, results: ResultBlock, lost: int, arrived: float, now: float) -> list[PresenceChange]:
         """Process the next rows, after `lost` missing samples; see `ValuePresence`."""

@@ -91,6 +91,11 @@ class AlarmMonitor:
         return tuple(instance.alarm for instance in self._all())
 
     @property
+    def not_judged(self) -> int:
+        """Number of alarms that are not judged."""
+        return sum(bool(instance.not_judged) for instance in self._all())
+
+    @property
     def watched(self) -> frozenset[str]:
         """Measures whose values have alarms in the current stream; without those of a headline value."""
         return self._measures(headline=False)
@@ -106,9 +111,8 @@ class AlarmMonitor:
 
     def _record_values(self) -> None:
         values = self._evaluator.last_values.tolist()
-        for position, ((_, instance), value) in enumerate(zip(self._on_rows, values, strict=True)):
-            if self._judgement.presence.is_there(position):
-                instance.record_value(value)
+        for position in self._judgement.presence.there:
+            self._on_rows[position][1].record_value(values[position])
 
     def set_stream(self, stream: ResultStream, now: float = 0.0) -> tuple[str, ...]:
         """Evaluate the columns of a new stream from now on; return notes, one line each.
@@ -223,7 +227,7 @@ class AlarmMonitor:
 
     def _report_missing(self, at: StreamPosition) -> tuple[Transition, ...]:
         """Set the reasons of all alarms that are not judged; return the transitions of those that were."""
-        return self._numbered(self._set_missing(position, at) for position in self._judgement.missing)
+        return self._numbered(self._set_missing(position, at) for position in self._judgement.presence.missing)
 
     def evaluate_health(
         self, health: Health, time: float, index: int, elapsed: float, now: float = 0.0

@@ -385,7 +385,7 @@ class Service:
             ),
             unaccounted=self._account.missing(self.counts, self.dropped, recording),
             unpublished=self._unpublished(),
-            not_judged=sum(bool(alarm.not_judged) for alarm in self._alarms.alarms),
+            not_judged=self._alarms.not_judged,
             memory_used=max(self._waiting.used, recording.queue_filled),
             memory_seconds=0.0 if newest is None else self._waiting.seconds(newest),
         )
