@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from time import monotonic
 from typing import Self
 
@@ -62,17 +63,17 @@ class Lane(ABC):
         """Return the message with the sample of that index."""
 
     @abstractmethod
-    def decode(self, frames: Frames) -> int | None:
-        """Return the index of the sample that is answered, None if there is no answer in the message."""
+    def decode(self, frames: Frames) -> Sequence[int]:
+        """Return the indexes of the samples that the message answers: several where the process was late."""
 
     def send(self, index: int) -> None:
         """Send the sample of that index."""
         self._publisher.send_multipart(self.encode(index))
 
-    def receive(self, timeout: float) -> int | None:
-        """Return the index of the next answer; None if nothing comes within `timeout` s."""
+    def receive(self, timeout: float) -> Sequence[int]:
+        """Return the indexes in the next answer; empty if nothing comes within `timeout` s."""
         if not self._subscriber.poll(max(1, int(1000 * timeout))):
-            return None
+            return ()
         return self.decode(self._subscriber.recv_multipart())
 
     def start(self) -> int:
@@ -81,8 +82,8 @@ class Lane(ABC):
         while monotonic() < deadline and self._process.poll() is None:
             self.send(index)
             index += 1
-            if self.receive(0.05) is not None:
-                while self.receive(0.2) is not None:
+            if self.receive(0.05):
+                while self.receive(0.2):
                     pass
                 return index
         raise RuntimeError(f"no answer from {self._process.args!r}")
@@ -104,9 +105,9 @@ class ServiceLane(Lane):
         block = SignalBlock(self._stream, index, index * self._stream.dt, self._samples[at : at + 1])
         return self._encoder.encode(block)
 
-    def decode(self, frames: Frames) -> int | None:
+    def decode(self, frames: Frames) -> Sequence[int]:
         block = self._decoder.decode(frames)
-        return block.index if len(block) else None
+        return range(block.index, block.index + len(block) * self.every, self.every)
 
 
 class BareLane(Lane):
@@ -119,8 +120,8 @@ class BareLane(Lane):
     def encode(self, index: int) -> Frames:
         return [_INDEX.pack(index) + self._filling]
 
-    def decode(self, frames: Frames) -> int | None:
-        return int(_INDEX.unpack_from(frames[0])[0])
+    def decode(self, frames: Frames) -> Sequence[int]:
+        return _INDEX.unpack_from(frames[0])
 
 
 def free_port() -> int:

@@ -78,9 +78,9 @@ def measure(lane: Lane, first: int, n: int, rate: float = RATE) -> list[float]:
 
 
 def _take(lane: Lane, timeout: float, sent: dict[int, float], latency: dict[int, float]) -> None:
-    index = lane.receive(timeout)
-    if index in sent:
-        latency[index] = perf_counter() - sent.pop(index)
+    for index in lane.receive(timeout):
+        if index in sent:
+            latency[index] = perf_counter() - sent.pop(index)
 
 
 def _figures(kind: str, most: float, ours: list[list[float]], theirs: list[list[float]]) -> Iterator[Figure]:
