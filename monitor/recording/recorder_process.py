@@ -26,6 +26,7 @@ _PROGRAM = "monitor.recording.recorder_program"
 _RESTART_INTERVAL = 1.0  # s
 _MAX_FAILED_STARTS = 3  # then messages that may have ended the process are not sent again
 _POLL_INTERVAL = 0.02  # s
+_SENDING_TIME, _HEALTH_SENDING_TIME = 1e-4, 0.01  # s for what waits after a pause of the disk, while results wait
 _ABORT_TIMEOUT = 1.5  # s for closing the file after the timeout of `close`
 
 
@@ -184,7 +185,7 @@ class RecorderProcess:
 
     def health(self, health: Health) -> None:  # noqa: ARG002  only the call is needed
         """Supervise the process, also while the rig is silent."""
-        self._supervise()
+        self._supervise(_HEALTH_SENDING_TIME)
 
     def close(self, outcome: str | None = None, timeout: float | None = None) -> None:
         """Write the waiting items, set the outcome and close; a second call does nothing.
@@ -218,7 +219,7 @@ class RecorderProcess:
             self._send(MessageKind.END, (outcome or "").encode())
         deadline = monotonic() + timeout
         while not self._closed:
-            self._supervise()
+            self._supervise(inf)
             if self._progress.done:
                 self._close_process()
             elif (left := deadline - monotonic()) <= 0.0:
@@ -266,21 +267,25 @@ class RecorderProcess:
         self._unacknowledged.add(pack_message((kind, content)))
         self._send_pending()
 
-    def _send_pending(self) -> None:
+    def _send_pending(self, seconds: float = _SENDING_TIME) -> None:
+        """Send the next message, and for some s more of those that wait, if any do; the process reads meanwhile."""
+        until = monotonic() + seconds
         while (message := self._unacknowledged.first) is not None and self._process.offer(message):
             self._unacknowledged.sent()
             self._messages += 1
+            if monotonic() >= until:
+                break
         self._process.flush()
 
-    def _supervise(self) -> None:
-        """Read the progress, restart the process if it has died, and send waiting messages, without blocking."""
+    def _supervise(self, seconds: float = _SENDING_TIME) -> None:
+        """Read the progress, restart the process if it has died, and send messages for some s, without blocking."""
         if self._closed:
             return
         ended = self._process.ended
         self._read_progress()
         if ended and not self._progress.done and monotonic() - self._started >= _RESTART_INTERVAL:
             self._restart()
-        self._send_pending()
+        self._send_pending(seconds)
 
     def _read_progress(self) -> None:
         for line in self._process.lines():

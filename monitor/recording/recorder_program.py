@@ -12,7 +12,7 @@ import select
 import signal
 from enum import Enum
 from math import inf
-from time import monotonic
+from time import monotonic, sleep
 
 import msgspec
 
@@ -24,6 +24,7 @@ from monitor.system.worker_process import MessageReader, read_first_line
 from monitor.wire.native import Decoder
 
 _POLL_INTERVAL, _IDLE_INTERVAL = 0.05, 0.25  # s, while samples wait, and when none is told to wait
+_GATHERING_TIME, _MUCH = 0.02, 1 << 17  # s between reads, and bytes after which the next follows at once
 _ORPHAN_TIMEOUT = 10  # s for writing the rest after the service has died
 _REPORT_INTERVAL = 0.02  # s
 _MAX_NOTES = 8  # in a line
@@ -124,11 +125,16 @@ class _Recorder:
         self._report(done=not self._writer.disk_hangs)
 
     def _receive(self, timeout: float) -> None:
+        received = 0
         if not self._input_closed and self._poller.poll(1000.0 * timeout):
-            self._input_closed = not self._incoming.read(0)
+            received = self._incoming.read(0)
+            self._input_closed = not received
         for frames in self._incoming.messages():
             self._process(frames)
         self._report()
+        if 0 < received < _MUCH:
+            # a process that wakes up for every message takes the processor from its sender
+            sleep(_GATHERING_TIME)
 
     def _process(self, frames: list[bytes]) -> None:
         kind, *rest = frames

@@ -169,6 +169,31 @@ def test_a_process_that_stands_still_is_told_and_bounded(tmp_path: Path) -> None
         assert (run.outcome, run.n_samples) == ("lossy", recorder.recorded)
 
 
+def test_what_waited_for_the_disk_is_sent_a_few_messages_at_a_time(tmp_path: Path, monkeypatch) -> None:
+    """The process takes all that it is sent, as one that reads meanwhile does; each message takes 0.02 ms."""
+    now, sent = [100.0], [0]
+    recorder = RecorderProcess(tmp_path / "run.h5", {})
+    offer = recorder._process.offer
+
+    def slow_offer(message: bytes) -> bool:
+        now[0] += 2e-5
+        sent[0] += 1
+        return offer(message)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(recorder._process, "offer", lambda _: False)
+        feed(recorder, 0, 20_000)
+    with monkeypatch.context() as patched:
+        patched.setattr(recorder._process, "offer", slow_offer)
+        patched.setattr(recorder_process, "monotonic", lambda: now[0])
+        for index in range(20_000, 21_000, 10):
+            sent[0] = 0
+            recorder.signals(block(index))
+            assert 2 <= sent[0] <= 15
+    recorder.close()
+    assert (recorder.recorded, recorder.outcome) == (21_000, "clean")
+
+
 def test_close_waits_no_longer_than_it_is_told_to(tmp_path: Path) -> None:
     recorder = RecorderProcess(tmp_path / "run.h5", {}, flush_interval=0.05)
     feed(recorder, 0, 1000)

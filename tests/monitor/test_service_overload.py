@@ -67,7 +67,8 @@ class Rig:
     def receive(self, timeout: float) -> list[SignalBlock | Event]:
         first = self.sent
         if self.came == self.sent:
-            self.clock.now += max(timeout, 0.0)
+            # as long as the next block does not come
+            self.clock.now += max(min(timeout, self.start + (self.sent + ROWS) / RATE - self.clock.now), 0.0)
         blocks: list[SignalBlock | Event] = []
         while self.sent < self.came and len(blocks) < BATCH:
             angle = 0.3 * (self.sent + np.arange(float(ROWS)))
