@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.latency import measure
 from tests.needs import needs
 
 ROOT = Path(__file__).parents[2]
@@ -64,6 +65,28 @@ def test_every_figure_is_a_number(figures: dict[str, int], warm_kernels: None) -
         if figure["against"]:
             numbers += [figure["other"]] + [figure["ratio"]] * (figure["ratio"] is not None)
         assert all(math.isfinite(number) and number >= least for number in numbers), figure
+
+
+class JoinedAnswers:
+    """Answers every fifth sample, ten samples after it at the latest, two answers in a message."""
+
+    every = 5
+
+    def __init__(self) -> None:
+        self.sent = 0
+
+    def send(self, index: int) -> None:
+        self.sent += 1
+
+    def receive(self, timeout: float) -> range | tuple[()]:
+        answers, self.sent = (range(self.sent - 10, self.sent, 5), 0) if self.sent == 10 else ((), self.sent)
+        return answers
+
+
+def test_answers_that_come_together_are_answers() -> None:
+    latencies = measure(JoinedAnswers(), 0, 10, rate=1e4)
+    assert len(latencies) == 2
+    assert max(latencies) < 1.0
 
 
 def test_the_table_shows_what_is_aimed_at(warm_kernels: None) -> None:
