@@ -53,10 +53,11 @@ soak: $(VENV)/dev.stamp
 benchmark: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
 
-# for any machine; where Python, numba and the level of the processor are as here, it has its kernels too
+# for any machine; with kernels for this Python and numba, and for this processor's level and the one below
 wheel: $(VENV)/dev.stamp
 	rm -rf build/kernels $(COMPILED)
-	NUMBA_CACHE_DIR=build/kernels $(BIN)/python -m tests.kernels
+	for level in $$($(BIN)/python -c "from monitor.kernel_cache import own_levels; print(*own_levels()[:2])"); do \
+		NUMBA_CPU_NAME=$$level NUMBA_CACHE_DIR=build/kernels $(BIN)/python -m tests.kernels || exit; done
 	mkdir $(COMPILED)
 	for folder in $(COMPILED); do mv build/kernels/*/$${folder%/*}.*.kernel $$folder || exit; done
 	$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .

@@ -18,7 +18,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numpy.typing import NDArray
 
-from monitor.kernel_cache import KernelCache
+from monitor.kernel_cache import cache_of
 
 # their attributes are unknown to type checkers
 config: Any = numba.config
@@ -87,7 +87,7 @@ def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
 
 def _compiled(function: Callable[P, R], flags: set[str]) -> Callable[P, R]:
     dispatcher = _dispatcher(function, nogil=True, fastmath=flags)
-    dispatcher._cache = KernelCache(function)
+    dispatcher._cache = cache_of(function)
     compiled: Callable[P, R] = dispatcher
     return compiled
 
@@ -98,7 +98,7 @@ def c_function(signature: Any, function: Callable[..., Any]) -> int:
     The function must not raise.
     """
     compiled: Any = CFunc(function, normalize_signature(signature), {}, {"error_model": "numpy"})
-    compiled._cache = KernelCache(function)
+    compiled._cache = cache_of(function)
     compiled.compile()
     _C_FUNCTIONS.append(compiled)
     return int(compiled.address)

@@ -20,7 +20,7 @@ from uuid import uuid4
 import llvmlite
 import llvmlite.binding
 import numba
-from numba.core.caching import _Cache
+from numba.core.caching import NullCache, _Cache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
@@ -35,6 +35,7 @@ _IMPORTED = re.compile(r"^\s*(?:from|import) ([\w.]+)", re.MULTILINE)
 _BUILT_WITH = f"numba {numba.__version__} llvmlite {llvmlite.__version__} {sys.implementation.cache_tag}"
 # what a processor must have for the levels of its architecture's ABI, the best first
 _LEVELS = {
+    "x86-64-v4": {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"},
     "x86-64-v3": {"avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"},
     "x86-64-v2": {"cx16", "popcnt", "sahf", "sse4.2", "ssse3"},
     "x86-64": set[str](),
@@ -45,24 +46,34 @@ _logger = logging.getLogger("synchroscope")
 _config: Any = numba.config
 
 
-def processor_level(machine: str, features: set[str]) -> str:
-    """Return the name that LLVM has for the level of a processor: kernels for it run on every one of that level."""
+def processor_levels(machine: str, features: set[str]) -> list[str]:
+    """Return LLVM's names of the levels of a processor, its own first; kernels for one run on all that have it."""
     if machine.lower() not in ("x86_64", "amd64"):
-        return "generic"
-    return next(level for level, needed in _LEVELS.items() if needed <= features)
+        return ["generic"]
+    levels = list(_LEVELS)
+    # each has all that is below it
+    lacking = [number for number, level in enumerate(levels) if not _LEVELS[level] <= features]
+    return levels[max(lacking, default=-1) + 1 :]
+
+
+def own_levels() -> list[str]:
+    """Return the levels of this processor, its own first."""
+    features = llvmlite.binding.get_host_cpu_features()
+    return processor_levels(platform.machine(), {name for name, present in features.items() if present})
 
 
 def compile_for_level() -> None:
-    """Have this process compile for the level of its processor, unless the environment names a processor.
+    """Have this process compile for the level of its processor, or for what the environment names.
 
     It concerns all that numba compiles in this process from now on: a controller contains the kernels that it calls.
     """
-    if _config.CPU_NAME is None and _config.CPU_FEATURES is None:
-        features = llvmlite.binding.get_host_cpu_features()
-        _config.CPU_NAME = processor_level(
-            platform.machine(), {name for name, present in features.items() if present}
-        )
-        _config.CPU_FEATURES = ""
+    if _config.CPU_FEATURES is None and _config.CPU_NAME in (None, *_LEVELS):
+        _config.CPU_NAME, _config.CPU_FEATURES = _config.CPU_NAME or own_levels()[0], ""
+
+
+def cache_of(function: Callable[..., Any]) -> Any:
+    """Return the cache of a function; one without a source, as of an interactive session, has none."""
+    return KernelCache(function) if Path(function.__code__.co_filename).is_file() else NullCache()
 
 
 class KernelCache(_Cache):
@@ -144,6 +155,7 @@ def _home(function: Callable[..., Any]) -> tuple[Path, Path]:
     return path.parents[depth - 1] if depth else path.parent, path
 
 
+@cache
 def _digest(path: Path, package: Path) -> str:
     """Return a hash of a file and of all that it imports.
 

@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from numba import njit
 
-from monitor.kernel_cache import KernelCache
+from monitor.kernel_cache import cache_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,6 +40,6 @@ def inlined_part(function: Callable[P, R]) -> Callable[P, R]:
 
 def _cached(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     dispatcher: Any = njit(nogil=True, error_model="numpy", **options)(function)
-    dispatcher._cache = KernelCache(function)
+    dispatcher._cache = cache_of(function)
     compiled: Callable[P, R] = dispatcher
     return compiled

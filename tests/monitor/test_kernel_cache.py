@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,14 +18,14 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 from monitor.kernel import compiled_functions
-from monitor.kernel_cache import KernelCache, imported_files, processor_level
+from monitor.kernel_cache import KernelCache, imported_files, own_levels, processor_levels
 
 ROOT = Path(__file__).parents[2]
 TOLD = "kernels stay in memory, and are compiled again at every start: {}; "
 TOLD += "set NUMBA_CACHE_DIR to a folder that can be written\n"
 PROGRAM = """
 import sys
-from {module} import kernel
+from monitor.kernel import kernel
 from package.called import FACTOR
 @kernel
 def times(x):
@@ -64,20 +65,22 @@ def kernels(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.kernel"))
 
 
-@pytest.fixture(params=["monitor.kernel", "sim.kernels"])
-def home(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
     """A checkout of a program with a kernel, which depends on another file."""
     home = tmp_path / "here"
     (home / "package").mkdir(parents=True)
-    (home / "package" / "program.py").write_text(PROGRAM.format(module=request.param))
+    (home / "package" / "program.py").write_text(PROGRAM)
     (home / "package" / "called.py").write_text("FACTOR = 2.0\n")
     (home / "pyproject.toml").write_text("")
     return home
 
 
+@pytest.mark.parametrize("module", ["monitor.kernel", "sim.kernels"])
 def test_it_is_found_after_its_sources_were_copied_and_touched_not_after_a_change_of_what_it_calls(
-    home: Path, tmp_path: Path
+    home: Path, tmp_path: Path, module: str
 ) -> None:
+    (home / "package" / "program.py").write_text(PROGRAM.replace("monitor.kernel", module))
     assert run(home) == (COMPILED, "")
     assert run(home) == (LOADED, "")
     copied = tmp_path / "there"
@@ -145,7 +148,7 @@ def test_where_it_cannot_be_written_kernels_stay_in_memory_and_that_is_told(home
     for _ in range(2):
         assert run(home) == (COMPILED, TOLD.format(why))
     assert sorted(home.rglob("*")) == before
-    # a process that was started by one that has told it
+    # by a process that has told it
     assert run(home, SYNCHROSCOPE_KERNELS_IN_MEMORY=why) == (COMPILED, "")
 
 
@@ -226,42 +229,39 @@ def test_the_key_has_all_that_a_kernel_refers_to() -> None:
     assert len(kernels) > 60
 
 
-def test_kernels_are_for_a_level_of_processors() -> None:
-    third = {
-        "avx",
-        "avx2",
-        "bmi",
-        "bmi2",
-        "f16c",
-        "fma",
-        "lzcnt",
-        "movbe",
-        "cx16",
-        "popcnt",
-        "sahf",
-        "sse4.2",
-        "ssse3",
-    }
-    assert processor_level("x86_64", third | {"avx512f"}) == "x86-64-v3"
-    assert processor_level("AMD64", third - {"fma"}) == "x86-64-v2"
-    assert processor_level("x86_64", {"sse2"}) == "x86-64"
-    assert processor_level("aarch64", {"neon"}) == processor_level("arm64", set()) == "generic"
+def test_a_function_without_a_source_is_compiled(home: Path) -> None:
+    program = "from monitor.kernel import kernel\ndef one(x): return x\nprint(kernel(one)(2.0))"
+    (home / "package" / "program.py").write_text(f"exec({program!r}, {{'__name__': '__main__'}})")
+    assert run(home) == ("2.0\n", "")
+    assert not kernels(home)
 
 
-def test_the_code_has_no_instruction_beyond_the_level(tmp_path: Path) -> None:
+def test_a_processor_has_the_levels_all_of_whose_instructions_it_has() -> None:
+    second = {"cx16", "popcnt", "sahf", "sse4.2", "ssse3"}
+    third = second | {"avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}
+    fourth = third | {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}
+    levels = ["x86-64-v4", "x86-64-v3", "x86-64-v2", "x86-64"]
+    assert processor_levels("x86_64", fourth | {"aes"}) == levels
+    assert processor_levels("AMD64", fourth - {"avx512vl"}) == levels[1:]
+    assert processor_levels("x86_64", fourth - {"fma"}) == levels[2:]
+    assert processor_levels("x86_64", {"sse2"}) == levels[3:]
+    assert processor_levels("aarch64", {"neon"}) == processor_levels("arm64", set()) == ["generic"]
+
+
+@pytest.mark.parametrize("level", own_levels())
+def test_the_code_has_no_instruction_beyond_the_level(home: Path, level: str) -> None:
     program = (
-        "import numpy as np\nfrom monitor.kernel import reduction\n"
+        "import numpy as np\nfrom monitor.kernel import reduction\n@reduction\n"
         "def total(x):\n    s = 0.0\n    for i in range(x.size):\n        s += x[i] * x[i]\n    return s\n"
-        "total = reduction(total)\ntotal(np.ones(9))\nprint(*total.inspect_asm().values())\n"
+        "total(np.ones(9))\nprint(*total.inspect_asm().values())\n"
     )
-    (tmp_path / "total.py").write_text(program)
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
-    done = subprocess.run(
-        [sys.executable, tmp_path / "total.py"], env=environment, capture_output=True, text=True, check=True
-    )
-    assert "ret" in done.stdout and "zmm" not in done.stdout
-    if numba.config.CPU_NAME == "x86-64-v3":
-        assert "vfmadd" in done.stdout and "ymm" in done.stdout
+    (home / "package" / "program.py").write_text(program)
+    code, _ = run(home, NUMBA_CPU_NAME=level, NUMBA_CACHE_DIR=str(home / "kernels"))
+    assert "ret" in code
+    if level.startswith("x86-64"):
+        assert level == "x86-64-v4" or not re.search(r"%zmm|%[xy]mm(1[6-9]|2[0-9]|3[01])|%k[0-7]", code)
+        for word in ("vfmadd", "%ymm"):
+            assert (word in code) == (level in ("x86-64-v3", "x86-64-v4"))
 
 
 def test_numba_is_one_whose_insides_these_tests_have_seen() -> None:
