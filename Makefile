@@ -69,10 +69,10 @@ pictures: $(VENV)/run.stamp
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-# the kernels of a service are compiled while pip fetches what they do not need
+# the kernels of a service are compiled while pip fetches what they do not need, in silence: pip has the terminal
 define install
 	$(BIN)/python -m pip install --editable .
-	$(BIN)/python -m monitor.commands.first_start & $(BIN)/python -m pip install --editable '.[$(1)]' && wait
+	$(BIN)/python -m monitor.commands.first_start 2> /dev/null & $(BIN)/python -m pip install --editable '.[$(1)]' && wait
 	touch $@
 endef
 
