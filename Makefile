@@ -5,13 +5,15 @@ BIN := $(VENV)/bin
 # one more than cores: a third of the time of the tests is waiting for processes
 WORKERS = $(shell $(BIN)/python -c "import os; print(os.cpu_count() + 1)")
 
+COMPILED := monitor/compiled sim/compiled gui/compiled
+
 # one test process per core: linear algebra threads in each would oversubscribe the cores
 test test-all campaign soak: export OPENBLAS_NUM_THREADS := 1
 test test-all campaign soak: export OMP_NUM_THREADS := 1
 # bytecode is saved even where the environment forbids it: hundreds of processes would each compile all modules
 test test-all campaign soak: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo checks kernels bytecode test test-all campaign soak benchmark pictures clean
+.PHONY: demo checks kernels bytecode test test-all campaign soak benchmark wheel pictures clean
 
 demo: $(VENV)/run.stamp
 	@# Ctrl-C is a normal exit
@@ -51,19 +53,35 @@ soak: $(VENV)/dev.stamp
 benchmark: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
 
+# for any machine; with kernels for this Python and numba, and for this processor's level and the one below
+wheel: $(VENV)/dev.stamp
+	rm -rf build/kernels $(COMPILED)
+	for level in $$($(BIN)/python -c "from monitor.kernel_cache import own_levels; print(*own_levels()[:2])"); do \
+		NUMBA_CPU_NAME=$$level NUMBA_CACHE_DIR=build/kernels $(BIN)/python -m tests.kernels || exit; done
+	mkdir $(COMPILED)
+	for folder in $(COMPILED); do mv build/kernels/*/$${folder%/*}.*.kernel $$folder || exit; done
+	$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
+	rm -rf $(COMPILED)
+
 pictures: $(VENV)/run.stamp
 	$(BIN)/python -m docs.pictures
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/run.stamp: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --editable '.[all]'
+# the kernels of a service are compiled while pip fetches what they do not need, in silence: pip has the terminal
+define install
+	$(BIN)/python -m pip install --editable .
+	$(BIN)/python -m monitor.commands.first_start 2> /dev/null & $(BIN)/python -m pip install --editable '.[$(1)]' && wait
 	touch $@
+endef
+
+$(VENV)/run.stamp: pyproject.toml | $(VENV)/bin/python
+	$(call install,all)
 
 $(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --editable '.[dev]'
-	touch $@ $(VENV)/run.stamp
+	$(call install,dev)
+	touch $(VENV)/run.stamp
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -8,6 +8,7 @@ import numpy as np
 
 from gui.model.running_functions import SecondOrderFilter
 from monitor.alarms.monitor import warm_up as warm_up_alarms
+from monitor.commands import first_start
 from monitor.compensation.adaptive_time_series import AdaptiveTimeSeries
 from monitor.config import IndicatorSettings
 from monitor.embedding.reliability import EmbeddedReliability, step_reliability
@@ -66,4 +67,5 @@ def compile_all() -> None:
 
 
 if __name__ == "__main__":
+    first_start.main()
     compile_all()

@@ -106,7 +106,7 @@ class _Checks:
         from monitor.commands.checks.machine import kernels
 
         print(
-            "loading kernels; the first time they are compiled, which takes a minute or two ...",
+            "loading kernels; the first time they are compiled, which takes up to a minute ...",
             file=sys.stderr,
         )
         return kernels(self._settings.indicators, reliability=self._plan is not None)

@@ -217,7 +217,7 @@ def _load_kernels(settings: Settings, stop: StopSignals, log: Callable[[str], No
     """Compile the kernels, or load them; raises KeyboardInterrupt at a stop signal."""
     from monitor.engine.monitor import warm_up
 
-    log("loading kernels; the first time they are compiled, which takes a minute or two ...")
+    log("loading kernels; the first time they are compiled, which takes up to a minute ...")
     measures, filtered = settings.indicators.measures, settings.indicators.bandpass is not None
     with stop.interrupting(), compilation_progress(log, stop.check) as progress:
         run_interruptibly(partial(warm_up, measures, bandpass=filtered, reliability=reliability, progress=progress))

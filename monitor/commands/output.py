@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import fields
 from typing import Any
 
@@ -67,6 +69,8 @@ def compilation_progress(
 ) -> Iterator[Callable[[int, int, str], None]]:
     """Show the progress of kernel compilation: a bar on a terminal, otherwise a line every 5 s.
 
+    From the first kernel that is compiled on, a second process compiles others into the cache.
+
     Yields a callback with the number of compiled kernels, their total, and the name of the latest. Kernels that are
     loaded from the cache show nothing.
 
@@ -75,20 +79,34 @@ def compilation_progress(
     log : prints a line.
     check : called after every kernel; may raise to stop.
     """
-    with progress_bars() as show:
-        last_line = time.monotonic()
+    with progress_bars() as show, ExitStack() as stack:
+        last_line, alone = time.monotonic(), True
 
         def update(done: int, total: int, name: str) -> None:
-            nonlocal last_line
+            nonlocal last_line, alone
             check()
             if not name:
                 return
+            if alone:
+                alone = False
+                _start_second_process(stack)
             show("compiling kernels", done, total)
             if time.monotonic() - last_line >= _LINE_INTERVAL and not sys.stderr.isatty():
                 last_line = time.monotonic()
                 log(f"compiling kernels: {done} of {total} ({name})")
 
         yield update
+
+
+def _start_second_process(stack: ExitStack) -> None:
+    from monitor.commands.first_start import SECOND_PROCESS
+    from monitor.kernel_cache import NOT_CACHED
+    from monitor.system.worker_process import start_python, stop_process
+
+    if NOT_CACHED not in os.environ and os.cpu_count() != 1:
+        with suppress(OSError):
+            process = start_python(("-c", SECOND_PROCESS), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stack.callback(stop_process, process)
 
 
 _UNITS = {

@@ -269,8 +269,8 @@ def warm_up(
     ----------
     bandpass : also the filter's kernel, which takes a second.
     reliability : also those of the reliability.
-    progress : called with (compiled, total, name) for every compiled function, about 120 in a minute or two, and with
-        (total, total, "") at the end. Kernels loaded from the cache are not reported.
+    progress : called with (compiled, total, name) for every compiled function, about 150 in up to a minute, and
+        with (total, total, "") at the end. Kernels loaded from the cache are not reported.
     """
     roles = (Role.COMMAND, Role.MEASURED, Role.FORCE)
     channels = tuple(Channel(role.value, role, "", "a") for role in roles)

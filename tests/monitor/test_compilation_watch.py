@@ -96,3 +96,11 @@ def test_what_takes_long_is_announced_on_standard_error(monkeypatch, capsys) -> 
     found = capsys.readouterr()
     assert found.out == ""
     assert found.err == "assessing run.h5; kernels are compiled once, which takes up to a minute\n"
+
+
+def test_what_is_compiled_ahead_is_what_the_pass_calls(warm_kernels) -> None:
+    from monitor.commands.first_start import kernels_ahead, signature_ahead
+
+    for kernel in kernels_ahead():
+        kernel.compile(signature_ahead())
+        assert list(kernel.stats.cache_hits.values()) == [1]

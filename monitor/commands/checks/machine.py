@@ -64,7 +64,8 @@ def kernels(settings: IndicatorSettings, *, reliability: bool) -> Iterator[Check
     started = time.perf_counter()
     from monitor.alarms.monitor import warm_up as warm_up_alarms
     from monitor.engine.monitor import warm_up
-    from monitor.kernel import NOT_CACHED, compiled_functions
+    from monitor.kernel import compiled_functions
+    from monitor.kernel_cache import NOT_CACHED
 
     with compilation_progress(lambda text: print(text, file=sys.stderr, flush=True)) as progress:
         warm_up(settings.measures, bandpass=settings.bandpass is not None, reliability=reliability, progress=progress)
