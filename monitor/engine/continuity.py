@@ -53,6 +53,10 @@ class CandidateStreams:
         self._candidates: dict[Stream, _Candidate] = {}
         self._released: list[Event] = []
 
+    def __bool__(self) -> bool:
+        """Whether there is one."""
+        return bool(self._candidates)
+
     def is_confirmed(self, block: SignalBlock, *, repeat: bool) -> bool:
         """Return whether `block` confirms a rejected stream; the state does not change.
 
@@ -173,6 +177,8 @@ class Continuity:
 
         That a block was late or duplicate is reported once its stream is not going to be confirmed any more.
         """
+        if self._follows(block):
+            return Accepted(self._advance(block, []))
         accepted = self._accept(block)
         if accepted.block is not None and accepted.block.last:
             self._candidates.clear()
@@ -183,6 +189,18 @@ class Continuity:
         """Return what is to be reported of blocks that were rejected, at the end."""
         self._candidates.clear()
         return self._candidates.take_events()
+
+    def _follows(self, block: SignalBlock) -> bool:
+        """Whether `block` is simply the next one, with nothing to report or to confirm: nearly always."""
+        return (
+            block.stream is self._stream
+            and block.index == self._next
+            and self._flowing
+            and not block.last
+            and len(block) > 0
+            and not self._candidates
+            and not self._clock_jumped(block)
+        )
 
     def _accept(self, block: SignalBlock) -> Accepted:
         current = self._stream
