@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -127,8 +128,7 @@ _CLOCK_TOLERANCE = 0.1
 _CONFIRMED = "the blocks rejected as late or duplicate continue: they are accepted as the rig's stream"
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(NamedTuple):
     """The accepted part of a block.
 
     Parameters
@@ -183,7 +183,7 @@ class Continuity:
         if accepted.block is not None and accepted.block.last:
             self._candidates.clear()
         released = self._candidates.take_events()
-        return replace(accepted, events=released + accepted.events) if released else accepted
+        return accepted._replace(events=released + accepted.events) if released else accepted
 
     def finish(self) -> tuple[Event, ...]:
         """Return what is to be reported of blocks that were rejected, at the end."""
@@ -300,7 +300,8 @@ class Continuity:
         return False
 
     def _clock_jumped(self, block: SignalBlock) -> bool:
-        tolerance = max(_CLOCK_TOLERANCE, 2.5 * block.stream.dt, 0.05 * len(block) * block.stream.dt)
+        dt = block.stream.dt
+        tolerance = max(_CLOCK_TOLERANCE, 2.5 * dt, 0.05 * len(block) * dt)
         return abs(block.time - self._time) > tolerance
 
     def _advance(self, block: SignalBlock, events: list[Event]) -> SignalBlock:
