@@ -230,12 +230,13 @@ def advance_pass(
     return start, _to_evaluate(waiting[:n_waiting], max(n_samples, 1)), late or urgent
 
 
-@part
+@kernel
 def _advance_sliding(
     x_c: Samples, x_m: Samples, f_m: Samples, columns: NDArray[np.int64], first: int, every: int, out: Samples,
     memory: Samples, ring: Samples, at: int,
 ) -> None:  # fmt: skip
     """Advance the parts that follow every sample."""
+    # not a `part`: numba would inline all that it calls, each function in its turn, and round otherwise
     words = memory.view(np.int64)
     n, j = first_array(words, FDB), first_column(words, FDB)
     if n >= 0:
