@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -214,16 +214,17 @@ def _unit(output: Output, command: Channel, measured: Channel, force: Channel | 
 _LATENCY_PARTS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Estimate:
-    """Pending transfer functions: averages up to sample `index`, due at sample `until`, and the pairs done so far."""
+    """Pending transfer functions: averages up to sample `index`, due at sample `until`; values of the pairs done."""
 
     averages: Averages
     index: int
     time: float
     until: int
     last: bool
-    curves: list[Samples] = field(default_factory=list)
+    values: Samples
+    done: int = 0
 
 
 class TransferMonitor:
@@ -265,9 +266,13 @@ class TransferMonitor:
     def run_pending(self) -> bool:
         """Do a part of a pending estimate, in about a third of a millisecond; return whether there was any."""
         pending = self._pending
-        if pending is None or len(pending.curves) == self.function.n_pairs:
+        if pending is None or pending.done == self.function.n_pairs:
             return False
-        pending.curves.append(self.function.column(pending.averages, len(pending.curves)))
+        # the quantities of an actuator are adjacent
+        column = 1 + pending.done * len(QUANTITIES)
+        curves = self.function.column(pending.averages, pending.done)
+        pending.values[:, column : column + len(QUANTITIES)] = curves.T
+        pending.done += 1
         return True
 
     def new_block(self, block: SignalBlock, *, busy: bool) -> TransferBlock | None:
@@ -282,7 +287,7 @@ class TransferMonitor:
         if self._pending is not None and index >= self._pending.until:
             ready = self._complete()
         elif self._pending is not None:
-            estimates = self.function.n_pairs - len(self._pending.curves)
+            estimates = self.function.n_pairs - self._pending.done
             blocks = -(-(self._pending.until - index) // max(len(block), 1))
             spared = int(2 * estimates >= blocks and not busy)
             for _ in range(-(-estimates // blocks) if estimates >= blocks else spared):
@@ -294,9 +299,10 @@ class TransferMonitor:
             self._n_averaged = int(self.function.n_averaged.sum())
             if self._n_averaged != before:
                 time = block.time + (len(block) - 1) * block.stream.dt
-                self._pending = _Estimate(
-                    averages, index, time, index + self.function.hop // _LATENCY_PARTS, block.last
-                )
+                values = np.empty((len(self.function.frequency), len(self._stream.columns)))
+                values[:, 0] = self.function.frequency
+                until = index + self.function.hop // _LATENCY_PARTS
+                self._pending = _Estimate(averages, index, time, until, block.last, values)
             if block.last and self._pending is not None:
                 ready = self._complete()
         return ready
@@ -310,7 +316,4 @@ class TransferMonitor:
             pass
         pending, self._pending = self._pending, None
         assert pending is not None
-        # (n_frequencies, n_pairs, n_quantities): the quantities of an actuator are adjacent
-        by_pair = np.stack(pending.curves).transpose(2, 0, 1).reshape(len(self.function.frequency), -1)
-        values = np.column_stack([self.function.frequency, by_pair])
-        return TransferBlock(self._stream, pending.index, pending.time, values, pending.last)
+        return TransferBlock(self._stream, pending.index, pending.time, pending.values, pending.last)

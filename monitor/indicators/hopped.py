@@ -19,7 +19,7 @@ from monitor.indicators.parts.cross_spectra import centred
 from monitor.indicators.parts.memory import SAMPLES, IntMatrix, IntVector, Matrix, Vector, arrays_of, open_state
 from monitor.indicators.parts.sample_loop import advance_row_clock, is_good, start_row_clock, write_row
 from monitor.indicators.parts.sample_ring import PIECE, SampleRing
-from monitor.kernel import part
+from monitor.kernel import kernel, part
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
@@ -37,11 +37,11 @@ class Centred(NamedTuple):
     size_m: float
 
 
-HOP, LATENCY, WINDOW, PAUSED = range(4)
-"""Settings of the kernel, samples; and whether no evaluation starts."""
-END, NUMBER, GOOD, STAGE, CLEAN = range(5)
+HOP, LATENCY, WINDOW, PAUSED, GATHERED = range(5)
+"""Settings of the kernel, samples; whether no evaluation starts; whether all are needed at the multiples of hop."""
+END, NUMBER, GOOD, STAGE, CLEAN, DUE = range(6)
 """Of a pending evaluation: samples stored up to the window's last, its number, consecutive good ones until then; what
-has been done; no bad sample since."""
+has been done; no bad sample since; samples stored when it must be done."""
 NOTHING, WAITING, URGENT, FOUND = range(4)
 """Stages of an evaluation: urgent is one that must be done before the next sample."""
 _NEVER = 1 << 62
@@ -50,10 +50,10 @@ _NEVER = 1 << 62
 class HoppedState(NamedTuple):
     """The arrays of a measure of whole windows.
 
-    ``settings`` (4,); ``offsets`` (n_pairs,): samples by which a pair is evaluated earlier; ``fulls`` (n_pairs,):
+    ``settings`` (5,); ``offsets`` (n_pairs,): samples by which a pair is evaluated earlier; ``fulls`` (n_pairs,):
     number of consecutive good samples at which it is first due, -1 for none; ``good`` (n_pairs,): that number;
     ``held`` (n_pairs, n_outputs): the newest values; ``declined`` (n_outputs,): what bad samples leave, reasons
-    instead of values; ``evaluations`` (n_pairs, 5): pending, and ``found`` (n_pairs, n_outputs) their values.
+    instead of values; ``evaluations`` (n_pairs, 6): pending, and ``found`` (n_pairs, n_outputs) their values.
     """
 
     settings: IntVector
@@ -74,7 +74,8 @@ class HoppedIndicator(PassIndicator[Value]):
 
     Pair 0 is evaluated at the sample numbers that `hop` divides, every other pair a fixed part of a hop earlier. With
     `evaluates_when_full` each pair is also evaluated when its window is first full, one sample after the previous
-    pair. After a bad sample no value is valid until a window without it has been evaluated.
+    pair. After a bad sample no value is valid until a window without it has been evaluated. Where they are `gathered`
+    all values are needed at the numbers that `hop` divides.
 
     Parameters
     ----------
@@ -84,6 +85,7 @@ class HoppedIndicator(PassIndicator[Value]):
     """
 
     every_sample = False
+    gathered: ClassVar[bool] = False
     measure: ClassVar[Measure]
     evaluates_when_full: ClassVar[bool] = False
 
@@ -105,6 +107,7 @@ class HoppedIndicator(PassIndicator[Value]):
         self._viewed: Samples | None = None
         self._offsets = np.rint(_GOLDEN * np.arange(n_pairs) * self.hop).astype(np.int64) % self.hop
         centred(np.zeros(2))
+        _first_waiting(np.zeros((0, 6), dtype=np.int64))
         super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, latency=latency, **settings)
         # compiles what an evaluation needs, with an amplitude that opens every gate
         wave = np.sin(5.0 * np.pi * np.arange(self.n_window) / self.n_window)
@@ -133,13 +136,13 @@ class HoppedIndicator(PassIndicator[Value]):
         """Return the initial arrays."""
         n, n_outputs = self.n_pairs, len(self.outputs)
         return HoppedState(
-            np.array([self.hop, self.latency, self.n_window, self._paused], dtype=np.int64),
+            np.array([self.hop, self.latency, self.n_window, self._paused, self.gathered], dtype=np.int64),
             self._offsets,
             self.n_window + np.arange(n) if self.evaluates_when_full else np.full(n, -1),
             np.zeros(n, dtype=np.int64),
             np.tile(self.no_values(Reason.FILLING), (n, 1)),
             self._declined(),
-            np.zeros((n, 5), dtype=np.int64),
+            np.zeros((n, 6), dtype=np.int64),
             np.full((n, n_outputs), np.nan),
         )
 
@@ -158,28 +161,27 @@ class HoppedIndicator(PassIndicator[Value]):
             self._views = arrays_of(memory, self.part, HoppedState), arrays_of(memory, SAMPLES, SampleRing)
         return self._views
 
-    @property
-    def next_due(self) -> int | None:
-        """When the pending evaluation that is due first is due, in samples stored; None: none is pending."""
-        evaluations = self._arrays[0].evaluations
-        waiting = _first_waiting(evaluations)
-        if waiting < 0:
-            return None
-        return -1 if evaluations[waiting, STAGE] == URGENT else int(evaluations[waiting, END]) + self.latency
+    def first_pending(self) -> tuple[int, int]:
+        """Return when the first pending evaluation is due, in samples stored, and its pair, -1 for none."""
+        return _first_waiting(self._arrays[0].evaluations)
 
     def run_pending(self) -> bool:
         """Evaluate the pending window that is due first; return whether there was one."""
-        state, samples = self._arrays
-        pair = _first_waiting(state.evaluations)
+        _, pair = self.first_pending()
         if pair < 0:
             return False
-        end, number, good, _, _ = state.evaluations[pair].tolist()
+        self.evaluate_pair(pair)
+        return True
+
+    def evaluate_pair(self, pair: int) -> None:
+        """Evaluate the pending window of a pair."""
+        state, samples = self._arrays
+        end, number, good, *_ = state.evaluations[pair].tolist()
         size = samples.ring.shape[2] // 2
         stop = size + (end - 1) % size + 1
         (c, size_c), (m, size_m) = (centred(each[stop - self.n_window : stop]) for each in samples.ring[pair, :2])
         state.found[pair] = self._evaluate(pair, Centred(c, m, size_c, size_m), number, good)
         state.evaluations[pair, STAGE] = FOUND
-        return True
 
     @property
     def paused(self) -> bool:
@@ -201,13 +203,16 @@ class HoppedIndicator(PassIndicator[Value]):
             pass
 
 
-def _first_waiting(evaluations: NDArray[np.int64]) -> int:
-    """Return the pair whose pending evaluation is due first, -1 for none."""
-    stage = evaluations[:, STAGE]
-    pairs = np.flatnonzero((stage == WAITING) | (stage == URGENT))
-    if not len(pairs):
-        return -1
-    return int(pairs[np.argmin(np.where(stage[pairs] == URGENT, -1, evaluations[pairs, END]))])
+@kernel
+def _first_waiting(evaluations: NDArray[np.int64]) -> tuple[int, int]:
+    """Return when the first pending evaluation is due and its pair, -1 for none; an urgent one is due before all."""
+    first, found = _NEVER, -1
+    for pair in range(evaluations.shape[0]):
+        stage = evaluations[pair, STAGE]
+        due = evaluations[pair, DUE] if stage == WAITING else -1
+        if stage in (WAITING, URGENT) and due < first:
+            first, found = due, pair
+    return first, found
 
 
 @part
@@ -282,6 +287,8 @@ def advance_hopped(
             if due and settings[PAUSED] == 0:
                 evaluations[pair, END], evaluations[pair, NUMBER] = stored + i + 1, first + i
                 evaluations[pair, GOOD], evaluations[pair, STAGE], evaluations[pair, CLEAN] = good[pair], WAITING, 1
+                left = min(latency, (-(first + i)) % hop) if settings[GATHERED] != 0 else latency
+                evaluations[pair, DUE] = stored + i + 1 + left
             if evaluations[pair, STAGE] != NOTHING and evaluations[pair, END] + latency == stored + i + 1:
                 late = not _publish(pair, held, evaluations, found) or late
             if row_clock.due:
@@ -318,11 +325,10 @@ def publish_late(
 @part
 def list_waiting(memory: Samples, n: int, stored: int, waiting: NDArray[np.int64], n_waiting: int) -> int:
     """Append to ``waiting[:n_waiting]`` in how many samples each pending evaluation is due; return the new number."""
-    settings, _, _, good, _, _, evaluations, _ = open_hopped(memory, n)
-    for pair in range(good.shape[0]):
+    evaluations = open_hopped(memory, n).evaluations
+    for pair in range(evaluations.shape[0]):
         stage = evaluations[pair, STAGE]
         if stage in (WAITING, URGENT):
-            left = evaluations[pair, END] + settings[LATENCY] - stored
-            waiting[n_waiting] = max(left, 0) if stage == WAITING else 0
+            waiting[n_waiting] = max(evaluations[pair, DUE] - stored, 0) if stage == WAITING else 0
             n_waiting += 1
     return n_waiting

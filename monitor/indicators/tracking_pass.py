@@ -168,9 +168,12 @@ def run_pass(
 
 def evaluate_first(indicators: Sequence[PassIndicator[Any]]) -> bool:
     """Do the pending evaluation that is due first; return whether there was one."""
-    pending = [(each.next_due, each) for each in indicators if isinstance(each, HoppedIndicator)]
-    waiting = [(due, each) for due, each in pending if due is not None]
-    return bool(waiting) and min(waiting, key=itemgetter(0))[1].run_pending()
+    pending = [(*each.first_pending(), each) for each in indicators if isinstance(each, HoppedIndicator)]
+    _, pair, indicator = min(pending, key=itemgetter(0), default=(0, -1, None))
+    if indicator is None or pair < 0:
+        return False
+    indicator.evaluate_pair(pair)
+    return True
 
 
 @kernel

@@ -110,6 +110,7 @@ class TransferFunction(HoppedIndicator[Segments]):
     """
 
     measure = "transfer"
+    gathered = True
     part = TRANSFER
     outputs = (Output("transfer_segments", "1"),)
     value_type = Segments

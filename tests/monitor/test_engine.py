@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
-from monitor.indicators import band_pass, broadband_delay, tracking_pass
+from monitor.indicators import band_pass, broadband_delay, hopped, tracking_pass
 from monitor.indicators.parts import cross_correlation, cross_spectra, deviation, residual
 from monitor.indicators.tracking_pass import create_indicators
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
@@ -24,6 +24,7 @@ KERNELS = (
     tracking_pass.advance_pass,
     band_pass._advance_band_pass,
     broadband_delay._advance_gate,
+    hopped._first_waiting,
     cross_correlation._find_peak,
     cross_correlation._lag_correction,
     cross_spectra._sum_cross_spectra,

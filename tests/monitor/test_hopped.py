@@ -74,7 +74,7 @@ def test_time_that_was_to_spare_changes_no_bit(kind, step, latency, seed, bad):
 def test_what_waits_is_found_once_and_the_oldest_first():
     x_c, x_m = signals()
     indicator = BroadbandDelayIndicator(RATE, WINDOW / RATE, latency=24, n_pairs=3)
-    indicator.update_block(x_c[:103], x_m[:103])
+    values(indicator, x_c[:103], x_m[:103])
     # each pair's window was full, one sample after the other's, and none of them is told yet
     assert not np.isfinite(indicator.values[:, :9]).any() and (indicator.values[:, 9:] == Reason.FILLING).all()
     assert [indicator.run_pending() for _ in range(4)] == [True, True, True, False]
@@ -115,7 +115,8 @@ def test_two_measures_of_one_pass_are_spread_together(monkeypatch):
         done.clear()
         monitor.update(SignalBlock(stream, number, number / RATE, samples[number : number + 1]))
         most.append(len(done))
-    assert max(most) == 1 and sum(most) > 8 * (N // 50 - 8)
+    # the first call makes the measures, which evaluate once to compile
+    assert max(most[1:]) == 1 and sum(most) > 8 * (N // 50 - 8)
 
 
 def test_a_pass_keeps_one_ring_for_all_measures():
