@@ -268,15 +268,16 @@ def _advance_sliding(
 def _to_evaluate(waiting: NDArray[np.int64], block: int) -> int:
     """Return how many evaluations are to be done now, of those that are due in so many samples.
 
-    The earliest are spread over the blocks that are left: none is done while one a block would be in time later.
+    The earliest are spread over the blocks that are left: none is done while one in every other block would be in
+    time later, so that there is room for those to come.
     """
     number = 0
     for i in range(waiting.shape[0]):
         left, before = -(-waiting[i] // block), 0
-        # with more samples left than evaluations there is time
-        if left <= waiting.shape[0]:
+        # with more than two blocks left for each there is time
+        if left <= 2 * waiting.shape[0]:
             for j in range(waiting.shape[0]):
                 before += waiting[j] <= waiting[i]
-            if before >= left:
+            if 2 * before >= left:
                 number = max(number, -(-before // left) if left > 0 else before)
     return number

@@ -115,8 +115,8 @@ def test_two_measures_of_one_pass_are_spread_together(monkeypatch):
         done.clear()
         monitor.update(SignalBlock(stream, number, number / RATE, samples[number : number + 1]))
         most.append(len(done))
-    # the first call makes the measures, which evaluate once to compile
-    assert max(most[1:]) == 1 and sum(most) > 8 * (N // 50 - 8)
+    # the first call makes the measures, and while the windows fill two measures begin at once
+    assert max(most[1:]) <= 2 and max(most[210:]) == 1 and sum(most) > 8 * (N // 50 - 8)
 
 
 def test_a_pass_keeps_one_ring_for_all_measures():
