@@ -29,7 +29,7 @@ from monitor.reliability.ensemble import Ensemble, Ranks
 from monitor.reliability.site import sum_overlaps
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 
-MAGIC = 0x1_5359_4E43_0101
+MAGIC = 0x1_5359_4E43_0102
 """Of this kind of state and version of its layout."""
 N_TIMES, N_REALIZATIONS, WINDOW, POLICY, LAST, FIRST = range(OWN, OWN + 6)
 """Words of the header: sizes of the ensemble, window, tolerance policy; last and first assessed instant, -1: none."""

@@ -14,7 +14,7 @@ from monitor.indicators.tracking_pass import TrackingPass, advance_pass, create_
 from monitor.kernel import borrowed, borrowed_view, kernel
 from monitor.messages.blocks import Samples
 
-MAGIC = 0x1_5359_4E43_0002
+MAGIC = 0x1_5359_4E43_0003
 """Of this kind of state and version of its layout."""
 EVERY, WITH_FORCE = OWN, OWN + 1
 """Words of the header: decimation, and whether the force is read."""
@@ -55,7 +55,7 @@ class EmbeddedTracking(FlatState):
         if n_pairs < 1:
             raise ValueError(f"n_pairs = {n_pairs}: must be 1 or more")
         indicators = create_indicators(settings, sample_rate, n_pairs, with_force=with_force)
-        present = [each for each in indicators if isinstance(each, PassIndicator)]
+        present = [each for each in indicators if isinstance(each, PassIndicator) and each.every_sample]
         names = [output.name for each in present for output in each.outputs]
         given = {name: [output.name for output in CATALOGUE[name].outputs] for name in settings.measures}
         missing = [name for name, outputs in given.items() if not outputs or outputs[0] not in names]
@@ -139,6 +139,7 @@ def step_tracking(
         borrowed_view(measured, 0, (1, n_pairs), np.float64),
         borrowed_view(force, 0, (1, n_pairs), np.float64),
         number,
+        0,
         every,
         borrowed_view(row, 0, (due, n_pairs, n_columns), np.float64),
         body(state, n_words),

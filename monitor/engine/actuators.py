@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from monitor.catalogue import ENERGY_UNIT, PER_SHARE, RATIO_UNIT, SIGNAL_UNIT, O
 from monitor.config import IndicatorSettings
 from monitor.indicators.band_pass import BandPass
 from monitor.indicators.base import PassIndicator, Signals
-from monitor.indicators.hopped import HoppedIndicator
 from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.indicators.tracking_pass import TrackingPass, create_indicators
 from monitor.indicators.transfer_function import Averages, TransferFunction
@@ -54,18 +54,19 @@ class ActuatorMonitor:
                 # not requested by name: the other measures run without it
                 self.notes = (f"no transfer function: {problem}",)
         outputs = [output for indicator in indicators for output in indicator.outputs]
-        self._n_pairs, self._n_outputs = len(pairs), len(outputs)
         firsts = np.cumsum([0, *(len(indicator.outputs) for indicator in indicators)]).tolist()
-        sliding = {each: at for each, at in zip(indicators, firsts, strict=False) if isinstance(each, PassIndicator)}
-        self._pass = TrackingPass(sliding) if sliding else None
+        at = dict(zip(indicators, firsts, strict=False))
+        parts: dict[PassIndicator[Any], int] = {each: at[each] for each in at if isinstance(each, PassIndicator)}
+        if self._transfer is not None:
+            parts[self._transfer.function] = -1
+        self._pass = TrackingPass(parts, self._signals.columns) if parts else None
         # indicators with a kernel of their own, and their columns
         self._others = [
-            (each, slice(at, at + len(each.outputs)))
-            for each, at in zip(indicators, firsts, strict=False)
+            (each, slice(at[each], at[each] + len(each.outputs)))
+            for each in at
             if not isinstance(each, PassIndicator)
         ]
-        # indicators of whole windows, evaluated every hop
-        self._hopped = [each for each, _ in self._others if isinstance(each, HoppedIndicator)]
+        self._no_rows: Samples = np.empty((0, len(pairs), len(outputs)))
         columns, fixed = [], {}
         for pair in pairs:
             command, measured = stream.channels[pair.command], stream.channels[pair.measured]
@@ -90,27 +91,25 @@ class ActuatorMonitor:
         if broken:
             # a NaN sample in the gap, so that windows across it are not valid
             self._compute(self._signals.missing_sample(), block.index - 1)
-        rows = self._compute(self._signals.select(block), block.index)
-        if len(self._fixed):
+        rows = self._compute(self._signals.samples(block), block.index)
+        if len(rows) and len(self._fixed):
             rows[:, self._fixed] = self._fixed_values
         return rows
 
     def new_transfer(self, block: SignalBlock) -> TransferBlock | None:
         """Return new transfer functions up to the end of `block`; None if there are none."""
-        return None if self._transfer is None else self._transfer.new_block(block)
+        if self._transfer is None:
+            return None
+        return self._transfer.new_block(block, busy=self._pass is not None and self._pass.busy)
 
     def pause(self, measures: Collection[str]) -> None:
         """Suspend these measures, to shed load, and resume all others."""
         if self._pass is not None:
             self._pass.pause(measures)
-        for each in self._hopped:
-            each.paused = each.measure in measures
-        if self._transfer is not None:
-            self._transfer.pause(on="transfer" in measures)
 
     def run_pending(self) -> bool:
         """Do a part of the pending evaluations, in less than a millisecond; return whether there was any."""
-        return any(each.run_pending() for each in self._hopped) or (
+        return (self._pass is not None and self._pass.run_pending()) or (
             self._transfer is not None and self._transfer.run_pending()
         )
 
@@ -118,21 +117,22 @@ class ActuatorMonitor:
         """Return pending transfer functions at the end of a record; None if there are none."""
         return None if self._transfer is None else self._transfer.finish()
 
-    def _compute(self, signals: Signals, first: int) -> Samples:
-        n_rows = (first + len(signals.x_c) - 1) // self._every - (first - 1) // self._every
+    def _compute(self, samples: Samples, first: int) -> Samples:
+        n_rows = (first + len(samples) - 1) // self._every - (first - 1) // self._every
         # the outputs of an actuator are adjacent
-        out: Samples = np.empty((n_rows, self._n_pairs, self._n_outputs))
+        out = np.empty((n_rows, *self._no_rows.shape[1:])) if n_rows else self._no_rows
         if self._pass is not None:
-            self._pass.advance(signals, first, out)
-        for indicator, columns in self._others:
-            out[:, :, columns] = indicator.advance(signals.x_c, signals.x_m, first, signals.f_m)
-        if self._transfer is not None:
-            self._transfer.advance(signals, first)
+            # the pass takes the columns itself
+            self._pass.advance(Signals(samples, samples, samples), first, out)
+        if self._others:
+            signals = self._signals.select(samples)
+            for indicator, columns in self._others:
+                out[:, :, columns] = indicator.advance(*signals[:2], first, signals.f_m)
         return out.reshape(n_rows, len(self.columns))
 
 
 class _PairSignals:
-    """Select the columns of the actuators from blocks, and filter them.
+    """Samples of the actuators for the pass, filtered where a band is given, and the columns of each pair in them.
 
     Parameters
     ----------
@@ -142,53 +142,52 @@ class _PairSignals:
     Raises
     ------
     ValueError : the band does not fit the sample rate.
+
+    Attributes
+    ----------
+    columns : (3, n_pairs): of command, measured and force in the samples, -1 for no force.
     """
 
     def __init__(self, stream: Stream, bandpass: tuple[float, float] | None) -> None:
-        self._n = len(stream.pairs)
-        columns = [pair.command for pair in stream.pairs] + [pair.measured for pair in stream.pairs]
-        self.with_force = any(pair.force is not None for pair in stream.pairs)
-        if self.with_force:
-            # the command is a placeholder for a missing force, replaced by NaN
-            columns += [pair.command if pair.force is None else pair.force for pair in stream.pairs]
-        self._columns = np.array(columns, dtype=np.intp)
-        self._column_groups = (
-            self._columns[: self._n],
-            self._columns[self._n : 2 * self._n],
-            self._columns[2 * self._n :],
-        )
-        self._forceless = np.array([pair.force is None for pair in stream.pairs])
+        pairs, self._n_channels = stream.pairs, len(stream.channels)
+        self.with_force = any(pair.force is not None for pair in pairs)
+        forces = [-1 if pair.force is None else pair.force for pair in pairs]
+        self.columns = np.array([[p.command for p in pairs], [p.measured for p in pairs], forces], dtype=np.int64)
         self._filter: BandPass | None = None
         if bandpass is not None:
-            self._filter = BandPass(stream.sample_rate, *bandpass, n_channels=len(columns))
+            # the command is a placeholder for a missing force
+            used = self.columns if self.with_force else self.columns[:2]
+            self._selected = np.where(used < 0, self.columns[0], used).ravel()
+            self._n_channels = len(self._selected)
+            self._filter = BandPass(stream.sample_rate, *bandpass, n_channels=self._n_channels)
+            numbers = np.arange(3 * len(pairs)).reshape(3, -1)
+            self.columns = np.where(self.columns < 0, -1, numbers)
 
-    def select(self, block: SignalBlock) -> Signals:
-        """Return the signals of the next block, (n_samples, n_pairs) each."""
+    def samples(self, block: SignalBlock) -> Samples:
+        """Return the samples of the next block, (n_samples, n_channels): a copy, of the type of the kernels."""
         if self._filter is None:
-            x_c, x_m, f_m = (np.take(block.samples, columns, axis=1) for columns in self._column_groups)
-        else:
-            selected, n = np.take(block.samples, self._columns, axis=1), self._n
-            # a bad sample restarts the filters of command and measured together, which must stay identical
-            bad = ~(np.abs(selected) < LARGEST_SAMPLE)
-            compared = bad[:, :n] | bad[:, n : 2 * n]
-            selected[:, :n][compared] = selected[:, n : 2 * n][compared] = np.nan
-            # a bad force does not restart the filters of command and measured
-            if self.with_force:
-                selected[:, 2 * n :][compared | bad[:, 2 * n :]] = np.nan
-            selected = self._filter.filter(selected)
-            x_c, x_m, f_m = selected[:, :n].copy(), selected[:, n : 2 * n].copy(), selected[:, 2 * n :].copy()
+            return np.array(block.samples, dtype=np.float64, order="C")
+        selected, n = np.take(block.samples, self._selected, axis=1), self.columns.shape[1]
+        # a bad sample restarts the filters of command and measured together, which must stay identical
+        bad = ~(np.abs(selected) < LARGEST_SAMPLE)
+        compared = bad[:, :n] | bad[:, n : 2 * n]
+        selected[:, :n][compared] = selected[:, n : 2 * n][compared] = np.nan
+        # a bad force does not restart the filters of command and measured
         if self.with_force:
-            f_m[:, self._forceless] = np.nan
+            selected[:, 2 * n :][compared | bad[:, 2 * n :]] = np.nan
+        return self._filter.filter(selected)
+
+    def select(self, samples: Samples) -> Signals:
+        """Return the signals apart, (n_samples, n_pairs) each."""
+        x_c, x_m, f_m = (np.take(samples, each, axis=1) for each in self.columns)
+        f_m[:, self.columns[2] < 0] = np.nan
         return Signals(x_c, x_m, f_m)
 
-    def missing_sample(self) -> Signals:
+    def missing_sample(self) -> Samples:
         """Return a NaN sample, and restart the filter."""
         if self._filter is not None:
             self._filter.reset()
-        n = self._n
-        return Signals(
-            np.full((1, n), np.nan), np.full((1, n), np.nan), np.full((1, n if self.with_force else 0), np.nan)
-        )
+        return np.full((1, self._n_channels), np.nan)
 
 
 def _declined(output: Output, command: Channel, measured: Channel, force: Channel | None) -> Reason | None:
@@ -215,16 +214,17 @@ def _unit(output: Output, command: Channel, measured: Channel, force: Channel | 
 _LATENCY_PARTS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Estimate:
-    """Pending transfer functions: averages up to sample `index`, due at sample `until`, and the pairs done so far."""
+    """Pending transfer functions: averages up to sample `index`, due at sample `until`; values of the pairs done."""
 
     averages: Averages
     index: int
     time: float
     until: int
     last: bool
-    curves: list[Samples] = field(default_factory=list)
+    values: Samples
+    done: int = 0
 
 
 class TransferMonitor:
@@ -238,10 +238,14 @@ class TransferMonitor:
     Raises
     ------
     ValueError : a setting does not fit the sample rate.
+
+    Attributes
+    ----------
+    function : the average, a part of the pass.
     """
 
     def __init__(self, settings: IndicatorSettings, stream: Stream) -> None:
-        self._function = TransferFunction(
+        self.function = TransferFunction(
             stream.sample_rate,
             settings.transfer_segment,
             memory=settings.transfer_memory,
@@ -249,6 +253,7 @@ class TransferMonitor:
             max_delay=settings.max_delay,
             latency=round(settings.transfer_segment * stream.sample_rate) // 16,
             n_pairs=len(stream.pairs),
+            every=settings.every,
         )
         columns = [FREQUENCY]
         for pair in stream.pairs:
@@ -258,44 +263,46 @@ class TransferMonitor:
         self._hop = self._n_averaged = 0
         self._pending: _Estimate | None = None
 
-    def advance(self, signals: Signals, first: int) -> None:
-        """Process the next samples, the first with number `first`."""
-        self._function.advance(signals.x_c, signals.x_m, first)
-
-    def pause(self, *, on: bool) -> None:
-        """Suspend the averaging of segments, or resume it."""
-        self._function.paused = on
-
     def run_pending(self) -> bool:
         """Do a part of a pending estimate, in about a third of a millisecond; return whether there was any."""
-        if self._function.run_pending():
-            return True
         pending = self._pending
-        if pending is None or len(pending.curves) == self._function.n_pairs:
+        if pending is None or pending.done == self.function.n_pairs:
             return False
-        pending.curves.append(self._function.column(pending.averages, len(pending.curves)))
+        # the quantities of an actuator are adjacent
+        column = 1 + pending.done * len(QUANTITIES)
+        curves = self.function.column(pending.averages, pending.done)
+        pending.values[:, column : column + len(QUANTITIES)] = curves.T
+        pending.done += 1
         return True
 
-    def new_block(self, block: SignalBlock) -> TransferBlock | None:
+    def new_block(self, block: SignalBlock, *, busy: bool) -> TransferBlock | None:
         """Return new transfer functions; None if there are none.
 
         They are those at the end of the block in which a segment ended, published a quarter of a hop later, or at
-        once at the stream's last block.
+        once at the stream's last block. The estimates are spread over the blocks in between, as long as there is time
+        over those in which no evaluation of the pass was done: those are not `busy`.
         """
         index = block.index + len(block) - 1
         ready = None
         if self._pending is not None and index >= self._pending.until:
             ready = self._complete()
+        elif self._pending is not None:
+            estimates = self.function.n_pairs - self._pending.done
+            blocks = -(-(self._pending.until - index) // max(len(block), 1))
+            spared = int(2 * estimates >= blocks and not busy)
+            for _ in range(-(-estimates // blocks) if estimates >= blocks else spared):
+                self.run_pending()
         # the pairs' segments end one after the other, all within the hop that ends with the first one's
-        if block.last or index // self._function.hop != self._hop:
-            self._hop = index // self._function.hop
-            averages, before = self._function.averages, self._n_averaged
-            self._n_averaged = int(self._function.n_averaged.sum())
+        if block.last or index // self.function.hop != self._hop:
+            self._hop = index // self.function.hop
+            averages, before = self.function.averages, self._n_averaged
+            self._n_averaged = int(self.function.n_averaged.sum())
             if self._n_averaged != before:
                 time = block.time + (len(block) - 1) * block.stream.dt
-                self._pending = _Estimate(
-                    averages, index, time, index + self._function.hop // _LATENCY_PARTS, block.last
-                )
+                values = np.empty((len(self.function.frequency), len(self._stream.columns)))
+                values[:, 0] = self.function.frequency
+                until = index + self.function.hop // _LATENCY_PARTS
+                self._pending = _Estimate(averages, index, time, until, block.last, values)
             if block.last and self._pending is not None:
                 ready = self._complete()
         return ready
@@ -309,7 +316,4 @@ class TransferMonitor:
             pass
         pending, self._pending = self._pending, None
         assert pending is not None
-        # (n_frequencies, n_pairs, n_quantities): the quantities of an actuator are adjacent
-        by_pair = np.stack(pending.curves).transpose(2, 0, 1).reshape(len(self._function.frequency), -1)
-        values = np.column_stack([self._function.frequency, by_pair])
-        return TransferBlock(self._stream, pending.index, pending.time, values, pending.last)
+        return TransferBlock(self._stream, pending.index, pending.time, pending.values, pending.last)

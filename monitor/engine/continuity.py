@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,6 +53,10 @@ class CandidateStreams:
     def __init__(self) -> None:
         self._candidates: dict[Stream, _Candidate] = {}
         self._released: list[Event] = []
+
+    def __bool__(self) -> bool:
+        """Whether there is one."""
+        return bool(self._candidates)
 
     def is_confirmed(self, block: SignalBlock, *, repeat: bool) -> bool:
         """Return whether `block` confirms a rejected stream; the state does not change.
@@ -123,8 +128,7 @@ _CLOCK_TOLERANCE = 0.1
 _CONFIRMED = "the blocks rejected as late or duplicate continue: they are accepted as the rig's stream"
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(NamedTuple):
     """The accepted part of a block.
 
     Parameters
@@ -173,16 +177,30 @@ class Continuity:
 
         That a block was late or duplicate is reported once its stream is not going to be confirmed any more.
         """
+        if self._follows(block):
+            return Accepted(self._advance(block, []))
         accepted = self._accept(block)
         if accepted.block is not None and accepted.block.last:
             self._candidates.clear()
         released = self._candidates.take_events()
-        return replace(accepted, events=released + accepted.events) if released else accepted
+        return accepted._replace(events=released + accepted.events) if released else accepted
 
     def finish(self) -> tuple[Event, ...]:
         """Return what is to be reported of blocks that were rejected, at the end."""
         self._candidates.clear()
         return self._candidates.take_events()
+
+    def _follows(self, block: SignalBlock) -> bool:
+        """Whether `block` is simply the next one, with nothing to report or to confirm: nearly always."""
+        return (
+            block.stream is self._stream
+            and block.index == self._next
+            and self._flowing
+            and not block.last
+            and len(block) > 0
+            and not self._candidates
+            and not self._clock_jumped(block)
+        )
 
     def _accept(self, block: SignalBlock) -> Accepted:
         current = self._stream
@@ -282,7 +300,8 @@ class Continuity:
         return False
 
     def _clock_jumped(self, block: SignalBlock) -> bool:
-        tolerance = max(_CLOCK_TOLERANCE, 2.5 * block.stream.dt, 0.05 * len(block) * block.stream.dt)
+        dt = block.stream.dt
+        tolerance = max(_CLOCK_TOLERANCE, 2.5 * dt, 0.05 * len(block) * dt)
         return abs(block.time - self._time) > tolerance
 
     def _advance(self, block: SignalBlock, events: list[Event]) -> SignalBlock:

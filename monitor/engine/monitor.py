@@ -6,6 +6,7 @@ from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import dataclass
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,8 +43,7 @@ def row_interval(settings: IndicatorSettings, sample_rate: float, max_rows: floa
     return max(1, ceil(sample_rate / max_rows))
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(NamedTuple):
     """Result of one block: its new samples, the results at them, and the events of the stream.
 
     ``transfer`` is None unless there are new transfer functions. ``interpolated`` samples were, in short gaps.
@@ -191,7 +191,8 @@ class Monitor:
         if self._results is None:
             return None, decisions
         time = block.time + (first_row - block.index) * block.stream.dt
-        return ResultBlock(self._results, first_row, time, np.concatenate(rows, axis=1), block.last), decisions
+        values = rows[0] if len(rows) == 1 else np.concatenate(rows, axis=1)
+        return ResultBlock(self._results, first_row, time, values, block.last), decisions
 
     def pause(self, measures: Collection[str]) -> None:
         """Suspend these measures, to shed load, and resume all others; their values are NaN meanwhile.
@@ -203,10 +204,10 @@ class Monitor:
             self._actuators.pause(self._paused)
 
     def run_pending(self) -> bool:
-        """Do a part of the pending evaluations in spare time; return whether there was any.
+        """Do one of the pending evaluations in spare time; return whether there was any.
 
         It takes less than a millisecond for windows of a few thousand samples. The results do not depend on it:
-        `update` evaluates what is due.
+        `update` does what is left, spread over the samples until it is due.
         """
         return self._actuators is not None and self._actuators.run_pending()
 

@@ -12,18 +12,17 @@ from monitor.indicators.parts.chords import N_SUMS, choose_lag, chord_lags
 from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
 from monitor.indicators.parts.ellipse import add_powers, fit_ellipse
 from monitor.indicators.parts.loop_lag import LARGEST_SD, N_WORK_ROWS, NO_LOOP, find_loop_lag, no_loop_reason
-from monitor.indicators.parts.memory import ADAPTIVE, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
+from monitor.indicators.parts.memory import ADAPTIVE, IntMatrix, IntVector, Matrix, Vector, open_state
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
     gate_limits,
     is_good,
     new_gate,
-    next_slot,
     start_row_clock,
-    store,
     update_gate,
     write_row,
 )
+from monitor.indicators.parts.sample_ring import next_position
 from monitor.kernel import kernel, part, reduction
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
@@ -118,11 +117,10 @@ class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues])
         """Return the initial arrays."""
         n, pairs = self.n_window, self.n_pairs
         settings = np.array([self.hop, self.sample_rate, self._noise_correction, *self._limits], dtype=np.float64)
-        ring, counts = np.zeros((pairs, 2, 2 * n)), np.zeros((pairs, 2), dtype=np.int64)
-        clock, held = np.zeros(1, dtype=np.int64), np.full((pairs, len(self.outputs)), np.nan)
+        counts, held = np.zeros((pairs, 2), dtype=np.int64), np.full((pairs, len(self.outputs)), np.nan)
         held[:, _REASON] = Reason.FILLING
         work = np.zeros((N_WORK_ROWS, n)), np.zeros(N_SUMS), np.zeros((1, N_POWERS))
-        return AdaptiveState(settings, ring, counts, clock, chord_lags(n), held, *work, *new_gate(pairs))
+        return AdaptiveState(settings, counts, chord_lags(n), held, *work, *new_gate(pairs))
 
 
 # least span of the data over the ellipse's half-width; largest over the chords' amplitude
@@ -177,16 +175,12 @@ _REASON = 8
 class AdaptiveState(NamedTuple):
     """The arrays of the adaptive PAEI.
 
-    ``ring`` (n_pairs, 2, 2 n_window): command and measured, written twice so that any window is contiguous;
-    ``counts`` (n_pairs, 2): consecutive good samples, and the window's length; ``clock`` (1,): slot of the next
-    sample; ``lags``: see `ChordSums`; ``held`` (n_pairs, 9): the newest values; ``work`` (N_WORK_ROWS, n_window),
-    ``sums`` and ``powers``: overwritten.
+    ``counts`` (n_pairs, 2): consecutive good samples, and the window's length; ``lags``: see `ChordSums`; ``held``
+    (n_pairs, 9): the newest values; ``work`` (N_WORK_ROWS, n_window), ``sums`` and ``powers``: overwritten.
     """
 
     settings: Vector
-    ring: Cube
     counts: IntMatrix
-    clock: IntVector
     lags: IntVector
     held: Matrix
     work: Matrix
@@ -202,33 +196,30 @@ open_adaptive = open_state(AdaptiveState)
 
 @kernel
 def advance_adaptive(
-    x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int
-) -> None:
-    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 9)."""
+    x_c: Samples, x_m: Samples, columns: IntMatrix, first: int, every: int, out: Samples, memory: Samples, n: int,
+    ring: Samples, at: int,
+) -> None:  # fmt: skip
+    """Process samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 9)."""
     (
-        settings, ring, counts, clock, lags, held, work, sums, powers, gate_peak, gate_lowest, gate_start,
+        settings, counts, lags, held, work, sums, powers, gate_peak, gate_lowest, gate_start,
     ) = open_adaptive(memory, n)  # fmt: skip
     hop, sample_rate, noise_correction = int(settings[0]), settings[1], settings[2] > 0.0
     absolute, relative = settings[3], settings[4]
-    n_window = ring.shape[2] // 2
+    n_window, begin = work.shape[1], at
     shortest = min(_MIN_SAMPLES, n_window)
     # pair by pair, because the data of one are contiguous
-    for pair in range(x_c.shape[1]):
-        slot, row_clock = clock[0], start_row_clock(first, every)
+    for pair in range(columns.shape[1]):
+        at, row_clock = begin, start_row_clock(first, every)
         for i in range(x_c.shape[0]):
             row_clock = advance_row_clock(row_clock, every)
             row_due, row = row_clock.due, row_clock.row
-            c, m = x_c[i, pair], x_m[i, pair]
-            if is_good(c, m):
+            if is_good(x_c[i, columns[0, pair]], x_m[i, columns[1, pair]]):
                 counts[pair, _GOOD] += 1
             else:
                 counts[pair, _GOOD] = counts[pair, _LENGTH] = 0
                 for j in range(out.shape[2]):
                     held[pair, j] = np.nan
                 held[pair, _REASON] = Reason.BAD_SAMPLE.value
-                c, m = ring[pair, 0, slot + n_window - 1], ring[pair, 1, slot + n_window - 1]
-            store(ring, pair, 0, slot, c)
-            store(ring, pair, 1, slot, m)
             due = (first + i + pair) % hop == 0
             longest = min(counts[pair, _GOOD], n_window)
             # grows forward in time while there is no window
@@ -238,7 +229,7 @@ def advance_adaptive(
             loop = NO_LOOP
             reason = Reason.FEW_CYCLES.value
             while due and tries <= _MAX_TRIES and not accepted and shortest <= length <= longest:
-                newest = slot + n_window + 1
+                newest = at + 1
                 oldest = newest - length
                 k, lag, chords = choose_lag(pair, ring, oldest, length, lags, sums)
                 # a cycle may be a whole number of samples, up to rounding
@@ -270,7 +261,7 @@ def advance_adaptive(
                     # finally the newest cycle alone, in case older samples are the cause
                     length = length - surplus if surplus > 0 else 0
             if due:
-                newest = slot + n_window + 1
+                newest = at + 1
                 whole_c, whole_m = ring[pair, 0, newest - longest : newest], ring[pair, 1, newest - longest : newest]
                 least = max(absolute, relative * gate_peak[pair])
                 _decline(held, pair, reason, n_window, whole_c, whole_m, least)
@@ -297,8 +288,7 @@ def advance_adaptive(
                     held[pair, _REASON] = Reason.CONSTANT.value if is_open else Reason.GATE.value
             if row_due:
                 write_row(out, row, pair, held)
-            slot = next_slot(slot, n_window)
-    clock[0] = (clock[0] + x_c.shape[0]) % n_window
+            at = next_position(at, ring)
 
 
 @part

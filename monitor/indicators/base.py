@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from monitor.catalogue import Output
-from monitor.indicators.parts.memory import new_memory
+from monitor.indicators.parts.memory import SAMPLES, new_memory
+from monitor.indicators.parts.sample_ring import PIECE, new_ring
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
@@ -231,31 +232,48 @@ class WindowedIndicator(ABC, Generic[Value]):
 
 
 class PassIndicator(WindowedIndicator[Value]):
-    """An indicator that is a part of the compiled pass over every sample (`tracking_pass`).
+    """An indicator that is a part of the compiled pass over the samples (`tracking_pass`).
+
+    Its state is the pass's memory, and what it keeps beside that.
 
     Attributes
     ----------
     part : its number in the pass.
+    every_sample : it is computed at every sample within the pass.
     """
 
     part: ClassVar[int]
+    every_sample: ClassVar[bool] = True
 
     @abstractmethod
     def new_arrays(self) -> tuple[NDArray[Any], ...]:
         """Return the arrays of the initial state."""
 
-    def release_state(self) -> None:
-        """Drop the state: the indicator has become a part of a `TrackingPass`."""
-        self._state = ()
+    @property
+    def look_back(self) -> int:
+        """Samples that the ring of the pass must hold."""
+        return self.n_window + PIECE
 
-    def _new_state(self) -> tuple[Samples, ...]:
-        return (new_memory({self.part: self.new_arrays()}, {self.part: 0}),)
+    def join(self, memory: Samples) -> None:
+        """Become a part of a `TrackingPass` with this memory."""
+        self._state = (memory, *self._state[1:])
+
+    def _new_state(self) -> tuple[Any, ...]:
+        return (pass_memory({self: 0}),)
 
     def _advance(self, signals: Signals, first: int, out: Samples) -> None:
         # the pass knows the kernels of all its parts, so it imports them and not they it
-        self._pass(signals.x_c, signals.x_m, signals.f_m, first, self.every, out, self._state[0])
+        self._run(signals, first, self.every, out, self._state[0], self)
 
     @cached_property
-    def _pass(self) -> Callable[..., None]:
-        advance: Callable[..., None] = import_module("monitor.indicators.tracking_pass").advance_pass
-        return advance
+    def _run(self) -> Callable[..., None]:
+        run: Callable[..., None] = import_module("monitor.indicators.tracking_pass").run_pass
+        return run
+
+
+def pass_memory(columns: Mapping[PassIndicator[Any], int]) -> Samples:
+    """Return the initial memory of a pass of parts, each with its first column of the results."""
+    longest, with_force = max(each.look_back for each in columns), any(each.needs_force for each in columns)
+    samples = new_ring(next(iter(columns)).n_pairs, longest, with_force=with_force)
+    arrays = {SAMPLES: samples, **{each.part: each.new_arrays() for each in columns}}
+    return new_memory(arrays, {SAMPLES: 0, **{each.part: column for each, column in columns.items()}})

@@ -13,6 +13,7 @@ from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_correlation import CrossCorrelation
 from monitor.indicators.parts.cross_spectra import MultitaperFit, multitaper_length
 from monitor.indicators.parts.deviation import add_chance_agreement
+from monitor.indicators.parts.memory import BROADBAND
 from monitor.indicators.parts.residual import (
     REACH,
     SMALLEST_FIT,
@@ -96,6 +97,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
     """
 
     measure = "broadband"
+    part = BROADBAND
     outputs = CATALOGUE["broadband"].outputs
     value_type = BroadbandValues
     smallest_window = SMALLEST_FIT

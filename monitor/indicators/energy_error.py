@@ -17,13 +17,12 @@ from monitor.indicators.parts.sample_loop import (
     gate_limits,
     is_good,
     new_gate,
-    next_slot,
     start_row_clock,
-    store,
     update_gate,
 )
+from monitor.indicators.parts.sample_ring import next_position
 from monitor.indicators.parts.sliding_statistics import new_sums, push_sums, window_sum
-from monitor.indicators.parts.swept_area import LOOPS_PER_WINDOW, loop_averages, new_stored_window, step_sine
+from monitor.indicators.parts.swept_area import LOOPS_PER_WINDOW, hann_weights, loop_averages, step_sine
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
@@ -113,7 +112,7 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
             np.zeros(1),
             *(np.zeros((pairs, 4)), np.full(pairs, np.nan), np.full(pairs, float(Reason.FILLING))),
             np.zeros((pairs, 2), np.int64),
-            *new_stored_window(n, pairs, 3),
+            hann_weights(n),
             *new_gate(pairs),
         ]
         return EnergyState(*arrays)
@@ -130,8 +129,7 @@ class EnergyState(NamedTuple):
 
     ``rows``, ``prefix``, ``since``: sums of the energy, see `sliding_statistics`; ``segment`` (1,): the newest
     summand; ``work`` (n_pairs, 4): sums from the start; ``damping`` (n_pairs,): the newest, and ``reason`` (n_pairs,)
-    of none; ``counts`` (n_pairs, 2): consecutive good samples, and segments since the start; ``ring``, ``clock``,
-    ``hann``: see `new_stored_window`.
+    of none; ``counts`` (n_pairs, 2): consecutive good samples, and segments since the start; ``hann``: weights.
     """
 
     settings: Vector
@@ -143,8 +141,6 @@ class EnergyState(NamedTuple):
     damping: Vector
     reason: Vector
     counts: IntMatrix
-    ring: Cube
-    clock: IntVector
     hann: Vector
     gate_peak: Vector
     gate_lowest: Vector
@@ -156,23 +152,24 @@ open_hsem = open_state(EnergyState)
 
 @kernel
 def advance_hsem(
-    x_c: Samples, x_m: Samples, f_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int
-) -> None:
-    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 5)."""
+    x_c: Samples, x_m: Samples, f_m: Samples, columns: IntMatrix, first: int, every: int, out: Samples,
+    memory: Samples, n: int, ring: Samples, at: int,
+) -> None:  # fmt: skip
+    """Process samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 5)."""
     (
-        settings, rows, prefix, since, segment, work, damping, reason, counts, ring, clock, hann,
+        settings, rows, prefix, since, segment, work, damping, reason, counts, hann,
         gate_peak, gate_lowest, gate_start,
     ) = open_hsem(memory, n)  # fmt: skip
     hop, absolute, relative, share = int(settings[0]), settings[1], settings[2], settings[3]
-    n_window = ring.shape[2] // 2
+    n_window = hann.shape[0]
     row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):
         row_clock = advance_row_clock(row_clock, every)
         row_due, row = row_clock.due, row_clock.row
-        at = clock[0]
-        begin, end = at + 1, at + 1 + n_window
-        for pair in range(x_c.shape[1]):
-            c, m, f = x_c[i, pair], x_m[i, pair], f_m[i, pair]
+        begin, end = at + 1 - n_window, at + 1
+        for pair in range(columns.shape[1]):
+            c, m = x_c[i, columns[0, pair]], x_m[i, columns[1, pair]]
+            f = f_m[i, columns[2, pair]] if columns[2, pair] >= 0 else np.nan
             usable = is_good(c, m) and abs(f) < LARGEST_SAMPLE
             counts[pair, 0] = counts[pair, 0] + 1 if usable else 0
             if not usable:
@@ -189,9 +186,6 @@ def advance_hsem(
                 work[pair, HIGHEST] = max(work[pair, HIGHEST], work[pair, COMMAND])
                 work[pair, LOWEST] = min(work[pair, LOWEST], work[pair, COMMAND])
             push_sums(rows, prefix, since, pair, segment)
-            store(ring, pair, 0, at, c)
-            store(ring, pair, 1, at, m)
-            store(ring, pair, 2, at, f)
             if not full:
                 damping[pair] = np.nan
             elif (first + i + pair) % hop == 0:
@@ -222,4 +216,4 @@ def advance_hsem(
                 out[row, pair, 1] = work[pair, ERROR] if counts[pair, 1] > 0 else np.nan
                 out[row, pair, 2] = ratio if abs(ratio) < np.inf else np.nan
                 out[row, pair, 3], out[row, pair, 4] = damping[pair], reason[pair]
-        clock[0] = next_slot(at, n_window)
+        at = next_position(at, ring)

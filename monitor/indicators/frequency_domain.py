@@ -155,9 +155,9 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
             np.array(
                 [self.hop, self.sample_rate, *self._reading, *self._limits, *self._bins[:3], self._share], float
             ),
-            *(half_angles(n, self._bins), unit_circle(n), np.zeros((pairs, 2, 2 * n))),
+            *(half_angles(n, self._bins), unit_circle(n)),
             *(np.zeros((pairs, 4, N_TRACKED)), np.zeros((pairs, 3))),
-            *(np.zeros(1, np.int64), np.zeros(pairs, np.int64), np.zeros((pairs, 2), np.int64)),
+            *(np.zeros(pairs, np.int64), np.zeros((pairs, 2), np.int64)),
             *(new_held(pairs, N_HELD, REASON), np.zeros((N_WORK_ROWS, n))),
             *np.zeros((2, N_ROWS, NEIGHBOURS)),
             *new_transform(n),

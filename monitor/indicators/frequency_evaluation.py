@@ -12,6 +12,7 @@ from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_spectra import Spectrum, band_bins, centred, periodic_hann, segment_spectrum
 from monitor.indicators.parts.deviation import add_chance_agreement
+from monitor.indicators.parts.memory import FEI
 from monitor.indicators.parts.residual import SMALLEST_FIT, delayed_fit, fit_deviations
 from monitor.indicators.parts.unrelated_motion import UNRELATED
 from monitor.kernel import reduction
@@ -151,6 +152,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
     """
 
     measure = "fei"
+    part = FEI
     outputs = CATALOGUE["fei"].outputs
     value_type = RunningFrequencyEvaluation
     smallest_window = SMALLEST_FIT

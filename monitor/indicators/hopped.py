@@ -8,24 +8,18 @@ sample waits for the evaluations of all pairs.
 from __future__ import annotations
 
 from abc import abstractmethod
-from enum import IntEnum
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from monitor.config import Measure
-from monitor.indicators.base import Signals, Value, WindowedIndicator
+from monitor.indicators.base import PassIndicator, Value
 from monitor.indicators.parts.cross_spectra import centred
-from monitor.indicators.parts.sample_loop import (
-    advance_row_clock,
-    is_good,
-    next_slot,
-    start_row_clock,
-    store,
-    write_row,
-)
-from monitor.kernel import kernel
+from monitor.indicators.parts.memory import SAMPLES, IntMatrix, IntVector, Matrix, Vector, arrays_of, open_state
+from monitor.indicators.parts.sample_loop import advance_row_clock, is_good, start_row_clock, write_row
+from monitor.indicators.parts.sample_ring import PIECE, SampleRing
+from monitor.kernel import kernel, part
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
@@ -43,40 +37,55 @@ class Centred(NamedTuple):
     size_m: float
 
 
-class _Evaluation(IntEnum):
-    """Columns of the state of a pending evaluation."""
-
-    DUE = 0  # number of the sample with which its values are published
-    NUMBER = 1  # number of the window's last sample
-    GOOD = 2  # consecutive good samples until then
-    STAGE = 3
-    CLEAN = 4  # no bad sample since
-
-
-_WAITING, _FOUND = 1, 2
+HOP, LATENCY, WINDOW, PAUSED, GATHERED = range(5)
+"""Settings of the kernel, samples; whether no evaluation starts; whether all are needed at the multiples of hop."""
+END, NUMBER, GOOD, STAGE, CLEAN, DUE = range(6)
+"""Of a pending evaluation: samples stored up to the window's last, its number, consecutive good ones until then; what
+has been done; no bad sample since; samples stored when it must be done."""
+NOTHING, WAITING, URGENT, FOUND = range(4)
+"""Stages of an evaluation: urgent is one that must be done before the next sample."""
+_NEVER = 1 << 62
 
 
-class _Pending(NamedTuple):
-    """Pending windows (n_pairs, 2, n_window), the state of their evaluations, and the values found."""
+class HoppedState(NamedTuple):
+    """The arrays of a measure of whole windows.
 
-    windows: Samples
-    evaluations: NDArray[np.int64]
-    found: Samples
+    ``settings`` (5,); ``offsets`` (n_pairs,): samples by which a pair is evaluated earlier; ``fulls`` (n_pairs,):
+    number of consecutive good samples at which it is first due, -1 for none; ``good`` (n_pairs,): that number;
+    ``held`` (n_pairs, n_outputs): the newest values; ``declined`` (n_outputs,): what bad samples leave, reasons
+    instead of values; ``evaluations`` (n_pairs, 6): pending, and ``found`` (n_pairs, n_outputs) their values.
+    """
+
+    settings: IntVector
+    offsets: IntVector
+    fulls: IntVector
+    good: IntVector
+    held: Matrix
+    declined: Vector
+    evaluations: IntMatrix
+    found: Matrix
 
 
-class HoppedIndicator(WindowedIndicator[Value]):
+open_hopped = open_state(HoppedState)
+
+
+class HoppedIndicator(PassIndicator[Value]):
     """An indicator whose values are updated every `hop` samples.
 
     Pair 0 is evaluated at the sample numbers that `hop` divides, every other pair a fixed part of a hop earlier. With
     `evaluates_when_full` each pair is also evaluated when its window is first full, one sample after the previous
-    pair. After a bad sample no value is valid until a window without it has been evaluated.
+    pair. After a bad sample no value is valid until a window without it has been evaluated. Where they are `gathered`
+    all values are needed at the numbers that `hop` divides.
 
     Parameters
     ----------
     latency : samples from the end of a window to the publication of its value. In between `run_pending` may evaluate
-        it in spare time; otherwise it is evaluated when it is due. The value is the same.
+        it in spare time. Otherwise the evaluations are spread over the samples that are left: not more at a sample
+        than must be so that none is late. The value is the same.
     """
 
+    every_sample = False
+    gathered: ClassVar[bool] = False
     measure: ClassVar[Measure]
     evaluates_when_full: ClassVar[bool] = False
 
@@ -95,8 +104,10 @@ class HoppedIndicator(WindowedIndicator[Value]):
         if not 0 <= latency < self.hop:
             raise ValueError(f"latency = {latency} samples: must be less than {self.hop}, when the next value is due")
         self.latency, self._paused = latency, False
+        self._viewed: Samples | None = None
         self._offsets = np.rint(_GOLDEN * np.arange(n_pairs) * self.hop).astype(np.int64) % self.hop
         centred(np.zeros(2))
+        _first_waiting(np.zeros((0, 6), dtype=np.int64))
         super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, latency=latency, **settings)
         # compiles what an evaluation needs, with an amplitude that opens every gate
         wave = np.sin(5.0 * np.pi * np.arange(self.n_window) / self.n_window)
@@ -109,69 +120,68 @@ class HoppedIndicator(WindowedIndicator[Value]):
         """Return the (n_outputs,) values of a clean window ending with sample `number`, the last of `good` ones."""
 
     def _new_memory(self) -> tuple[Any, ...]:
-        """Return the arrays of state beyond the window."""
+        """Return the arrays of state beyond those of the pass."""
         return ()
 
     @property
     def _memory(self) -> tuple[Any, ...]:
-        return self._state[5:]
+        return self._state[1:]
 
-    def _new_state(self) -> tuple[Any, ...]:
+    @property
+    def look_back(self) -> int:
+        """Samples that the ring of the pass must hold: a window is there until it has been evaluated."""
+        return self.n_window + max(PIECE, self.latency + 1)
+
+    def new_arrays(self) -> HoppedState:
+        """Return the initial arrays."""
         n, n_outputs = self.n_pairs, len(self.outputs)
-        # number of consecutive good samples at which a pair is first due; -1 is never reached
-        self._fulls = self.n_window + np.arange(n) if self.evaluates_when_full else np.full(n, -1)
-        # what bad samples leave: reasons instead of values
-        self._declined = self.no_values(Reason.PAUSED if self._paused else Reason.BAD_SAMPLE)
-        ring = np.zeros((n, 2, 2 * self.n_window))
-        clock, good = np.zeros(1, dtype=np.int64), np.zeros(n, dtype=np.int64)
-        pending = _Pending(
-            np.zeros((n, 2, self.n_window)),
-            np.zeros((n, len(_Evaluation)), dtype=np.int64),
+        return HoppedState(
+            np.array([self.hop, self.latency, self.n_window, self._paused, self.gathered], dtype=np.int64),
+            self._offsets,
+            self.n_window + np.arange(n) if self.evaluates_when_full else np.full(n, -1),
+            np.zeros(n, dtype=np.int64),
+            np.tile(self.no_values(Reason.FILLING), (n, 1)),
+            self._declined(),
+            np.zeros((n, 6), dtype=np.int64),
             np.full((n, n_outputs), np.nan),
         )
-        return (ring, clock, good, np.tile(self.no_values(Reason.FILLING), (n, 1)), pending, *self._new_memory())
 
-    def _advance(self, signals: Signals, first: int, out: Samples) -> None:
-        ring, clock, good, held, pending = self._state[:5]
-        x_c, x_m, settings = signals.x_c, signals.x_m, (self.every, self.hop, self._offsets, self._fulls)
-        start, n = 0, len(x_c)
-        while True:
-            stop, stopped = _advance_hopped(
-                x_c, x_m, first, start, out, *settings, ring, clock, good, held, self._declined, pending.evaluations
-            )
-            if stopped:
-                newest = first + stop - 1
-                for pair in () if self._paused else np.flatnonzero(self._due(newest, good)):
-                    if pending.evaluations[pair, _Evaluation.STAGE] == _WAITING:
-                        # a newer value replaces it, but its contribution to the memory counts
-                        self._evaluate_pending(int(pair))
-                    pending.windows[pair] = ring[pair, :, clock[0] : clock[0] + self.n_window]
-                    pending.evaluations[pair] = newest + self.latency, newest, good[pair], _WAITING, 1
-                due = np.flatnonzero(
-                    (pending.evaluations[:, _Evaluation.DUE] <= newest)
-                    & (pending.evaluations[:, _Evaluation.STAGE] > 0)
-                )
-                for pair in due:
-                    if pending.evaluations[pair, _Evaluation.STAGE] == _WAITING:
-                        self._evaluate_pending(int(pair))
-                    if pending.evaluations[pair, _Evaluation.CLEAN]:
-                        held[pair] = pending.found[pair]
-                    pending.evaluations[pair] = 0
-                # the row of that sample has already been written
-                if len(due) and newest % self.every == 0:
-                    out[newest // self.every - (first - 1) // self.every - 1] = held
-            if stop == n:
-                return
-            start = stop
+    def _declined(self) -> Samples:
+        return self.no_values(Reason.PAUSED if self._paused else Reason.BAD_SAMPLE)
+
+    def _new_state(self) -> tuple[Any, ...]:
+        return (*super()._new_state(), *self._new_memory())
+
+    @property
+    def _arrays(self) -> tuple[HoppedState, SampleRing]:
+        """Views of the memory, which a snapshot or a pass replaces."""
+        memory = self._state[0]
+        if self._viewed is not memory:
+            self._viewed = memory
+            self._views = arrays_of(memory, self.part, HoppedState), arrays_of(memory, SAMPLES, SampleRing)
+        return self._views
+
+    def first_pending(self) -> tuple[int, int]:
+        """Return when the first pending evaluation is due, in samples stored, and its pair, -1 for none."""
+        return _first_waiting(self._arrays[0].evaluations)
 
     def run_pending(self) -> bool:
         """Evaluate the pending window that is due first; return whether there was one."""
-        evaluations = self._state[4].evaluations
-        waiting = np.flatnonzero(evaluations[:, _Evaluation.STAGE] == _WAITING)
-        if not len(waiting):
+        _, pair = self.first_pending()
+        if pair < 0:
             return False
-        self._evaluate_pending(int(waiting[np.argmin(evaluations[waiting, _Evaluation.DUE])]))
+        self.evaluate_pair(pair)
         return True
+
+    def evaluate_pair(self, pair: int) -> None:
+        """Evaluate the pending window of a pair."""
+        state, samples = self._arrays
+        end, number, good, *_ = state.evaluations[pair].tolist()
+        size = samples.ring.shape[2] // 2
+        stop = size + (end - 1) % size + 1
+        (c, size_c), (m, size_m) = (centred(each[stop - self.n_window : stop]) for each in samples.ring[pair, :2])
+        state.found[pair] = self._evaluate(pair, Centred(c, m, size_c, size_m), number, good)
+        state.evaluations[pair, STAGE] = FOUND
 
     @property
     def paused(self) -> bool:
@@ -181,75 +191,144 @@ class HoppedIndicator(WindowedIndicator[Value]):
     @paused.setter
     def paused(self, on: bool) -> None:
         self._paused = on
-        self._declined = self.no_values(Reason.PAUSED if on else Reason.BAD_SAMPLE)
+        state, _ = self._arrays
+        state.settings[PAUSED], state.declined[:] = on, self._declined()
         if on:
-            self._state[3][:] = self._declined
-            self._state[4].evaluations[:] = 0
+            state.held[:] = state.declined
+            state.evaluations[:] = 0
 
     def finish_pending(self) -> None:
         """Evaluate all pending windows; their values are published when they are due."""
         while self.run_pending():
             pass
 
-    def _evaluate_pending(self, pair: int) -> None:
-        pending: _Pending = self._state[4]
-        (c, size_c), (m, size_m) = centred(pending.windows[pair, 0]), centred(pending.windows[pair, 1])
-        _, number, good, _, _ = pending.evaluations[pair].tolist()
-        pending.found[pair] = self._evaluate(pair, Centred(c, m, size_c, size_m), number, good)
-        pending.evaluations[pair, _Evaluation.STAGE] = _FOUND
-
-    def _due(self, number: int, good: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which pairs are evaluated at a sample, (n_pairs,)."""
-        scheduled: NDArray[np.bool_] = (good >= self.n_window) & ((number + self._offsets) % self.hop == 0)
-        due: NDArray[np.bool_] = scheduled | (good == self._fulls)
-        return due
-
 
 @kernel
-def _advance_hopped(
-    x_c: Samples,
-    x_m: Samples,
-    first: int,
-    start: int,
-    out: Samples,
-    every: int,
-    hop: int,
-    offsets: NDArray[np.int64],
-    fulls: NDArray[np.int64],
-    ring: Samples,
-    clock: NDArray[np.int64],
-    good: NDArray[np.int64],
-    held: Samples,
-    declined: Samples,
-    evaluations: NDArray[np.int64],
-) -> tuple[int, bool]:
-    """Process samples until an evaluation may start or is due; return that position, and whether there is one."""
-    n_window, stop, stopped = ring.shape[2] // 2, x_c.shape[0], False
-    for pair in range(x_c.shape[1]):
-        scheduled, full = start + (-(first + start + offsets[pair])) % hop, start + fulls[pair] - 1 - good[pair]
-        # skipped sample numbers are past
-        due = max(evaluations[pair, 0] - first, start) if evaluations[pair, 3] > 0 else -1
-        for at in (scheduled, full, due):
-            if start <= at < stop:
-                stop, stopped = at + 1, True
-    rows_before = (first + start - 1) // every - (first - 1) // every
-    # pair by pair, because the data of one are contiguous
-    for pair in range(x_c.shape[1]):
-        row_clock, slot = start_row_clock(first + start, every), clock[0]
-        for i in range(start, stop):
-            c, m = x_c[i, pair], x_m[i, pair]
+def _first_waiting(evaluations: NDArray[np.int64]) -> tuple[int, int]:
+    """Return when the first pending evaluation is due and its pair, -1 for none; an urgent one is due before all."""
+    first, found = _NEVER, -1
+    for pair in range(evaluations.shape[0]):
+        stage = evaluations[pair, STAGE]
+        due = evaluations[pair, DUE] if stage == WAITING else -1
+        if stage in (WAITING, URGENT) and due < first:
+            first, found = due, pair
+    return first, found
+
+
+@part
+def before_evaluation(first: int, start: int, stop: int, memory: Samples, n: int, stored: int) -> int:
+    """Return up to where samples `start` .. `stop` can be processed until one must wait for an evaluation.
+
+    Parameters
+    ----------
+    first : number of sample `start`.
+    stored : samples before it.
+    """
+    settings, offsets, fulls, good, _, _, evaluations, _ = open_hopped(memory, n)
+    hop, latency, n_window = settings[HOP], settings[LATENCY], settings[WINDOW]
+    phase = (-first) % hop
+    for pair in range(good.shape[0]):
+        # samples until the next evaluation starts, and the one after it
+        scheduled, full = phase - offsets[pair], fulls[pair] - good[pair] - 1
+        scheduled += hop if scheduled < 0 else 0
+        missing = n_window - 1 - good[pair] - scheduled
+        if missing > 0:
+            scheduled += -(-missing // hop) * hop
+        full = full if full >= 0 else _NEVER
+        begins, again = min(scheduled, full), max(scheduled, full)
+        if settings[PAUSED] != 0:
+            begins = again = _NEVER
+        if evaluations[pair, STAGE] == WAITING or evaluations[pair, STAGE] == URGENT:
+            # a newer one replaces it, but its contribution to the memory counts
+            if begins == 0:
+                evaluations[pair, STAGE] = URGENT
+            stop = min(stop, start + begins, start + evaluations[pair, END] + latency - stored)
+        else:
+            stop = min(stop, start + begins + latency + 1)
+            if again > begins:
+                stop = min(stop, start + again)
+    return stop
+
+
+@part
+def advance_hopped(
+    x_c: Samples, x_m: Samples, columns: NDArray[np.int64], first: int, every: int, out: Samples, column: int,
+    memory: Samples, n: int, stored: int,
+) -> bool:  # fmt: skip
+    """Process samples, (n_samples, n_channels), as far as `before_evaluation` allows; start and publish evaluations.
+
+    Parameters
+    ----------
+    first : number of the first.
+    column : first one of the rows (n_rows, n_pairs, n_columns); -1: no rows are written.
+    stored : samples before it.
+
+    Returns
+    -------
+    Whether the last sample waits for an evaluation.
+    """
+    settings, offsets, fulls, good, held, declined, evaluations, found = open_hopped(memory, n)
+    hop, latency, n_window = settings[HOP], settings[LATENCY], settings[WINDOW]
+    phase, late = (-first) % hop, False
+    rows = out[:, :, max(column, 0) : max(column, 0) + (held.shape[1] if column >= 0 else 0)]
+    for pair in range(columns.shape[1]):
+        row_clock, scheduled = start_row_clock(first, every), phase - offsets[pair]
+        scheduled += hop if scheduled < 0 else 0
+        for i in range(x_c.shape[0]):
             row_clock = advance_row_clock(row_clock, every)
-            store(ring, pair, 0, slot, c)
-            store(ring, pair, 1, slot, m)
-            slot = next_slot(slot, n_window)
-            if is_good(c, m):
+            if is_good(x_c[i, columns[0, pair]], x_m[i, columns[1, pair]]):
                 good[pair] += 1
             else:
-                good[pair] = 0
-                evaluations[pair, 4] = 0
+                good[pair] = evaluations[pair, CLEAN] = 0
                 for j in range(held.shape[1]):
                     held[pair, j] = declined[j]
+            due = (scheduled == 0 and good[pair] >= n_window) or good[pair] == fulls[pair]
+            scheduled = scheduled - 1 if scheduled > 0 else hop - 1
+            if due and settings[PAUSED] == 0:
+                evaluations[pair, END], evaluations[pair, NUMBER] = stored + i + 1, first + i
+                evaluations[pair, GOOD], evaluations[pair, STAGE], evaluations[pair, CLEAN] = good[pair], WAITING, 1
+                left = min(latency, (-(first + i)) % hop) if settings[GATHERED] != 0 else latency
+                evaluations[pair, DUE] = stored + i + 1 + left
+            if evaluations[pair, STAGE] != NOTHING and evaluations[pair, END] + latency == stored + i + 1:
+                late = not _publish(pair, held, evaluations, found) or late
             if row_clock.due:
-                write_row(out, rows_before + row_clock.row, pair, held)
-    clock[0] = (clock[0] + stop - start) % n_window
-    return stop, stopped
+                write_row(rows, row_clock.row, pair, held)
+    return late
+
+
+@part
+def _publish(pair: int, held: Samples, evaluations: NDArray[np.int64], found: Samples) -> bool:
+    """Publish what is due, unless a bad sample came since; return whether it has been found."""
+    if evaluations[pair, STAGE] != FOUND:
+        return False
+    if evaluations[pair, CLEAN] != 0:
+        for j in range(held.shape[1]):
+            held[pair, j] = found[pair, j]
+    evaluations[pair, STAGE] = NOTHING
+    return True
+
+
+@part
+def publish_late(
+    number: int, first: int, every: int, out: Samples, column: int, memory: Samples, n: int, stored: int
+) -> None:
+    """Publish what the newest sample, `number`, waited for, and write its row again."""
+    settings, _, _, _, held, _, evaluations, found = open_hopped(memory, n)
+    for pair in range(held.shape[0]):
+        if evaluations[pair, STAGE] == FOUND and evaluations[pair, END] + settings[LATENCY] == stored:
+            _publish(pair, held, evaluations, found)
+            if number % every == 0 and column >= 0:
+                rows = out[:, :, column : column + held.shape[1]]
+                write_row(rows, number // every - (first - 1) // every - 1, pair, held)
+
+
+@part
+def list_waiting(memory: Samples, n: int, stored: int, waiting: NDArray[np.int64], n_waiting: int) -> int:
+    """Append to ``waiting[:n_waiting]`` in how many samples each pending evaluation is due; return the new number."""
+    evaluations = open_hopped(memory, n).evaluations
+    for pair in range(evaluations.shape[0]):
+        stage = evaluations[pair, STAGE]
+        if stage in (WAITING, URGENT):
+            waiting[n_waiting] = max(evaluations[pair, DUE] - stored, 0) if stage == WAITING else 0
+            n_waiting += 1
+    return n_waiting

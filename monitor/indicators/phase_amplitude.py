@@ -32,11 +32,11 @@ from monitor.indicators.parts.sample_loop import (
     is_good,
     new_gate,
     new_held,
-    next_slot,
     start_row_clock,
     update_gate,
     write_reason,
 )
+from monitor.indicators.parts.sample_ring import next_position
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
@@ -158,7 +158,6 @@ class PaeiState(NamedTuple):
     """
 
     settings: Vector
-    ring: Cube
     suffix: Cube
     prefix: Matrix
     counts: IntMatrix
@@ -181,40 +180,42 @@ open_paei = open_state(PaeiState)
 
 
 @kernel
-def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
-    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 8)."""
+def advance_paei(
+    x_c: Samples, x_m: Samples, columns: IntMatrix, first: int, every: int, out: Samples, memory: Samples, n: int,
+    ring: Samples, at: int,
+) -> None:  # fmt: skip
+    """Process samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 8)."""
     (
-        settings, ring, suffix, prefix, counts, clock, lags, point_suffix, point_prefix, frame, point_counts, held,
+        settings, suffix, prefix, counts, clock, lags, point_suffix, point_prefix, frame, point_counts, held,
         work, chord_sum, point_sum, gate_peak, gate_lowest, gate_start,
     ) = open_paei(memory, n)  # fmt: skip
     hop, sample_rate, noise_correction = int(settings[0]), settings[1], settings[2] > 0.0
     absolute, relative = settings[3], settings[4]
-    n_window = ring.shape[2] // 2
+    n_window, begin = suffix.shape[1], at
     # pair by pair, because the sums of one are contiguous
-    for pair in range(x_c.shape[1]):
-        slot, number, row_clock = clock[0], clock[1], start_row_clock(first, every)
+    for pair in range(columns.shape[1]):
+        at, number, row_clock = begin, clock[0], start_row_clock(first, every)
         for i in range(x_c.shape[0]):
             row_clock = advance_row_clock(row_clock, every)
             row_due, row = row_clock.due, row_clock.row
-            c, m = x_c[i, pair], x_m[i, pair]
-            if is_good(c, m):
+            if is_good(x_c[i, columns[0, pair]], x_m[i, columns[1, pair]]):
                 counts[pair, GOOD] += 1
             else:
                 counts[pair, GOOD], held[pair, REASON] = 0, Reason.BAD_SAMPLE.value
-                c, m = ring[pair, 0, slot + n_window - 1], ring[pair, 1, slot + n_window - 1]
             if not noise_correction:
-                push_point(pair, c, m, ring, point_prefix, frame, point_counts, slot, number)
-            push_chords(pair, c, m, ring, suffix, prefix, counts, slot, held[pair, DRIFT])
+                c, m = ring[pair, 0, at], ring[pair, 1, at]
+                push_point(pair, c, m, ring, point_prefix, frame, point_counts, at - n_window, number)
+            push_chords(pair, ring, suffix, prefix, counts, at, held[pair, DRIFT])
             if not noise_correction and point_counts[pair, 0] == 0:
-                rebuild_points(pair, ring, point_suffix, point_prefix, frame, point_counts, slot, number)
+                rebuild_points(pair, ring, point_suffix, point_prefix, frame, point_counts, at, number)
             if row_due:
                 clear_row(out, row, pair, held[pair, REASON])
             full = counts[pair, GOOD] >= n_window
             due = full and ((first + i + pair) % hop == 0 or counts[pair, GOOD] == n_window)
             if due:
-                newest = slot + 1 + n_window
-                k, lag, rough = choose_lag(pair, ring, slot + 1, n_window, lags, chord_sum)
-                piece_c, piece_m = ring[pair, 0, slot + 1 : newest], ring[pair, 1, slot + 1 : newest]
+                oldest, newest = at + 1 - n_window, at + 1
+                k, lag, rough = choose_lag(pair, ring, oldest, n_window, lags, chord_sum)
+                piece_c, piece_m = ring[pair, 0, oldest:newest], ring[pair, 1, oldest:newest]
                 loop = find_loop_lag(piece_c, piece_m, 0, max(k, 1), lag, rough.omega, work)
                 held[pair, PHASE_RATE], held[pair, SLOPE], held[pair, CURVATURE] = (
                     loop.phase_rate,
@@ -233,7 +234,7 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                 if k != counts[pair, LAG] or loop.shift != counts[pair, SHIFT] or drift != held[pair, DRIFT]:
                     counts[pair, LAG], counts[pair, SHIFT], held[pair, DRIFT] = k, loop.shift, drift
                     if k > 0:
-                        rebuild_chords(pair, ring, suffix, prefix, counts, slot, drift)
+                        rebuild_chords(pair, ring, suffix, prefix, counts, at, drift)
             if (due or row_due) and full and counts[pair, LAG] > 0:
                 k, shift = counts[pair, LAG], counts[pair, SHIFT]
                 collect_chords(pair, suffix, prefix, counts, chord_sum)
@@ -247,7 +248,7 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                 gain /= 1.0 - gain_change + 0.5 * held[pair, CURVATURE] * excess * excess
                 lag = shift + excess / omega
                 if not noise_correction:
-                    sum_points(pair, ring, point_suffix, point_prefix, frame, point_counts, slot, number, point_sum)
+                    sum_points(pair, ring, point_suffix, point_prefix, frame, point_counts, at, number, point_sum)
                     ellipse = fit_ellipse(point_sum, float(n_window), frame[pair, 2], False)
                     in_phase = frame[pair, 2] - 0.5 * ellipse.b
                     opening = np.sqrt(max(ellipse.a - 0.25 * ellipse.b * ellipse.b, 0.0))
@@ -276,7 +277,6 @@ def advance_paei(x_c: Samples, x_m: Samples, first: int, every: int, out: Sample
                     out[row, pair, 4] = np.hypot(held[pair, GAIN_SD], gain_change) / gain
                     out[row, pair, 5] = np.hypot(phase_sd, held[pair, RATE_SD] * lag)
                     out[row, pair, 6] = held[pair, LAG_SD] / sample_rate
-            slot = next_slot(slot, n_window)
+            at = next_position(at, ring)
             number += 1
-    clock[0] = (clock[0] + x_c.shape[0]) % n_window
-    clock[1] += x_c.shape[0]
+    clock[0] += x_c.shape[0]

@@ -132,8 +132,10 @@ open_rms = open_state(RmsState)
 
 
 @kernel
-def advance_rms(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
-    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 5)."""
+def advance_rms(
+    x_c: Samples, x_m: Samples, columns: IntMatrix, first: int, every: int, out: Samples, memory: Samples, n: int
+) -> None:
+    """Process samples, (n_samples, n_channels), and write rows, (n_rows, n_pairs, 5)."""
     (
         rows, prefix, since, moments, moment, moment_since, candidates, stamps, ends, counts, squares, scales,
     ) = open_rms(memory, n)  # fmt: skip
@@ -142,8 +144,8 @@ def advance_rms(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
     for i in range(x_c.shape[0]):
         row_clock = advance_row_clock(row_clock, every)
         row_due, row = row_clock.due, row_clock.row
-        for pair in range(x_c.shape[1]):
-            c, m = x_c[i, pair], x_m[i, pair]
+        for pair in range(columns.shape[1]):
+            c, m = x_c[i, columns[0, pair]], x_m[i, columns[1, pair]]
             usable = is_good(c, m)
             now = counts[pair, 0]
             counts[pair, 0] = now + 1
@@ -183,16 +185,18 @@ open_peak = open_state(PeakState)
 
 
 @kernel
-def advance_peak(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
-    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 3)."""
+def advance_peak(
+    x_c: Samples, x_m: Samples, columns: IntMatrix, first: int, every: int, out: Samples, memory: Samples, n: int
+) -> None:
+    """Process samples, (n_samples, n_channels), and write rows, (n_rows, n_pairs, 3)."""
     candidates, stamps, ends, counts = open_peak(memory, n)
     n_window = candidates.shape[2]
     row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):
         row_clock = advance_row_clock(row_clock, every)
         row_due, row = row_clock.due, row_clock.row
-        for pair in range(x_c.shape[1]):
-            c, m = x_c[i, pair], x_m[i, pair]
+        for pair in range(columns.shape[1]):
+            c, m = x_c[i, columns[0, pair]], x_m[i, columns[1, pair]]
             usable = is_good(c, m)
             now = counts[pair, 0]
             counts[pair, 0] = now + 1

@@ -17,11 +17,10 @@ from monitor.indicators.parts.sample_loop import (
     gate_limits,
     is_good,
     new_gate,
-    next_slot,
     start_row_clock,
-    store,
     update_gate,
 )
+from monitor.indicators.parts.sample_ring import next_position
 from monitor.indicators.parts.sliding_statistics import (
     largest,
     new_extremes,
@@ -30,7 +29,7 @@ from monitor.indicators.parts.sliding_statistics import (
     push_sums,
     window_sum,
 )
-from monitor.indicators.parts.swept_area import LOOPS_PER_WINDOW, Loop, loop_averages, new_stored_window, step_sine
+from monitor.indicators.parts.swept_area import LOOPS_PER_WINDOW, Loop, hann_weights, loop_averages, step_sine
 from monitor.indicators.parts.unrelated_motion import UNRELATED
 from monitor.kernel import kernel, reduction
 from monitor.messages.blocks import Samples
@@ -121,7 +120,7 @@ class TrackingIndicator(PassIndicator[TrackingAreaValues]):
             *(np.zeros(pairs), np.full((pairs, 2), np.nan), np.full(pairs, float(Reason.FILLING))),
             np.zeros((pairs, 2), np.int64),
             *new_extremes(n, pairs, 1),
-            *new_stored_window(n, pairs, 2),
+            hann_weights(n),
             *new_gate(pairs),
             np.zeros((N_WORK_ROWS, n)),
         ]
@@ -141,8 +140,8 @@ class TrackingState(NamedTuple):
     ``rows``, ``prefix``, ``since``: sums of the area (`sliding_statistics`); ``segment`` (1,): its newest summand;
     ``running`` (n_pairs,): the area since the start; ``angle`` (n_pairs, 2): the newest angle and its standard
     deviation; ``reason`` (n_pairs,) of no angle; ``counts`` (n_pairs, 2): samples in all, and good ones in a row;
-    ``candidates``, ``stamps``, ``ends``: the largest sample (`sliding_statistics`); ``ring``, ``clock``, ``hann``:
-    see `new_stored_window`; ``work`` (4, n_window).
+    ``candidates``, ``stamps``, ``ends``: the largest sample (`sliding_statistics`); ``hann``: weights;
+    ``work`` (4, n_window).
     """
 
     settings: Vector
@@ -157,8 +156,6 @@ class TrackingState(NamedTuple):
     candidates: Cube
     stamps: IntCube
     ends: IntCube
-    ring: Cube
-    clock: IntVector
     hann: Vector
     gate_peak: Vector
     gate_lowest: Vector
@@ -170,21 +167,23 @@ open_ti = open_state(TrackingState)
 
 
 @kernel
-def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
-    """Process samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 6)."""
+def advance_ti(
+    x_c: Samples, x_m: Samples, columns: IntMatrix, first: int, every: int, out: Samples, memory: Samples, n: int,
+    ring: Samples, at: int,
+) -> None:  # fmt: skip
+    """Process samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 6)."""
     (
-        settings, rows, prefix, since, segment, running, angle, reason, counts, candidates, stamps, ends, ring, clock,
-        hann, gate_peak, gate_lowest, gate_start, work,
+        settings, rows, prefix, since, segment, running, angle, reason, counts, candidates, stamps, ends, hann,
+        gate_peak, gate_lowest, gate_start, work,
     ) = open_ti(memory, n)  # fmt: skip
     hop, absolute, relative = int(settings[0]), settings[1], settings[2]
-    n_window = ring.shape[2] // 2
+    n_window = hann.shape[0]
     row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):
         row_clock = advance_row_clock(row_clock, every)
         row_due, row = row_clock.due, row_clock.row
-        at = clock[0]
-        for pair in range(x_c.shape[1]):
-            c, m = x_c[i, pair], x_m[i, pair]
+        for pair in range(columns.shape[1]):
+            c, m = x_c[i, columns[0, pair]], x_m[i, columns[1, pair]]
             usable = is_good(c, m)
             now = counts[pair, 0]
             counts[pair, 0] = now + 1
@@ -192,23 +191,18 @@ def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples,
             if not usable:
                 reason[pair] = Reason.BAD_SAMPLE.value
             full = counts[pair, 1] >= n_window
-            before = at + n_window - 1
-            c_0, m_0 = ring[pair, 0, before], ring[pair, 1, before]
+            c_0, m_0 = ring[pair, 0, at - 1], ring[pair, 1, at - 1]
             # equal to the definition, without its cancellation on a large offset
             segment[0] = 0.5 * (m_0 * (c - c_0) - c_0 * (m - m_0)) if counts[pair, 1] > 1 else 0.0
             push_sums(rows, prefix, since, pair, segment)
             running[pair] += segment[0]
             push_largest(candidates, stamps, ends, pair, 0, now, max(abs(c), abs(m)) if usable else 0.0)
-            store(ring, pair, 0, at, c)
-            store(ring, pair, 1, at, m)
             if not full:
                 angle[pair, 0] = angle[pair, 1] = np.nan
             elif (first + i + pair) % hop == 0:
                 angle[pair, 0] = angle[pair, 1] = np.nan
-                command, measured = (
-                    ring[pair, 0, at + 1 : at + 1 + n_window],
-                    ring[pair, 1, at + 1 : at + 1 + n_window],
-                )
+                begin, end = at + 1 - n_window, at + 1
+                command, measured = ring[pair, 0, begin:end], ring[pair, 1, begin:end]
                 loop = loop_averages(measured, command, hann)
                 amplitude = np.sqrt(2.0 * loop.square_b)
                 is_open = update_gate(
@@ -234,7 +228,7 @@ def advance_ti(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples,
                 out[row, pair, 2] = area / square if full and square > 0.0 else np.nan
                 out[row, pair, 3], out[row, pair, 4] = angle[pair, 0], angle[pair, 1]
                 out[row, pair, 5] = reason[pair]
-        clock[0] = next_slot(at, n_window)
+        at = next_position(at, ring)
 
 
 @reduction

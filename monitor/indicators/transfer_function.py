@@ -19,6 +19,7 @@ from monitor.indicators.parts.cross_spectra import (
     segment_spectrum,
     squared_magnitudes,
 )
+from monitor.indicators.parts.memory import TRANSFER
 from monitor.indicators.parts.residual import REACH
 from monitor.messages.blocks import Samples
 
@@ -109,6 +110,8 @@ class TransferFunction(HoppedIndicator[Segments]):
     """
 
     measure = "transfer"
+    gathered = True
+    part = TRANSFER
     outputs = (Output("transfer_segments", "1"),)
     value_type = Segments
     smallest_window = 16

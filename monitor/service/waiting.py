@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
 from typing import NamedTuple
 
 from monitor.engine.continuity import Accepted
@@ -73,7 +72,7 @@ class WaitingBlocks:
         rows = 1 + _MAX_VALUES // (1 + len(accepted.block.stream.channels))
         first = accepted
         for part in accepted.block.parts(rows):
-            self._append(Waiting(replace(first, block=part), arrived))
+            self._append(Waiting(first._replace(block=part), arrived))
             first = Accepted(None)
 
     def _append(self, waiting: Waiting) -> None:
@@ -88,7 +87,7 @@ class WaitingBlocks:
             return oldest
         started = oldest.accepted.started or self._start_left_out
         self._left_out = self._start_left_out = False
-        return oldest._replace(accepted=replace(oldest.accepted, started=started, broken=True))
+        return oldest._replace(accepted=oldest.accepted._replace(started=started, broken=True))
 
     def leave_out(self, share: float) -> tuple[int, tuple[Event, ...]]:
         """Leave out the oldest until this share of the memory is used; return how many samples, and their events."""

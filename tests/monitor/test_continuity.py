@@ -269,3 +269,16 @@ def test_a_stream_of_long_blocks_is_believed_once_five_have_come():
     arrivals = [follow.accept(block(1100 * n, 1100 * (n + 1), stream(1))) for n in range(5)]
     assert [a.started for a in arrivals] == [False] * 4 + [True]
     assert len(arrivals[-1].block) == 5500
+
+
+@settings(max_examples=100)
+@given(arrived=deliveries(), late=st.lists(st.sampled_from([0.0, 0.0, 0.0, 0.3]), min_size=1))
+def test_the_short_way_of_a_block_that_follows_is_the_long_way(arrived, late):
+    short, long, streams = Continuity(), Continuity(), {e: stream(e) for e in (1, 2, 3)}
+    long._follows = lambda _: False  # type: ignore[method-assign]
+    for i, sent in enumerate(arrived):
+        given_block = block(sent.start, sent.stop, streams[sent.epoch], late[i % len(late)], last=i % 7 == 6)
+        one, other = short.accept(given_block), long.accept(given_block)
+        assert (one.started, one.broken, one.events) == (other.started, other.broken, other.events)
+        assert (one.block is None) == (other.block is None)
+        assert one.block is None or (one.block.index, len(one.block)) == (other.block.index, len(other.block))

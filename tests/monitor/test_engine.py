@@ -23,8 +23,8 @@ RATE, WINDOW, N = 100.0, 0.5, 50
 KERNELS = (
     tracking_pass.advance_pass,
     band_pass._advance_band_pass,
-    hopped._advance_hopped,
     broadband_delay._advance_gate,
+    hopped._first_waiting,
     cross_correlation._find_peak,
     cross_correlation._lag_correction,
     cross_spectra._sum_cross_spectra,

@@ -11,6 +11,8 @@ from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.indicators.broadband_delay import BroadbandDelayIndicator
 from monitor.indicators.frequency_evaluation import FrequencyEvaluationIndex
+from monitor.indicators.tracking_pass import TrackingPass, create_indicators
+from monitor.indicators.transfer_function import TransferFunction
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.messages.reasons import Reason
 
@@ -72,13 +74,59 @@ def test_time_that_was_to_spare_changes_no_bit(kind, step, latency, seed, bad):
 def test_what_waits_is_found_once_and_the_oldest_first():
     x_c, x_m = signals()
     indicator = BroadbandDelayIndicator(RATE, WINDOW / RATE, latency=24, n_pairs=3)
-    indicator.update_block(x_c[:103], x_m[:103])
+    values(indicator, x_c[:103], x_m[:103])
     # each pair's window was full, one sample after the other's, and none of them is told yet
     assert not np.isfinite(indicator.values[:, :9]).any() and (indicator.values[:, 9:] == Reason.FILLING).all()
     assert [indicator.run_pending() for _ in range(4)] == [True, True, True, False]
     assert not np.isfinite(indicator.values[:, :9]).any() and (indicator.values[:, 9:] == Reason.FILLING).all()
     indicator.update_block(x_c[103:160], x_m[103:160])
     np.testing.assert_allclose(indicator.value.delay, 0.011, rtol=1e-3)
+
+
+@pytest.mark.parametrize(("n_pairs", "most"), [(3, 1), (20, 1), (64, 2)])
+def test_a_call_holds_as_many_evaluations_as_must_be_and_none_is_late(n_pairs, most, monkeypatch):
+    """64 pairs, 32 samples a hop: two at a sample, and one where there are fewer than samples."""
+    x_c, x_m = signals(n_pairs)
+    kind, done = FrequencyEvaluationIndex, []
+    evaluate = kind._evaluate
+    monkeypatch.setattr(kind, "_evaluate", lambda *given: done.append(given[3]) or evaluate(*given))
+    indicator = kind(RATE, 64 / RATE, latency=16, n_pairs=n_pairs)
+    for number in range(300):
+        done.clear()
+        indicator.update_block(x_c[number : number + 1], x_m[number : number + 1])
+        assert len(done) <= most
+        # as late as it may be, so that spare time comes first, but not at the sample at which it is told
+        assert all(0 <= number - window < 16 for window in done)
+    assert np.isfinite(indicator.values).all()
+
+
+def test_two_measures_of_one_pass_are_spread_together(monkeypatch):
+    samples = np.stack([each[:, i] for i in range(8) for each in signals(8)], axis=1)
+    done = []
+    for kind in (BroadbandDelayIndicator, FrequencyEvaluationIndex, TransferFunction):
+        evaluate = kind._evaluate
+        monkeypatch.setattr(kind, "_evaluate", lambda *given, of=evaluate: done.append(0) or of(*given))
+        column = TransferFunction.column
+    monkeypatch.setattr(TransferFunction, "column", lambda *given: done.append(1) or column(*given))
+    channels = tuple(Channel(f"{r}{i}", r, "m", f"a{i}") for i in range(8) for r in (Role.COMMAND, Role.MEASURED))
+    stream, monitor = Stream("rig", 1, RATE, channels), Monitor(IndicatorSettings(window=1.0, transfer_segment=2.0))
+    most = []
+    for number in range(N):
+        done.clear()
+        monitor.update(SignalBlock(stream, number, number / RATE, samples[number : number + 1]))
+        most.append(len(done))
+    # the first call makes the measures, and while the windows fill two measures begin at once
+    assert max(most[1:]) <= 2 and max(most[210:]) == 1 and sum(most) > 8 * (N // 50 - 8)
+
+
+def test_a_pass_keeps_one_ring_for_all_measures():
+    def size(*measures: str) -> int:
+        made = create_indicators(IndicatorSettings(window=10.0, measures=measures), RATE, 1)
+        return TrackingPass(dict.fromkeys(made, 0)).memory.nbytes
+
+    ring = 4 * 8 * int(10.0 * RATE)
+    apart = sum(map(size, ("broadband", "fei", "paei_adaptive")))
+    assert 1.9 * ring < apart - size("broadband", "fei", "paei_adaptive") < 2.5 * ring
 
 
 def test_a_window_that_waits_is_kept_in_a_snapshot():

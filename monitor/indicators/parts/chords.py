@@ -44,12 +44,10 @@ GOOD, SINCE, UNTIL, LAG, SHIFT = range(5)
 class ChordSums(NamedTuple):
     """The arrays of the window.
 
-    ``ring`` (n_pairs, 2, 2 n_window): command and measured, a ring written twice so that any window is contiguous;
-    ``suffix`` (n_pairs, n_window, N_SUMS); ``prefix`` (n_pairs, N_SUMS); ``counts`` (n_pairs, 5); ``clock`` (2,):
-    slot and number of the current sample; ``lags`` (n_lags,): candidates, samples, longest first.
+    ``suffix`` (n_pairs, n_window, N_SUMS); ``prefix`` (n_pairs, N_SUMS); ``counts`` (n_pairs, 5); ``clock`` (1,):
+    number of the current sample; ``lags`` (n_lags,): candidates, samples, longest first.
     """
 
-    ring: Samples
     suffix: Samples
     prefix: Samples
     counts: NDArray[np.int64]
@@ -68,40 +66,29 @@ def chord_lags(n_window: int) -> NDArray[np.int64]:
 def new_chord_sums(n_window: int, n_pairs: int) -> ChordSums:
     """Return an empty window."""
     return ChordSums(
-        ring=np.zeros((n_pairs, 2, 2 * n_window)),
         suffix=np.zeros((n_pairs, n_window, N_SUMS)),
         prefix=np.zeros((n_pairs, N_SUMS)),
         counts=np.zeros((n_pairs, 5), dtype=np.int64),
-        clock=np.zeros(2, dtype=np.int64),
+        clock=np.zeros(1, dtype=np.int64),
         lags=chord_lags(n_window),
     )
 
 
 @part
 def push_chords(
-    pair: int,
-    c: float,
-    m: float,
-    ring: Samples,
-    suffix: Samples,
-    prefix: Samples,
-    counts: NDArray[np.int64],
-    slot: int,
-    drift: float,
+    pair: int, ring: Samples, suffix: Samples, prefix: Samples, counts: NDArray[np.int64], at: int, drift: float
 ) -> None:
-    """Add a sample at its slot of the ring; the oldest leaves. `drift` as at the last rebuild."""
-    n_window, k = ring.shape[2] // 2, counts[pair, LAG]
-    ring[pair, 0, slot] = ring[pair, 0, slot + n_window] = c
-    ring[pair, 1, slot] = ring[pair, 1, slot + n_window] = m
+    """Add the sample at `at` in the ring; the oldest leaves. `drift` as at the last rebuild."""
+    k = counts[pair, LAG]
     if k == 0:
         return
     counts[pair, SINCE] += 1
     counts[pair, UNTIL] -= 1
     if counts[pair, UNTIL] == 0:
-        rebuild_chords(pair, ring, suffix, prefix, counts, slot, drift)
+        rebuild_chords(pair, ring, suffix, prefix, counts, at, drift)
     else:
         shift = counts[pair, SHIFT]
-        base = slot + n_window - SPAN * k - max(shift, 0)
+        base = at - SPAN * k - max(shift, 0)
         near, far, cross, swept = loop_products(pair, ring, base, base + shift, k, drift)
         prefix[pair, NEAR] += near
         prefix[pair, FAR] += far
@@ -111,14 +98,14 @@ def push_chords(
 
 @part
 def rebuild_chords(
-    pair: int, ring: Samples, suffix: Samples, prefix: Samples, counts: NDArray[np.int64], slot: int, drift: float
+    pair: int, ring: Samples, suffix: Samples, prefix: Samples, counts: NDArray[np.int64], at: int, drift: float
 ) -> None:
-    """Recompute the suffix sums of the full window, whose newest sample is at `slot`, from its newest group back.
+    """Recompute the suffix sums of the full window, whose newest sample is at `at`, from its newest group back.
 
     `drift` of measured, a sample, is taken out.
     """
-    n_window, k, shift = ring.shape[2] // 2, counts[pair, LAG], counts[pair, SHIFT]
-    last, oldest = n_groups(n_window, k, shift), slot + 1 + max(-shift, 0)
+    n_window, k, shift = suffix.shape[1], counts[pair, LAG], counts[pair, SHIFT]
+    last, oldest = n_groups(n_window, k, shift), at + 1 - n_window + max(-shift, 0)
     # accumulated in registers: through the arrays it would take three times as long
     near = far = cross = swept = 0.0
     suffix[pair, last, NEAR] = suffix[pair, last, FAR] = suffix[pair, last, CROSS] = suffix[pair, last, SWEPT] = 0.0

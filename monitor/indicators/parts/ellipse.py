@@ -15,7 +15,7 @@ does not.
 
 The sums slide as in `sliding_statistics`: suffix sums before the last rebuild, prefix sums after it. Every rebuild
 re-centres the frame (origin, slope) of the points, because the powers of points far from the origin cancel. The
-samples are in the ring of `chords`.
+samples are in the ring (`sample_ring`).
 """
 
 from __future__ import annotations
@@ -183,17 +183,17 @@ def push_point(
     prefix: Samples,
     frame: Samples,
     counts: NDArray[np.int64],
-    slot: int,
+    oldest: int,
     number: int,
 ) -> None:
-    """Add a sample, which is not yet in the ring; the oldest, still in the ring, leaves."""
+    """Add a sample; the one at `oldest` in the ring leaves."""
     if number == 0:
         frame[pair, 0], frame[pair, 1], frame[pair, 2] = c, m, 1.0
     x = c - frame[pair, 0]
     e = m - frame[pair, 1] - frame[pair, 2] * x
     add_powers(x, e, prefix, pair)
-    x_old = ring[pair, 0, slot] - frame[pair, 0]
-    e_old = ring[pair, 1, slot] - frame[pair, 1] - frame[pair, 2] * x_old
+    x_old = ring[pair, 0, oldest] - frame[pair, 0]
+    e_old = ring[pair, 1, oldest] - frame[pair, 1] - frame[pair, 2] * x_old
     frame[pair, 4], frame[pair, 5] = max(frame[pair, 4], x_old * x_old), max(frame[pair, 5], e_old * e_old)
     counts[pair, 0] -= 1
     counts[pair, 1] += 1
@@ -208,12 +208,13 @@ def rebuild_points(
     prefix: Samples,
     frame: Samples,
     counts: NDArray[np.int64],
-    slot: int,
+    at: int,
     number: int,
 ) -> None:
-    """Fit a new frame to the full window and recompute the suffix sums from its newest sample back."""
-    n_window, oldest = ring.shape[2] // 2, slot + 1
-    _fit_frame(pair, ring, oldest, frame)
+    """Fit a new frame to the full window and recompute the suffix sums from its newest sample, at `at`, back."""
+    n_window = suffix.shape[1] - 1
+    oldest = at + 1 - n_window
+    _fit_frame(pair, ring, oldest, n_window, frame)
     mid_c, mid_m, slope = frame[pair, 0], frame[pair, 1], frame[pair, 2]
     for j in range(N_SUMS):
         prefix[pair, j] = 0.0
@@ -232,9 +233,8 @@ def rebuild_points(
 
 
 @part
-def _fit_frame(pair: int, ring: Samples, oldest: int, frame: Samples) -> None:
+def _fit_frame(pair: int, ring: Samples, oldest: int, n_window: int, frame: Samples) -> None:
     """Set the frame; its origin is the middle of the range, whatever part of a cycle is in the window."""
-    n_window = ring.shape[2] // 2
     sum_c = sum_m = 0.0
     low = high = ring[pair, 0, oldest]
     for k in range(oldest, oldest + n_window):
@@ -263,12 +263,12 @@ def sum_points(
     prefix: Samples,
     frame: Samples,
     counts: NDArray[np.int64],
-    slot: int,
+    at: int,
     number: int,
     sums: Samples,
 ) -> None:
     """Write the sums over the full window, in a frame that fits it, to `sums`."""
-    n_window = ring.shape[2] // 2
+    n_window = suffix.shape[1] - 1
     collect_points(pair, suffix, prefix, counts[pair, 1], sums)
     # an outlier that has left the window distorted the frame of the other points
     var_x = sums[XX] / n_window - (sums[X] / n_window) ** 2
@@ -276,7 +276,7 @@ def sum_points(
     outlier = frame[pair, 4] > 16.0 * var_x or frame[pair, 5] > 16.0 * var_e
     frame[pair, 4] = frame[pair, 5] = 0.0
     if (outlier or counts[pair, 2] >= n_window // 8) and is_off_centre(sums, n_window, frame[pair, 3]):
-        rebuild_points(pair, ring, suffix, prefix, frame, counts, slot, number)
+        rebuild_points(pair, ring, suffix, prefix, frame, counts, at, number)
         counts[pair, 2] = 0
         collect_points(pair, suffix, prefix, 0, sums)
 

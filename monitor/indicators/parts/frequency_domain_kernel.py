@@ -49,12 +49,11 @@ from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
     clear_row,
     is_good,
-    next_slot,
     start_row_clock,
-    store,
     update_gate,
     write_reason,
 )
+from monitor.indicators.parts.sample_ring import next_position
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
@@ -73,21 +72,18 @@ _RATIO, _PHASE, _DELAY, _FREQUENCY, _AMPLITUDE, _RATIO_SD, _PHASE_SD, _DELAY_SD,
 class FdbState(NamedTuple):
     """The arrays of FDB.
 
-    ``half`` (2, n_bins) and ``circle`` (2, n_window): see `dominant_tone`; ``ring`` (n_pairs, 2, 2 n_window): command
-    and measured, written twice so that any window is contiguous; ``bins`` (n_pairs, 4, 8): the tracked bins;
-    ``steps`` (n_pairs, 3): largest steps since the last transform; ``clock`` (1,): slot of the next sample; ``good``
-    (n_pairs,): consecutive good samples; ``found`` (n_pairs, 2): bin of the peak, and whether the gate is open;
-    ``held`` (n_pairs, 8) between evaluations; ``work`` (5, n_window); ``bins_c``, ``bins_m`` (4, 5): see
-    `read_neighbours`; ``radices`` .. ``buffers``: `Transform`.
+    ``half`` (2, n_bins) and ``circle`` (2, n_window): see `dominant_tone`; ``bins`` (n_pairs, 4, 8): the tracked
+    bins; ``steps`` (n_pairs, 3): largest steps since the last transform; ``good`` (n_pairs,): consecutive good
+    samples; ``found`` (n_pairs, 2): bin of the peak, and whether the gate is open; ``held`` (n_pairs, 8) between
+    evaluations; ``work`` (5, n_window); ``bins_c``, ``bins_m`` (4, 5): see `read_neighbours`; ``radices`` ..
+    ``buffers``: `Transform`.
     """
 
     settings: Vector
     half: Matrix
     circle: Matrix
-    ring: Cube
     bins: Cube
     steps: Matrix
-    clock: IntVector
     good: IntVector
     found: IntMatrix
     held: Matrix
@@ -108,10 +104,13 @@ open_fdb = open_state(FdbState)
 
 
 @kernel
-def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples, memory: Samples, n: int) -> None:
-    """Take samples, (n_samples, n_pairs), and write rows, (n_rows, n_pairs, 10)."""
+def advance_fdb(
+    x_c: Samples, x_m: Samples, columns: IntMatrix, first: int, every: int, out: Samples, memory: Samples, n: int,
+    ring: Samples, at: int,
+) -> None:  # fmt: skip
+    """Take samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 10)."""
     (
-        settings, half, circle, ring, bins, steps, clock, good, found, held, work, bins_c, bins_m,
+        settings, half, circle, bins, steps, good, found, held, work, bins_c, bins_m,
         radices, table, chirp, chirp_spectrum, buffers, gate_peak, gate_lowest, gate_start,
     ) = open_fdb(memory, n)  # fmt: skip
     hop, sample_rate = int(settings[0]), settings[1]
@@ -125,20 +124,17 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
     for i in range(x_c.shape[0]):
         row_clock = advance_row_clock(row_clock, every)
         row_due, row = row_clock.due, row_clock.row
-        slot = clock[0]
-        begin, end = slot + 1, slot + 1 + n_window
-        for pair in range(x_c.shape[1]):
-            c, m = x_c[i, pair], x_m[i, pair]
+        begin, end = at + 1 - n_window, at + 1
+        for pair in range(columns.shape[1]):
+            c, m = x_c[i, columns[0, pair]], x_m[i, columns[1, pair]]
             if is_good(c, m):
                 good[pair] += 1
                 if good[pair] > n_window:
-                    d_c, d_m = c - ring[pair, 0, slot], m - ring[pair, 1, slot]
+                    d_c, d_m = c - ring[pair, 0, begin - 1], m - ring[pair, 1, begin - 1]
                     slide_bins(bins[pair], found[pair, 0] - BELOW, circle, d_c, d_m)
                     steps[pair, STEP_C] = max(steps[pair, STEP_C], d_c * d_c)
                     steps[pair, STEP_M] = max(steps[pair, STEP_M], d_m * d_m)
                     steps[pair, SPAN] = max(steps[pair, SPAN], d_c * d_c)
-                store(ring, pair, 0, slot, c)
-                store(ring, pair, 1, slot, m)
             else:
                 good[pair], held[pair, REASON] = 0, Reason.BAD_SAMPLE.value
             if row_due:
@@ -255,4 +251,4 @@ def advance_fdb(x_c: Samples, x_m: Samples, first: int, every: int, out: Samples
             out[row, pair, _DELAY], out[row, pair, _DELAY_SD] = lag / sample_rate, delay_sd / sample_rate
             out[row, pair, _DAMPING] = add_damping(np.cos(phase) / ratio, np.sin(phase) / ratio, share)
             out[row, pair, _REASON] = Reason.VALID.value
-        clock[0] = next_slot(slot, n_window)
+        at = next_position(at, ring)

@@ -9,13 +9,15 @@ a whole word on.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from monitor.kernel import borrowed_view, part
 from monitor.messages.blocks import Samples
+
+State = TypeVar("State", bound=tuple[Any, ...])
 
 
 class _ArrayKind(NamedTuple):
@@ -36,9 +38,9 @@ SmallVector = Annotated[NDArray[np.int32], _ArrayKind("vector", 1, np.int32)]
 RankMatrix = Annotated[NDArray[np.uint32], _ArrayKind("matrix", 2, np.uint32)]
 FlagMatrix = Annotated[NDArray[np.uint8], _ArrayKind("matrix", 2, np.uint8)]
 
-FDB, PAEI, ADAPTIVE, TI, RMS, PEAK, HSEM = range(7)
-"""Numbers of the parts."""
-N_PARTS = 8
+FDB, PAEI, ADAPTIVE, TI, RMS, PEAK, HSEM, BROADBAND, FEI, TRANSFER, SAMPLES = range(11)
+"""Numbers of the parts; the last is the ring that the others share."""
+N_PARTS = 12
 """Parts that the header has room for."""
 _ARRAYS = 2 * N_PARTS
 
@@ -97,6 +99,16 @@ def open_state(state: type[Any]) -> Callable[..., Any]:
     source = f"def open_arrays(memory, n):\n    words = memory.view(int64)\n    return State({arrays})\n"
     exec(source, names)  # noqa: S102
     return part(names["open_arrays"])
+
+
+def arrays_of(memory: Samples, which: int, state: type[State]) -> State:
+    """Return the arrays of a part, views of the memory."""
+    words, kinds = memory.view(np.int64), _kinds(state)
+    arrays: list[NDArray[Any]] = []
+    for number, kind in enumerate(kinds, int(words[2 * which])):
+        first, *shape = words[_ARRAYS + 4 * number : _ARRAYS + 4 * number + 1 + kind.n_dimensions].tolist()
+        arrays.append(memory[first:].view(kind.dtype)[: int(np.prod(shape))].reshape(shape))
+    return state(*arrays)
 
 
 def first_arrays(memory: Samples) -> NDArray[np.int64]:

@@ -1,6 +1,4 @@
-"""What every kernel does at a sample: validity, decimation, ring buffer, amplitude gate.
-
-A ring holds every sample twice, one window apart, so that any window is contiguous.
+"""What every kernel does at a sample: validity, decimation, amplitude gate.
 
 The amplitude gate suppresses values while the command is too small to mean anything. A test has a quiet lead-in and
 a quiet end, where a phase would be that of the noise. The gate closes below an absolute amplitude, and below a
@@ -48,18 +46,6 @@ def advance_row_clock(clock: RowClock, every: int) -> RowClock:
 def is_good(c: float, m: float) -> bool:
     """Whether command and measured are finite and in range."""
     return abs(c) < LARGEST_SAMPLE and abs(m) < LARGEST_SAMPLE
-
-
-@part
-def store(ring: Samples, pair: int, signal: int, slot: int, value: float) -> None:
-    """Write a sample to its slot of a ring (n_pairs, n_signals, 2 n_window)."""
-    ring[pair, signal, slot] = ring[pair, signal, slot + ring.shape[2] // 2] = value
-
-
-@part
-def next_slot(slot: int, n_window: int) -> int:
-    """Return the slot of the next sample."""
-    return slot + 1 if slot + 1 < n_window else 0
 
 
 @part

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from monitor.kernel import part, reduction
 from monitor.messages.blocks import Samples
@@ -37,10 +36,9 @@ class Loop(NamedTuple):
     drift: float
 
 
-def new_stored_window(n_window: int, n_pairs: int, n_signals: int) -> tuple[Samples, NDArray[np.int64], Samples]:
-    """Return (ring, clock, hann): the ring, (n_pairs, n_signals, 2 n_window), the next slot, and the Hann weights."""
-    ring, clock = np.zeros((n_pairs, n_signals, 2 * n_window)), np.zeros(1, dtype=np.int64)
-    return ring, clock, 1.0 - np.cos(2.0 * np.pi * (np.arange(n_window) + 0.5) / n_window)
+def hann_weights(n_window: int) -> Samples:
+    """Return the Hann weights, (n_window,), of mean one."""
+    return np.asarray(1.0 - np.cos(2.0 * np.pi * (np.arange(n_window) + 0.5) / n_window))
 
 
 @reduction
