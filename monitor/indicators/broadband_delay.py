@@ -10,19 +10,14 @@ from numpy.typing import NDArray
 from monitor.catalogue import CATALOGUE
 from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
-from monitor.indicators.parts.cross_correlation import CrossCorrelation
-from monitor.indicators.parts.cross_spectra import MultitaperFit, multitaper_length
-from monitor.indicators.parts.deviation import add_chance_agreement
+from monitor.indicators.parts.cross_correlation import LagPlan, find_peak, plan_lags
+from monitor.indicators.parts.cross_spectra import TaperPlan, fit_lag, multitaper_length, plan_tapers
+from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
 from monitor.indicators.parts.memory import BROADBAND
-from monitor.indicators.parts.residual import (
-    REACH,
-    SMALLEST_FIT,
-    delay_signal,
-    fit_deviations,
-)
+from monitor.indicators.parts.residual import REACH, SMALLEST_FIT, interpolate
 from monitor.indicators.parts.sample_loop import Gate, gate_limits, new_gate, update_gate
 from monitor.indicators.parts.unrelated_motion import UNRELATED
-from monitor.kernel import kernel
+from monitor.kernel import kernel, part
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
@@ -79,9 +74,9 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
 
     Notes
     -----
-    Ours. The middle of measured is correlated with the command at all lags, piece by piece (see `CrossCorrelation`):
+    Ours. The middle of measured is correlated with the command at all lags, piece by piece (see `cross_correlation`):
     that is `xcorr_delay`. The command is then delayed by it, interpolated between samples, so that both pieces are of
-    the same motion, and the phases of their cross-spectrum give the remaining delay (see `MultitaperFit`); where that
+    the same motion, and the phases of their cross-spectrum give the remaining delay (see `fit_lag`); where that
     is more than a quarter of a sample, again. Without the first delay the phases are wrong by a twentieth of the
     delay. Bins are weighted by coherence and cross-spectrum, so that bins without command, or dominated by noise or
     other motions, have little weight.
@@ -121,11 +116,7 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
             raise ValueError(f"max_delay = {max_delay} s: must be a positive number")
         n_window = check_window(sample_rate, window, self.smallest_window)
         max_lag = max(1, round(min(max_delay * sample_rate, (n_window - 2 * REACH) // 4)))
-        n_middle = multitaper_length(n_window - 2 * (max_lag + REACH))
-        self._tapers = MultitaperFit(n_middle, sample_rate, band)
-        self._correlation = CrossCorrelation(n_window, n_middle, max_lag)
-        self._max_lag = float(max_lag)
-        delay_signal(np.zeros(n_window), self._correlation.start, n_middle, 0.0)
+        self._plan = _plan(n_window, max_lag, sample_rate, band)
         peak, lowest, start = new_gate(1)
         _advance_gate(0, 0.0, 0, n_window, *self._limits, peak, lowest, start)
         super().__init__(
@@ -153,49 +144,84 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
         )
         if not is_open or size_m == 0.0:
             return self.no_values(Reason.CONSTANT if is_open else Reason.GATE)
-        peak = self._correlation.peak(c, m)
-        # a peak next to the last lag may lie beyond it
-        if not peak.correlation >= _RELATED:
-            return self.no_values(Reason.UNRELATED)
-        if not abs(peak.lag) <= self._max_lag + _LAG_ROUNDING:
-            return self.no_values(Reason.LAG)
-        tracking = peak.fit
-        if tracking is None or not tracking.unexplained < UNRELATED:
-            return self.no_values(Reason.UNRELATED)
-        start, n, unexplained = self._correlation.start, self._correlation.n_middle, tracking.unexplained
-        measured = self._tapers.spectrum(peak.measured[start : start + n])
-        lag = min(max(peak.lag, -self._max_lag), self._max_lag)
-        command, slope = delay_signal(c, start, n, lag)
-        omega = peak.omega
-        phase_sd = add_chance_agreement(peak.lag_sd * omega, unexplained)
-        result = self.no_values(Reason.UNRELATED)
-        result[9] = Reason.VALID if phase_sd <= _LARGEST_SD else Reason.UNCERTAIN
-        if result[9] == Reason.VALID:
-            lag_sd = phase_sd / (omega * self.sample_rate)
-            result[[0, 1, 7]] = peak.lag / self.sample_rate, peak.correlation, lag_sd
-        for _ in range(_MAX_ROUNDS):
-            fit = self._tapers.fit(self._tapers.spectrum(command), measured, slope)
-            if np.isnan(fit.lag):
-                return result
-            excess = abs(lag + fit.lag) - self._max_lag
-            lag = min(max(lag + fit.lag, -self._max_lag), self._max_lag)
-            if abs(fit.lag) <= _CONVERGED:
-                break
-            command, slope = delay_signal(c, start, n, lag)
-        ratio = fit.ratio * size_c / size_m
-        if excess > _LAG_ROUNDING:
-            result[10] = Reason.LAG
-        elif np.isfinite(ratio) and fit.coherence >= _RELATED:
-            weights = np.zeros((2, self.n_window))
-            weights[:, start : start + n] = fit.by_lag, fit.by_gain
-            lag_sd, gain_sd = fit_deviations(tracking, *weights)
-            phase_sd, gain_sd = (add_chance_agreement(sd, unexplained) for sd in (omega * lag_sd, gain_sd))
-            result[10] = Reason.VALID if phase_sd <= _LARGEST_SD else Reason.UNCERTAIN
-            if result[10] == Reason.VALID:
-                delay, delay_sd = lag / self.sample_rate, phase_sd / (omega * self.sample_rate)
-                result[2:7] = delay, ratio, fit.coherence, delay_sd, ratio * gain_sd
-                result[8] = size_c * tracking.play
+        result: Samples = np.array([*_compare(c, m, self._plan)])
+        result[[3, 6]] *= size_c / size_m
+        result[8] *= size_c
         return result
+
+
+class _Plan(NamedTuple):
+    """Comparison of windows of one length; ``max_lag`` samples, ``sample_rate`` Hz."""
+
+    lags: LagPlan
+    tapers: TaperPlan
+    max_lag: float
+    sample_rate: float
+
+
+def _plan(n_window: int, max_lag: int, sample_rate: float, band: tuple[float, float] | None) -> _Plan:
+    """Return the plan for windows of `n_window` samples."""
+    n_middle = multitaper_length(n_window - 2 * (max_lag + REACH))
+    lags, tapers = plan_lags(n_window, n_middle, max_lag), plan_tapers(n_middle, sample_rate, band)
+    return _Plan(lags, tapers, float(max_lag), sample_rate)
+
+
+@kernel
+def _compare(c: Samples, m: Samples, plan: _Plan) -> BroadbandValues:
+    """Return the values of two windows, (n_window,) each, without their means and scaled to about one."""
+    peak = find_peak(c, m, plan.lags)
+    if not peak.correlation >= _RELATED:
+        return _none(Reason.UNRELATED.value)
+    # a peak next to the last lag may lie beyond it
+    if not abs(peak.lag) <= plan.max_lag + _LAG_ROUNDING:
+        return _none(Reason.LAG.value)
+    tracking, unexplained = peak.fit, peak.fit.unexplained
+    if not unexplained < UNRELATED:
+        return _none(Reason.UNRELATED.value)
+    start, n, max_lag, omega = plan.lags.start, plan.lags.n_middle, plan.max_lag, peak.omega
+    phase_sd = add_chance_agreement(peak.lag_sd * omega, unexplained)
+    xcorr, xcorr_peak, xcorr_sd, xcorr_reason = np.nan, np.nan, np.nan, Reason.UNCERTAIN.value
+    if phase_sd <= _LARGEST_SD:
+        xcorr, xcorr_peak, xcorr_reason = peak.lag / plan.sample_rate, peak.correlation, Reason.VALID.value
+        xcorr_sd = phase_sd / (omega * plan.sample_rate)
+    delay, ratio, coherence, delay_sd, ratio_sd, play = np.nan, np.nan, np.nan, np.nan, np.nan, np.nan
+    lag, excess, reason = min(max(peak.lag, -max_lag), max_lag), 0.0, Reason.UNRELATED.value
+    measured, command, slope = peak.measured[start : start + n], np.empty(n), np.empty(n)
+    interpolate(c, start, lag, command, slope)
+    fit = fit_lag(command, measured, slope, plan.tapers)
+    for _ in range(_MAX_ROUNDS - 1):
+        if not abs(fit.lag) > _CONVERGED:
+            break
+        lag = min(max(lag + fit.lag, -max_lag), max_lag)
+        interpolate(c, start, lag, command, slope)
+        fit = fit_lag(command, measured, slope, plan.tapers)
+    excess = abs(lag + fit.lag) - max_lag
+    lag = min(max(lag + fit.lag, -max_lag), max_lag)
+    if excess > _LAG_ROUNDING:
+        reason = Reason.LAG.value
+    elif np.isfinite(fit.ratio + lag) and fit.coherence >= _RELATED:
+        lag_weights, gain_weights = np.zeros(len(c)), np.zeros(len(c))
+        lag_weights[start : start + n], gain_weights[start : start + n] = fit.by_lag, fit.by_gain
+        lag_sd, gain_sd = weighted_sum_deviations(
+            lag_weights, gain_weights, tracking.residual, tracking.bias, tracking.start, tracking.stop
+        )
+        phase_sd, gain_sd = (
+            add_chance_agreement(omega * lag_sd, unexplained),
+            add_chance_agreement(gain_sd, unexplained),
+        )
+        reason = Reason.UNCERTAIN.value
+        if phase_sd <= _LARGEST_SD:
+            delay, ratio, coherence, reason = lag / plan.sample_rate, fit.ratio, fit.coherence, Reason.VALID.value
+            delay_sd, ratio_sd, play = phase_sd / (omega * plan.sample_rate), fit.ratio * gain_sd, tracking.play
+    return BroadbandValues(
+        xcorr, xcorr_peak, delay, ratio, coherence, delay_sd, ratio_sd, xcorr_sd, play, xcorr_reason, reason
+    )
+
+
+@part
+def _none(reason: float) -> BroadbandValues:
+    nan = np.nan
+    return BroadbandValues(nan, nan, nan, nan, nan, nan, nan, nan, nan, reason, reason)
 
 
 @kernel

@@ -11,11 +11,12 @@ from monitor.catalogue import CATALOGUE
 from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_spectra import Spectrum, band_bins, centred, periodic_hann, segment_spectrum
-from monitor.indicators.parts.deviation import add_chance_agreement
+from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
+from monitor.indicators.parts.fourier import Transform, new_transform, transform
 from monitor.indicators.parts.memory import FEI
-from monitor.indicators.parts.residual import SMALLEST_FIT, delayed_fit, fit_deviations
+from monitor.indicators.parts.residual import SMALLEST_FIT, fit_delayed
 from monitor.indicators.parts.unrelated_motion import UNRELATED
-from monitor.kernel import reduction
+from monitor.kernel import kernel, reduction
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
@@ -162,11 +163,8 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
     ) -> None:
         n_window = check_window(sample_rate, window, self.smallest_window)
         self._taper = periodic_hann(n_window)
-        self._frequencies = np.arange(1, n_window // 2 + 1) * sample_rate / n_window
         self._slow = band_bins(n_window, sample_rate, None)[1]
-        self._times: Samples = np.asarray(np.arange(n_window) - 0.5 * (n_window - 1), dtype=np.float64)
-        silence = np.zeros(len(self._frequencies), dtype=np.complex128)
-        _sums(silence, silence, self._frequencies)
+        self._work, self._transform = np.zeros((4, n_window)), new_transform(n_window)
         super().__init__(sample_rate, window, hop=n_window // 2, latency=latency, n_pairs=n_pairs, every=every)
 
     def _new_memory(self) -> tuple[Any, ...]:
@@ -185,27 +183,14 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
     ) -> RunningFrequencyEvaluation:
         powers, cross, variances = self._memory
         c, m, size_c, size_m = window
-        last = self.n_window // 2
-        command, measured = (segment_spectrum(x, self._taper, 1, last) for x in (c, m))
-        power, power_by_frequency, common = _sums(command, measured, self._frequencies)
-        slow = slice(0, self._slow)
-        slow_sums = _sums(command[slow], measured[slow], self._frequencies[slow])
-        powers[pair] += size_c * size_c * np.array([power, power_by_frequency, *slow_sums[:2]])
-        cross[pair, 0] += size_c * size_m * common
-        segment = _evaluation(power, power_by_frequency, common)
-        fit = None if np.isnan(segment.delay) else delayed_fit(c, m, segment.delay * self.sample_rate)
-        if fit is not None and np.isfinite(fit.unexplained):
-            known: Samples = fit.drift * self._times
-            known[fit.start : fit.stop] += fit.bias[fit.start : fit.stop]
-            known_spectrum = segment_spectrum(known, self._taper, 1, last)
-            cross[pair, 1] += size_c * size_m * _sums(command, known_spectrum, self._frequencies)[2]
-            noise = fit._replace(bias=np.zeros(self.n_window))
-            # derivatives of the cross-spectrum by each sample of measured, along its direction and across
-            weights = self._taper * np.conj(_analytic(command, self.n_window)) * np.exp(-1j * segment.phase)
-            sds = fit_deviations(noise, weights.real.copy(), weights.imag.copy())
-            variances[pair, :2] += (size_c * size_m * np.array(sds)) ** 2
-            variances[pair, 2] += size_c * size_m * fit.unexplained * abs(common)
-            variances[pair, 3] += size_c * size_m * abs(common)
+        sums = _segment(c, m, self._taper, self._slow, self.sample_rate, self._work, self._transform)
+        powers[pair] += size_c * size_c * np.array(sums[:4])
+        cross[pair, 0] += size_c * size_m * sums.common
+        if np.isfinite(sums.unexplained):
+            cross[pair, 1] += size_c * size_m * sums.known
+            variances[pair, :2] += (size_c * size_m * np.array([sums.along, sums.across])) ** 2
+            variances[pair, 2] += size_c * size_m * sums.unexplained * abs(sums.common)
+            variances[pair, 3] += size_c * size_m * abs(sums.common)
         found = _evaluation(float(powers[pair, 0]), float(powers[pair, 1]), complex(cross[pair, 0]))
         if np.isnan(found.ratio):
             # with power of the command, measured has been constant
@@ -237,11 +222,74 @@ def _undefined(reason: Reason) -> RunningFrequencyEvaluation:
     return RunningFrequencyEvaluation(*FrequencyEvaluationIndex.no_values(reason).tolist())
 
 
-def _analytic(spectrum: Spectrum, n: int) -> Spectrum:
-    """Return (n,) the sum of ``spectrum[k - 1] exp(2 pi i k t / n)`` over the bins, from the first one on."""
-    padded = np.zeros(n, dtype=np.complex128)
-    padded[1 : len(spectrum) + 1] = spectrum
-    return np.asarray(n * np.fft.ifft(padded))
+class _Segment(NamedTuple):
+    """Sums over one segment.
+
+    Powers of the command and times frequency, up to half the sample rate, then both up to a tenth of it; the
+    cross-spectrum in all, and what is due to a drift, trend or play; standard deviations of the cross-spectrum along
+    its direction and across; the unexplained share, NaN without a fit.
+    """
+
+    power: float
+    power_by_frequency: float
+    slow_power: float
+    slow_power_by_frequency: float
+    common: complex
+    known: complex
+    along: float
+    across: float
+    unexplained: float
+
+
+@kernel
+def _segment(
+    c: Samples, m: Samples, taper: Samples, slow: int, sample_rate: float, work: Samples, plan: Transform
+) -> _Segment:
+    """Return the sums of a segment of command and measured, (n,) each.
+
+    Parameters
+    ----------
+    slow : last bin below a tenth of the sample rate.
+    work : (4, n), overwritten.
+    """
+    n, buffers = len(c), plan.buffers
+    for t in range(n):
+        buffers[0, t], buffers[1, t] = taper[t] * c[t], taper[t] * m[t]
+    transform(n, plan.radices, plan.table, plan.chirp, plan.chirp_spectrum, buffers)
+    spectrum = np.zeros(n, dtype=np.complex128)
+    power = by_bin = slow_power = slow_by_bin = 0.0
+    common = 0.0j
+    for k in range(1, n // 2 + 1):
+        x, y = complex(buffers[0, k], buffers[1, k]), complex(buffers[0, n - k], -buffers[1, n - k])
+        of_c, of_m = 0.5 * (x + y), -0.5j * (x - y)
+        square = of_c.real * of_c.real + of_c.imag * of_c.imag
+        power, by_bin, common = power + square, by_bin + square * k, common + of_m * of_c.conjugate()
+        if k <= slow:
+            slow_power, slow_by_bin = slow_power + square, slow_by_bin + square * k
+        spectrum[k] = of_c.conjugate()
+    per_bin = sample_rate / n
+    found = _evaluation(power, by_bin * per_bin, common)
+    known, along, across, unexplained = 0.0j, np.nan, np.nan, np.nan
+    if not np.isnan(found.delay):
+        residual, bias = work[2], work[3]
+        start, stop, unexplained, drift, _, _ = fit_delayed(
+            c, m, found.delay * sample_rate, work[0], work[1], residual, bias
+        )
+        # derivatives of the cross-spectrum by each sample of measured
+        for k in range(n):
+            buffers[0, k], buffers[1, k] = spectrum[k].real, spectrum[k].imag
+        transform(n, plan.radices, plan.table, plan.chirp, plan.chirp_spectrum, buffers)
+        turn = complex(np.cos(found.phase), -np.sin(found.phase))
+        for t in range(n):
+            weight = taper[t] * complex(buffers[0, t], buffers[1, t])
+            known += weight * (drift * (t - 0.5 * (n - 1)) + (bias[t] if start <= t < stop else 0.0))
+            weight *= turn
+            # the bias counts once, in what is known
+            work[0, t], work[1, t], bias[t] = weight.real, weight.imag, 0.0
+        along, across = weighted_sum_deviations(work[0], work[1], residual, bias, start, stop)
+    return _Segment(
+        power, by_bin * per_bin, slow_power, slow_by_bin * per_bin, common, known, along, across, unexplained
+    )
 
 
 @reduction
@@ -258,9 +306,10 @@ def _sums(command: Spectrum, measured: Spectrum, frequencies: Samples) -> tuple[
     return power, power_by_frequency, complex(real, imag)
 
 
+@kernel
 def _evaluation(power: float, power_by_frequency: float, cross: complex) -> FrequencyEvaluation:
     square = cross.real**2 + cross.imag**2
     if not (power > 0.0 and square > _MIN_POWER_RATIO * power * power):
         return FrequencyEvaluation(np.nan, np.nan, np.nan, np.nan)
-    phase, frequency = float(np.angle(cross)), power_by_frequency / power
-    return FrequencyEvaluation(power / abs(cross), phase, -phase / (2.0 * np.pi * frequency), frequency)
+    phase, frequency = np.arctan2(cross.imag, cross.real), power_by_frequency / power
+    return FrequencyEvaluation(power / np.sqrt(square), phase, -phase / (2.0 * np.pi * frequency), frequency)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from monitor.catalogue import Output
 from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
-from monitor.indicators.parts.cross_correlation import CrossCorrelation
+from monitor.indicators.parts.cross_correlation import find_peak, plan_lags
 from monitor.indicators.parts.cross_spectra import (
     Spectrum,
     band_bins,
@@ -143,7 +143,7 @@ class TransferFunction(HoppedIndicator[Segments]):
         self._frequency = np.arange(self._low, self._high + 1) * sample_rate / n_segment
         self._angles = 2.0 * np.pi * np.arange(self._low, self._high + 1) / n_segment
         self._taper = periodic_hann(n_segment)
-        self._correlation = CrossCorrelation(n_window, n_segment, most)
+        self._lags = plan_lags(n_window, n_segment, most)
         super().__init__(
             sample_rate,
             n_window / sample_rate,
@@ -183,9 +183,9 @@ class TransferFunction(HoppedIndicator[Segments]):
             decay = np.exp(-max(0, number - int(last[pair])) / (self.sample_rate * self._memory_length))
             for sums, factor in ((powers, decay), (cross, decay), (weights, (decay, decay * decay, decay))):
                 sums[pair] *= factor
-            peak = self._correlation.peak(c, m)
-            lag = 0 if np.isnan(peak.lag) else round(peak.lag)
-            start, n = self._correlation.start, self._n_segment
+            found = find_peak(c, m, self._lags).lag
+            lag = 0 if np.isnan(found) else round(found)
+            start, n = self._lags.start, self._n_segment
             command = size_c * segment_spectrum(c[start - lag : start - lag + n], self._taper, self._low, self._high)
             measured = size_m * segment_spectrum(m[start : start + n], self._taper, self._low, self._high)
             power = squared_magnitudes(command)

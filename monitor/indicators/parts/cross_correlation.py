@@ -16,8 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.indicators.parts.cross_spectra import fast_length
-from monitor.indicators.parts.residual import DelayedFit, delay_signal, delayed_fit, fit_deviations
-from monitor.kernel import kernel, part
+from monitor.indicators.parts.deviation import weighted_sum_deviations
+from monitor.indicators.parts.fourier import Transform, new_transform, transform
+from monitor.indicators.parts.residual import fit_delayed, interpolate
+from monitor.kernel import kernel, part, reduction
 from monitor.messages.blocks import Samples
 
 # a peak this much below the highest is preferred when it lies nearer to zero lag
@@ -33,13 +35,27 @@ _CONVERGED = 1e-7
 _SLOPE_LEVEL = 0.9
 
 
+class DelayedFit(NamedTuple):
+    """Result of `fit_delayed`; ``delayed``, ``residual`` and ``bias`` are (n,)."""
+
+    delayed: Samples
+    residual: Samples
+    bias: Samples
+    start: int
+    stop: int
+    unexplained: float
+    drift: float
+    gain: float
+    play: float
+
+
 class Peak(NamedTuple):
     """Peak of the correlation: lag of measured behind the command in samples, its standard deviation, the
     coefficient.
 
     ``omega`` : mean angular frequency of the motion, rad a sample, from the width of the peak. ``measured`` :
-    (n_window,), without its drift against the command. ``fit`` : of measured by the delayed command. NaN, and None,
-    where there is no peak; the correlation is then the highest of all lags.
+    (n_window,), without its drift against the command. ``fit`` : of measured by the delayed command. NaN where there
+    is no peak; the correlation is then the highest of all lags.
     """
 
     lag: float
@@ -47,11 +63,20 @@ class Peak(NamedTuple):
     correlation: float
     omega: float
     measured: Samples
-    fit: DelayedFit | None
+    fit: DelayedFit
 
 
-class CrossCorrelation:
-    """Correlation of the middle of measured with the command at all lags up to `max_lag`, either sign.
+class LagPlan(NamedTuple):
+    """What is compared: ``n_middle`` samples of measured from ``start`` on, at lags of up to ``max_lag``."""
+
+    start: int
+    n_middle: int
+    max_lag: int
+    transform: Transform
+
+
+def plan_lags(n_window: int, n_middle: int, max_lag: int) -> LagPlan:
+    """Return the plan of a correlation.
 
     Parameters
     ----------
@@ -59,59 +84,88 @@ class CrossCorrelation:
     n_middle : samples of measured that are compared, at most ``n_window - 2 * (max_lag + REACH)``.
     max_lag : samples.
     """
+    return LagPlan((n_window - n_middle) // 2, n_middle, max_lag, new_transform(fast_length(n_window)))
 
-    def __init__(self, n_window: int, n_middle: int, max_lag: int) -> None:
-        self.start = (n_window - n_middle) // 2
-        self.n_middle = n_middle
-        self._max_lag = max_lag
-        self._n_transform = fast_length(n_window)
-        wave = np.sin(0.4 * np.arange(float(n_window)))
-        self.peak(wave, wave)
 
-    def peak(self, c: Samples, m: Samples) -> Peak:
-        """Return the highest peak of two windows, (n_window,) each, without their means and scaled to about one.
+@kernel
+def find_peak(c: Samples, m: Samples, plan: LagPlan) -> Peak:
+    """Return the highest peak of two windows, (n_window,) each, without their means and scaled to about one.
 
-        Of nearly equal peaks, as those of a tone, it is the one nearest to zero lag. NaN where there is none, or
-        where the correlation is higher at either end of the lags, so that the peak lies outside.
-        """
-        none = Peak(np.nan, np.nan, np.nan, np.nan, m, None)
-        n, reach = self._n_transform, self._max_lag + 1
-        middle = m[self.start : self.start + self.n_middle]
-        middle = middle - middle.sum() / self.n_middle
-        energy = float(middle @ middle)
-        if energy <= _ROUNDING * float(m @ m):
-            return none
-        both = np.fft.rfft(c, n) * np.fft.rfft(middle, n).conj()
-        products: Samples = np.fft.irfft(both, n)[self.start - reach : self.start + reach + 1]
-        whole, half_width, highest = _find_peak(c, products[::-1].copy(), energy, self.start, self.n_middle)
-        if half_width == 0:
-            return none._replace(correlation=highest)
-        lag, _, _ = self._refine(c, m, float(whole), half_width)
-        if not abs(lag - whole) <= half_width + 1:
-            return none
-        fit = delayed_fit(c, m, lag)
-        if not np.isfinite(fit.unexplained):
-            return none
-        level = m - fit.drift * np.arange(float(len(m)))
-        lag, slope, correlation = self._refine(c, level, lag, half_width)
-        if not abs(lag) < self._max_lag + 0.5:
-            return none
-        weights = np.zeros(len(m))
-        weights[self.start : self.start + self.n_middle] = slope
-        lag_sd, _ = fit_deviations(fit, weights, weights)
-        return Peak(lag, lag_sd, correlation, np.arccos(_SLOPE_LEVEL) / half_width, level, fit)
+    Of nearly equal peaks, as those of a tone, it is the one nearest to zero lag. NaN where there is none, or where
+    the correlation is higher at either end of the lags, so that the peak lies outside.
+    """
+    start, n, max_lag, n_window = plan.start, plan.n_middle, plan.max_lag, len(c)
+    delayed, slope, residual, bias = np.empty(n_window), np.empty(n_window), np.empty(n_window), np.empty(n_window)
+    no_fit = DelayedFit(delayed, residual, bias, 0, 0, np.nan, 0.0, np.nan, 0.0)
+    middle = np.empty(n)
+    mean = energy = power = 0.0
+    for t in range(n):
+        mean += m[start + t]
+    for t in range(n):
+        middle[t] = m[start + t] - mean / n
+        energy += middle[t] * middle[t]
+    for t in range(n_window):
+        power += m[t] * m[t]
+    if energy <= _ROUNDING * power:
+        return Peak(np.nan, np.nan, np.nan, np.nan, m, no_fit)
+    products = _correlate(c, middle, start, max_lag + 1, plan.transform)
+    whole, half_width, highest = _find_peak(c, products, energy, start, n)
+    if half_width == 0:
+        return Peak(np.nan, np.nan, highest, np.nan, m, no_fit)
+    lag, _, _ = _refine(c, m, float(whole), half_width, plan)
+    if not abs(lag - whole) <= half_width + 1:
+        return Peak(np.nan, np.nan, np.nan, np.nan, m, no_fit)
+    fit_start, stop, unexplained, drift, gain, play = fit_delayed(c, m, lag, delayed, slope, residual, bias)
+    if not np.isfinite(unexplained):
+        return Peak(np.nan, np.nan, np.nan, np.nan, m, no_fit)
+    fit = DelayedFit(delayed, residual, bias, fit_start, stop, unexplained, drift, gain, play)
+    level = np.empty(n_window)
+    for t in range(n_window):
+        level[t] = m[t] - drift * t
+    lag, by_sample, correlation = _refine(c, level, lag, half_width, plan)
+    if not abs(lag) < max_lag + 0.5:
+        return Peak(np.nan, np.nan, np.nan, np.nan, m, no_fit)
+    for t in range(n_window):
+        slope[t] = by_sample[t - start] if start <= t < start + n else 0.0
+    lag_sd = weighted_sum_deviations(slope, slope, residual, bias, fit_start, stop)[0]
+    return Peak(lag, lag_sd, correlation, np.arccos(_SLOPE_LEVEL) / half_width, level, fit)
 
-    def _refine(self, c: Samples, m: Samples, lag: float, half_width: int) -> tuple[float, Samples, float]:
-        """Return the refined lag, its derivative by each sample of the middle of measured, and the correlation."""
-        slope, correlation = np.zeros(self.n_middle), np.nan
-        for _ in range(_MAX_STEPS):
-            clipped = min(max(lag, -self._max_lag - 0.49), self._max_lag + 0.49)
-            delayed, by_lag = delay_signal(c, self.start, self.n_middle, clipped)
-            slope, change, correlation = _lag_correction(delayed, by_lag, m, self.start, half_width)
-            lag = clipped + change
-            if not abs(change) > _CONVERGED:
-                break
-        return lag, slope, correlation
+
+@kernel
+def _correlate(c: Samples, middle: Samples, start: int, reach: int, plan: Transform) -> Samples:
+    """Return sums of products at lags from ``-reach`` to ``reach``, (2 reach + 1,)."""
+    buffers, n = plan.buffers, plan.buffers.shape[1]
+    for t in range(n):
+        buffers[0, t] = c[t] if t < len(c) else 0.0
+        buffers[1, t] = middle[t] if t < len(middle) else 0.0
+    transform(n, plan.radices, plan.table, plan.chirp, plan.chirp_spectrum, buffers)
+    # the product of one spectrum with the conjugate of the other; its transform back is that of the conjugate
+    for k in range(n // 2 + 1):
+        at = n - k if k > 0 else 0
+        x, y = complex(buffers[0, k], buffers[1, k]), complex(buffers[0, at], buffers[1, at])
+        re = 0.5 * (x * y).imag
+        im = 0.25 * (x.real * x.real + x.imag * x.imag - y.real * y.real - y.imag * y.imag)
+        buffers[0, k], buffers[1, k], buffers[0, at], buffers[1, at] = re, -im, re, im
+    transform(n, plan.radices, plan.table, plan.chirp, plan.chirp_spectrum, buffers)
+    products = np.empty(2 * reach + 1)
+    for i in range(2 * reach + 1):
+        products[i] = buffers[0, start + reach - i] / n
+    return products
+
+
+@kernel
+def _refine(c: Samples, m: Samples, lag: float, half_width: int, plan: LagPlan) -> tuple[float, Samples, float]:
+    """Return the refined lag, its derivative by each sample of the middle of measured, and the correlation."""
+    n, correlation, largest = plan.n_middle, np.nan, plan.max_lag + 0.49
+    slope, delayed, by_lag = np.zeros(n), np.empty(n), np.empty(n)
+    for _ in range(_MAX_STEPS):
+        clipped = min(max(lag, -largest), largest)
+        interpolate(c, plan.start, clipped, delayed, by_lag)
+        change, correlation = _lag_correction(delayed, by_lag, m, plan.start, half_width, slope)
+        lag = clipped + change
+        if not abs(change) > _CONVERGED:
+            break
+    return lag, slope, correlation
 
 
 @kernel
@@ -182,11 +236,11 @@ def _lowest_at(rho: Samples, at: int, half_width: int) -> float:
     return float(min(rho[left], rho[right]))
 
 
-@kernel
+@reduction
 def _lag_correction(
-    delayed: Samples, by_lag: Samples, m: Samples, start: int, half_width: int
-) -> tuple[Samples, float, float]:
-    """Return the derivative of the remaining lag by each sample of measured, that lag, and the correlation."""
+    delayed: Samples, by_lag: Samples, m: Samples, start: int, half_width: int, slope: Samples
+) -> tuple[float, float]:
+    """Return the remaining lag and the correlation; write the lag's derivative by each sample of measured, (n,)."""
     n = len(delayed)
     ahead, behind = m[start + half_width : start + half_width + n], m[start - half_width : start - half_width + n]
     middle = m[start : start + n]
@@ -200,10 +254,10 @@ def _lag_correction(
         x, y, s = delayed[t] - mean_c, middle[t] - mean_m, ahead[t] - behind[t] - mean_s
         mm, mc, cc = mm + y * y, mc + x * y, cc + x * x
         sm, sc, sb = sm + s * y, sc + s * x, sb + s * (by_lag[t] - mean_b)
-    slope = np.zeros(n)
     gain = mc / cc if cc > 0.0 else 0.0
     if not (mm > 0.0 and gain * sb != 0.0):
-        return slope, np.nan, np.nan
+        slope[:] = 0.0
+        return np.nan, np.nan
     for t in range(n):
         slope[t] = (ahead[t] - behind[t] - mean_s) / (gain * sb)
-    return slope, (sm - gain * sc) / (gain * sb), mc / np.sqrt(mm * cc)
+    return (sm - gain * sc) / (gain * sb), mc / np.sqrt(mm * cc)

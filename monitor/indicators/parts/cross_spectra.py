@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor.indicators.parts.fourier import Transform, new_transform, transform
 from monitor.kernel import kernel, part, reduction
 from monitor.messages.blocks import Samples
 
@@ -105,78 +106,100 @@ class LagFit(NamedTuple):
     by_gain: Samples
 
 
-NO_FIT = LagFit(np.nan, np.nan, np.nan, np.empty(0), np.empty(0))
-
-
 def multitaper_length(n: int) -> int:
     """Return the largest number of samples up to `n` whose padded transform is fast."""
     return next(k - 1 for k in range(n + 1, 0, -1) if fast_length(k) == k)
 
 
-class MultitaperFit:
-    """Multitaper comparison of pieces of `n` samples, at the bins that cover a band in Hz.
+class TaperPlan(NamedTuple):
+    """What is compared: the bins from ``low`` to ``high`` of pieces of ``n`` samples."""
+
+    n: int
+    low: int
+    high: int
+    transform: Transform
+
+
+def plan_tapers(n: int, sample_rate: float, band: tuple[float, float] | None) -> TaperPlan:
+    """Return the plan of a comparison of pieces of `n` samples, at the bins that cover a band in Hz.
 
     Raises
     ------
     ValueError : the band is out of range, see `band_bins`.
     """
+    return TaperPlan(n, *band_bins(n + 1, sample_rate, band), new_transform(2 * (n + 1)))
 
-    def __init__(self, n: int, sample_rate: float, band: tuple[float, float] | None) -> None:
-        self._n = n
-        self._low, self._high = band_bins(n + 1, sample_rate, band)
 
-    def spectrum(self, x: Samples) -> Spectrum:
-        """Return the spectrum at half bins of the (n,) samples without their mean."""
-        padded = np.zeros(2 * (self._n + 1))
-        padded[1 : self._n + 1] = x - x.sum() / self._n
-        result: Spectrum = np.fft.rfft(padded)
-        return result
+@kernel
+def fit_lag(c: Samples, m: Samples, slope: Samples, plan: TaperPlan) -> LagFit:
+    """Return lag and ratio of the piece `m` of measured behind that of the command, (n,) each.
 
-    def fit(self, c: Spectrum, m: Spectrum, slope: Samples) -> LagFit:
-        """Return lag and ratio of the piece with spectrum `m` behind that of `c`.
+    With S the cross-spectrum, summed over the tapers, w the angular frequency of a bin in rad a sample, and g a
+    weight that grows from 0 at a coherence of 0.7, which noise may reach, to 1, the lag follows from
 
-        With S the cross-spectrum, summed over the tapers, w the angular frequency of a bin in rad a sample, and g a
-        weight that grows from 0 at a coherence of 0.7, which noise may reach, to 1, the lag follows from
+        ``y = sum g w |S| arg(S) = sum q[t] m[t]``.
 
-            ``y = sum g w |S| arg(S) = sum q[t] m[t]``.
+    Without g, hundreds of bins without command would bias the lag towards zero. The derivative of y by a small lag is
+    the sum over q times the slope; ``sum g |S| w^2`` would be too large, because tapers spread strong bins over their
+    neighbours with the phase of the strong one. The gain is ``sum g |S| / sum g |C|^2``, likewise a sum over m.
 
-        Without g, hundreds of bins without command would bias the lag towards zero. The derivative of y by a small
-        lag is the sum over q times the slope; ``sum g |S| w^2`` would be too large, because tapers spread strong bins
-        over their neighbours with the phase of the strong one. The gain is ``sum g |S| / sum g |C|^2``, likewise a
-        sum over m.
+    Parameters
+    ----------
+    slope : (n,), derivative of the command by its lag.
+    """
+    n, padded, buffers, none = plan.n, 2 * (plan.n + 1), plan.transform.buffers, np.empty(0)
+    mean_c = mean_m = 0.0
+    for t in range(n):
+        mean_c, mean_m = mean_c + c[t], mean_m + m[t]
+    mean_c, mean_m = mean_c / n, mean_m / n
+    buffers[:2] = 0.0
+    for t in range(n):
+        buffers[0, t + 1], buffers[1, t + 1] = c[t] - mean_c, m[t] - mean_m
+    _transform(padded, plan.transform)
+    of_c, of_m = np.empty(n + 2, dtype=np.complex128), np.empty(n + 2, dtype=np.complex128)
+    for k in range(n + 2):
+        at = padded - k if k > 0 else 0
+        x, y = complex(buffers[0, k], buffers[1, k]), complex(buffers[0, at], -buffers[1, at])
+        of_c[k], of_m[k] = 0.5 * (x + y), -0.5j * (x - y)
+    back = np.zeros((2, n + 2), dtype=np.complex128)
+    y_sum, both, command, agreement, size = _sum_cross_spectra(of_c, of_m, plan.low, plan.high, n, back)
+    if not both > 0.0:
+        return LagFit(np.nan, np.nan, np.nan, none, none)
+    # the conjugate of the sum of the first spectrum and i times the second, whose transform is that of both back
+    for k in range(n + 2):
+        at, y, gain = padded - k if k > 0 else 0, back[0, k], back[1, k]
+        buffers[0, at], buffers[1, at] = y.real + gain.imag, y.imag - gain.real
+        buffers[0, k], buffers[1, k] = y.real - gain.imag, -y.imag - gain.real
+    _transform(padded, plan.transform)
+    of_y, of_gain = np.empty(n), np.empty(n)
+    by_slope = _weights(buffers, slope, of_y, of_gain)
+    by_lag = both / command * by_slope
+    if by_lag == 0.0:
+        return LagFit(np.nan, np.nan, np.nan, none, none)
+    for t in range(n):
+        of_y[t], of_gain[t] = of_y[t] / by_lag, of_gain[t] / both
+    return LagFit(y_sum / by_lag, command / both, agreement / size, of_y, of_gain)
 
-        Parameters
-        ----------
-        c, m : spectra of command and measured, see `spectrum`.
-        slope : (n,), derivative of the command by its lag.
-        """
-        back = np.zeros((2, self._n + 2), dtype=np.complex128)
-        y, both, command, agreement, size = _sum_cross_spectra(c, m, self._low, self._high, self._n, back)
-        if not both > 0.0:
-            return NO_FIT
-        of_y, of_gain, by_slope = _weights(np.fft.irfft(back, 2 * (self._n + 1)), slope)
-        by_lag = both / command * by_slope
-        if by_lag == 0.0:
-            return NO_FIT
-        return LagFit(y / by_lag, command / both, agreement / size, of_y / by_lag, of_gain / both)
+
+@part
+def _transform(n: int, plan: Transform) -> None:
+    transform(n, plan.radices, plan.table, plan.chirp, plan.chirp_spectrum, plan.buffers)
 
 
 @reduction
-def _weights(back: Samples, slope: Samples) -> tuple[Samples, Samples, float]:
-    """Return the weights of y and of the gain, (n,) each without their means, and the first times slope."""
-    n, scale = len(slope), 0.5 * back.shape[1]
-    y, gain = scale * back[0, 1 : n + 1], scale * back[1, 1 : n + 1]
+def _weights(back: Samples, slope: Samples, y: Samples, gain: Samples) -> float:
+    """Write the weights of y and of the gain, (n,) each without their means; return the first times slope."""
+    n = len(slope)
     mean_y = mean_gain = 0.0
     for i in range(n):
-        mean_y += y[i]
-        mean_gain += gain[i]
+        y[i], gain[i] = 0.5 * back[0, 1 + i], -0.5 * back[1, 1 + i]
+        mean_y, mean_gain = mean_y + y[i], mean_gain + gain[i]
     mean_y, mean_gain = mean_y / n, mean_gain / n
     by_slope = 0.0
     for i in range(n):
-        y[i] -= mean_y
-        gain[i] -= mean_gain
+        y[i], gain[i] = y[i] - mean_y, gain[i] - mean_gain
         by_slope += y[i] * slope[i]
-    return y, gain, by_slope
+    return by_slope
 
 
 @part

@@ -6,12 +6,10 @@ sample rate.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from monitor.indicators.parts.bias import separate_bias
-from monitor.indicators.parts.deviation import N_BLOCKS, weighted_sum_deviations
+from monitor.indicators.parts.deviation import N_BLOCKS
 from monitor.indicators.parts.unrelated_motion import unexplained_share
 from monitor.kernel import reduction, stack_array
 from monitor.messages.blocks import Samples
@@ -265,28 +263,3 @@ def _eighth_period(motion: Samples) -> int:
         last, narrower = product, width
         width += max(1, width // 2)
     return int(max(min(width, limit), 1))
-
-
-class DelayedFit(NamedTuple):
-    """Result of `fit_delayed`; ``delayed``, ``residual`` and ``bias`` are (n,)."""
-
-    delayed: Samples
-    residual: Samples
-    bias: Samples
-    start: int
-    stop: int
-    unexplained: float
-    drift: float
-    gain: float
-    play: float
-
-
-def delayed_fit(c: Samples, m: Samples, lag: float) -> DelayedFit:
-    """Return the fit of measured by the command delayed by about `lag` samples, (n,) each."""
-    delayed, slope, residual, bias = np.zeros((4, len(c)))
-    return DelayedFit(delayed, residual, bias, *fit_delayed(c, m, lag, delayed, slope, residual, bias))
-
-
-def fit_deviations(fit: DelayedFit, one: Samples, two: Samples) -> tuple[float, float]:
-    """Return the standard deviations of two weighted sums of measured, (n,) weights each."""
-    return weighted_sum_deviations(one, two, fit.residual, fit.bias, fit.start, fit.stop)
