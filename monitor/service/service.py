@@ -35,7 +35,7 @@ from monitor.system.running_clock import RunningClock
 from monitor.transport.base import RecordingSink, RequestServer, SignalSource, Sink
 from monitor.transport.rate_limit import TokenBucket
 
-_RECEIVE_TIMEOUT = 0.2  # s, as often as the health is due
+_RECEIVE_TIMEOUT = 0.1  # s
 _HEALTH_INTERVAL = 0.2  # s
 _REQUEST_INTERVAL = 0.05  # s
 _FASTER_THAN_REAL_TIME = 1.2  # times the rig's rate

@@ -209,14 +209,14 @@ def sources_of(kernel: FunctionType) -> set[Path]:
     while waiting:
         function = waiting.pop()
         path = Path(function.__code__.co_filename)
-        found |= {path} if path.is_relative_to(ROOT) else set()
+        found |= {path} if path.is_relative_to(ROOT / "monitor") else set()
         for name in function.__code__.co_names:
             value = function.__globals__.get(name)
             if isinstance(value, Dispatcher) and Path(value.py_func.__code__.co_filename) not in found:
                 waiting.append(value.py_func)
             module = value if isinstance(value, ModuleType) else inspect.getmodule(value)
             file = Path(getattr(module, "__file__", None) or "/")
-            found |= {file} if file.is_relative_to(ROOT) else set()
+            found |= {file} if file.is_relative_to(ROOT / "monitor") else set()
     return found
 
 
