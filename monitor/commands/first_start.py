@@ -41,8 +41,9 @@ def signature_ahead() -> tuple[Any, ...]:
     """Return the types of the arguments with which the pass calls them."""
     from numba.core.types import float64, int64
 
-    samples, rows, memory = float64[:, ::1], float64[:, :, :], float64[::1]
-    return samples, samples, int64, int64, rows, memory, int64
+    samples, columns, rows = float64[:, ::1], int64[:, ::1], float64[:, :, :]
+    memory, ring = float64[::1], float64[:, :, ::1]
+    return samples, samples, columns, int64, int64, rows, memory, int64, ring, int64
 
 
 def _end_with_input() -> None:

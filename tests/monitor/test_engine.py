@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
-from monitor.indicators import band_pass, broadband_delay, hopped, tracking_pass
-from monitor.indicators.parts import cross_correlation, cross_spectra, deviation, residual
+from monitor.indicators import band_pass, broadband_delay, frequency_evaluation, hopped, tracking_pass
+from monitor.indicators.parts import cross_correlation, cross_spectra, deviation
 from monitor.indicators.tracking_pass import create_indicators
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.messages.reasons import Reason
@@ -25,12 +25,10 @@ KERNELS = (
     band_pass._advance_band_pass,
     broadband_delay._advance_gate,
     hopped._first_waiting,
-    cross_correlation._find_peak,
-    cross_correlation._lag_correction,
-    cross_spectra._sum_cross_spectra,
-    cross_spectra._weights,
-    residual.fit_delayed,
-    deviation.weighted_sum_deviations,
+    broadband_delay._compare,
+    cross_correlation.find_peak,
+    cross_spectra.centred,
+    frequency_evaluation._segment,
     deviation.add_chance_agreement,
 )
 
