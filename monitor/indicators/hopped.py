@@ -123,6 +123,10 @@ class HoppedIndicator(PassIndicator[Value]):
         """Return the arrays of state beyond those of the pass."""
         return ()
 
+    def __getstate__(self) -> dict[str, Any]:
+        # views of the memory are not copied with it
+        return self.__dict__ | {"_viewed": None}
+
     @property
     def _memory(self) -> tuple[Any, ...]:
         return self._state[1:]
