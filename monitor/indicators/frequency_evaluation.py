@@ -12,7 +12,7 @@ from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_spectra import Spectrum, band_bins, centred, periodic_hann, segment_spectrum
 from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
-from monitor.indicators.parts.fourier import Transform, new_transform, transform
+from monitor.indicators.parts.fourier import Transform, new_transform, split_bin, transform
 from monitor.indicators.parts.memory import FEI
 from monitor.indicators.parts.residual import SMALLEST_FIT, fit_delayed
 from monitor.indicators.parts.unrelated_motion import UNRELATED
@@ -255,13 +255,12 @@ def _segment(
     n, buffers = len(c), plan.buffers
     for t in range(n):
         buffers[0, t], buffers[1, t] = taper[t] * c[t], taper[t] * m[t]
-    transform(n, plan.radices, plan.table, plan.chirp, plan.chirp_spectrum, buffers)
+    transform(plan)
     spectrum = np.zeros(n, dtype=np.complex128)
     power = by_bin = slow_power = slow_by_bin = 0.0
     common = 0.0j
     for k in range(1, n // 2 + 1):
-        x, y = complex(buffers[0, k], buffers[1, k]), complex(buffers[0, n - k], -buffers[1, n - k])
-        of_c, of_m = 0.5 * (x + y), -0.5j * (x - y)
+        of_c, of_m = split_bin(buffers, n, k)
         square = of_c.real * of_c.real + of_c.imag * of_c.imag
         power, by_bin, common = power + square, by_bin + square * k, common + of_m * of_c.conjugate()
         if k <= slow:
@@ -278,7 +277,7 @@ def _segment(
         # derivatives of the cross-spectrum by each sample of measured
         for k in range(n):
             buffers[0, k], buffers[1, k] = spectrum[k].real, spectrum[k].imag
-        transform(n, plan.radices, plan.table, plan.chirp, plan.chirp_spectrum, buffers)
+        transform(plan)
         turn = complex(np.cos(found.phase), -np.sin(found.phase))
         for t in range(n):
             weight = taper[t] * complex(buffers[0, t], buffers[1, t])

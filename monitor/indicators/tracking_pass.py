@@ -131,7 +131,7 @@ class TrackingPass:
     def advance(self, signals: Signals, first: int, out: Samples) -> None:
         """Process samples, the first with number `first`; fill in the columns of `out`, (n_rows, n_pairs, n)."""
         if self._resumed and len(signals.x_c):
-            # they get a sample that is none, which the ring does not
+            # they see a bad sample, which the ring does not get
             self._leave_out(frozenset(np.flatnonzero(self._first_arrays >= 0).tolist()) - self._resumed - {SAMPLES})
             self._samples.clock[HOLDS] = 1
             gap = Signals(*(np.full((1, each.shape[1]), np.nan) for each in signals))
@@ -160,8 +160,9 @@ def run_pass(
     start, n, busy = 0, len(x_c), False
     while True:
         start, number, late = advance_pass(x_c, x_m, f_m, first, start, every, out, memory)
-        for _ in range(number):
-            busy = evaluate_first(indicators)
+        found = [evaluate_first(indicators) for _ in range(number)]
+        assert not late or any(found), "the newest sample waits for an evaluation that nobody has"
+        busy = busy or any(found)
         if start == n and not late:
             return busy
 

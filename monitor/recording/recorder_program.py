@@ -23,7 +23,7 @@ from monitor.recording.writer import RunWriter
 from monitor.system.worker_process import MessageReader, read_first_line
 from monitor.wire.native import Decoder
 
-_POLL_INTERVAL, _IDLE_INTERVAL = 0.05, 0.25  # s, while samples wait, and when none is told to wait
+_POLL_INTERVAL, _IDLE_INTERVAL = 0.05, 0.25  # s, while samples wait, and otherwise
 _GATHERING_TIME, _MUCH = 0.02, 1 << 17  # s between reads, and bytes after which the next follows at once
 _ORPHAN_TIMEOUT = 10  # s for writing the rest after the service has died
 _REPORT_INTERVAL = 0.02  # s

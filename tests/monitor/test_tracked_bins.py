@@ -30,7 +30,7 @@ def slide(bins, first, turns, d_c, d_m):
 
 def tracked_of(x_c, x_m, first):
     bins, plan = np.zeros((4, N_TRACKED)), new_transform(N)
-    size_c, size_m, span = dominant_tone.transform_both(x_c, x_m, *plan)
+    size_c, size_m, span = dominant_tone.transform_both(x_c, x_m, plan)
     assert span == pytest.approx(np.ptp(x_c) ** 2, rel=1e-9)
     track(bins, first, plan.buffers, N, size_c, size_m)
     return bins

@@ -138,7 +138,7 @@ def _correlate(c: Samples, middle: Samples, start: int, reach: int, plan: Transf
     for t in range(n):
         buffers[0, t] = c[t] if t < len(c) else 0.0
         buffers[1, t] = middle[t] if t < len(middle) else 0.0
-    transform(n, plan.radices, plan.table, plan.chirp, plan.chirp_spectrum, buffers)
+    transform(plan)
     # the product of one spectrum with the conjugate of the other; its transform back is that of the conjugate
     for k in range(n // 2 + 1):
         at = n - k if k > 0 else 0
@@ -146,7 +146,7 @@ def _correlate(c: Samples, middle: Samples, start: int, reach: int, plan: Transf
         re = 0.5 * (x * y).imag
         im = 0.25 * (x.real * x.real + x.imag * x.imag - y.real * y.real - y.imag * y.imag)
         buffers[0, k], buffers[1, k], buffers[0, at], buffers[1, at] = re, -im, re, im
-    transform(n, plan.radices, plan.table, plan.chirp, plan.chirp_spectrum, buffers)
+    transform(plan)
     products = np.empty(2 * reach + 1)
     for i in range(2 * reach + 1):
         products[i] = buffers[0, start + reach - i] / n

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.indicators.parts.fourier import Transform, new_transform, transform
+from monitor.indicators.parts.fourier import Transform, new_transform, split_bin, transform
 from monitor.kernel import kernel, part, reduction
 from monitor.messages.blocks import Samples
 
@@ -155,12 +155,10 @@ def fit_lag(c: Samples, m: Samples, slope: Samples, plan: TaperPlan) -> LagFit:
     buffers[:2] = 0.0
     for t in range(n):
         buffers[0, t + 1], buffers[1, t + 1] = c[t] - mean_c, m[t] - mean_m
-    _transform(padded, plan.transform)
+    transform(plan.transform)
     of_c, of_m = np.empty(n + 2, dtype=np.complex128), np.empty(n + 2, dtype=np.complex128)
     for k in range(n + 2):
-        at = padded - k if k > 0 else 0
-        x, y = complex(buffers[0, k], buffers[1, k]), complex(buffers[0, at], -buffers[1, at])
-        of_c[k], of_m[k] = 0.5 * (x + y), -0.5j * (x - y)
+        of_c[k], of_m[k] = split_bin(buffers, padded, k)
     back = np.zeros((2, n + 2), dtype=np.complex128)
     y_sum, both, command, agreement, size = _sum_cross_spectra(of_c, of_m, plan.low, plan.high, n, back)
     if not both > 0.0:
@@ -170,7 +168,7 @@ def fit_lag(c: Samples, m: Samples, slope: Samples, plan: TaperPlan) -> LagFit:
         at, y, gain = padded - k if k > 0 else 0, back[0, k], back[1, k]
         buffers[0, at], buffers[1, at] = y.real + gain.imag, y.imag - gain.real
         buffers[0, k], buffers[1, k] = y.real - gain.imag, -y.imag - gain.real
-    _transform(padded, plan.transform)
+    transform(plan.transform)
     of_y, of_gain = np.empty(n), np.empty(n)
     by_slope = _weights(buffers, slope, of_y, of_gain)
     by_lag = both / command * by_slope
@@ -179,11 +177,6 @@ def fit_lag(c: Samples, m: Samples, slope: Samples, plan: TaperPlan) -> LagFit:
     for t in range(n):
         of_y[t], of_gain[t] = of_y[t] / by_lag, of_gain[t] / both
     return LagFit(y_sum / by_lag, command / both, agreement / size, of_y, of_gain)
-
-
-@part
-def _transform(n: int, plan: Transform) -> None:
-    transform(n, plan.radices, plan.table, plan.chirp, plan.chirp_spectrum, plan.buffers)
 
 
 @reduction

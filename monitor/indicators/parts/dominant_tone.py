@@ -27,9 +27,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from monitor.indicators.parts.fourier import transform
+from monitor.indicators.parts.fourier import Transform, split_bin, transform
 from monitor.kernel import kernel, part
 from monitor.messages.blocks import Samples
 
@@ -122,11 +121,7 @@ def _clear_bin_zero(bins: Samples, bin_number: int) -> None:
 def transform_both(
     c: Samples,
     m: Samples,
-    radices: NDArray[np.int64],
-    table: Samples,
-    chirp: Samples,
-    chirp_spectrum: Samples,
-    buffers: Samples,
+    plan: Transform,
 ) -> tuple[float, float, float]:
     """Transform two signals, (n,) each, as real and imaginary part of one, both scaled by their sizes.
 
@@ -135,7 +130,7 @@ def transform_both(
     size_c, size_m : factors of the bins; 0 for a constant signal.
     span : squared range of the command.
     """
-    n = c.shape[0]
+    n, buffers = c.shape[0], plan.buffers
     low = high = size_m = 0.0
     for t in range(n):
         low, high = min(low, c[t] - c[0]), max(high, c[t] - c[0])
@@ -144,40 +139,34 @@ def transform_both(
     by_c, by_m = 1.0 / size_c if size_c > 0.0 else 0.0, 1.0 / size_m if size_m > 0.0 else 0.0
     for t in range(n):
         buffers[0, t], buffers[1, t] = (c[t] - c[0]) * by_c, (m[t] - m[0]) * by_m
-    transform(n, radices, table, chirp, chirp_spectrum, buffers)
+    transform(plan)
     return size_c, size_m, (high - low) * (high - low)
-
-
-@part
-def bin_of_command(buffers: Samples, n: int, k: int, size: float) -> complex:
-    """Return bin k of the command."""
-    at, mirrored = k if k >= 0 else k + n, n - k if k > 0 else -k
-    re, im = buffers[0, at] + buffers[0, mirrored], buffers[1, at] - buffers[1, mirrored]
-    return 0.5 * size * complex(re, im) if k != 0 else 0.0j
-
-
-@part
-def bin_of_measured(buffers: Samples, n: int, k: int, size: float) -> complex:
-    """Return bin k of the measured signal."""
-    at, mirrored = k if k >= 0 else k + n, n - k if k > 0 else -k
-    re, im = buffers[1, at] + buffers[1, mirrored], buffers[0, mirrored] - buffers[0, at]
-    return 0.5 * size * complex(re, im) if k != 0 else 0.0j
 
 
 @kernel
 def unpack_bins(buffers: Samples, n: int, bin_number: int, count: int, size: float, measured: bool) -> None:
     """Write bins of one signal, from number `bin_number` on, to buffers 2 and 3, real and imaginary parts."""
     for j in range(count):
-        x, y = bin_of_command(buffers, n, bin_number + j, size), bin_of_measured(buffers, n, bin_number + j, size)
-        buffers[2, j], buffers[3, j] = (y.real, y.imag) if measured else (x.real, x.imag)
+        of_c, of_m = _visible_bin(buffers, n, bin_number + j)
+        x = of_m if measured else of_c
+        buffers[2, j], buffers[3, j] = size * x.real, size * x.imag
 
 
 @kernel
 def set_bins(bins: Samples, bin_number: int, buffers: Samples, n: int, size_c: float, size_m: float) -> None:
     """Set the tracked bins, from number `bin_number` on, from the transform of both signals."""
     for j in range(N_TRACKED):
-        x, y = bin_of_command(buffers, n, bin_number + j, size_c), bin_of_measured(buffers, n, bin_number + j, size_m)
-        bins[C_RE, j], bins[C_IM, j], bins[M_RE, j], bins[M_IM, j] = x.real, x.imag, y.real, y.imag
+        x, y = _visible_bin(buffers, n, bin_number + j)
+        bins[C_RE, j], bins[C_IM, j] = size_c * x.real, size_c * x.imag
+        bins[M_RE, j], bins[M_IM, j] = size_m * y.real, size_m * y.imag
+
+
+@part
+def _visible_bin(buffers: Samples, n: int, k: int) -> tuple[complex, complex]:
+    """Return bin k of command and measured; bin 0, the offset, is not shown."""
+    if k == 0:
+        return 0.0j, 0.0j
+    return split_bin(buffers, n, k)
 
 
 @part

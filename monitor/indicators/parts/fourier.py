@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.kernel import kernel
+from monitor.kernel import kernel, part
 from monitor.messages.blocks import Samples
 
 _LARGEST_RADIX = 31
@@ -77,17 +77,12 @@ def _table(n: int) -> Samples:
 
 
 @kernel
-def transform(
-    n: int,
-    radices: NDArray[np.int64],
-    table: Samples,
-    chirp: Samples,
-    chirp_spectrum: Samples,
-    buffers: Samples,
-) -> None:
+def transform(plan: Transform) -> None:
     """Transform the first n values of buffers 0 and 1, real and imaginary parts, in place."""
-    if chirp.shape[1] == 0:
-        _stockham(radices, table, buffers)
+    table, chirp, chirp_spectrum, buffers = plan.table, plan.chirp, plan.chirp_spectrum, plan.buffers
+    n = chirp.shape[1]
+    if n == 0:
+        _stockham(plan.radices, table, buffers)
         return
     length = table.shape[1]
     re, im = buffers[0], buffers[1]
@@ -96,16 +91,25 @@ def transform(
         re[t], im[t] = x * chirp[0, t] - y * chirp[1, t], x * chirp[1, t] + y * chirp[0, t]
     for t in range(n, length):
         re[t] = im[t] = 0.0
-    _stockham(radices, table, buffers)
+    _stockham(plan.radices, table, buffers)
     # the inverse transform is the conjugate of that of the conjugate
     for k in range(length):
         x, y = re[k], im[k]
         re[k] = x * chirp_spectrum[0, k] - y * chirp_spectrum[1, k]
         im[k] = -x * chirp_spectrum[1, k] - y * chirp_spectrum[0, k]
-    _stockham(radices, table, buffers)
+    _stockham(plan.radices, table, buffers)
     for k in range(n):
         x, y = re[k], -im[k]
         re[k], im[k] = x * chirp[0, k] - y * chirp[1, k], x * chirp[1, k] + y * chirp[0, k]
+
+
+@part
+def split_bin(buffers: Samples, n: int, k: int) -> tuple[complex, complex]:
+    """Return bin k of two real signals of n values, transformed as real and imaginary part of one."""
+    at, mirrored = k if k >= 0 else k + n, n - k if k > 0 else -k
+    re, im, mirrored_re, mirrored_im = buffers[0, at], buffers[1, at], buffers[0, mirrored], buffers[1, mirrored]
+    first, second = complex(re + mirrored_re, im - mirrored_im), complex(im + mirrored_im, mirrored_re - re)
+    return 0.5 * first, 0.5 * second
 
 
 @kernel

@@ -33,6 +33,7 @@ from monitor.indicators.parts.dominant_tone import (
     transform_both,
     unpack_bins,
 )
+from monitor.indicators.parts.fourier import Transform
 from monitor.indicators.parts.frequency_domain_look import (
     DRIFT_IM,
     DRIFT_RE,
@@ -117,6 +118,7 @@ def advance_fdb(
     own_peaks, correct, of_motion = settings[2] > 0.0, settings[3] > 0.0, settings[4] > 0.0
     near, far, absolute, relative = settings[5], settings[6], settings[7], settings[8]
     first_bin, low_bin, high_bin, share = int(settings[9]), int(settings[10]), int(settings[11]), settings[12]
+    plan = Transform(radices, table, chirp, chirp_spectrum, buffers)
     n_window, n_bins = circle.shape[1], half.shape[1]
     # the first bin whose neighbours under the taper do not include bin 0
     visible = 3 if far != 0.0 else 2 if near != 0.0 else 1
@@ -144,9 +146,7 @@ def advance_fdb(
                 continue
             command, measured = ring[pair, 0, begin:end], ring[pair, 1, begin:end]
             if due:
-                size_c, size_m, span = transform_both(
-                    command, measured, radices, table, chirp, chirp_spectrum, buffers
-                )
+                size_c, size_m, span = transform_both(command, measured, plan)
                 unpack_bins(buffers, n_window, first_bin, n_bins, size_c, False)
                 steps[pair, STEP_C], steps[pair, STEP_M], steps[pair, SPAN] = 0.0, 0.0, span
             # the lowest bin that may be read; where a motion other than a tone has its peak in a bin that the offset
@@ -226,9 +226,7 @@ def advance_fdb(
             else:
                 if not correct:
                     if own_peaks:
-                        _, size_m, _ = transform_both(
-                            command, measured, radices, table, chirp, chirp_spectrum, buffers
-                        )
+                        _, size_m, _ = transform_both(command, measured, plan)
                         unpack_bins(buffers, n_window, first_bin, n_bins, size_m, True)
                         own = tapered_peak(
                             buffers[2], buffers[3], low_bin - first_bin, high_bin - first_bin, near, far
