@@ -9,14 +9,66 @@ from numpy.typing import NDArray
 
 from monitor.catalogue import CATALOGUE
 from monitor.indicators.base import PassIndicator, check_window
-from monitor.indicators.parts.added_damping import check_share
-from monitor.indicators.parts.bin_reading import N_ROWS, NEIGHBOURS
-from monitor.indicators.parts.dominant_tone import N_TRACKED, TAPERS, choose_bins, half_angles, unit_circle
-from monitor.indicators.parts.fourier import new_transform
-from monitor.indicators.parts.frequency_domain_kernel import FdbState
-from monitor.indicators.parts.frequency_domain_look import N_HELD, N_WORK_ROWS, REASON
-from monitor.indicators.parts.memory import FDB
-from monitor.indicators.parts.sample_loop import gate_limits, new_gate, new_held
+from monitor.indicators.parts.added_damping import add_damping, check_share
+from monitor.indicators.parts.bin_reading import (
+    N_ROWS,
+    NEIGHBOURS,
+    NO_TONE,
+    Tone,
+    delayed_tone,
+    non_tonal_share,
+    read_tones,
+    squared_magnitude,
+)
+from monitor.indicators.parts.dominant_tone import (
+    BELOW,
+    N_TRACKED,
+    SPAN,
+    STEP_C,
+    STEP_M,
+    TAPERS,
+    Taper,
+    choose_bins,
+    drift_exceeded,
+    half_angles,
+    set_bins,
+    slide_bins,
+    tapered,
+    tapered_peak,
+    transform_both,
+    unit_circle,
+    unpack_bins,
+)
+from monitor.indicators.parts.fourier import Transform, new_transform
+from monitor.indicators.parts.frequency_domain_look import (
+    DRIFT_IM,
+    DRIFT_RE,
+    GAIN_SD,
+    LAG,
+    N_HELD,
+    N_WORK_ROWS,
+    OWN,
+    PHASE_RATE,
+    PHASE_SD,
+    REASON,
+    look,
+)
+from monitor.indicators.parts.memory import FDB, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
+from monitor.indicators.parts.sample_loop import (
+    advance_row_clock,
+    clear_row,
+    gate_limits,
+    is_good,
+    new_gate,
+    new_held,
+    start_row_clock,
+    update_gate,
+    write_reason,
+)
+from monitor.indicators.parts.sample_ring import next_position
+from monitor.kernel import kernel, part
+from monitor.messages.blocks import Samples
+from monitor.messages.reasons import Reason
 
 # transforms of the whole window while it slides by its length
 _EVALUATIONS = 8
@@ -134,33 +186,266 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
         # samples between transforms
         self.hop = max(1, n_window // _EVALUATIONS)
         super().__init__(
-            sample_rate,
-            window,
-            n_pairs=n_pairs,
-            every=every,
-            band=band,
-            peak=peak,
-            taper=taper,
-            image_correction=image_correction,
-            delay_of=delay_of,
-            gate=gate,
-            relative_gate=relative_gate,
-            share=share,
-        )
+            sample_rate, window, n_pairs=n_pairs, every=every, band=band, peak=peak, taper=taper,
+            image_correction=image_correction, delay_of=delay_of, gate=gate, relative_gate=relative_gate, share=share,
+        )  # fmt: skip
 
     def new_arrays(self) -> FdbState:
         """Return the initial arrays."""
         n, pairs = self.n_window, self.n_pairs
+        settings = [self.hop, self.sample_rate, *self._reading, *self._limits, *self._bins[:3], self._share]
         arrays: list[NDArray[Any]] = [
-            np.array(
-                [self.hop, self.sample_rate, *self._reading, *self._limits, *self._bins[:3], self._share], float
-            ),
+            np.array(settings, float),
             *(half_angles(n, self._bins), unit_circle(n)),
             *(np.zeros((pairs, 4, N_TRACKED)), np.zeros((pairs, 3))),
             *(np.zeros(pairs, np.int64), np.zeros((pairs, 2), np.int64)),
             *(new_held(pairs, N_HELD, REASON), np.zeros((N_WORK_ROWS, n))),
             *np.zeros((2, N_ROWS, NEIGHBOURS)),
-            *new_transform(n),
-            *new_gate(pairs),
+            *(*new_transform(n), *new_gate(pairs)),
         ]
         return FdbState(*arrays)
+
+
+_MIN_POWER_RATIO = 1e-12
+# rad, of the phase: above it no value is valid
+_LARGEST_SD = 0.3
+# share of the command's power outside the tone, where the offset hides a neighbour of its bin
+_MAX_NON_TONAL = 0.02
+# Cramer-Rao bound of a frequency, in cycles a window, over that of a phase, as variances
+_FREQUENCY_NOISE = 3.0 / np.pi**2
+# columns of the results
+_RATIO, _PHASE, _DELAY, _FREQUENCY, _AMPLITUDE, _RATIO_SD, _PHASE_SD, _DELAY_SD, _DAMPING, _REASON = range(10)
+
+
+class FdbState(NamedTuple):
+    """The arrays of FDB.
+
+    ``half`` (2, n_bins) and ``circle`` (2, n_window): see `dominant_tone`; ``bins`` (n_pairs, 4, 8): the tracked
+    bins; ``steps`` (n_pairs, 3): largest steps since the last transform; ``good`` (n_pairs,): consecutive good
+    samples; ``found`` (n_pairs, 2): bin of the peak, and whether the gate is open; ``held`` (n_pairs, 8) between
+    evaluations; ``work`` (5, n_window); ``bins_c``, ``bins_m`` (4, 5): see `read_neighbours`; ``radices`` ..
+    ``buffers``: `Transform`.
+    """
+
+    settings: Vector
+    half: Matrix
+    circle: Matrix
+    bins: Cube
+    steps: Matrix
+    good: IntVector
+    found: IntMatrix
+    held: Matrix
+    work: Matrix
+    bins_c: Matrix
+    bins_m: Matrix
+    radices: IntVector
+    table: Matrix
+    chirp: Matrix
+    chirp_spectrum: Matrix
+    buffers: Matrix
+    gate_peak: Vector
+    gate_lowest: Vector
+    gate_start: IntVector
+
+
+open_fdb = open_state(FdbState)
+
+
+class _Settings(NamedTuple):
+    """The settings, as they stand in the state: ``hop`` in samples, ``low_bin`` .. ``high_bin`` searched."""
+
+    hop: int
+    sample_rate: float
+    own_peaks: bool
+    correct: bool
+    of_motion: bool
+    taper: Taper
+    absolute: float
+    relative: float
+    first_bin: int
+    low_bin: int
+    high_bin: int
+    share: float
+
+
+@kernel
+def advance_fdb(
+    x_c: Samples, x_m: Samples, columns: IntMatrix, first: int, every: int, out: Samples, memory: Samples, n: int,
+    ring: Samples, at: int,
+) -> None:  # fmt: skip
+    """Take samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 10)."""
+    state = open_fdb(memory, n)
+    settings, n_window = _read_settings(state.settings), state.circle.shape[1]
+    row_clock = start_row_clock(first, every)
+    for i in range(x_c.shape[0]):
+        row_clock = advance_row_clock(row_clock, every)
+        row_due, row, begin, end = row_clock.due, row_clock.row, at + 1 - n_window, at + 1
+        for pair in range(columns.shape[1]):
+            _slide(state, pair, x_c[i, columns[0, pair]], x_m[i, columns[1, pair]], ring, begin)
+            if row_due:
+                clear_row(out, row, pair, state.held[pair, REASON])
+            due = (first + i + pair) % settings.hop == 0 or state.good[pair] == n_window
+            if state.good[pair] < n_window or not (row_due or due):
+                continue
+            command, measured = ring[pair, 0, begin:end], ring[pair, 1, begin:end]
+            tone, hidden = _search(state, settings, pair, command, measured, due)
+            amplitude = 2.0 * np.sqrt(squared_magnitude(tone.command)) / abs(tone.scale)
+            reason = _command_reason(state, settings, pair, tone, amplitude, due)
+            if reason == Reason.VALID.value:
+                if row_due:
+                    out[row, pair, _FREQUENCY] = tone.frequency * settings.sample_rate / n_window
+                    out[row, pair, _AMPLITUDE] = amplitude
+                reason, of_measured = _look(state, settings, pair, tone, hidden, command, measured, due)
+                if row_due and reason == Reason.VALID.value:
+                    reason = _read(state, settings, pair, tone, of_measured, command, measured, out[row, pair])
+            write_reason(out, row_due, row, pair, reason)
+        at = next_position(at, ring)
+
+
+@part
+def _read_settings(values: Samples) -> _Settings:
+    own_peaks, correct, of_motion = values[2] > 0.0, values[3] > 0.0, values[4] > 0.0
+    first_bin, low_bin, high_bin = int(values[9]), int(values[10]), int(values[11])
+    return _Settings(
+        int(values[0]), values[1], own_peaks, correct, of_motion, Taper(values[5], values[6]), values[7], values[8],
+        first_bin, low_bin, high_bin, values[12],
+    )  # fmt: skip
+
+
+@part
+def _slide(state: FdbState, pair: int, c: float, m: float, ring: Samples, begin: int) -> None:
+    """Slide the tracked bins of a pair by one sample; its window begins at `begin` in the ring."""
+    if not is_good(c, m):
+        state.good[pair], state.held[pair, REASON] = 0, Reason.BAD_SAMPLE.value
+        return
+    state.good[pair] += 1
+    if state.good[pair] > state.circle.shape[1]:
+        d_c, d_m = c - ring[pair, 0, begin - 1], m - ring[pair, 1, begin - 1]
+        slide_bins(state.bins[pair], state.found[pair, 0] - BELOW, state.circle, d_c, d_m)
+        steps = state.steps[pair]
+        steps[STEP_C], steps[STEP_M] = max(steps[STEP_C], d_c * d_c), max(steps[STEP_M], d_m * d_m)
+        steps[SPAN] = max(steps[SPAN], d_c * d_c)
+
+
+@part
+def _search(
+    state: FdbState, settings: _Settings, pair: int, command: Samples, measured: Samples, due: bool
+) -> tuple[Tone, bool]:
+    """Return the dominant tone, and whether the offset hides it, from a transform of the window where it is `due`."""
+    taper, first_bin, low, n_window = settings.taper, settings.first_bin, settings.low_bin, len(command)
+    bins, buffers = state.bins[pair], state.buffers
+    # the first bin whose neighbours under the taper do not include bin 0
+    visible = 3 if taper.far != 0.0 else 2 if taper.near != 0.0 else 1
+    size_c = size_m = 0.0
+    if due:
+        plan = Transform(state.radices, state.table, state.chirp, state.chirp_spectrum, buffers)
+        size_c, size_m, span = transform_both(command, measured, plan)
+        unpack_bins(buffers, n_window, first_bin, state.half.shape[1], size_c, False)
+        state.steps[pair, STEP_C], state.steps[pair, STEP_M], state.steps[pair, SPAN] = 0.0, 0.0, span
+    tone, hidden = NO_TONE, False
+    for _ in range(2):
+        if due:
+            peak = tapered_peak(buffers[2], buffers[3], low - first_bin, settings.high_bin - first_bin, taper)
+            state.found[pair, 0] = first_bin + peak
+            set_bins(bins, state.found[pair, 0] - BELOW, buffers, n_window, size_c, size_m)
+        k = state.found[pair, 0]
+        tone = read_tones(bins, k, first_bin, state.half, state.circle, taper, state.bins_c, state.bins_m)
+        of_size = tone.command * (1.0 / tone.scale)
+        hidden = due and k < visible and non_tonal_share(command, of_size, tone.frequency) > _MAX_NON_TONAL
+        if not hidden or settings.own_peaks or visible > settings.high_bin:
+            break
+        # a motion other than a tone has its peak in a bin that the offset hides: the first one without it is read
+        low = visible
+    return tone, hidden
+
+
+@part
+def _command_reason(state: FdbState, settings: _Settings, pair: int, tone: Tone, amplitude: float, due: bool) -> int:
+    """Return why the command has no tone, or that it has one."""
+    # no values until the next transform
+    if drift_exceeded(state.steps[pair, STEP_C], squared_magnitude(tone.raw_c)):
+        return Reason.UNCERTAIN.value
+    if due:
+        held, n_window = state.held[pair], state.circle.shape[1]
+        held[LAG], held[DRIFT_RE], held[DRIFT_IM], held[REASON] = np.nan, 0.0, 0.0, Reason.FEW_CYCLES.value
+        gate = state.gate_peak, state.gate_lowest, state.gate_start
+        state.found[pair, 1] = update_gate(
+            *gate, settings.absolute, settings.relative, pair, amplitude, state.good[pair], n_window
+        )
+    if not state.found[pair, 1]:
+        return Reason.GATE.value
+    # less than one cycle is not a tone, nor are rounding and leakage of a motion outside the band
+    if not (tone.frequency > 0.999 and amplitude * amplitude > _MIN_POWER_RATIO * state.steps[pair, SPAN]):
+        return Reason.FEW_CYCLES.value
+    return Reason.VALID.value
+
+
+@part
+def _look(
+    state: FdbState, settings: _Settings, pair: int, tone: Tone, hidden: bool, command: Samples, measured: Samples,
+    due: bool,
+) -> tuple[int, complex]:  # fmt: skip
+    """Look at the window where that is `due`; return why there is no value, and measured's tone without its drift."""
+    held, tone_m = state.held[pair], tone.measured
+    if not due:
+        tone_m -= complex(held[DRIFT_RE], held[DRIFT_IM])
+    # below 1e-12 of the command a measured amplitude is rounding of a constant channel
+    power_c = squared_magnitude(tone.command)
+    if power_c == 0.0 or squared_magnitude(tone_m) <= 1e-24 * power_c:
+        return Reason.CONSTANT.value, tone_m
+    if drift_exceeded(state.steps[pair, STEP_M], squared_magnitude(tone.raw_m)):
+        return Reason.UNCERTAIN.value, tone_m
+    if due:
+        tone_m = look(
+            command, measured, tone, tone_m, state.bins_c, state.bins_m, settings.taper, settings.correct,
+            settings.of_motion, hidden, state.half, settings.first_bin, state.circle, held, state.work,
+        )  # fmt: skip
+    if np.isnan(held[LAG]):
+        return int(held[REASON]), tone_m
+    is_certain = held[PHASE_SD] / held[PHASE_RATE] <= _LARGEST_SD
+    return Reason.VALID.value if is_certain else Reason.UNCERTAIN.value, tone_m
+
+
+@part
+def _read(
+    state: FdbState, settings: _Settings, pair: int, tone: Tone, tone_m: complex, command: Samples,
+    measured: Samples, values: Samples,
+) -> int:  # fmt: skip
+    """Write the values of a pair, (10,), but for frequency and amplitude; return why there are none."""
+    held, tone_c, n_window = state.held[pair], tone.command, state.circle.shape[1]
+    omega = 2.0 * np.pi * tone.frequency / n_window
+    phase_sd = held[PHASE_SD] / held[PHASE_RATE]
+    delay_sd = phase_sd / omega
+    if settings.of_motion:
+        delayed = delayed_tone(state.bins_c, tone.k, tone.frequency, tone.pole, settings.taper, held[LAG], n_window)
+        difference = tone_m * delayed.conjugate()
+        lag = held[LAG] - np.arctan2(difference.imag, difference.real) / (held[PHASE_RATE] * omega)
+        phase, own = -omega * lag, held[OWN]
+    else:
+        if not settings.correct:
+            tone_c, tone_m = tone.raw_c, tone.raw_m
+        if settings.own_peaks:
+            tone_m = _own_peak(state, settings, command, measured)
+        product = tone_m * tone_c.conjugate()
+        phase, own = np.arctan2(product.imag, product.real), 1.0
+        if squared_magnitude(tone_m) == 0.0:
+            return Reason.CONSTANT.value
+        lag, turns_off = -phase / omega, phase / tone.frequency
+        delay_sd *= np.sqrt(1.0 + _FREQUENCY_NOISE * turns_off * turns_off)
+    ratio = np.sqrt(squared_magnitude(tone_c) / squared_magnitude(tone_m)) / own
+    values[_RATIO], values[_RATIO_SD] = ratio, ratio * held[GAIN_SD]
+    values[_PHASE], values[_PHASE_SD] = phase, phase_sd
+    values[_DELAY], values[_DELAY_SD] = lag / settings.sample_rate, delay_sd / settings.sample_rate
+    values[_DAMPING] = add_damping(np.cos(phase) / ratio, np.sin(phase) / ratio, settings.share)
+    return Reason.VALID.value
+
+
+@part
+def _own_peak(state: FdbState, settings: _Settings, command: Samples, measured: Samples) -> complex:
+    """Return measured's tapered bin at its own peak."""
+    taper, first_bin, buffers = settings.taper, settings.first_bin, state.buffers
+    plan = Transform(state.radices, state.table, state.chirp, state.chirp_spectrum, buffers)
+    _, size_m, _ = transform_both(command, measured, plan)
+    unpack_bins(buffers, state.circle.shape[1], first_bin, state.half.shape[1], size_m, True)
+    low, high = settings.low_bin - first_bin, settings.high_bin - first_bin
+    return tapered(buffers[2], buffers[3], tapered_peak(buffers[2], buffers[3], low, high, taper), taper)

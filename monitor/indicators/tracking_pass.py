@@ -20,8 +20,8 @@ from monitor.config import IndicatorSettings
 from monitor.indicators.adaptive_phase_amplitude import advance_adaptive
 from monitor.indicators.base import PassIndicator, Signals, WindowedIndicator, pass_memory
 from monitor.indicators.energy_error import advance_hsem
+from monitor.indicators.frequency_domain import advance_fdb
 from monitor.indicators.hopped import HoppedIndicator, advance_hopped, before_evaluation, list_waiting, publish_late
-from monitor.indicators.parts.frequency_domain_kernel import advance_fdb
 from monitor.indicators.parts.memory import (
     ADAPTIVE,
     BROADBAND,

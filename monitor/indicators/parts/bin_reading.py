@@ -11,9 +11,11 @@ Counted from the oldest sample, bin j of a tone ``b exp(i (theta n - pi f))``, f
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from monitor.indicators.parts.dominant_tone import BELOW
+from monitor.indicators.parts.dominant_tone import BELOW, C_RE, M_RE, Taper, tone_between_bins
 from monitor.kernel import kernel, part
 from monitor.messages.blocks import Samples
 
@@ -24,8 +26,50 @@ RE, IM, OF_TONE, OF_IMAGE = range(4)
 N_ROWS = 4
 
 
+class Tone(NamedTuple):
+    """The command's dominant tone in both signals.
+
+    ``k``: its bin; ``frequency`` cycles a window; ``scale``, ``pole``: see `tone_gains`; ``command``, ``measured``:
+    its complex amplitudes; ``raw_c``, ``raw_m``: the tapered bins.
+    """
+
+    k: int
+    frequency: float
+    scale: float
+    pole: float
+    command: complex
+    measured: complex
+    raw_c: complex
+    raw_m: complex
+
+
+NO_TONE = Tone(0, 0.0, 0.0, 0.0, 0.0j, 0.0j, 0.0j, 0.0j)
+
+
 @part
-def read_neighbours(tracked: Samples, row: int, near: float, far: float, bins: Samples) -> None:
+def read_tones(
+    tracked: Samples, k: int, first_bin: int, half: Samples, circle: Samples, taper: Taper,
+    bins_c: Samples, bins_m: Samples,
+) -> Tone:  # fmt: skip
+    """Read the tone around bin number `k` of the tracked bins of a pair.
+
+    Parameters
+    ----------
+    first_bin, half, circle : see `dominant_tone`.
+    bins_c, bins_m : (4, 5), overwritten by the bins of command and measured and their gains.
+    """
+    read_neighbours(tracked, C_RE, taper, bins_c)
+    read_neighbours(tracked, M_RE, taper, bins_m)
+    frequency, sine = tone_between_bins(tracked, k - BELOW, k, first_bin, half, circle)
+    n_window = circle.shape[1]
+    scale, pole = tone_gains(k - first_bin, first_bin, frequency, sine, half, taper, n_window, bins_c)
+    copy_gains(bins_c, bins_m)
+    of_c, of_m = read_tone(bins_c, k, pole, taper), read_tone(bins_m, k, pole, taper)
+    return Tone(k, frequency, scale, pole, of_c, of_m, sum_bins(bins_c), sum_bins(bins_m))
+
+
+@part
+def read_neighbours(tracked: Samples, row: int, taper: Taper, bins: Samples) -> None:
     """Write the bins around the peak with the weights of the taper, phases counted from the oldest sample.
 
     Parameters
@@ -34,7 +78,7 @@ def read_neighbours(tracked: Samples, row: int, near: float, far: float, bins: S
     row : of the signal's real parts; its imaginary parts are in the next one.
     """
     for d in range(-2, 3):
-        weight = 1.0 if d == 0 else near if abs(d) == 1 else far
+        weight = 1.0 if d == 0 else taper.near if abs(d) == 1 else taper.far
         bins[RE, d + 2] = bins[IM, d + 2] = 0.0
         if weight != 0.0:
             bins[RE, d + 2], bins[IM, d + 2] = weight * tracked[row, BELOW + d], weight * tracked[row + 1, BELOW + d]
@@ -47,8 +91,7 @@ def tone_gains(
     frequency: float,
     sine: float,
     half: Samples,
-    near: float,
-    far: float,
+    taper: Taper,
     n_window: int,
     bins: Samples,
 ) -> tuple[float, float]:
@@ -70,7 +113,7 @@ def tone_gains(
     square = angle * angle
     pole = angle * (1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0)))
     for d in range(-2, 3):
-        weight = 1.0 if d == 0 else near if abs(d) == 1 else far
+        weight = 1.0 if d == 0 else taper.near if abs(d) == 1 else taper.far
         j = first_bin + k + d
         bins[OF_TONE, d + 2] = bins[OF_IMAGE, d + 2] = 0.0
         if weight != 0.0 and j != 0:
@@ -84,11 +127,11 @@ def tone_gains(
 
 
 @part
-def read_tone(bins: Samples, k: int, pole: float, near: float, far: float) -> complex:
+def read_tone(bins: Samples, k: int, pole: float, taper: Taper) -> complex:
     """Return the complex amplitude of the tone in the bins around bin number `k`."""
     total, tone, image = 0.0j, 0.0j, 0.0j
     for d in range(NEIGHBOURS):
-        weight = 1.0 if d == 2 else near if d in (1, 3) else far
+        weight = 1.0 if d == 2 else taper.near if d in (1, 3) else taper.far
         # bin 0 is never used
         if weight != 0.0 and k + d != 2:
             total += complex(bins[RE, d], bins[IM, d])
@@ -99,14 +142,14 @@ def read_tone(bins: Samples, k: int, pole: float, near: float, far: float) -> co
 
 @kernel
 def delayed_tone(
-    bins: Samples, k: int, frequency: float, pole: float, near: float, far: float, lag: float, n_window: int
+    bins: Samples, k: int, frequency: float, pole: float, taper: Taper, lag: float, n_window: int
 ) -> complex:
     """Return the tone in the bins around bin number `k` of the signal delayed by `lag` samples; exact for a tone."""
     one = 2.0 * np.pi * lag / n_window
     step, turn = complex(np.cos(one), -np.sin(one)), complex(np.cos((k - 2) * one), -np.sin((k - 2) * one))
     total, tone, image = 0.0j, 0.0j, 0.0j
     for d in range(NEIGHBOURS):
-        weight = 1.0 if d == 2 else near if d in (1, 3) else far
+        weight = 1.0 if d == 2 else taper.near if d in (1, 3) else taper.far
         if weight != 0.0 and k + d != 2:
             total += turn * complex(bins[RE, d], bins[IM, d])
             tone += turn * complex(bins[OF_TONE, d], -weight * pole)
@@ -118,11 +161,11 @@ def delayed_tone(
 
 
 @kernel
-def drift_tone(bins: Samples, k: int, pole: float, near: float, far: float, half: Samples, first_bin: int) -> complex:
+def drift_tone(bins: Samples, k: int, pole: float, taper: Taper, half: Samples, first_bin: int) -> complex:
     """Return the tone read from the bins around bin number `k` for a drift by one over the window."""
     total, tone, image = 0.0j, 0.0j, 0.0j
     for d in range(NEIGHBOURS):
-        weight = 1.0 if d == 2 else near if d in (1, 3) else far
+        weight = 1.0 if d == 2 else taper.near if d in (1, 3) else taper.far
         j = k + d - 2
         if weight != 0.0 and j != 0:
             # bin j of 0, 1/n .. (n - 1)/n is (i cot(pi j/n) - 1)/2
@@ -133,11 +176,11 @@ def drift_tone(bins: Samples, k: int, pole: float, near: float, far: float, half
 
 
 @part
-def tone_size(bins: Samples, k: int, pole: float, near: float, far: float) -> float:
+def tone_size(bins: Samples, k: int, pole: float, taper: Taper) -> float:
     """Return the size of the tapered bin `k` of a tone, in units of `tone_gains`' kernel."""
     total = 0.0j
     for d in range(NEIGHBOURS):
-        weight = 1.0 if d == 2 else near if d in (1, 3) else far
+        weight = 1.0 if d == 2 else taper.near if d in (1, 3) else taper.far
         if weight != 0.0 and k + d != 2:
             total += complex(bins[OF_TONE, d], -weight * pole)
     return float(np.sqrt(squared_magnitude(total)))
@@ -205,8 +248,7 @@ def sample_weights(
     bins: Samples,
     k: int,
     pole: float,
-    near: float,
-    far: float,
+    taper: Taper,
     correct: bool,
     circle: Samples,
 ) -> None:
@@ -215,7 +257,7 @@ def sample_weights(
     if correct:
         tone, image = 0.0j, 0.0j
         for d in range(NEIGHBOURS):
-            weight = 1.0 if d == 2 else near if d in (1, 3) else far
+            weight = 1.0 if d == 2 else taper.near if d in (1, 3) else taper.far
             if weight != 0.0 and k + d != 2:
                 tone += complex(bins[OF_TONE, d], -weight * pole)
                 image += complex(bins[OF_IMAGE, d], -weight * pole)
@@ -223,14 +265,14 @@ def sample_weights(
     # the inverse of the reading, times a real factor because a complex division by zero raises
     inverse = reading.conjugate() * (1.0 / (scale * squared_magnitude(reading)))
     # bin 0 is not part of the reading
-    offset = (near if k == 1 else 0.0) + (far if k == 2 else 0.0)
+    offset = (taper.near if k == 1 else 0.0) + (taper.far if k == 2 else 0.0)
     n = phase_weights.shape[0]
     cosine, sine = circle[0], circle[1]
     # positions of the angles of the taper and of the bin in the table
     one, two, at = start % n, 2 * start % n, k * start % n
     for t in range(start, stop):
-        taper = 1.0 + 2.0 * near * cosine[one] + 2.0 * far * cosine[two]
-        weight_t = complex(taper * cosine[at] - offset, -taper * sine[at])
+        window = 1.0 + 2.0 * taper.near * cosine[one] + 2.0 * taper.far * cosine[two]
+        weight_t = complex(window * cosine[at] - offset, -window * sine[at])
         derivative = (tone.conjugate() * weight_t + image * weight_t.conjugate()) * inverse
         phase_weights[t], gain_weights[t] = derivative.imag, derivative.real
         one, two, at = one + 1, two + 2, at + k

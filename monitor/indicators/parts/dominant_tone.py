@@ -192,16 +192,16 @@ TAPERS = {
 
 
 @part
-def tapered(re: Samples, im: Samples, k: int, near: float, far: float) -> complex:
+def tapered(re: Samples, im: Samples, k: int, taper: Taper) -> complex:
     """Return the tapered bin `k`, its phase counted from the oldest sample."""
-    h_re, h_im = re[k] + near * (re[k - 1] + re[k + 1]), im[k] + near * (im[k - 1] + im[k + 1])
-    if far != 0.0:
-        h_re, h_im = h_re + far * (re[k - 2] + re[k + 2]), h_im + far * (im[k - 2] + im[k + 2])
+    h_re, h_im = re[k] + taper.near * (re[k - 1] + re[k + 1]), im[k] + taper.near * (im[k - 1] + im[k + 1])
+    if taper.far != 0.0:
+        h_re, h_im = h_re + taper.far * (re[k - 2] + re[k + 2]), h_im + taper.far * (im[k - 2] + im[k + 2])
     return complex(h_re, h_im)
 
 
 @kernel
-def tapered_peak(re: Samples, im: Samples, low: int, high: int, near: float, far: float) -> int:
+def tapered_peak(re: Samples, im: Samples, low: int, high: int, taper: Taper) -> int:
     """Return the bin from `low` to `high` with the largest tapered power; the first of several.
 
     Parameters
@@ -210,7 +210,7 @@ def tapered_peak(re: Samples, im: Samples, low: int, high: int, near: float, far
     """
     peak, largest = low, -1.0
     for k in range(low, high + 1):
-        h = tapered(re, im, k, near, far)
+        h = tapered(re, im, k, taper)
         power = h.real * h.real + h.imag * h.imag
         if power > largest:
             peak, largest = k, power

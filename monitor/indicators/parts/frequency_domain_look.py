@@ -6,6 +6,7 @@ import numpy as np
 
 from monitor.indicators.parts.bias import separate_bias
 from monitor.indicators.parts.bin_reading import (
+    Tone,
     copy_gains,
     delayed_tone,
     drift_tone,
@@ -15,6 +16,7 @@ from monitor.indicators.parts.bin_reading import (
     tone_size,
 )
 from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
+from monitor.indicators.parts.dominant_tone import Taper
 from monitor.indicators.parts.residual import correct_for_noise, fit_least_squares
 from monitor.indicators.parts.unrelated_motion import UNRELATED, unexplained_share
 from monitor.kernel import kernel, part, reduction
@@ -45,17 +47,11 @@ N_WORK_ROWS = 5
 def look(
     command: Samples,
     measured: Samples,
-    tone_c: complex,
+    tone: Tone,
     tone_m: complex,
-    raw_m: complex,
     bins_c: Samples,
     bins_m: Samples,
-    k: int,
-    frequency: float,
-    scale: float,
-    pole: float,
-    near: float,
-    far: float,
+    taper: Taper,
     correct: bool,
     of_motion: bool,
     hidden: bool,
@@ -70,11 +66,12 @@ def look(
     Parameters
     ----------
     command, measured : (n_window,) each.
-    tone_c, tone_m, raw_m : the tones in both around bin number `k`, see `read_tone`, and measured's bin.
+    tone_m : measured's tone, from which a drift is not taken yet.
     hidden : the offset hides the bin.
     """
     n_window = command.shape[0]
-    product, omega = tone_m * tone_c.conjugate(), 2.0 * np.pi * frequency / n_window
+    k, frequency, pole = tone.k, tone.frequency, tone.pole
+    product, omega = tone_m * tone.command.conjugate(), 2.0 * np.pi * frequency / n_window
     lag, phase_rate, start, stop, width = -np.arctan2(product.imag, product.real) / omega, 1.0, 0, 0, 0
     unexplained, gain, rate = np.nan, np.nan, 0.0
     for step in range(_STEPS):
@@ -83,14 +80,14 @@ def look(
             start, stop, unexplained, drift, gain, width, rate = _fit(command, measured, lag, of_motion, work)
             if of_motion and np.isfinite(unexplained):
                 # a drift against the command is not part of the motion
-                drift_reading = drift * n_window * drift_tone(bins_c, k, pole, near, far, half, first_bin)
+                drift_reading = drift * n_window * drift_tone(bins_c, k, pole, taper, half, first_bin)
                 held[DRIFT_RE], held[DRIFT_IM] = drift_reading.real, drift_reading.imag
                 tone_m -= drift_reading
         if of_motion:
-            before = delayed_tone(bins_c, k, frequency, pole, near, far, lag - 0.5, n_window)
-            after = delayed_tone(bins_c, k, frequency, pole, near, far, lag + 0.5, n_window)
-            tone = delayed_tone(bins_c, k, frequency, pole, near, far, lag, n_window)
-            product, difference = before * after.conjugate(), tone_m * tone.conjugate()
+            before = delayed_tone(bins_c, k, frequency, pole, taper, lag - 0.5, n_window)
+            after = delayed_tone(bins_c, k, frequency, pole, taper, lag + 0.5, n_window)
+            delayed = delayed_tone(bins_c, k, frequency, pole, taper, lag, n_window)
+            product, difference = before * after.conjugate(), tone_m * delayed.conjugate()
             phase_rate = np.arctan2(product.imag, product.real) / omega
             lag -= np.arctan2(difference.imag, difference.real) / (min(max(phase_rate, _SLOWEST), _FASTEST) * omega)
     held[REASON] = Reason.OFFSET.value if hidden else _reason(phase_rate, unexplained)
@@ -99,12 +96,10 @@ def look(
     held[LAG], held[PHASE_RATE], held[OWN], by_rate = lag, phase_rate, 1.0, 0.0
     slope, rates = work[_SLOPE, start:stop], work[_RATE, start:stop]
     if of_motion:
-        by_rate = _read_own_frequency(
-            held, bins_c, bins_m, k, frequency, rate, scale, pole, near, far, half, first_bin, n_window
-        )
+        by_rate = _read_own_frequency(held, bins_c, bins_m, tone, rate, taper, half, first_bin, n_window)
     separate_bias(slope, work[_RESIDUAL, start:stop], work[_BIAS, start:stop], gain, width)
     sample_weights(
-        work[_DELAYED], work[_SLOPE], start, stop, tone_m if correct else raw_m, bins_m, k, pole, near, far, correct,
+        work[_DELAYED], work[_SLOPE], start, stop, tone_m if correct else tone.raw_m, bins_m, k, pole, taper, correct,
         circle,
     )  # fmt: skip
     if of_motion:
@@ -116,8 +111,8 @@ def look(
     held[PHASE_SD] = add_chance_agreement(phase_sd, unexplained)
     if of_motion:
         # what the image of a tone that decays leaves
-        tone = delayed_tone(bins_c, k, frequency, pole, near, far, lag, n_window)
-        decay = 0.5 * np.log(squared_magnitude(tone_c) / squared_magnitude(tone))
+        delayed = delayed_tone(bins_c, k, frequency, pole, taper, lag, n_window)
+        decay = 0.5 * np.log(squared_magnitude(tone.command) / squared_magnitude(delayed))
         gain_sd = np.hypot(gain_sd, _IMAGE_OF_DECAY * decay / (frequency * frequency))
     held[GAIN_SD] = add_chance_agreement(gain_sd, unexplained)
     return tone_m
@@ -158,27 +153,16 @@ def _fit(
 
 @kernel
 def _read_own_frequency(
-    held: Samples,
-    bins_c: Samples,
-    bins_m: Samples,
-    k: int,
-    frequency: float,
-    rate: float,
-    scale: float,
-    pole: float,
-    near: float,
-    far: float,
-    half: Samples,
-    first_bin: int,
-    n_window: int,
-) -> float:
+    held: Samples, bins_c: Samples, bins_m: Samples, tone: Tone, rate: float, taper: Taper, half: Samples,
+    first_bin: int, n_window: int,
+) -> float:  # fmt: skip
     """Write what measured reads at its own frequency, while the delay drifts; return its change by the rate."""
-    size, by_rate = abs(scale) * tone_size(bins_c, k, pole, near, far), 0.0
+    k, size, by_rate = tone.k, abs(tone.scale) * tone_size(bins_c, tone.k, tone.pole, taper), 0.0
     for change in (-_STEP, -rate):
-        own = frequency * (1.0 + change)
+        own = tone.frequency * (1.0 + change)
         sine = np.sin(np.pi * own / n_window)
-        own_scale, own_pole = tone_gains(k - first_bin, first_bin, own, sine, half, near, far, n_window, bins_m)
-        held[OWN] = size / (abs(own_scale) * tone_size(bins_m, k, own_pole, near, far))
+        own_scale, own_pole = tone_gains(k - first_bin, first_bin, own, sine, half, taper, n_window, bins_m)
+        held[OWN] = size / (abs(own_scale) * tone_size(bins_m, k, own_pole, taper))
         by_rate = np.log(held[OWN]) / _STEP if change == -_STEP else by_rate
     copy_gains(bins_c, bins_m)
     return by_rate
