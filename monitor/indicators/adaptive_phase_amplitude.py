@@ -11,7 +11,7 @@ from monitor.indicators.base import PassIndicator, check_window
 from monitor.indicators.parts.chords import N_SUMS, choose_lag, chord_lags
 from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
 from monitor.indicators.parts.ellipse import add_powers, fit_ellipse
-from monitor.indicators.parts.loop_lag import LARGEST_SD, N_WORK_ROWS, NO_LOOP, find_loop_lag, no_loop_reason
+from monitor.indicators.parts.loop_lag import LARGEST_SD, N_WORK_ROWS, NO_LOOP, LoopLag, find_loop_lag, no_loop_reason
 from monitor.indicators.parts.memory import ADAPTIVE, IntMatrix, IntVector, Matrix, Vector, open_state
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
@@ -200,104 +200,126 @@ def advance_adaptive(
     ring: Samples, at: int,
 ) -> None:  # fmt: skip
     """Process samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 9)."""
-    (
-        settings, counts, lags, held, work, sums, powers, gate_peak, gate_lowest, gate_start,
-    ) = open_adaptive(memory, n)  # fmt: skip
-    hop, sample_rate, noise_correction = int(settings[0]), settings[1], settings[2] > 0.0
-    absolute, relative = settings[3], settings[4]
-    n_window, begin = work.shape[1], at
-    shortest = min(_MIN_SAMPLES, n_window)
+    state = open_adaptive(memory, n)
+    hop, counts, begin = int(state.settings[0]), state.counts, at
     # pair by pair, because the data of one are contiguous
     for pair in range(columns.shape[1]):
         at, row_clock = begin, start_row_clock(first, every)
         for i in range(x_c.shape[0]):
             row_clock = advance_row_clock(row_clock, every)
-            row_due, row = row_clock.due, row_clock.row
             if is_good(x_c[i, columns[0, pair]], x_m[i, columns[1, pair]]):
                 counts[pair, _GOOD] += 1
             else:
                 counts[pair, _GOOD] = counts[pair, _LENGTH] = 0
-                for j in range(out.shape[2]):
-                    held[pair, j] = np.nan
-                held[pair, _REASON] = Reason.BAD_SAMPLE.value
-            due = (first + i + pair) % hop == 0
-            longest = min(counts[pair, _GOOD], n_window)
-            # grows forward in time while there is no window
-            length = counts[pair, _LENGTH] if counts[pair, _LENGTH] > 0 else longest
-            grown, tries, accepted, surplus = length, 0, False, 0
-            in_phase = quadrature = amplitude = omega = lag = 0.0
-            loop = NO_LOOP
-            reason = Reason.FEW_CYCLES.value
-            while due and tries <= _MAX_TRIES and not accepted and shortest <= length <= longest:
-                newest = at + 1
-                oldest = newest - length
-                k, lag, chords = choose_lag(pair, ring, oldest, length, lags, sums)
-                # a cycle may be a whole number of samples, up to rounding
-                spare = chords.omega * (length - 1) - 2.0 * np.pi + 1e-9
-                surplus = int(spare / chords.omega) if spare > 0.0 else 0
-                if k > 0 and spare >= 0.0:
-                    piece_c, piece_m = ring[pair, 0, oldest:newest], ring[pair, 1, oldest:newest]
-                    amplitude, omega = chords.amplitude, chords.omega
-                    accepted, slope, a, b, half_width = fits_ellipse(
-                        piece_c, piece_m, amplitude, noise_correction, powers
-                    )
-                    reason = Reason.NO_TONE.value
-                    if accepted:
-                        first_known = newest - min(longest, _TURNS * length)
-                        piece_c, piece_m = ring[pair, 0, first_known:newest], ring[pair, 1, first_known:newest]
-                        loop = find_loop_lag(piece_c, piece_m, oldest - first_known, k, lag, omega, work)
-                        omega = loop.omega
-                        accepted = loop.found and loop.lag_sd * omega <= LARGEST_SD
-                        reason = Reason.UNCERTAIN.value if loop.found else loop.reason
-                    if not noise_correction:
-                        amplitude, in_phase = half_width, slope - 0.5 * b
-                        quadrature = np.sqrt(max(a - 0.25 * b * b, 0.0)) * (-1.0 if loop.lag > 0.0 else 1.0)
-                tries += 1
-                if not accepted and tries < _MAX_TRIES:
-                    # after the longest window the search restarts at the shortest
-                    grown = min(grown + max(1, grown // 4), longest) if grown < longest else shortest
-                    length = grown
-                elif not accepted:
-                    # finally the newest cycle alone, in case older samples are the cause
-                    length = length - surplus if surplus > 0 else 0
-            if due:
-                newest = at + 1
-                whole_c, whole_m = ring[pair, 0, newest - longest : newest], ring[pair, 1, newest - longest : newest]
-                least = max(absolute, relative * gate_peak[pair])
-                _decline(held, pair, reason, n_window, whole_c, whole_m, least)
-            if accepted:
-                counts[pair, _LENGTH] = max(shortest, length - max(1, surplus // 2)) if surplus > 0 else length
-            elif due and counts[pair, _LENGTH] > 0:
-                counts[pair, _LENGTH] = min(grown + max(1, grown // 4), longest) if grown < longest else shortest
-            if accepted:
-                gain, lag = loop.gain, loop.lag
-                if not noise_correction:
-                    gain, lag = np.hypot(in_phase, quadrature), -np.arctan2(quadrature, in_phase) / omega
-                is_open = update_gate(
-                    gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude,
-                    counts[pair, _GOOD], n_window,
-                )  # fmt: skip
-                if is_open and gain > 1e-12 and np.isfinite(gain + lag + amplitude):
-                    held[pair, 0], held[pair, 1] = 1.0 / gain, amplitude * (1.0 - gain)
-                    held[pair, 2], held[pair, 3] = -omega * lag, lag / sample_rate
-                    held[pair, 4] = loop.gain_sd / gain
-                    held[pair, 5] = np.hypot(loop.lag_sd * omega, loop.rate_sd * lag)
-                    held[pair, 6], held[pair, 7] = loop.lag_sd / sample_rate, length / sample_rate
-                    held[pair, _REASON] = Reason.VALID.value
-                else:
-                    held[pair, _REASON] = Reason.CONSTANT.value if is_open else Reason.GATE.value
-            if row_due:
-                write_row(out, row, pair, held)
+                state.held[pair, :] = np.nan
+                state.held[pair, _REASON] = Reason.BAD_SAMPLE.value
+            if (first + i + pair) % hop == 0:
+                _look(state, pair, ring, at)
+            if row_clock.due:
+                write_row(out, row_clock.row, pair, state.held)
             at = next_position(at, ring)
 
 
 @part
-def _decline(held: Samples, pair: int, reason: int, n_window: int, c: Samples, m: Samples, least: float) -> None:
-    """Clear the values of a pair, for a reason: while the window fills, the one before."""
-    for j in range(_REASON):
-        held[pair, j] = np.nan
-    waiting = held[pair, _REASON] == Reason.FILLING.value or held[pair, _REASON] == Reason.BAD_SAMPLE.value
+def _look(state: AdaptiveState, pair: int, ring: Samples, at: int) -> None:
+    """Search the newest cycle, and hold its values, or the reason of none."""
+    held, newest, n_window = state.held[pair], at + 1, state.work.shape[1]
+    longest = min(state.counts[pair, _GOOD], n_window)
+    found = _search_cycle(state, pair, ring, newest, longest)
+    absolute, relative, gate_peak = state.settings[3], state.settings[4], state.gate_peak
+    whole_c, whole_m = ring[pair, 0, newest - longest : newest], ring[pair, 1, newest - longest : newest]
+    _decline(held, found.reason, n_window, whole_c, whole_m, max(absolute, relative * gate_peak[pair]))
+    if not found.accepted:
+        return
+    loop, omega = found.loop, found.omega
+    is_open = update_gate(
+        gate_peak, state.gate_lowest, state.gate_start, absolute, relative, pair, found.amplitude,
+        state.counts[pair, _GOOD], n_window,
+    )  # fmt: skip
+    if not (is_open and found.gain > 1e-12 and np.isfinite(found.gain + found.lag + found.amplitude)):
+        held[_REASON] = Reason.CONSTANT.value if is_open else Reason.GATE.value
+        return
+    sample_rate = state.settings[1]
+    held[0], held[1] = 1.0 / found.gain, found.amplitude * (1.0 - found.gain)
+    held[2], held[3] = -omega * found.lag, found.lag / sample_rate
+    held[4] = loop.gain_sd / found.gain
+    held[5] = np.hypot(loop.lag_sd * omega, loop.rate_sd * found.lag)
+    held[6], held[7] = loop.lag_sd / sample_rate, found.length / sample_rate
+    held[_REASON] = Reason.VALID.value
+
+
+class _Cycle(NamedTuple):
+    """The newest cycle, where one is accepted; else the reason.
+
+    ``loop``: its lag; ``amplitude`` of the command; ``gain`` measured over command, ``lag`` in samples: the ellipse's
+    without noise correction; ``omega`` rad a sample; ``length`` samples.
+    """
+
+    accepted: bool
+    reason: int
+    loop: LoopLag
+    amplitude: float
+    gain: float
+    lag: float
+    omega: float
+    length: int
+
+
+@part
+def _search_cycle(state: AdaptiveState, pair: int, ring: Samples, newest: int, longest: int) -> _Cycle:
+    """Search the newest cycle at the length of the last one and at others; keep the length for the next search."""
+    noise_correction, shortest = state.settings[2] > 0.0, min(_MIN_SAMPLES, state.work.shape[1])
+    kept = state.counts[pair, _LENGTH]
+    # grows forward in time while there is no window
+    length = kept if kept > 0 else longest
+    grown, tries, accepted, surplus = length, 0, False, 0
+    amplitude = omega = gain = lag = 0.0
+    loop, reason = NO_LOOP, Reason.FEW_CYCLES.value
+    while tries <= _MAX_TRIES and not accepted and shortest <= length <= longest:
+        oldest = newest - length
+        k, lag, chords = choose_lag(pair, ring, oldest, length, state.lags, state.sums)
+        # a cycle may be a whole number of samples, up to rounding
+        spare = chords.omega * (length - 1) - 2.0 * np.pi + 1e-9
+        surplus = int(spare / chords.omega) if spare > 0.0 else 0
+        if k > 0 and spare >= 0.0:
+            piece_c, piece_m = ring[pair, 0, oldest:newest], ring[pair, 1, oldest:newest]
+            amplitude, omega = chords.amplitude, chords.omega
+            accepted, slope, a, b, half_width = fits_ellipse(
+                piece_c, piece_m, amplitude, noise_correction, state.powers
+            )
+            reason = Reason.NO_TONE.value
+            if accepted:
+                known = min(longest, _TURNS * length)
+                piece_c, piece_m = ring[pair, 0, newest - known : newest], ring[pair, 1, newest - known : newest]
+                loop = find_loop_lag(piece_c, piece_m, known - length, k, lag, omega, state.work)
+                omega, gain, lag = loop.omega, loop.gain, loop.lag
+                accepted = loop.found and loop.lag_sd * omega <= LARGEST_SD
+                reason = Reason.UNCERTAIN.value if loop.found else loop.reason
+            if not noise_correction:
+                in_phase, opening = slope - 0.5 * b, np.sqrt(max(a - 0.25 * b * b, 0.0))
+                amplitude, gain = half_width, np.hypot(in_phase, opening)
+                lag = np.arctan2(opening if loop.lag > 0.0 else -opening, in_phase) / omega
+        tries += 1
+        if not accepted and tries < _MAX_TRIES:
+            # after the longest window the search restarts at the shortest
+            grown = min(grown + max(1, grown // 4), longest) if grown < longest else shortest
+            length = grown
+        elif not accepted:
+            # finally the newest cycle alone, in case older samples are the cause
+            length = length - surplus if surplus > 0 else 0
+    if accepted:
+        state.counts[pair, _LENGTH] = max(shortest, length - max(1, surplus // 2)) if surplus > 0 else length
+    elif kept > 0:
+        state.counts[pair, _LENGTH] = min(grown + max(1, grown // 4), longest) if grown < longest else shortest
+    return _Cycle(accepted, reason, loop, amplitude, gain, lag, omega, length)
+
+
+@part
+def _decline(held: Samples, reason: int, n_window: int, c: Samples, m: Samples, least: float) -> None:
+    """Clear the values of a pair, (9,), for a reason: while the window fills, the one before."""
+    held[:_REASON] = np.nan
+    waiting = held[_REASON] == Reason.FILLING.value or held[_REASON] == Reason.BAD_SAMPLE.value
     if reason != Reason.FEW_CYCLES.value:
-        held[pair, _REASON] = reason
+        held[_REASON] = reason
     elif not (waiting and c.shape[0] < n_window):
-        held[pair, _REASON] = no_loop_reason(c, m, least)
+        held[_REASON] = no_loop_reason(c, m, least)

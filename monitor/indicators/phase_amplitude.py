@@ -37,7 +37,7 @@ from monitor.indicators.parts.sample_loop import (
     write_reason,
 )
 from monitor.indicators.parts.sample_ring import next_position
-from monitor.kernel import kernel
+from monitor.kernel import kernel, part
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
@@ -185,98 +185,137 @@ def advance_paei(
     ring: Samples, at: int,
 ) -> None:  # fmt: skip
     """Process samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 8)."""
-    (
-        settings, suffix, prefix, counts, clock, lags, point_suffix, point_prefix, frame, point_counts, held,
-        work, chord_sum, point_sum, gate_peak, gate_lowest, gate_start,
-    ) = open_paei(memory, n)  # fmt: skip
-    hop, sample_rate, noise_correction = int(settings[0]), settings[1], settings[2] > 0.0
-    absolute, relative = settings[3], settings[4]
-    n_window, begin = suffix.shape[1], at
+    state = open_paei(memory, n)
+    hop, n_window, begin, counts = int(state.settings[0]), state.suffix.shape[1], at, state.counts
     # pair by pair, because the sums of one are contiguous
     for pair in range(columns.shape[1]):
-        at, number, row_clock = begin, clock[0], start_row_clock(first, every)
+        at, number, row_clock, held = begin, state.clock[0], start_row_clock(first, every), state.held[pair]
         for i in range(x_c.shape[0]):
             row_clock = advance_row_clock(row_clock, every)
             row_due, row = row_clock.due, row_clock.row
             if is_good(x_c[i, columns[0, pair]], x_m[i, columns[1, pair]]):
                 counts[pair, GOOD] += 1
             else:
-                counts[pair, GOOD], held[pair, REASON] = 0, Reason.BAD_SAMPLE.value
-            if not noise_correction:
-                c, m = ring[pair, 0, at], ring[pair, 1, at]
-                push_point(pair, c, m, ring, point_prefix, frame, point_counts, at - n_window, number)
-            push_chords(pair, ring, suffix, prefix, counts, at, held[pair, DRIFT])
-            if not noise_correction and point_counts[pair, 0] == 0:
-                rebuild_points(pair, ring, point_suffix, point_prefix, frame, point_counts, at, number)
-            if row_due:
-                clear_row(out, row, pair, held[pair, REASON])
+                counts[pair, GOOD], held[REASON] = 0, Reason.BAD_SAMPLE.value
+            _slide(state, pair, ring, at, number)
             full = counts[pair, GOOD] >= n_window
             due = full and ((first + i + pair) % hop == 0 or counts[pair, GOOD] == n_window)
+            if row_due:
+                clear_row(out, row, pair, held[REASON])
             if due:
-                oldest, newest = at + 1 - n_window, at + 1
-                k, lag, rough = choose_lag(pair, ring, oldest, n_window, lags, chord_sum)
-                piece_c, piece_m = ring[pair, 0, oldest:newest], ring[pair, 1, oldest:newest]
-                loop = find_loop_lag(piece_c, piece_m, 0, max(k, 1), lag, rough.omega, work)
-                held[pair, PHASE_RATE], held[pair, SLOPE], held[pair, CURVATURE] = (
-                    loop.phase_rate,
-                    loop.slope,
-                    loop.curvature,
-                )
-                held[pair, LAG_SD], held[pair, GAIN_SD], held[pair, RATE_SD] = loop.lag_sd, loop.gain_sd, loop.rate_sd
-                held[pair, REASON] = loop.reason
-                if k == 0:
-                    least = max(absolute, relative * gate_peak[pair])
-                    held[pair, REASON] = no_loop_reason(piece_c, piece_m, least)
-                write_reason(out, row_due, row, pair, held[pair, REASON])
-                drift = loop.drift
-                if not abs(drift) * loop.by_drift > _LEAST_DRIFT * loop.lag_sd * loop.omega:
-                    drift = 0.0
-                if k != counts[pair, LAG] or loop.shift != counts[pair, SHIFT] or drift != held[pair, DRIFT]:
-                    counts[pair, LAG], counts[pair, SHIFT], held[pair, DRIFT] = k, loop.shift, drift
-                    if k > 0:
-                        rebuild_chords(pair, ring, suffix, prefix, counts, at, drift)
+                _look(state, pair, ring, at)
+                write_reason(out, row_due, row, pair, held[REASON])
             if (due or row_due) and full and counts[pair, LAG] > 0:
-                k, shift = counts[pair, LAG], counts[pair, SHIFT]
-                collect_chords(pair, suffix, prefix, counts, chord_sum)
-                chords = read_chords(chord_sum, k, float(n_groups(n_window, k, shift)))
-                amplitude, omega = chords.amplitude, chords.omega
-                # the angle of the lag beyond the shift
-                excess = -np.arctan2(chords.quadrature, chords.in_phase) / held[pair, PHASE_RATE]
-                gain = np.hypot(chords.in_phase, chords.quadrature)
-                # the slope depends on the ends of the window and changes between evaluations
-                gain_change = held[pair, SLOPE] * excess
-                gain /= 1.0 - gain_change + 0.5 * held[pair, CURVATURE] * excess * excess
-                lag = shift + excess / omega
-                if not noise_correction:
-                    sum_points(pair, ring, point_suffix, point_prefix, frame, point_counts, at, number, point_sum)
-                    ellipse = fit_ellipse(point_sum, float(n_window), frame[pair, 2], False)
-                    in_phase = frame[pair, 2] - 0.5 * ellipse.b
-                    opening = np.sqrt(max(ellipse.a - 0.25 * ellipse.b * ellipse.b, 0.0))
-                    amplitude, gain = ellipse.half_width, np.hypot(in_phase, opening)
-                    # clockwise is a lead
-                    lag = np.arctan2(opening if lag > 0.0 else -opening, in_phase) / omega
+                reading = _read(state, pair, ring, at, number)
                 if due:
-                    held[pair, OPEN] = update_gate(
-                        gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude,
-                        counts[pair, GOOD], n_window,
+                    held[OPEN] = update_gate(
+                        state.gate_peak, state.gate_lowest, state.gate_start, state.settings[3], state.settings[4],
+                        pair, reading.amplitude, counts[pair, GOOD], n_window,
                     )  # fmt: skip
-                phase_sd = held[pair, LAG_SD] * omega
-                usable = gain > 1e-12 and np.isfinite(gain + lag + amplitude)
-                if held[pair, OPEN] == 0.0:
-                    write_reason(out, row_due, row, pair, Reason.GATE.value)
-                elif held[pair, LAG_SD] >= 0.0 and not usable:
-                    # else the chords, which are renewed with every sample, form no loop
-                    why = Reason.CONSTANT.value if gain <= 1e-12 else Reason.FEW_CYCLES.value
-                    write_reason(out, row_due, row, pair, why)
-                elif phase_sd > LARGEST_SD:
-                    write_reason(out, row_due, row, pair, Reason.UNCERTAIN.value)
-                elif row_due and phase_sd <= LARGEST_SD:
-                    out[row, pair, 7] = Reason.VALID.value
-                    out[row, pair, 0], out[row, pair, 1] = 1.0 / gain, amplitude * (1.0 - gain)
-                    out[row, pair, 2], out[row, pair, 3] = -omega * lag, lag / sample_rate
-                    out[row, pair, 4] = np.hypot(held[pair, GAIN_SD], gain_change) / gain
-                    out[row, pair, 5] = np.hypot(phase_sd, held[pair, RATE_SD] * lag)
-                    out[row, pair, 6] = held[pair, LAG_SD] / sample_rate
+                reason = _reason(held, reading)
+                write_reason(out, row_due, row, pair, reason)
+                if row_due and reason == Reason.VALID.value:
+                    _write_values(out[row, pair], held, reading, state.settings[1])
             at = next_position(at, ring)
             number += 1
-    clock[0] += x_c.shape[0]
+    state.clock[0] += x_c.shape[0]
+
+
+@part
+def _slide(state: PaeiState, pair: int, ring: Samples, at: int, number: int) -> None:
+    """Add the sample at `at`; the oldest leaves. Points are summed for the regression of eq. 1 alone."""
+    by_regression = state.settings[2] == 0.0
+    if by_regression:
+        c, m, oldest = ring[pair, 0, at], ring[pair, 1, at], at - state.suffix.shape[1]
+        push_point(pair, c, m, ring, state.point_prefix, state.frame, state.point_counts, oldest, number)
+    push_chords(pair, ring, state.suffix, state.prefix, state.counts, at, state.held[pair, DRIFT])
+    if by_regression and state.point_counts[pair, 0] == 0:
+        rebuild_points(
+            pair, ring, state.point_suffix, state.point_prefix, state.frame, state.point_counts, at, number
+        )
+
+
+@part
+def _look(state: PaeiState, pair: int, ring: Samples, at: int) -> None:
+    """Find the loop's lag in the whole window, and hold it; where it differs, the chords are summed anew."""
+    held, counts, oldest, newest = state.held[pair], state.counts, at + 1 - state.suffix.shape[1], at + 1
+    k, lag, rough = choose_lag(pair, ring, oldest, newest - oldest, state.lags, state.chord_sum)
+    command, measured = ring[pair, 0, oldest:newest], ring[pair, 1, oldest:newest]
+    loop = find_loop_lag(command, measured, 0, max(k, 1), lag, rough.omega, state.work)
+    held[PHASE_RATE], held[SLOPE], held[CURVATURE] = loop.phase_rate, loop.slope, loop.curvature
+    held[LAG_SD], held[GAIN_SD], held[RATE_SD] = loop.lag_sd, loop.gain_sd, loop.rate_sd
+    held[REASON] = loop.reason
+    if k == 0:
+        least = max(state.settings[3], state.settings[4] * state.gate_peak[pair])
+        held[REASON] = no_loop_reason(command, measured, least)
+    drift = loop.drift if abs(loop.drift) * loop.by_drift > _LEAST_DRIFT * loop.lag_sd * loop.omega else 0.0
+    if k != counts[pair, LAG] or loop.shift != counts[pair, SHIFT] or drift != held[DRIFT]:
+        counts[pair, LAG], counts[pair, SHIFT], held[DRIFT] = k, loop.shift, drift
+        if k > 0:
+            rebuild_chords(pair, ring, state.suffix, state.prefix, counts, at, drift)
+
+
+class _Reading(NamedTuple):
+    """The command's amplitude, gain measured over command, lag in samples, angular frequency in rad a sample.
+
+    ``gain_change``: what the gain was corrected by, relative.
+    """
+
+    amplitude: float
+    gain: float
+    lag: float
+    omega: float
+    gain_change: float
+
+
+@part
+def _read(state: PaeiState, pair: int, ring: Samples, at: int, number: int) -> _Reading:
+    """Read the window's sums."""
+    held, counts, n_window, chord_sum = state.held[pair], state.counts, state.suffix.shape[1], state.chord_sum
+    k, shift = counts[pair, LAG], counts[pair, SHIFT]
+    collect_chords(pair, state.suffix, state.prefix, counts, chord_sum)
+    chords = read_chords(chord_sum, k, float(n_groups(n_window, k, shift)))
+    # the angle of the lag beyond the shift
+    excess = -np.arctan2(chords.quadrature, chords.in_phase) / held[PHASE_RATE]
+    # the slope depends on the ends of the window and changes between evaluations
+    gain_change = held[SLOPE] * excess
+    gain = np.hypot(chords.in_phase, chords.quadrature)
+    gain /= 1.0 - gain_change + 0.5 * held[CURVATURE] * excess * excess
+    amplitude, lag = chords.amplitude, shift + excess / chords.omega
+    if state.settings[2] == 0.0:
+        slope, point_sum = state.frame[pair, 2], state.point_sum
+        sum_points(
+            pair, ring, state.point_suffix, state.point_prefix, state.frame, state.point_counts, at, number, point_sum
+        )
+        ellipse = fit_ellipse(point_sum, float(n_window), slope, False)
+        in_phase, opening = slope - 0.5 * ellipse.b, np.sqrt(max(ellipse.a - 0.25 * ellipse.b * ellipse.b, 0.0))
+        amplitude, gain = ellipse.half_width, np.hypot(in_phase, opening)
+        # clockwise is a lead
+        lag = np.arctan2(opening if lag > 0.0 else -opening, in_phase) / chords.omega
+    return _Reading(amplitude, gain, lag, chords.omega, gain_change)
+
+
+@part
+def _reason(held: Samples, reading: _Reading) -> int:
+    """Return why there are no values, or that there are."""
+    if held[OPEN] == 0.0:
+        return Reason.GATE.value
+    if held[LAG_SD] >= 0.0:
+        # the chords are renewed with every sample
+        if reading.gain <= 1e-12:
+            return Reason.CONSTANT.value
+        if not np.isfinite(reading.gain + reading.lag + reading.amplitude):
+            return Reason.FEW_CYCLES.value
+        if held[LAG_SD] * reading.omega > LARGEST_SD:
+            return Reason.UNCERTAIN.value
+    return int(held[REASON])
+
+
+@part
+def _write_values(values: Samples, held: Samples, reading: _Reading, sample_rate: float) -> None:
+    gain, lag, omega = reading.gain, reading.lag, reading.omega
+    values[0], values[1] = 1.0 / gain, reading.amplitude * (1.0 - gain)
+    values[2], values[3] = -omega * lag, lag / sample_rate
+    values[4] = np.hypot(held[GAIN_SD], reading.gain_change) / gain
+    values[5] = np.hypot(held[LAG_SD] * omega, held[RATE_SD] * lag)
+    values[6] = held[LAG_SD] / sample_rate

@@ -97,58 +97,11 @@ def find_loop_lag(c: Samples, m: Samples, begin: int, k: int, lag: float, omega:
     omega : approximate angular frequency of the motion, rad a sample.
     work : (N_WORK_ROWS, n or more), overwritten.
     """
-    window_c, window_m = c[begin:], m[begin:]
-    n = window_c.shape[0]
-    near, far, shift, found, gain, by_lag, step, slope, curvature = 0.0, 0.0, 0, False, 0.0, 0.0, 0.0, 0.0, 0.0
-    first, last, reason = 0, 0, Reason.LAG.value
-    spread = max(min(int(_SPREAD / omega), n // _SPREAD_PARTS), 1) if omega > 0.0 else 1
-    for attempt in range(_MAX_TRIES):
-        if found or not abs(lag) < n / 2:
-            continue
-        shift = int(np.rint(lag))
-        # the same groups of points for the three shifts
-        first, last = max(0, spread - shift), n - SPAN * k - max(0, shift + spread)
-        if last - first < _MIN_GROUPS:
-            lag = np.nan
-            continue
-        near, far = _area_weights(window_c, k, first, last, work)
-        if not (near > 0.0 and abs(far) < 2.0 * near):
-            lag, reason = np.nan, Reason.FEW_CYCLES.value
-            continue
-        sin_2y = np.sqrt(max(1.0 - 0.25 * far * far / (near * near), 0.0))
-        omega = 0.5 * np.arctan2(sin_2y, 0.5 * far / near) / k
-        area_0, area_1, area_2, common_0, common_1, common_2 = _areas(
-            window_m, shift, spread, first, last + SPAN * k, work
-        )
-        phase_0, phase_1 = np.arctan2(-area_0 * sin_2y, common_0), np.arctan2(-area_1 * sin_2y, common_1)
-        phase_2 = np.arctan2(-area_2 * sin_2y, common_2)
-        # where measured lags behind the shift the phase is negative, and increases with the shift
-        step = 0.5 * (_wrapped(phase_2 - phase_1) + _wrapped(phase_1 - phase_0)) / spread
-        if not step > 0.0:
-            lag, reason = np.nan, Reason.UNRELATED.value
-            continue
-        x = -phase_1 / step
-        lag = shift + x
-        reason = Reason.UNRELATED.value if abs(lag) < n / 2 else Reason.LAG.value
-        # halfway between two shifts, and in strong noise, each may point to another: the last try is accepted
-        found = abs(x) <= (_MAX_OFFSET if attempt < _MAX_TRIES - 1 else _MAX_OFFSET * spread)
-        by_lag = 0.5 * (area_2 - area_0) / spread
-        gain_0, gain_1 = np.hypot(area_0 * sin_2y, common_0), np.hypot(area_1 * sin_2y, common_1)
-        gain_2 = np.hypot(area_2 * sin_2y, common_2)
-        slope, curvature = 0.5 * (gain_2 - gain_0) / spread, (gain_0 + gain_2 - 2.0 * gain_1) / (spread * spread)
-        gain_1 += slope * x + 0.5 * curvature * x * x
-        gain, slope, curvature = (
-            gain_1 / near,
-            (slope + curvature * x) / (gain_1 * omega),
-            curvature / (gain_1 * omega**2),
-        )
-    if not found:
-        return _declined(m, reason)
-    if not (gain > 1e-12 and by_lag != 0.0):
-        return _declined(m, Reason.CONSTANT.value)
-    # derivative of omega by the ratio of the two sums
-    by_ratio = 1.0 / (4.0 * k * np.sqrt(max(1.0 - 0.25 * far * far / (near * near), 1e-30)))
-    _rate_weights(k, first, last, far / near, work)
+    crossing = _close_loop(c[begin:], m[begin:], k, lag, omega, work)
+    if not crossing.found:
+        return _declined(m, crossing.reason)
+    near, gain, omega, lag, shift = crossing.near, crossing.gain, crossing.omega, crossing.lag, crossing.shift
+    _rate_weights(k, crossing.first, crossing.last, crossing.ratio, work)
     start, stop, unexplained, drift, _, _ = fit_delayed(
         c, m, lag, work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BIAS]
     )
@@ -161,33 +114,110 @@ def find_loop_lag(c: Samples, m: Samples, begin: int, k: int, lag: float, omega:
     for t in range(start, stop):
         lag_weights[t] = gain_weights[t] = 0.0
     later = begin + shift
-    low, high = max(start, first + later), min(stop, last + SPAN * k + later)
+    low, high = max(start, crossing.first + later), min(stop, crossing.last + SPAN * k + later)
     n_common = high - low
     lag_weights, gain_weights = lag_weights[low:high], gain_weights[low:high]
     swept, common = work[_SWEPT, low - later : high - later], work[_COMMON, low - later : high - later]
     by_drift, gain_by_drift, x = 0.0, 0.0, -0.5 * (n_common - 1)
     for t in range(n_common):
-        lag_weights[t], gain_weights[t] = swept[t] / by_lag, common[t] / (near * gain)
+        lag_weights[t], gain_weights[t] = swept[t] / crossing.by_lag, common[t] / (near * gain)
         by_drift, gain_by_drift = by_drift + lag_weights[t] * x, gain_by_drift + gain_weights[t] * x
         x += 1.0
     lag_sd, gain_sd = weighted_sum_deviations(work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BIAS], start, stop)
     # the weights of the frequency are a motion like those of the lag: noise of any colour scatters both alike
-    of_lag, of_rate, rate = 0.0, 0.0, work[_RATE, low - later : high - later]
-    for t in range(0, n_common - k + 1, k):
-        # sums, because they are noisy themselves
-        lag_sum = rate_sum = 0.0
-        for i in range(t, t + k):
-            lag_sum, rate_sum = lag_sum + lag_weights[i], rate_sum + rate[i]
-        of_lag, of_rate = of_lag + lag_sum * lag_sum, of_rate + rate_sum * rate_sum
-    rate_sd = lag_sd * by_ratio / (near * gain) * np.sqrt(of_rate / of_lag)
+    by_ratio = 1.0 / (4.0 * k * np.sqrt(max(1.0 - 0.25 * crossing.ratio * crossing.ratio, 1e-30)))
+    rate_sd = lag_sd * by_ratio / (near * gain) * _rms_ratio(work[_RATE, low - later : high - later], lag_weights, k)
     phase_sd, gain_sd = add_chance_agreement(lag_sd * omega, unexplained), add_chance_agreement(gain_sd, unexplained)
     lag, gain = lag + drift * by_drift, gain * (1.0 - drift * gain_by_drift)
     by_drift = np.sqrt(0.5 * (by_drift * omega * by_drift * omega + gain_by_drift * gain_by_drift))
-    lag_sd, phase_rate = phase_sd / omega, step / omega
     return LoopLag(
-        True, lag, gain, lag_sd, gain_sd, omega, rate_sd, shift, phase_rate, slope, curvature, drift, by_drift,
-        Reason.VALID.value,
+        True, lag, gain, phase_sd / omega, gain_sd, omega, rate_sd, shift, crossing.step / omega, crossing.slope,
+        crossing.curvature, drift, by_drift, Reason.VALID.value,
     )  # fmt: skip
+
+
+class _Crossing(NamedTuple):
+    """The lag at which the area is zero, and what is known around it, see `LoopLag`; or the reason of none.
+
+    ``near`` and ``ratio``: the first of the command's sums, and the second over it; ``by_lag`` and ``step``:
+    derivatives of the area and of the phase by the lag; groups of points start at the samples ``first`` to ``last``.
+    """
+
+    found: bool
+    reason: int
+    lag: float
+    gain: float
+    omega: float
+    shift: int
+    near: float
+    ratio: float
+    by_lag: float
+    step: float
+    slope: float
+    curvature: float
+    first: int
+    last: int
+
+
+@reduction
+def _close_loop(c: Samples, m: Samples, k: int, lag: float, omega: float, work: Samples) -> _Crossing:
+    """Find where the area of a window is zero, from the areas at three shifts around `lag`, and around what is found.
+
+    The command's weights of that shift are left in `work`.
+    """
+    n, first, last, shift, found, reason = c.shape[0], 0, 0, 0, False, Reason.LAG.value
+    near, ratio, gain, by_lag, step, slope, curvature = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    spread = max(min(int(_SPREAD / omega), n // _SPREAD_PARTS), 1) if omega > 0.0 else 1
+    for attempt in range(_MAX_TRIES):
+        if found or not abs(lag) < n / 2:
+            break
+        shift = int(np.rint(lag))
+        # the same groups of points for the three shifts
+        first, last = max(0, spread - shift), n - SPAN * k - max(0, shift + spread)
+        if last - first < _MIN_GROUPS:
+            break
+        near, far = _area_weights(c, k, first, last, work)
+        if not (near > 0.0 and abs(far) < 2.0 * near):
+            reason = Reason.FEW_CYCLES.value
+            break
+        ratio = far / near
+        sin_2y = np.sqrt(max(1.0 - 0.25 * far * far / (near * near), 0.0))
+        omega = 0.5 * np.arctan2(sin_2y, 0.5 * far / near) / k
+        area_0, area_1, area_2, common_0, common_1, common_2 = _areas(m, shift, spread, first, last + SPAN * k, work)
+        phase_0, phase_1 = np.arctan2(-area_0 * sin_2y, common_0), np.arctan2(-area_1 * sin_2y, common_1)
+        phase_2 = np.arctan2(-area_2 * sin_2y, common_2)
+        # where measured lags behind the shift the phase is negative, and increases with the shift
+        step = 0.5 * (_wrapped(phase_2 - phase_1) + _wrapped(phase_1 - phase_0)) / spread
+        if not step > 0.0:
+            reason = Reason.UNRELATED.value
+            break
+        x = -phase_1 / step
+        lag = shift + x
+        reason = Reason.UNRELATED.value if abs(lag) < n / 2 else Reason.LAG.value
+        # halfway between two shifts, and in strong noise, each may point to another: the last try is accepted
+        found = abs(x) <= (_MAX_OFFSET if attempt < _MAX_TRIES - 1 else _MAX_OFFSET * spread)
+        by_lag = 0.5 * (area_2 - area_0) / spread
+        gain_0, gain_1 = np.hypot(area_0 * sin_2y, common_0), np.hypot(area_1 * sin_2y, common_1)
+        gain_2 = np.hypot(area_2 * sin_2y, common_2)
+        slope, curvature = 0.5 * (gain_2 - gain_0) / spread, (gain_0 + gain_2 - 2.0 * gain_1) / (spread * spread)
+        gain_1 += slope * x + 0.5 * curvature * x * x
+        gain, slope = gain_1 / near, (slope + curvature * x) / (gain_1 * omega)
+        curvature /= gain_1 * omega**2
+    if found and not (gain > 1e-12 and by_lag != 0.0):
+        found, reason = False, Reason.CONSTANT.value
+    return _Crossing(found, reason, lag, gain, omega, shift, near, ratio, by_lag, step, slope, curvature, first, last)
+
+
+@reduction
+def _rms_ratio(one: Samples, other: Samples, k: int) -> float:
+    """Return the ratio of two motions' weights, of sums over `k` of them, because they are noisy themselves."""
+    one_square = other_square = 0.0
+    for t in range(0, one.shape[0] - k + 1, k):
+        one_sum = other_sum = 0.0
+        for i in range(t, t + k):
+            one_sum, other_sum = one_sum + one[i], other_sum + other[i]
+        one_square, other_square = one_square + one_sum * one_sum, other_square + other_sum * other_sum
+    return float(np.sqrt(one_square / other_square))
 
 
 @part
