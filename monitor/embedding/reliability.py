@@ -20,7 +20,7 @@ from monitor.indicators.parts.memory import (
     new_memory,
     open_state,
 )
-from monitor.kernel import borrowed, borrowed_view, kernel
+from monitor.kernel import borrowed, borrowed_view, kernel, part
 from monitor.messages.blocks import Samples
 from monitor.reliability.accumulation import advance_accumulated, new_accumulation
 from monitor.reliability.counts import advance_first_passage, new_survivors, search_ranks
@@ -146,6 +146,19 @@ class _State(NamedTuple):
 _open = open_state(_State)
 
 
+@part
+def _allowed(policy: int, value: float, reference: float, profile: Samples, instant: int, measured: float) -> float:
+    """Return the allowable error of one measurement, see `TolerancePolicy`."""
+    if policy == VARYING:
+        return float(profile[instant])
+    if policy == ABSOLUTE:
+        return value
+    if policy == PEAK:
+        return value * reference
+    size = abs(measured)
+    return value * (max(size, reference) if policy == FLOORED else size)
+
+
 @kernel
 def step_reliability(
     state: Samples, response: Samples, order: Ranks, measured: Samples, instant: int, row: Samples
@@ -193,23 +206,13 @@ def step_reliability(
     ) = _open(body(state, n_words), 0)  # fmt: skip
     response = borrowed_view(response, 0, (n_times, m), np.float64)
     order = borrowed_view(order, 0, (n_times, m), np.uint32)
-    policy, window = words[POLICY], words[WINDOW]
+    window = words[WINDOW]
     if words[FIRST] < 0:
         words[FIRST] = instant
     instants[0] = instant
     for j in range(n):
         measurements[0, j] = measured[j]
-        size = np.abs(measured[j])
-        if policy == VARYING:
-            allowed[0, j] = profile[instant]
-        elif policy == ABSOLUTE:
-            allowed[0, j] = value[0]
-        elif policy == LITERAL:
-            allowed[0, j] = value[0] * size
-        elif policy == FLOORED:
-            allowed[0, j] = value[0] * max(size, reference[j])
-        else:
-            allowed[0, j] = value[0] * reference[j]
+        allowed[0, j] = _allowed(words[POLICY], value[0], reference[j], profile, instant, measured[j])
     search_ranks(response, order, instants, measurements, allowed, low, high)
     sum_overlaps(low, high, sums, squares)
     trials[0] = n
