@@ -192,8 +192,7 @@ def step_reliability(
     if not words[LAST] < instant < n_times:
         return WRONG_ARGUMENT
     words[LAST] = instant
-    for column in range(words[COLUMNS]):
-        row[column] = np.nan
+    row[: words[COLUMNS]] = np.nan
     for j in range(n):
         if not np.isfinite(measured[j]):
             return 0
@@ -206,7 +205,6 @@ def step_reliability(
     ) = _open(body(state, n_words), 0)  # fmt: skip
     response = borrowed_view(response, 0, (n_times, m), np.float64)
     order = borrowed_view(order, 0, (n_times, m), np.uint32)
-    window = words[WINDOW]
     if words[FIRST] < 0:
         words[FIRST] = instant
     instants[0] = instant
@@ -231,13 +229,13 @@ def step_reliability(
     trials[0] = n * totals[2, 0]
     estimate(totals[0], totals[1], trials, m, result, error)
     row[4], row[5] = result[0], error[0]
-    if window > 0:
+    if words[WINDOW] > 0:
         advance_accumulated(
             order, instants, low, high,
             window_extra, window_counted, window_ring, window_low, window_high, totals,
         )  # fmt: skip
         trials[0] = n * totals[2, 0]
         estimate(totals[0], totals[1], trials, m, result, error)
-        if instant - words[FIRST] >= window - 1:
+        if instant - words[FIRST] >= words[WINDOW] - 1:
             row[6], row[7] = result[0], error[0]
     return 1
