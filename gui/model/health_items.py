@@ -12,8 +12,8 @@ from gui.model.loaded_recording import LoadedRecording
 from gui.model.service_state import RECORDED, ServiceState
 from gui.wording.event_text import NOT_JUDGED_SHAPE
 from gui.wording.level import Level
-from gui.wording.numbers import bytes_text, count, duration_text, instant_text
 from monitor.messages.health import LONGEST_UNWRITTEN, Health
+from monitor.text.numbers import bytes_text, count, duration_text, instant_text
 
 _LOW, _VERY_LOW = 3600.0, 600.0  # s of disk space left
 _LOW_BYTES = 1 << 30  # where it is not known how long they last

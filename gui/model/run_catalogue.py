@@ -11,8 +11,8 @@ import msgspec
 
 from gui.wording.event_text import NOT_JUDGED_SHAPE
 from gui.wording.level import Level
-from gui.wording.numbers import DASH, bytes_text
 from monitor.messages.runs import NO_RESULTS, RunRow
+from monitor.text.numbers import DASH, bytes_text, clock_text
 
 COLUMNS = ("Start", "Name", "Outcome", "Duration", "Worst [ms]", "Alarms", "Notes", "Size")
 _OUTCOMES = {
@@ -148,7 +148,7 @@ def cell_text(row: RunRow, column: int) -> str:
         case 2:
             return outcome_text(row)
         case 3:
-            return DASH if row.duration_s is None else _duration(row.duration_s)
+            return DASH if row.duration_s is None else clock_text(row.duration_s)
         case 4:
             # plus zero, so that it is never "-0.0"
             return DASH if row.worst_delay_ms is None else f"{round(row.worst_delay_ms, 1) + 0.0:.1f}"
@@ -195,12 +195,3 @@ def _start_text(row: RunRow) -> str:
         return DASH
     found = _instant(row.start)
     return row.start if found is None else f"{found:%Y-%m-%d %H:%M}"
-
-
-def _duration(seconds: float) -> str:
-    """Return ``12.3 s``, ``4:05`` or ``2:14:05``."""
-    if (tenths := round(seconds, 1)) < 60.0:
-        return f"{tenths:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gui.model.timeline import ClockSegment
-from gui.wording.numbers import is_dated
+from monitor.text.numbers import is_dated
 
 _RESOLUTION = 0.01  # s
 

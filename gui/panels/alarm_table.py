@@ -39,8 +39,8 @@ from gui.wording.event_text import (
     since_text,
     state_text,
 )
-from gui.wording.numbers import DASH
 from monitor.messages.alarms import Alarm, AlarmState
+from monitor.text.numbers import DASH
 
 _HEADINGS = ("Priority", "Source", "Value", "Normal range", "State", "Since")
 _NUMBERS = (2, 3, 5)

@@ -20,8 +20,8 @@ from gui.plots.figure import PAPER, Figure, Page, widget_figure
 from gui.plots.view import View
 from gui.widgets.menus import MenuEntry, MenuPlace, show_context_menu
 from gui.widgets.theme import Theme
-from gui.wording.numbers import DASH, instant_text, is_dated
 from monitor.config import IndicatorSettings
+from monitor.text.numbers import DASH, instant_text, is_dated
 
 
 class Panel(QWidget):

@@ -17,8 +17,8 @@ from gui.widgets.lists import Index, ListModel
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import event_level, event_sentence, kind_name, kind_shape
 from gui.wording.level import Level
-from gui.wording.numbers import instant_text
 from monitor.messages.blocks import Event, EventKind
+from monitor.text.numbers import instant_text
 
 _HEADINGS = ("Time", "Kind", "Description")
 _MAX_EVENTS = 10_000

@@ -32,8 +32,8 @@ from gui.widgets.lists import row_text, set_list_style
 from gui.widgets.menus import MenuEntry, show_context_menu
 from gui.widgets.theme import Theme
 from gui.wording.event_text import kind_name, kind_shape
-from gui.wording.numbers import count
 from monitor.messages.blocks import EventKind
+from monitor.text.numbers import count
 
 _ALL_KINDS = "Kinds ▾"
 _TIME, _KIND = "00:00:00.000", "✎ clock jump"  # widest texts of these columns

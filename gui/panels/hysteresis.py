@@ -18,8 +18,8 @@ from gui.plots.xy.axes import pen
 from gui.plots.xy.curves import Trail, decimate_loop
 from gui.plots.xy.plot import XYPlot, extent
 from gui.widgets.theme import Theme
-from gui.wording.numbers import DASH
 from monitor.messages.blocks import Pair, Samples, same_unit
+from monitor.text.numbers import DASH
 
 LENGTHS = ("one window", "four windows", "the whole view")
 """Choices for the time span of the loop."""

@@ -22,8 +22,8 @@ from gui.plots.xy.axes import FrequencyAxis, pen
 from gui.plots.xy.plot import XYPlot, extent
 from gui.widgets.signal_drag import DropPlace, SignalDrop
 from gui.widgets.theme import Theme
-from gui.wording.numbers import DASH
 from monitor.messages.blocks import same_unit
+from monitor.text.numbers import DASH
 
 _OF_ACTUATOR = "selected actuator"
 _SEGMENTS = (1.0, 2.0, 4.0, 8.0, 16.0)  # s

@@ -16,7 +16,7 @@ from gui.plots.time.rows import Trace, extent
 from gui.plots.value_axis import MINUS, value_text
 from gui.widgets.labels import PlainLabel
 from gui.widgets.lists import Index, ListModel, set_list_style
-from gui.wording.numbers import DASH
+from monitor.text.numbers import DASH
 
 HINT = "Statistics: click to pin an instant, then point at another."
 _EXTRA_DECIMALS = 2  # beyond those of the axis

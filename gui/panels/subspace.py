@@ -21,9 +21,9 @@ from gui.plots.xy.axes import pen
 from gui.plots.xy.curves import Trail, decimate_loop
 from gui.plots.xy.plot import XYPlot, extent
 from gui.widgets.theme import Theme
-from gui.wording.numbers import DASH
 from monitor.messages.blocks import Samples, units_differ
 from monitor.messages.reasons import reason_word
+from monitor.text.numbers import DASH
 
 _MIN_TONE_SAMPLES = 8  # for fitting a tone
 

@@ -14,9 +14,9 @@ from gui.model.tracking_status import NO_VALUE, Status, contradiction_mark, trac
 from gui.panels.base import PanelInstant
 from gui.wording.event_text import NOT_JUDGED_SHAPE
 from gui.wording.level import Level
-from gui.wording.numbers import DASH, number
 from monitor.messages.alarms import Alarm
 from monitor.messages.headline import LABELS, QUANTITIES, first_indicator, read_headline
+from monitor.text.numbers import DASH, fitted
 
 _WIDTH = 6
 """Maximum characters of a number."""
@@ -106,7 +106,7 @@ def _spread_text(deviation: float, decimals: int) -> str:
     least = 10.0**-decimals
     if 0.0 < deviation < 0.5 * least:
         return f"± <{least:.{decimals}f}"
-    return f"± {number(deviation, _WIDTH, decimals)}"
+    return f"± {fitted(deviation, _WIDTH, decimals)}"
 
 
 _OF_PHASE = ("fdb", "paei", "paei_adaptive")
@@ -200,7 +200,7 @@ def _phase_of(history: History, actuator: str, method: str) -> str:
 def _phase_is(indicator: str, frequency: float) -> str:
     """Return the frequency of a phase of another indicator, or that indicator's name."""
     if indicator == "fdb" and math.isfinite(frequency):
-        return f"at {number(frequency, 4, 1)} Hz"
+        return f"at {fitted(frequency, 4, 1)} Hz"
     return LABELS[indicator]
 
 
@@ -216,7 +216,7 @@ def _unit(history: History, owner: str, name: str) -> str:
 def _tile_value(
     label: str, value: float, deviation: float, unit: str, levels: Mapping[str, Level], decimals: int = 1
 ) -> TileValue:
-    text = number(value, _WIDTH, decimals)
+    text = fitted(value, _WIDTH, decimals)
     if text == DASH:
         return TileValue(label, DASH, unit)
     return TileValue(label, text, unit, _spread_text(deviation, decimals), levels.get(label, Level.NONE))
@@ -246,7 +246,7 @@ def site_content(history: History, site: str, at: PanelInstant) -> TileContent:
         return at.value(history, site, f"reliability_{name}")
 
     values = tuple(
-        TileValue(label, number(value(name), _WIDTH, 3), "", _spread_text(value(f"{name}_se"), 4))
+        TileValue(label, fitted(value(name), _WIDTH, 3), "", _spread_text(value(f"{name}_se"), 4))
         for name, label in (("accumulated", "accumulated"), ("first_passage", "first-passage"))
     )
     known = math.isfinite(value("accumulated"))

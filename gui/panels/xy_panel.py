@@ -20,7 +20,7 @@ from gui.widgets.labels import PlainLabel, plain_tip
 from gui.widgets.menus import MenuEntry, MenuPlace
 from gui.widgets.painting import painting
 from gui.widgets.theme import Theme
-from gui.wording.numbers import instant_text
+from monitor.text.numbers import instant_text
 
 _MOUSE_HELP = "wheel: zoom · drag: pan · double click: automatic scales"
 

@@ -8,8 +8,8 @@ from math import floor, inf, isfinite, log10
 
 import numpy as np
 
-from gui.wording.numbers import DASH
 from monitor.messages.blocks import Samples
+from monitor.text.numbers import DASH
 
 MINUS = "−"
 _MANTISSAS = (1.0, 2.0, 5.0, 10.0)

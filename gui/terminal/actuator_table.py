@@ -13,7 +13,6 @@ from rich.text import Text
 from gui.model.results import TRACE, ResultHistory
 from gui.model.tracking_status import CONTRADICTION_SIGN, headline_status
 from gui.terminal.sections import sparkline
-from gui.wording.numbers import DASH, number
 from monitor.catalogue import RATIO_UNIT, Output, display_unit, outputs_by_name
 from monitor.messages.headline import (
     HEADLINE,
@@ -22,6 +21,7 @@ from monitor.messages.headline import (
     first_indicator,
     read_headline,
 )
+from monitor.text.numbers import DASH, fitted
 
 HEADING_LINES = 3
 _MAX_NAME = 14
@@ -175,7 +175,7 @@ def _cells(results: ResultHistory, actuator: str, indicator: str, layout: _Layou
         if column.result:
             shown = column.factor * value(column.result)
             style = "bold red" if shown < column.critical else style
-            text += number(shown, column.width - len(text), column.decimals)
+            text += fitted(shown, column.width - len(text), column.decimals)
         cells.append(Text(text, style=style))
     if layout.curve:
         curve = sparkline(1e3 * results.trace(actuator, f"{indicator}_delay"), layout.curve, _LEAST_SPAN)
@@ -196,4 +196,4 @@ def _scale(low: float, high: float) -> str:
     if math.isnan(low):
         return DASH
     decimals = 0 if high - low >= 5.0 else 1
-    return f"{number(low, 4, decimals)}…{number(high, 4, decimals)}"
+    return f"{fitted(low, 4, decimals)}…{fitted(high, 4, decimals)}"

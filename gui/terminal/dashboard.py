@@ -17,10 +17,10 @@ from gui.model.results import ResultHistory
 from gui.model.tracking_status import contradiction_mark, headline_status
 from gui.terminal.screen import Screen
 from gui.terminal.sections import decision
-from gui.wording.numbers import count, number
 from monitor.messages.blocks import Event
 from monitor.messages.headline import first_indicator, read_headline
 from monitor.messages.health import Health
+from monitor.text.numbers import count, fitted
 
 _FRAME = 0.1
 _LINE = 3.0
@@ -134,12 +134,12 @@ def _tracking_text(results: ResultHistory, actuator: str, paused: Collection[str
     words = headline_status(found, results.value(actuator, f"{indicator}_reason")).words
     mark = contradiction_mark(found.contradicting)
     status = f"{words}, {mark}" if mark else words
-    return f"{actuator} {number(1e3 * found.delay, 7, 1)} ms, ratio {number(found.ratio, 7, 3)} ({status})"
+    return f"{actuator} {fitted(1e3 * found.delay, 7, 1)} ms, ratio {fitted(found.ratio, 7, 3)} ({status})"
 
 
 def _model_text(results: ResultHistory, site: str) -> str:
     passage, accumulated = (
-        number(results.last_valid(site, f"reliability_{name}"), 6, 3) for name in ("first_passage", "accumulated")
+        fitted(results.last_valid(site, f"reliability_{name}"), 6, 3) for name in ("first_passage", "accumulated")
     )
     word = decision(results, site)
     return f"{site} first-passage {passage}, accumulated {accumulated}" + (f" ({word})" if word else "")

@@ -18,11 +18,11 @@ from gui.terminal.actuator_table import HEADING_LINES, actuator_table
 from gui.terminal.sections import alarm_lines, contradiction_lines, reliability_lines, transfer_lines
 from gui.wording.event_text import event_sentence, kind_level, kind_name
 from gui.wording.level import Level
-from gui.wording.numbers import count, instant_text, shortened
 from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event
 from monitor.messages.health import LONGEST_UNWRITTEN, Health
 from monitor.messages.transfer import TransferBlock
+from monitor.text.numbers import count, instant_text, shortened
 
 _EVENTS, _MOST_EVENTS = 3, 12
 _ALARMS = 8

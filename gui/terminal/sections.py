@@ -14,12 +14,12 @@ from gui.model.alarms import sorted_alarms, summarize
 from gui.model.results import ResultHistory
 from gui.model.tracking_status import MIN_COHERENCE, contradiction_mark
 from gui.wording.event_text import NOT_JUDGED_SHAPE, counted_before, severity_shape, severity_word
-from gui.wording.numbers import DASH, instant_text, number, shortened
 from monitor.alarms.text import format_value
 from monitor.messages.alarms import NOT_JUDGED, Alarm, AlarmState, Severity
 from monitor.messages.blocks import Samples
 from monitor.messages.headline import HEADLINE, LABELS, contradicting, label_of
 from monitor.messages.transfer import TransferBlock
+from monitor.text.numbers import DASH, fitted, instant_text, shortened
 
 # no full block: it would touch the line above
 _BARS = "▁▂▃▄▅▆▇"
@@ -154,7 +154,7 @@ def transfer_lines(transfer: TransferBlock, width: int) -> Iterator[Text]:
         line = Text(
             f"{shortened(actuator, _NAME_WIDTH):<{_NAME_WIDTH}} ", style="bold", no_wrap=True, overflow="ellipsis"
         )
-        cells = [f"{frequency[i]:5.3g} Hz {number(float(delay[i]), 7, 1)} ms" for i in chosen.tolist()]
+        cells = [f"{frequency[i]:5.3g} Hz {fitted(float(delay[i]), 7, 1)} ms" for i in chosen.tolist()]
         yield line.append(", ".join(cells) or "no coherent motion yet", style="not bold" if cells else "dim not bold")
 
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from gui.model.history import History
 from gui.model.timeline import ClockSegment, DisplayTimeline
-from gui.wording.numbers import instant_text
 from monitor.messages.blocks import Samples, column_names
 from monitor.system.csv_text import TIME_LABEL, csv_label, csv_line, csv_rows
 from monitor.system.files import WriteError, atomic_write
+from monitor.text.numbers import instant_text
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QListWidget, QPushButton, QVB
 from gui.widgets.labels import ElidedLabel, PlainLabel
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.level import Level
-from gui.wording.numbers import instant_text
+from monitor.text.numbers import instant_text
 
 MAX_LOGGED = 100
 INFO_TIMEOUT = 8.0

@@ -17,8 +17,8 @@ from gui.widgets.menus import MenuEntry, MenuPlace
 from gui.window.actions import Actions
 from gui.window.service_connection import RequestSender
 from gui.window.window import MainWindow
-from gui.wording.numbers import instant_text
 from monitor.messages.requests import AcknowledgeRequest, AlarmRequest, NoteRequest, ResetRequest, ShelveRequest
+from monitor.text.numbers import instant_text
 from monitor.transport.zeromq.request_client import user_name
 
 _LINGER = 0.5  # s that pending requests have when the window closes

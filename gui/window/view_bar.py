@@ -12,7 +12,7 @@ from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme, level_colour
 from gui.window.actions import Actions
 from gui.wording.level import Level
-from gui.wording.numbers import duration_text
+from monitor.text.numbers import duration_text
 
 _SPANS = (1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 600.0, 3600.0)
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gui.wording.level import Level
-from gui.wording.numbers import DASH, bytes_text, count, duration_text, instant_text
 from gui.wording.quantity_names import QUANTITIES
 from monitor.catalogue import display_unit
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, LimitChange, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.headline import HEADLINE, LABELS
 from monitor.messages.headline import QUANTITIES as HEADLINE_QUANTITIES
+from monitor.text.numbers import DASH, bytes_text, count, duration_text, instant_text
 
 _SEVERITY_SHAPES = {Severity.TRIP: "■", Severity.WARN: "▲"}
 NOT_JUDGED_SHAPE = "⊘"

@@ -17,6 +17,7 @@ from monitor.commands.options import add_monitor_option, client_security, positi
 from monitor.commands.service_settings import parse_boundary
 from monitor.messages.alarms import NOT_JUDGED, AlarmReport, AlarmState, Severity
 from monitor.messages.headline import label_of
+from monitor.text.numbers import DASH
 
 if TYPE_CHECKING:
     from monitor.messages.alarms import Alarm
@@ -70,7 +71,7 @@ def state_text(alarm: Alarm) -> str:
 def _value_text(alarm: Alarm) -> str:
     """Return the value, of a headline value with the indicator that speaks; a dash for none."""
     if alarm.last is None:
-        return "—"
+        return DASH
     said_by = f" {label_of(alarm.source)}" if alarm.source else ""
     return format_value(alarm.last, alarm.unit) + said_by
 

@@ -136,7 +136,7 @@ def _large_phase(found: PairAssessment) -> Iterator[tuple[str, str]]:
         return
     yield (
         "large_phase",
-        f"the phase at {frequency:.4g} Hz is {math.degrees(phase):.0f} deg, more than a quarter of a period: for a "
+        f"the phase at {frequency:.4g} Hz is {math.degrees(phase):.0f}°, more than a quarter of a period: for a "
         "sine, a sensor of the wrong sign or an actuator above its resonance looks the same as a delay; check "
         "the polarity and the transfer function before compensating a delay",
     )

@@ -7,6 +7,7 @@ import math
 from monitor.messages.blocks import ratio_unit, units_differ
 from monitor.messages.headline import LABELS, is_right
 from monitor.messages.reasons import Reason
+from monitor.text.numbers import DASH, number, percent, plus_minus
 from replay.assessment.results import (
     Assessment,
     CompensatorSummary,
@@ -25,7 +26,8 @@ from replay.assessment.warnings import worst
 
 # lines of the transfer function below the motion, for it to be resolved
 _RESOLVED = 2.0
-_MOST_DECIMALS = 3
+# what is smaller is rounding
+_ROUNDING = 1e-9
 # ms, from which one decimal shows a delay
 _SHOWN = 0.05
 _CHANGING = ", changing within the record (5 to 95 % range of the windows)"
@@ -91,14 +93,10 @@ def missing_words(found: PairAssessment) -> list[str]:
     for measure, label in _READINGS.items():
         presence = found.presence.get(measure, _COMPLETE)
         if sum(share for reason, share in presence.missing.items() if reason not in _USUAL) >= _LEAST_MISSING:
-            reasons = (f"{reason.word} {_percent(share)}" for reason, share in presence.missing.items())
-            missing = _percent(sum(presence.missing.values()))
+            reasons = (f"{reason.word} {percent(share)}" for reason, share in presence.missing.items())
+            missing = percent(sum(presence.missing.values()))
             lines.append(f"{label} has no value in {missing} of the record: {', '.join(reasons)}")
     return lines
-
-
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.2g} %" if share < 0.995 else "100 %"
 
 
 def compensator_words(found: CompensatorSummary) -> str:
@@ -133,20 +131,6 @@ def change_words(found: PairAssessment) -> list[str]:
             when = f"between {segment.start:.1f} and {segment.stop:.1f} s"
             lines.append(f"{subject} drifts from {first} to {last}{unit} {when}")
     return lines
-
-
-def plus_minus(value: float, sd: float) -> str:
-    """Return ``12.0 ± 0.1``, with as many decimals as the standard deviation allows; a dash for NaN."""
-    if not math.isfinite(value):
-        return "—"
-    if not math.isfinite(sd):
-        return f"{value:.4g}"
-    # one digit of the standard deviation, two where the first is a one
-    decimals = _MOST_DECIMALS if sd <= 0.0 else -math.floor(math.log10(sd / 2.0))
-    decimals = min(max(decimals, 0), _MOST_DECIMALS)
-    least = 10.0**-decimals
-    value = 0.0 if abs(value) < 0.5 * least else value
-    return f"{value:.{decimals}f} ± {f'{sd:.{decimals}f}' if sd >= 0.5 * least else f'<{least:.{decimals}f}'}"
 
 
 def _fdb_words(found: PairAssessment) -> str:
@@ -237,7 +221,7 @@ def unresolved_transfer(found: PairAssessment, assessment: Assessment) -> str:
     )
 
 
-COMPARED_AS = ("actuator", "delay ms", "farthest", "ratio", "phase deg", "at Hz", "error %", "J2 %", "worst warning")
+COMPARED_AS = ("actuator", "delay ms", "farthest", "ratio", "phase °", "at Hz", "error %", "J2 %", "worst warning")
 """Headings of `comparison_row`."""
 
 
@@ -246,26 +230,27 @@ def comparison_row(found: PairAssessment, assessment: Assessment) -> tuple[str, 
     phase, frequency = phase_at_dominant(found, farthest_delay(found))
     most_severe = worst(assessment.warnings_of(found.pair.actuator))
     error = math.nan if _units_differ(found, assessment) else synchronization_error(found)
-    numbers = tuple(map(_number, (math.degrees(phase), frequency, 100.0 * error, found.whole.criteria.j2)))
+    values = math.degrees(phase), frequency, 100.0 * error, found.whole.criteria.j2
+    numbers = tuple(number(value, rounding=_ROUNDING) for value in values)
     warning = "" if most_severe is None else most_severe.code
     return (found.pair.actuator, _delay_cell(found), _farthest_cell(found), _ratio_cell(found), *numbers, warning)
 
 
 def _delay_cell(found: PairAssessment) -> str:
     if found.headline is None:
-        return "—"
+        return DASH
     if found.headline.delay_range is not None:
         return " to ".join(map(milliseconds, found.headline.delay_range))
     return plus_minus(1e3 * found.headline.delay, 1e3 * found.headline.delay_sd)
 
 
 def _farthest_cell(found: PairAssessment) -> str:
-    return milliseconds(farthest_delay(found)) if math.isfinite(farthest_delay(found)) else "—"
+    return milliseconds(farthest_delay(found)) if math.isfinite(farthest_delay(found)) else DASH
 
 
 def _ratio_cell(found: PairAssessment) -> str:
     if found.headline is None:
-        return "—"
+        return DASH
     if found.headline.ratio_range is not None:
         return " to ".join(f"{ratio:.3f}" for ratio in found.headline.ratio_range)
     return plus_minus(found.headline.ratio, found.headline.ratio_sd)
@@ -274,8 +259,3 @@ def _ratio_cell(found: PairAssessment) -> str:
 def _units_differ(found: PairAssessment, assessment: Assessment) -> bool:
     channels = assessment.stream.channels
     return units_differ(channels[found.pair.command], channels[found.pair.measured])
-
-
-def _number(value: float) -> str:
-    # what is smaller is rounding
-    return f"{value if abs(value) > 1e-9 else 0.0:.4g}" if math.isfinite(value) else "—"

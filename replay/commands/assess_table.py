@@ -11,9 +11,10 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from monitor.catalogue import outputs_by_name
+from monitor.catalogue import display_unit, outputs_by_name
 from monitor.messages.headline import COMPARED_QUANTITIES, FALLBACKS, HEADLINE, LABELS
 from monitor.system.safe_text import printable
+from monitor.text.numbers import number
 from replay.assessment.wording import (
     COMPARED_AS,
     change_words,
@@ -51,7 +52,6 @@ def headline_first(columns: Iterable[Column]) -> list[Column]:
 
 
 _DEGREES = 180.0 / math.pi
-_SHOWN_AS = {"s": ("ms", 1e3), "rad": ("deg", _DEGREES)}
 _FREQUENCIES = 8
 _COHERENT = 0.5
 # marks values that contradict the headline
@@ -138,10 +138,10 @@ def _print_indicators(console: Console, found: PairAssessment, assessment: Asses
         if group not in (None, group_of(column.name)):
             rows.append(None)
         group = group_of(column.name)
-        numbers = (_number(factor * number) for number in (spread.mean, spread.p05, spread.p95))
+        numbers = (_shown(factor * each) for each in (spread.mean, spread.p05, spread.p95))
         uncertainty = _uncertainty(found, column.name, factor)
         rows.append(
-            (column.name, unit, _number(factor * spread.median), uncertainty, _mark(found, column.name), *numbers)
+            (column.name, unit, _shown(factor * spread.median), uncertainty, _mark(found, column.name), *numbers)
         )
     headings = ("indicator", "unit", "median", "±", _MARK, "mean", "5 %", "95 %")
     # a column without any entry only takes room
@@ -166,7 +166,7 @@ def _uncertainty(found: PairAssessment, name: str, factor: float) -> str:
         or (name == f"{HEADLINE}_ratio" and headline.ratio_range is not None)
     ):
         return "changes"
-    return _number(factor * doubt.median, 2) if doubt else ""
+    return _shown(factor * doubt.median, 2) if doubt else ""
 
 
 def _mark(found: PairAssessment, name: str) -> str:
@@ -180,13 +180,12 @@ def _whole(found: PairAssessment, units: dict[str, str], rate: float) -> Text:
     # under a taper: most records end in mid-motion
     fei, criteria = found.whole.fei_tapered, found.whole.criteria
     parts = [
-        f"whole record: FEI (Hann taper) phase {_with_unit(_DEGREES * fei.phase, 'deg')} at "
-        f"{_with_unit(fei.frequency, 'Hz')}, ratio {_number(fei.ratio)}, delay* {_with_unit(1e3 * fei.delay, 'ms')}; "
-        f"J1 {_with_unit(criteria.j1, 'ms')}, J2 {_with_unit(criteria.j2, '%')}, J3 {_with_unit(criteria.j3, '%')}"
+        f"whole record: FEI (Hann taper) phase {_shown(_DEGREES * fei.phase, unit='°')} at "
+        f"{_shown(fei.frequency, unit='Hz')}, ratio {_shown(fei.ratio)}, delay* {_shown(1e3 * fei.delay, unit='ms')}"
     ]
-    parts += [
-        f"{name} {_number(total)} {units[name]}" for name, total in found.totals.items() if math.isfinite(total)
-    ]
+    known = {"J1": (criteria.j1, "ms"), "J2": (criteria.j2, "%"), "J3": (criteria.j3, "%")}
+    parts.append(", ".join(f"{name} {_shown(value, unit=unit)}" for name, (value, unit) in known.items()))
+    parts += [f"{name} {_shown(total)} {units[name]}" for name, total in found.totals.items() if math.isfinite(total)]
     notes = whole_record_notes(found, rate)
     return Text("; ".join(parts) + (f" ({'; '.join(notes)})" if notes else ""))
 
@@ -207,20 +206,16 @@ def _print_transfer(console: Console, transfer: TransferBlock, actuator: str) ->
             (1e3 * transfer.curve(actuator, "delay")[i], 4),
             (1e3 * transfer.curve(actuator, "delay_sd")[i], 2),
         )
-        rows.append([_number(value, digits) for value, digits in numbers])
-    headings = ("Hz", "coherence", "ratio", "phase deg", "delay ms", "±")
+        rows.append([_shown(value, digits) for value, digits in numbers])
+    headings = ("Hz", "coherence", "ratio", "phase °", "delay ms", "±")
     print_table(console, "transfer function, ratio command over measured", headings, rows)
 
 
 def _shown_as(column: Column) -> tuple[str, float]:
-    return _SHOWN_AS.get(column.unit, (column.unit, 1.0))
+    """Return the display unit of a column, and the factor; those of the catalogue."""
+    output = _OUTPUTS.get(column.name)
+    return (display_unit(output.display_unit, column.unit), output.display_factor) if output else (column.unit, 1.0)
 
 
-def _number(value: float, digits: int = 4) -> str:
-    # smaller values are rounding
-    return f"{value if abs(value) > 1e-12 else 0.0:.{digits}g}" if math.isfinite(value) else "—"
-
-
-def _with_unit(value: float, unit: str) -> str:
-    """Return a number with its unit, or a dash alone."""
-    return f"{_number(value)} {unit}" if math.isfinite(value) else _number(value)
+def _shown(value: float, digits: int = 4, unit: str = "") -> str:
+    return number(value, f".{digits}g", unit, rounding=1e-12)

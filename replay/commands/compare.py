@@ -176,11 +176,12 @@ def _alignment_words(one: RunComparison, window: float) -> str:
 
 
 def _row(each: Quantity) -> list[str]:
-    from replay.comparison import chance_text, value_text
+    from monitor.text.numbers import plus_minus
+    from replay.comparison import chance_text
 
     found = each.estimate
     numbers = (found.reference, found.reference_sd), (found.value, found.sd), (each.difference, found.difference_sd)
-    cells = [value_text(*number) for number in numbers]
+    cells = [plus_minus(*each, digits=2, most=9) for each in numbers]
     return [each.key, *cells, chance_text(each.probability), str(each.tolerance or ""), each.result]
 
 

@@ -18,6 +18,7 @@ from monitor.commands.options import add_column_options, positive
 from monitor.commands.output import print_records
 from monitor.messages.blocks import ratio_unit
 from monitor.system.safe_text import printable
+from monitor.text.numbers import DASH, number
 from replay.commands import column_selection
 from replay.identification import fit_json
 from replay.tables import report_console
@@ -228,18 +229,13 @@ def _parameters(found: ActuatorFit, stream: Stream) -> Table:
             row = _number(value, known), _number(error, error), _number(low, known), _number(high, known)
             table.add_row(label.name, Text(label.unit), *row, _number(white, white))
         elif name in found.undetermined:
-            table.add_row(label.name, Text(label.unit), *"—" * 5)
+            table.add_row(label.name, Text(label.unit), *DASH * 5)
     return table
 
 
 def _number(value: float, error: float) -> str:
     """Return a number to the second digit of its error."""
-    if not math.isfinite(value):
-        return "—"
-    # smaller values are rounding
-    if abs(value) <= _ROUNDING:
-        return "0"
     digits = 4
-    if math.isfinite(error) and error > 0.0:
+    if math.isfinite(error) and error > 0.0 and abs(value) > _ROUNDING:
         digits = math.floor(math.log10(abs(value))) - math.floor(math.log10(error)) + 2
-    return f"{value:.{min(max(digits, 2), _MOST_DIGITS)}g}"
+    return number(value, f".{min(max(digits, 2), _MOST_DIGITS)}g", rounding=_ROUNDING)

@@ -15,6 +15,7 @@ from rich.text import Text
 from monitor.commands.output import print_json, progress_bars, to_json_types
 from monitor.system.files import check_regular
 from monitor.system.safe_text import printable
+from monitor.text.numbers import DASH
 from replay.commands import column_selection
 from replay.tables import report_console
 
@@ -215,7 +216,7 @@ def _laws(laws: list[LawFit], places: Sequence[str]) -> Table:
         table.add_column(heading, justify="right")
     best = laws[0].criterion
     for law in laws:
-        ends = "—" if law.fit is None else f"{law.fit.sigma:.3g}", f"{law.criterion - best:+.3g}"
+        ends = DASH if law.fit is None else f"{law.fit.sigma:.3g}", f"{law.criterion - best:+.3g}"
         done = 0
         rows: list[list[Text | str]] = []
         for place, own, explained in zip(places, law.laws, law.explained.tolist(), strict=True):
@@ -223,7 +224,7 @@ def _laws(laws: list[LawFit], places: Sequence[str]) -> Table:
             if not own:
                 rows.append([place, "no force", Text(""), "", "", share])
             for i, term in enumerate(own):
-                error = f"{law.standard_errors[done]:.2g}" if _explains(law) else "—"
+                error = f"{law.standard_errors[done]:.2g}" if _explains(law) else DASH
                 begins = (place, share) if i == 0 else ("", "")
                 value = f"{law.coefficients[done]:.5g}"
                 rows.append([begins[0], term.name, Text(term.unit), value, error, begins[1]])

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from monitor.commands.output import progress_bars
 from monitor.system.safe_text import printable
+from monitor.text.numbers import DASH, clock_text
 from replay.tables import report_console
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _FILE, _ACTUATOR, _NOTES = 24, 10, 5
 _HEADINGS = ("file", "start", "duration", "outcome", "worst ms", "actuator", "alarms", "notes")
 _WIDTHS = {"start": 16, "duration": 8, "outcome": 10, "worst ms": 8, "actuator": _ACTUATOR, "alarms": 6}
 _NUMBERS = {"duration", "worst ms", "alarms"}
-_DASH, _NOT_JUDGED = "—", "⊘"
+_NOT_JUDGED = "⊘"
 _CUT = "…"
 _LINE_INTERVAL = 2.0  # s
 
@@ -165,13 +166,13 @@ def _line(row: RunRow, widths: dict[str, int], cut: dict[str, int]) -> str:
     notes = "" if not row.notes else f"{row.notes}: {printable(row.note_texts or '')}"
     if widths["notes"] <= 2 * _NOTES:
         notes = str(row.notes or "")
-    alarms = _DASH if row.alarms is None else f"{row.alarms or ''}"
+    alarms = DASH if row.alarms is None else f"{row.alarms or ''}"
     alarms += f" {_NOT_JUDGED}" if row.not_judged_s else ""
     cells = {
-        "start": _DASH if row.start is None else _local(row.start),
-        "duration": _DASH if row.duration_s is None else _duration(row.duration_s),
-        "outcome": printable(row.outcome or _DASH),
-        "worst ms": _DASH if row.worst_delay_ms is None else f"{row.worst_delay_ms:.1f}",
+        "start": DASH if row.start is None else _local(row.start),
+        "duration": DASH if row.duration_s is None else clock_text(row.duration_s),
+        "outcome": printable(row.outcome or DASH),
+        "worst ms": DASH if row.worst_delay_ms is None else f"{row.worst_delay_ms:.1f}",
         "actuator": printable(row.worst_actuator or ""),
         "alarms": alarms,
         "notes": notes,
@@ -214,12 +215,3 @@ def _local(start: str) -> str:
         return datetime.fromisoformat(start).astimezone().strftime("%Y-%m-%d %H:%M")
     except (ValueError, OverflowError, OSError):
         return printable(start)
-
-
-def _duration(seconds: float) -> str:
-    """Return ``12.3 s``, ``4:05`` or ``2:14:05``."""
-    if seconds < 60.0:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

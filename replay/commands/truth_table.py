@@ -19,6 +19,7 @@ from rich.text import Text
 from monitor.messages.blocks import Samples
 from monitor.messages.headline import HEADLINE, LABELS
 from monitor.recording import RunReader
+from monitor.text.numbers import DASH, number
 from replay.formats.base import RecordingError
 
 _STILL = 1e-9  # smaller changes of a delay [s] or a ratio from sample to sample are rounding
@@ -139,7 +140,6 @@ def _median(values: Samples) -> Tracking:
     return Tracking(delay, ratio)
 
 
-_DASH = "—"
 _NAME = 8  # characters of an actuator's
 
 
@@ -179,7 +179,7 @@ def print_intervals(intervals: Sequence[TruthInterval], console: Console) -> Non
         console.print(_table(intervals, quantity))
         console.print()
     if any(math.isnan(interval.injected.delay) for interval in intervals):
-        console.print(Text(f"{_DASH}  this part of the run is shorter than a window", style="dim"))
+        console.print(Text(f"{DASH}  this part of the run is shorter than a window", style="dim"))
 
 
 def _table(intervals: Sequence[TruthInterval], quantity: _Quantity) -> Table:
@@ -194,22 +194,14 @@ def _table(intervals: Sequence[TruthInterval], quantity: _Quantity) -> Table:
     for before, interval in zip([None, *intervals], intervals, strict=False):
         same = before is not None and before.actuator == interval.actuator
         injected = getattr(interval.injected, quantity.name)
-        cells = [_number(quantity.factor * injected, quantity.form)]
+        cells = [number(quantity.factor * injected, quantity.form)]
         for indicator in indicators:
             indicated = getattr(interval.indicated[indicator], quantity.name)
             cells += [
-                _number(quantity.factor * indicated, quantity.form),
-                _number(quantity.off_factor * (indicated - injected), _OFF_FORM),
+                number(quantity.factor * indicated, quantity.form),
+                number(quantity.off_factor * (indicated - injected), _OFF_FORM),
             ]
         slides = ", slides" if interval.slides else ""
         part = f"{interval.start:.1f}–{interval.stop:.1f}{slides}"
         table.add_row("" if same else interval.actuator, part, *cells)
     return table
-
-
-def _number(value: float, form: str) -> str:
-    if not math.isfinite(value):
-        return _DASH
-    text = f"{value:{form}}"
-    # no "-0.00"
-    return text.replace("-", "+" if form.startswith("+") else "") if not float(text) else text

@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from monitor.text.numbers import number
 from replay.tables import report_console
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _alone(result: SiteResult) -> Table:
     rows = [(record.name, alone) for record, alone in zip(result.site.records, result.alone, strict=True)]
     for name, reliability in [*rows, ("all", result.reliability)] if len(rows) > 1 else rows:
         values = [value for value, _ in reliability.final_values().values()]
-        table.add_row(name, *(f"{value:.4f}" if math.isfinite(value) else "-" for value in values))
+        table.add_row(name, *(number(value, ".4f") for value in values))
     return table
 
 
@@ -150,7 +151,7 @@ def _measures(result: SiteResult) -> Table:
         table.add_column(name, justify="left" if name == "record" else "right")
     rows = zip(result.site.records, result.lags, result.shifts, result.comparisons, strict=True)
     for record, lag, shift, found in rows:
-        late = f"{1e3 * lag:.3g}" if math.isfinite(lag) else "-"
+        late = number(1e3 * lag, ".3g")
         if found is None:
             table.add_row(record.name, late, f"{1e3 * shift:.3g}", "-", "-", "-", "-", "-")
             continue
@@ -200,8 +201,8 @@ def draw_responses(axis: Axes, result: SiteResult) -> None:
         low, high, label = model.response - 2.0 * deviation, model.response + 2.0 * deviation, "model, 2 deviations"
     axis.fill_between(model.time, low, high, color="tab:blue", alpha=0.25, linewidth=0.0, label=label)
     axis.plot(model.time, model.mean, color="tab:blue", linewidth=1.0, label="model, mean")
-    for number, column in enumerate(result.measured.T):
-        axis.plot(model.time, column, color="black", linewidth=0.8, label="measured" if number == 0 else None)
+    for i, column in enumerate(result.measured.T):
+        axis.plot(model.time, column, color="black", linewidth=0.8, label="measured" if i == 0 else None)
     axis.set_ylabel(f"response [{model.unit}]" if model.unit else "response")
     name = model.name if len(model.name) <= _LONGEST else f"…{model.name[-_LONGEST:]}"
     axis.set_title(name, fontsize="medium")

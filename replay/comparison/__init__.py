@@ -10,7 +10,6 @@ from replay.comparison.quantities import (
     Tolerance,
     chance_text,
     parse_tolerance,
-    value_text,
 )
 from replay.comparison.runs import ActuatorComparison, Alignment, RunComparison, compare_runs
 
@@ -27,5 +26,4 @@ __all__ = [
     "chance_text",
     "compare_runs",
     "parse_tolerance",
-    "value_text",
 ]

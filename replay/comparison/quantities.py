@@ -86,19 +86,6 @@ class Quantity:
         return "within" if abs(self.difference) <= self.tolerance.limit(self.reference) else "exceeded"
 
 
-def value_text(value: float, sd: float = math.nan) -> str:
-    """Return ``2.93 ± 0.02``, both to the second digit of the standard deviation; a dash for no value."""
-    if not math.isfinite(value):
-        return "—"
-    if not math.isfinite(sd):
-        return f"{value + 0.0:.5g}"
-    # less is rounding
-    if sd <= 1e-9 * abs(value) or sd < 1e-9:
-        return f"{value + 0.0:.5g} ± 0"
-    decimals = min(max(0, 1 - math.floor(math.log10(sd))), 9)
-    return f"{round(value, decimals) + 0.0:.{decimals}f} ± {sd:.{decimals}f}"
-
-
 P_MEANING = "p: probability of so large a difference by noise alone; below 0.05 the runs differ"
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from monitor.messages.blocks import ratio_unit
 from monitor.messages.headline import HEADLINE
+from monitor.text.numbers import DASH, plus_minus
 from replay.assessment.statistics import is_moving
 from replay.assessment.summary import program_version
 from replay.comparison import (
@@ -20,7 +21,6 @@ from replay.comparison import (
     Quantity,
     RunComparison,
     chance_text,
-    value_text,
 )
 from replay.comparison.stretch import TrackedPart
 from replay.report.comparison_words import LABELS, lead_sentences, run_words
@@ -125,7 +125,7 @@ def _overview(runs: Sequence[tuple[str, RunComparison]]) -> Table:
         for each in one.actuators:
             delay, error = each.quantity("delay_ms"), each.quantity("rms_error_percent")
             checked = [q.result for q in each.quantities if q.result]
-            result = f"{checked.count('within')} of {len(checked)} within" if checked else "—"
+            result = f"{checked.count('within')} of {len(checked)} within" if checked else DASH
             cells = each.actuator, lag, *_cells(delay)[2:4], *_cells(error)[2:4], result
             rows.append((name, *cells))
     headings = (
@@ -147,7 +147,7 @@ def _table(base: str, name: str, each: ActuatorComparison) -> Table:
     if any(one.result for one in each.quantities):
         headings += ["tolerance", "result"]
         for row, one in zip(rows, each.quantities, strict=True):
-            row += [str(one.tolerance or "—"), one.result or "—"]
+            row += [str(one.tolerance or DASH), one.result or DASH]
     what = each.actuator if each.actuator == each.other else f"{each.actuator} and {each.other}"
     compared = f"Quantities of {what} over the time in common, {name} and {base}"
     caption = "; ".join(filter(None, (compared, each.pairing)))
@@ -158,8 +158,8 @@ def _cells(each: Quantity) -> tuple[str, str, str, str]:
     """Return both values, their difference, and its probability by chance."""
     found = each.estimate
     numbers = (found.reference, found.reference_sd), (found.value, found.sd), (each.difference, found.difference_sd)
-    one, other, difference = (value_text(*number).replace("-", "−") for number in numbers)
-    return one, other, difference, chance_text(each.probability) or "—"
+    one, other, difference = (plus_minus(*each, digits=2, most=9).replace("-", "−") for each in numbers)
+    return one, other, difference, chance_text(each.probability) or DASH
 
 
 def _runs(names: Sequence[str], found: Sequence[RunComparison]) -> Table:
@@ -174,7 +174,7 @@ def _runs(names: Sequence[str], found: Sequence[RunComparison]) -> Table:
             aligned = f"{late}, {how}{correlation}; {alignment.overlap:.5g} s in common"
         summary = run.summary
         lengths = f"{summary.duration_s:.6g} s at {summary.sample_rate:g} Hz"
-        counts = f"{summary.lost_samples}", f"{summary.alarms}", summary.outcome or "—", summary.start or "—"
+        counts = f"{summary.lost_samples}", f"{summary.alarms}", summary.outcome or DASH, summary.start or DASH
         rows.append((name, str(run.path), aligned, lengths, *counts))
     headings = ("run", "file", "aligned", "length", "lost samples", "alarms", "outcome", "start")
     return Table("The files as a whole", headings, tuple(rows))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from monitor.text.numbers import plus_minus
 from replay.assessment.results import milliseconds
-from replay.comparison import ActuatorComparison, Quantity, RunComparison, value_text
+from replay.comparison import ActuatorComparison, Quantity, RunComparison
 
 # a difference with a smaller probability is not put down to chance
 _SIGNIFICANT = 0.05
@@ -94,7 +95,7 @@ def _verdict(base: str, name: str, each: ActuatorComparison) -> str:
     unit = "%" if by.key.endswith("percent") else "ms"
     what = LABELS[by.key].partition(",")[0]
     amounts = f"{what} {_digits(after)} against {_digits(before)} {unit}"
-    difference = f"{value_text(abs(by.difference), by.estimate.difference_sd)} {unit}"
+    difference = f"{plus_minus(abs(by.difference), by.estimate.difference_sd, digits=2, most=9)} {unit}"
     if by.difference == 0.0:
         return f"{name} tracks as {base} does: {amounts}."
     if math.isnan(by.probability):
@@ -115,7 +116,8 @@ def _delay_words(base: str, each: ActuatorComparison) -> str:
     if abs(delay.difference) < 5e-4:
         return f"It is as late as {base} {amounts}."
     late = "later" if delay.difference > 0.0 else "earlier"
-    words = f"It is {value_text(abs(delay.difference), delay.estimate.difference_sd)} ms {late} {amounts}"
+    difference = plus_minus(abs(delay.difference), delay.estimate.difference_sd, digits=2, most=9)
+    words = f"It is {difference} ms {late} {amounts}"
     return f"{words}, no more than chance." if delay.probability >= _SIGNIFICANT else f"{words}."
 
 

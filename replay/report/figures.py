@@ -174,7 +174,7 @@ def transfer_figure(
     rows = []
     for key, title, shown, factor in (
         ("ratio", "ratio command/measured", "" if unit == "1" else unit, 1.0),
-        ("phase", "phase", "deg", 180.0 / np.pi),
+        ("phase", "phase", "°", 180.0 / np.pi),
         ("coherence", "coherence", "", 1.0),
     ):
         values = factor * transfer.curve(name, key)[known]

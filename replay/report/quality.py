@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.messages.blocks import Channel, Samples
+from monitor.text.numbers import DASH, number
 from replay.assessment.record_signals import RecordSignals
 from replay.formats import Recording
 from replay.report.tables import shown_length
@@ -100,13 +101,12 @@ def channel_rows(recording: Recording, signals: RecordSignals) -> list[tuple[str
         q = channel_quality(channel, signals.samples[:, i])
         largest = max(abs(q.low), abs(q.high))
         unit, factor = shown_length(channel.unit, largest)
-        step = f"{factor * q.step:.3g}" if math.isfinite(q.step) else "—"
-        low, high = (f"{factor * x + 0.0:.5g}" if math.isfinite(x) else "—" for x in (q.low, q.high))
+        step, low, high = number(factor * q.step, ".3g"), *(number(factor * x, ".5g") for x in (q.low, q.high))
         rows.append(
             (
                 channel.name,
                 channel.role.value,
-                unit or "—",
+                unit or DASH,
                 low,
                 str(q.at_low),
                 high,

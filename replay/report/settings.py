@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from monitor.catalogue import outputs_by_name
 from monitor.config import IndicatorSettings, Settings
+from monitor.text.numbers import DASH
 from replay.report.tables import Table, indicator_words
 
 _HEADINGS = ("setting", "value")
@@ -84,7 +85,7 @@ def _limits(found: object) -> Table | None:
         words = indicator_words(name) if output is not None else name
         sides = (_side(each.get(key), factor) for key in ("warn", "trip"))
         actuator = str(each.get("actuator") or "all")
-        rows.append((str(each.get("name") or words), actuator, unit or "—", *sides))
+        rows.append((str(each.get("name") or words), actuator, unit or DASH, *sides))
     return Table(
         "Limits of the alarms", ("value", "actuator", "unit", "warning outside", "trip outside"), tuple(rows)
     )
@@ -92,7 +93,7 @@ def _limits(found: object) -> Table | None:
 
 def _side(limit: object, factor: float) -> str:
     if limit is None:
-        return "—"
+        return DASH
     ends = limit if isinstance(limit, (list, tuple)) else (limit,)
     return " to ".join(f"{factor * x:.4g}" if isinstance(x, (int, float)) else "any" for x in ends)
 
@@ -103,8 +104,8 @@ def flat_settings(name: str, value: object) -> Iterator[tuple[str, str]]:
         for key, each in value.items():
             yield from flat_settings(f"{name}.{key}" if name else str(key), each)
     elif isinstance(value, (list, tuple)):
-        yield name, ", ".join(map(str, value)) or "—"
+        yield name, ", ".join(map(str, value)) or DASH
     elif value is None or value == "":
-        yield name, "—"
+        yield name, DASH
     else:
         yield name, f"{value:.6g}" if isinstance(value, float) else str(value)

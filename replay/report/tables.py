@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.catalogue import PER_SHARE, display_unit, outputs_by_name
+from monitor.catalogue import display_unit, outputs_by_name
 from monitor.messages.headline import LABELS
+from monitor.text.numbers import DASH
 from replay.assessment import Assessment, PairAssessment
 from replay.assessment.wording import COMPARED_AS, comparison_row
 
-_SHOWN_AS = {"s": ("ms", 1e3), "rad": ("deg", 180.0 / np.pi)}
 # below this, of a command of ordinary size, a value is rounding
 _ROUNDING = 1e-9
 _LONGEST_FIRST = sorted(LABELS, key=len, reverse=True)
-_ORDINARY = frozenset({"ms", "deg", "%", ""})
+_ORDINARY = frozenset({"ms", "°", "%", ""})
 
 WARNING_WORDS = {
     "time_unit": "the unit of the time is in doubt",
@@ -73,10 +73,10 @@ def indicators_table(found: PairAssessment, assessment: Assessment) -> Table:
             continue
         numbers = np.array([spread.median, spread.mean, spread.p05, spread.p95])
         unit, factor = _shown_as(name, units[name], float(np.nanmax(np.abs(numbers))))
-        rows.append((indicator_words(name), unit or "—", *_texts(factor * numbers, unit)))
+        rows.append((indicator_words(name), unit or DASH, *_texts(factor * numbers, unit)))
     fei, criteria = found.whole.fei_tapered, found.whole.criteria
     for label, unit, value in (
-        ("FEI phase", "deg", np.degrees(fei.phase)),
+        ("FEI phase", "°", np.degrees(fei.phase)),
         ("FEI ratio", "", fei.ratio),
         ("FEI delay*", "ms", 1e3 * fei.delay),
         ("J1", "ms", criteria.j1),
@@ -85,7 +85,7 @@ def indicators_table(found: PairAssessment, assessment: Assessment) -> Table:
     ):
         if np.isfinite(value):
             texts = _texts(np.array([value]), unit)
-            rows.append((f"{label}, whole record", unit or "—", *texts, "—", "—", "—"))
+            rows.append((f"{label}, whole record", unit or DASH, *texts, DASH, DASH, DASH))
     headings = ("indicator", "unit", "median", "mean", "5 %", "95 %")
     return Table(f"Indicators of {found.pair.actuator} while it moves", headings, tuple(rows))
 
@@ -101,11 +101,9 @@ def indicator_words(name: str) -> str:
 
 
 def _shown_as(name: str, unit: str, largest: float) -> tuple[str, float]:
-    display = outputs_by_name()[name].display
-    if display is not None and unit in ("1", PER_SHARE):
-        return display_unit(display[0], unit), display[1]
-    if unit in _SHOWN_AS:
-        return _SHOWN_AS[unit]
+    output = outputs_by_name()[name]
+    if output.display_unit:
+        return display_unit(output.display_unit, unit), output.display_factor
     return shown_length("" if unit == "1" else unit, largest)
 
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from monitor.indicators.parts.added_damping import loop_damping
 from monitor.messages.blocks import units_differ
 from monitor.messages.headline import HEADLINE, is_right
+from monitor.text.numbers import plus_minus
 from replay.assessment import Assessment, PairAssessment
 from replay.assessment.results import delay_varies, late_or_early, milliseconds
 from replay.assessment.warnings import TIMES_SHARE, added_damping, is_closed_loop
-from replay.assessment.wording import plus_minus
 
 # windows with a standard deviation above so many medians are in weak motion, and not compared
 _CERTAIN = 3.0
@@ -135,7 +135,7 @@ def worst_words(found: PairAssessment, assessment: Assessment, worst: TrackedWin
         delay += " (uncertain)"
     ratio = f", ratio {worst.ratio:.3f}" if math.isfinite(worst.ratio) else ""
     if units_differ(channels[found.pair.command], channels[found.pair.measured]):
-        error = f"a phase lag of {360.0 * worst.frequency * worst.delay:.3g} deg at {worst.frequency:.3g} Hz"
+        error = f"a phase lag of {360.0 * worst.frequency * worst.delay:.3g}° at {worst.frequency:.3g} Hz"
         ratio = ""
     elif worst.is_nrmse:
         error = f"NRMSE {100.0 * worst.error:.3g} %"

@@ -62,11 +62,11 @@ def test_a_panel_shows_its_value(qtbot, warm_kernels):
     from gui.panels.base import Panel
     from gui.plots.view import View
     from gui.widgets.theme import LIGHT, Theme
-    from gui.wording.numbers import DASH, number
+    from monitor.text.numbers import DASH, fitted
     from tests.gui.panels.tone_rig import AMPLITUDE, tone_history
 
     classes = (Panel, History, View, Theme, QLabel, QVBoxLayout)
-    names = {each.__name__: each for each in classes} | {"ClassVar": ClassVar, "math": math, "number": number}
+    names = {each.__name__: each for each in classes} | {"ClassVar": ClassVar, "math": math, "fitted": fitted}
     exec(example("A panel"), names)
     panel = names["PeakPanel"](View(), LIGHT)
     qtbot.addWidget(panel)

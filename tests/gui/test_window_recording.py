@@ -26,13 +26,13 @@ from gui.sources.processes import run_loader
 from gui.sources.processes.play_head import PlayHead
 from gui.sources.processes.playback import PlayFile
 from gui.sources.processes.recording import OpenRecording
-from gui.wording.numbers import instant_text
 from monitor.__main__ import main
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
 from monitor.recording import RunWriter
+from monitor.text.numbers import instant_text
 from replay.assessment import assess
 from replay.assessment.run import record_settings, updates
 from replay.formats import open_recording

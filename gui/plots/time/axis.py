@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gui.plots.value_axis import MINUS, decimals_of, nice_step, ticks, unit_text
-from gui.wording.numbers import instant_text, is_dated
 from monitor.messages.blocks import Samples
+from monitor.text.numbers import instant_text, is_dated
 
 if TYPE_CHECKING:
     from gui.model.timeline import ClockSegment

@@ -20,7 +20,7 @@ from gui.plots.value_axis import decimals_of, ticks, value_text
 from gui.widgets.painting import narrowed
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import event_level, kind_name
-from gui.wording.numbers import is_dated
+from monitor.text.numbers import is_dated
 
 if TYPE_CHECKING:
     from gui.model.history import PlacedEvent

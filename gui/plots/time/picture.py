@@ -28,8 +28,8 @@ from gui.plots.time.rows import CurveStyle, Trace
 from gui.plots.time.scene import MARGIN, Scene
 from gui.plots.value_axis import ValueRange, duration_text
 from gui.wording.event_text import event_sentence, kind_name
-from gui.wording.numbers import instant_text
 from monitor.messages.blocks import Samples
+from monitor.text.numbers import instant_text
 
 BAND_ALPHA = 56
 _FAINT_ALPHA = 110

@@ -15,7 +15,7 @@ from gui.plots.time.axis import ShownUnit, TimeScale, segment_at, shown_unit
 from gui.plots.time.ranges import AxisRanges
 from gui.plots.time.rows import Frame, PlotRow
 from gui.widgets.theme import Theme
-from gui.wording.numbers import instant_text
+from monitor.text.numbers import instant_text
 
 MARGIN = 6
 _MIN_PLOT, _MIN_LINES = 44, 2.6  # height that the curves of a row have at least, in px and in lines of text

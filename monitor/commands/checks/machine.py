@@ -17,6 +17,7 @@ from monitor.commands.process import raise_descriptor_limit
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import SignalBlock, Stream
 from monitor.service.load import join_blocks
+from monitor.text.numbers import percent
 from monitor.wire.native import Decoder, Encoder
 
 if TYPE_CHECKING:
@@ -97,19 +98,19 @@ def load(
     single, joined_time = seconds_per_sample(settings, plan, stream, rows, max_rows)
     share, least = single * stream.sample_rate, joined_time * stream.sample_rate
     detail = (
-        f"about {_percent(share)} of one of {os.cpu_count()} processors with messages of {rows} "
+        f"about {percent(share)} of one of {os.cpu_count()} processors with messages of {rows} "
         f"sample{'s' if rows > 1 else ''}: {1e6 * single * rows:.0f} us each"
     )
     if least > _OVERLOAD:
         yield warn(
             "load",
-            f"{detail}; too much even when waiting messages are joined, {_percent(least)}: "
+            f"{detail}; too much even when waiting messages are joined, {percent(least)}: "
             "compute fewer measures, or use a faster machine",
         )
     elif share > _HIGH_LOAD:
         yield warn(
             "load",
-            f"{detail}, {_percent(least)} when waiting messages are joined: results may be late; "
+            f"{detail}, {percent(least)} when waiting messages are joined: results may be late; "
             "send more samples per message, or compute fewer measures",
         )
     else:
@@ -151,10 +152,6 @@ def _process(monitor: Monitor, stream: Stream, first: int, rows: int, *, togethe
         while monitor.run_pending():
             pass
     return _MESSAGES_AT_ONCE * rows
-
-
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.2g} %" if share < 1.0 else f"{100.0 * share:.0f} %"
 
 
 def _motion(stream: Stream, first: int, rows: int) -> SignalBlock:

@@ -11,6 +11,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from monitor.text.numbers import DASH, number
 from replay.tables import report_console, uncut
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _COLUMNS = 10
-_NONE = "—"
 _BEGINNING = (
     "x'(t) = q0 x(t) + q1 x(t - 1) + omega, x(0) = {initial:g}, is observed {n_times} times from 0 to {end:g} s with "
     "noise of deviation sigma, and fitted by a model without omega and a polynomial beside it (method 1: beta_1 + "
@@ -70,9 +70,9 @@ def _first_run(levels: list[NoiseLevel], method: Method, words: str) -> Group:
     for level in levels:
         run = level.first_run[method]
         cells = zip(run.fit.parameters, run.fit.standard_errors, run.intervals, strict=True)
-        state = [_number(example.steady_states(run.fit.parameters[None])[0], ".4f")] if steady else []
+        state = [number(example.steady_states(run.fit.parameters[None])[0], ".4f")] if steady else []
         found.add_row(level_of(level.sigma), *(_estimate(*each) for each in cells), *state)
-    known = [_number(example.known(name), "g") if math.isfinite(example.known(name)) else "" for name in names]
+    known = [number(example.known(name), "g") if math.isfinite(example.known(name)) else "" for name in names]
     found.add_row("truth", *known, *([f"{example.truth.steady_state:.4f}"] if steady else []), style="dim")
     if method in example.printed:
         state = [f"{example.printed_steady_state.get('one_run', '')}"] if steady else []
@@ -100,11 +100,11 @@ def _scatter(levels: list[NoiseLevel]) -> Group:
                 found.add_row(
                     level_of(level.sigma) if i == 0 and method == 1 else "",
                     f"{method} {name}",
-                    _number(float(values.mean()), ".4f"),
+                    number(float(values.mean()), ".4f"),
                     f"{bias:+.2g} ± {error:.2g}",
                     _ratio(bias, error, "+.2f"),
-                    _number(runs.deviation[i]),
-                    _number(runs.mean_standard_error[i]),
+                    number(runs.deviation[i], ".3g"),
+                    number(runs.mean_standard_error[i], ".3g"),
                     _bars(values),
                 )
     return _titled(
@@ -141,7 +141,7 @@ def _predictions(levels: list[NoiseLevel]) -> Group:
             found.add_row(
                 level_of(level.sigma) if i == 0 else "",
                 f"{method}{words}",
-                *(_number(value) for value in (median, low, high)),
+                *(number(value, ".3g") for value in (median, low, high)),
                 f"{level.times_closer:.1f}" if method == Method.DISTURBANCE and not words else "",
                 f"{runs.unstable}",
                 f"{100.0 * runs.unstable / n_runs:.1f}",
@@ -152,7 +152,7 @@ def _predictions(levels: list[NoiseLevel]) -> Group:
     printed = levels[0].example.printed_unstable
     if printed is not None:
         unstable = f"{printed} of 500", f"{printed / 5.0:.1f}"
-        found.add_row("paper", "2", *[_NONE] * 4, *unstable, "", _NONE, _NONE, style="cyan")
+        found.add_row("paper", "2", *[DASH] * 4, *unstable, "", DASH, DASH, style="cyan")
     return _titled(
         f"Prediction at t = {LATER:g}",
         f"Absolute error, median and quartiles of {n_runs} runs. Kept: fitted within {constraint}; at bound: at this "
@@ -183,9 +183,9 @@ def _steady_states(levels: list[NoiseLevel]) -> Group:
                 level_of(level.sigma) if i == 0 else "",
                 words[name],
                 f"{total - len(states)} of {total}",
-                f"{states.mean():.4f}" if many else _NONE,
-                _number(2.0 * float(states.std(ddof=1))) if many else _NONE,
-                *(_number(value) for value in (low, median, high)),
+                f"{states.mean():.4f}" if many else DASH,
+                number(2.0 * float(states.std(ddof=1)), ".3g") if many else DASH,
+                *(number(value, ".3g") for value in (low, median, high)),
                 _bars(states, 0.9),
             )
     if "mean_of_repeated" in example.printed_steady_state:
@@ -262,14 +262,9 @@ def level_of(sigma: float) -> str:
     return f"{sigma:.4g}"
 
 
-def _number(value: float, digits: str = ".3g") -> str:
-    """Return a number; a dash where there is none."""
-    return f"{value:{digits}}" if math.isfinite(value) else _NONE
-
-
 def _ratio(above: float, below: float, digits: str) -> str:
     """Return a quotient; a dash where there is none."""
-    return _number(above / below if below else math.nan, digits)
+    return number(above / below if below else math.nan, digits)
 
 
 def _estimate(value: float, error: float, interval: tuple[float, float]) -> str:
@@ -279,7 +274,7 @@ def _estimate(value: float, error: float, interval: tuple[float, float]) -> str:
         uncertainty = f"{error:.{places}f}"
     else:
         places, uncertainty = 4, "at a bound" if math.isnan(error) else "not known" if error else "0"
-    low, high = (f"{end:.{max(places - 1, 3)}f}" if math.isfinite(end) else _NONE for end in interval)
+    low, high = (f"{end:.{max(places - 1, 3)}f}" if math.isfinite(end) else DASH for end in interval)
     return f"{value:.{places}f} ± {uncertainty}\n[{low}, {high}]"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.text import Text
 
+from monitor.text.numbers import number
 from replay.studies.loop.benchmark import CASES, CRITERIA, SCENARIOS
 from replay.studies.loop.compensators import COMPENSATORS
 from replay.studies.loop.stability import EARLY
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from replay.studies.loop.stability import Stability
     from replay.studies.loop.study import LoopStudy
 
-_NONE = "—"
 _MS = 1e3
 DEFINITIONS = {
     "J1": ("ms", "delay of measured behind the command, at their largest correlation, in whole samples"),
@@ -190,7 +190,7 @@ def _print_stability(console: Console, found: Stability) -> None:
             name,
             "no" if math.isnan(run.left_at) else _at(run.left_at),
             f"{1e3 * run.largest:.1f} mm",
-            _number(_MS * run.delay, ".2f", " ms"),
+            number(_MS * run.delay, ".2f", "ms"),
         )
         for name, run in found.runs.items()
     ]
@@ -217,8 +217,8 @@ def _print_benchmark(console: Console, study: LoopStudy) -> None:
                 (
                     case if not i else "",
                     name,
-                    _number(benchmark.nominal_left_at[i, k], ".2f", " s"),
-                    *(_number(benchmark.nominal[i, k, CRITERIA.index(each)], ".3g") for each in shown),
+                    number(benchmark.nominal_left_at[i, k], ".2f", "s"),
+                    *(number(benchmark.nominal[i, k, CRITERIA.index(each)], ".3g") for each in shown),
                 )
                 for i, name in enumerate(COMPENSATORS)
             ]
@@ -254,7 +254,7 @@ def _print_against_ats(console: Console, benchmark: Benchmark) -> None:
         for name in COMPARED:
             pair = (values[COMPENSATORS.index(each), ..., _J2] for each in (name, "ats"))
             found = paired_ratio(*pair)
-            cells = f"{found.above} of {found.tests}", _number(found.median, ".2f"), _number(found.worst, ".2f")
+            cells = f"{found.above} of {found.tests}", number(found.median, ".2f"), number(found.worst, ".2f")
             rows.append((scenario if name == COMPARED[0] else "", name, *cells))
     console.print()
     headings = ("", "compensator", "larger than ats in", "median ratio", "worst ratio")
@@ -264,7 +264,7 @@ def _print_against_ats(console: Console, benchmark: Benchmark) -> None:
 
 def _spread(values: np.ndarray[Any, Any]) -> str:
     found = draw_statistics(values)
-    return "/".join(_number(value, ".2g") for value in (found.median, found.p90, found.worst))
+    return "/".join(number(value, ".2g") for value in (found.median, found.p90, found.worst))
 
 
 def _at(seconds: float) -> str:
@@ -272,8 +272,4 @@ def _at(seconds: float) -> str:
 
 
 def _seconds(seconds: float, form: str = ".2f") -> str:
-    return _number(seconds, form, " s")
-
-
-def _number(value: float, form: str, unit: str = "") -> str:
-    return f"{value:{form}}{unit}" if math.isfinite(value) else _NONE
+    return number(seconds, form, "s")

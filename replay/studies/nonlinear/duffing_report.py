@@ -8,6 +8,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from monitor.text.numbers import DASH, number
 from replay.tables import report_console
 
 if TYPE_CHECKING:
@@ -42,13 +43,13 @@ def print_study(study: DuffingStudy) -> None:
         cells = []
         for each in study.sampled.values():
             values = each.alpha[method]
-            sd = f"{values.std(ddof=1):.4f}" if len(values) > 1 else "—"
+            sd = f"{values.std(ddof=1):.4f}" if len(values) > 1 else DASH
             cells += [f"{values.mean():.4f}", sd]
         table.add_row(words, *cells)
     printed = [PAPER[count] for count in study.sampled]
     table.add_row(
         Text("paper, window form, curve fit", "cyan"),
-        *(cell for value in printed for cell in ("—" if value is None else f"{value:.3f}", "—")),
+        *(cell for value in printed for cell in (number(value, ".3f"), DASH)),
     )
     console.print(table)
     coverage = ", ".join(

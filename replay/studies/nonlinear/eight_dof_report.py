@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.text import Text
 
+from monitor.text.numbers import DASH, number
 from replay.studies.nonlinear.eight_dof_metrics import MODAL, SPRINGS, WINDOW, WORDS, DamageMetric
 from replay.studies.nonlinear.eight_dof_tests import MODAL_SENSORS, TIME_SENSORS, Case
 from replay.tables import print_table, report_console
@@ -35,7 +36,6 @@ PRINTED_3 = (
 )
 # loss of spring 5 that the paper reads off Figure 20
 PRINTED_LOSS = 17.0
-_NONE = "—"
 _OFTEN = 0.8
 _HEADINGS = ("Hz", "damping %", "model Hz", "MAC %", "error %")
 
@@ -132,7 +132,7 @@ def print_study(study: EightDofStudy) -> None:
         ("Figure 8: identified damping [%]", levels.damping, 100.0, 1),
     ):
         rows = [
-            [str(case), f"{rms:g} N", *(_number(scale * value, digits) for value in row)]
+            [str(case), f"{rms:g} N", *(number(scale * value, f".{digits}f") for value in row)]
             for case, table in values.items()
             for rms, row in zip(levels.rms.tolist(), table, strict=True)
         ]
@@ -165,7 +165,7 @@ def _print_modes(console: Any, title: str, found: ModalComparison, printed: Sequ
             100.0 * found.frequency_errors[k],
         )
         pairs = zip(ours, printed[k], strict=True)
-        rows.append([str(k + 1), *(_number(value, 1) for pair in pairs for value in pair)])
+        rows.append([str(k + 1), *(number(value, ".1f") for pair in pairs for value in pair)])
     print_table(console, title, ("mode", *(cell for name in _HEADINGS for cell in (name, "paper"))), rows)
 
 
@@ -177,18 +177,14 @@ def _damage_row(metric: DamageMetric, found: DamageStatistics) -> list[str]:
         WORDS[metric],
         f"{found.found}/{tests}",
         f"{found.placed}/{tests}",
-        str(found.spring or _NONE),
+        str(found.spring or DASH),
         *cells,
     ]
 
 
 def _whole(value: float) -> str:
     # plus zero: of -0.4 the sign is not shown
-    return _NONE if not np.isfinite(value) else f"{round(value) + 0:d}"
-
-
-def _number(value: float | None, digits: int) -> str:
-    return _NONE if value is None or not np.isfinite(value) else f"{value:.{digits}f}"
+    return DASH if not np.isfinite(value) else f"{round(value) + 0:d}"
 
 
 def remarks(study: EightDofStudy) -> Iterator[str]:
@@ -239,4 +235,4 @@ def remarks(study: EightDofStudy) -> Iterator[str]:
 def _loss(found: DamageStatistics, digits: int) -> str:
     """Return the loss of spring 5, with its scatter where there is one: not of a single test."""
     mean, scatter = found.loss_of(5)
-    return _number(mean, digits) + (f" ± {scatter:.{digits}f}" if np.isfinite(scatter) else "")
+    return number(mean, f".{digits}f") + (f" ± {scatter:.{digits}f}" if np.isfinite(scatter) else "")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.text import Text
 
+from monitor.text.numbers import DASH
 from replay.studies.nonlinear.four_dof_record import SPRINGS
 from replay.tables import print_table, report_console
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from replay.studies.nonlinear.four_dof_joint import JointEstimate
     from replay.studies.nonlinear.four_dof_parametric import StiffnessFit
 
-_NONE = "—"
 _PAPER_HOURS = 70.0
 # of a normal distribution: half the width of an interval of 95 %
 _REACH = 1.96
@@ -144,7 +144,7 @@ def print_study(study: FourMassStudy) -> None:
     known, unknown = (_stacked(found) for found in (study.parametric, study.joint))
     rows: list[list[str] | None] = [
         ["truth", "", *_cells(record.actual_percent, ".1f"), ""],
-        ["paper", "aim", _NONE, _NONE, "85", _NONE, f"{_PAPER_HOURS:g} h"],
+        ["paper", "aim", DASH, DASH, "85", DASH, f"{_PAPER_HOURS:g} h"],
         None,
         *_rows(study, "law known", *known, [each.seconds for each in study.parametric]),
         None,
@@ -172,7 +172,7 @@ def _rows(
         rows.append(["", "sd over records", *_cells(_scatter(percent), ".3f"), ""])
     rows.append(["", "mean standard error", *_cells(errors.mean(axis=0), ".3f"), ""])
     inside = _coverage(study, percent, errors)
-    counts = [_NONE if np.isnan(each) else f"{round(each * number)} of {number}" for each in inside.tolist()]
+    counts = [DASH if np.isnan(each) else f"{round(each * number)} of {number}" for each in inside.tolist()]
     return [*rows, ["", "95 % has the truth", *counts, ""]]
 
 
@@ -225,10 +225,10 @@ def _print_variants(study: FourMassStudy) -> None:
 
 def _with_scatter(mean: float, scatter: float) -> str:
     if np.isnan(mean):
-        return _NONE
+        return DASH
     digits = 1 if scatter >= 1.0 else 2
     return f"{mean:.{digits}f}±{scatter:.{digits}f}" if np.isfinite(scatter) else f"{mean:.{digits}f}"
 
 
 def _cells(values: Samples, form: str) -> list[str]:
-    return [_NONE if np.isnan(each) else format(each, form) for each in values.tolist()]
+    return [DASH if np.isnan(each) else format(each, form) for each in values.tolist()]

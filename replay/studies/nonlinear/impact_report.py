@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.text import Text
 
+from monitor.text.numbers import DASH
 from replay.studies.nonlinear.impact_records import CONFIGURATIONS, FREQUENCIES, NOMINAL, SPECIMEN, UNITS
 from replay.tables import print_table, report_console
 from sim.models.impact_test import GRAVITY, INCH
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from monitor.messages.blocks import Samples
     from replay.studies.nonlinear.impact import ImpactStudy, Prediction
 
-_NONE = "—"
 # Table 2: in, and what "the analytical formula" gives from there
 _HEIGHTS = {"low": 13.0, "high": 155.0}
 _BEGINNING = (
@@ -164,7 +164,7 @@ def _print_parameters(study: ImpactStudy) -> None:
         numbers = (
             f"{factor * nominal:.3g}",
             f"{factor * found:.3g}",
-            f"{low:.3g} to {high:.3g}" if low <= high else _NONE,
+            f"{low:.3g} to {high:.3g}" if low <= high else DASH,
         )
         rows.append([label, *numbers, f"{factor * specimen:.3g}"])
     title = "Pad, preload (mean) and angle of impact (standard deviation), updated by the distribution of all tests"

@@ -123,7 +123,7 @@ def _growing(study: CaseStudy) -> Iterator[PrintedFigure]:
     yield PrintedFigure("phase", "phase", "rad", printed["phase"], fdb_phase, known, _OTHER_SIGN)
     misprint = "0.277 rad is 15.871 deg: this is a misprint"
     yield PrintedFigure(
-        "phase_deg", "phase, known", "deg", printed["phase_deg"], _DEGREES * fdb_phase, "Table 3", misprint
+        "phase_deg", "phase, known", "°", printed["phase_deg"], _DEGREES * fdb_phase, "Table 3", misprint
     )
     for kind, ratio, phase, where in (
         ("fdb", fdb_ratio, fdb_phase, "Table 3; FDB, mean of the record"),
@@ -132,9 +132,7 @@ def _growing(study: CaseStudy) -> Iterator[PrintedFigure]:
         words = kind.upper()
         yield PrintedFigure(f"{kind}_ratio", f"{words}, ratio", "1", printed[f"{kind}_ratio"], ratio, where)
         angle = printed[f"{kind}_phase_deg"]
-        yield PrintedFigure(
-            f"{kind}_phase_deg", f"{words}, phase", "deg", angle, _DEGREES * phase, where, _OTHER_SIGN
-        )
+        yield PrintedFigure(f"{kind}_phase_deg", f"{words}, phase", "°", angle, _DEGREES * phase, where, _OTHER_SIGN)
 
 
 def _lead_lag_lead(study: CaseStudy) -> Iterator[PrintedFigure]:
@@ -148,7 +146,7 @@ def _lead_lag_lead(study: CaseStudy) -> Iterator[PrintedFigure]:
     yield _delay(study, _at(study, "fdb_delay", at), f"Fig. 14c; FDB's delay at {at:g} s", _ELSEWHERE)
     phase = _DEGREES * _at(study, "fdb_phase", at)
     where = f"text after Fig. 16; FDB's phase at {at:g} s"
-    yield PrintedFigure("phase_deg", "phase", "deg", printed["phase_deg"], phase, where, _ELSEWHERE)
+    yield PrintedFigure("phase_deg", "phase", "°", printed["phase_deg"], phase, where, _ELSEWHERE)
 
 
 def _delay(study: CaseStudy, ours: float, where: str, remark: str = "") -> PrintedFigure:

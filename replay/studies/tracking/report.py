@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.commands.output import with_units
+from monitor.text.numbers import number
 from replay.tables import report_console, uncut
 
 if TYPE_CHECKING:
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 
 
 _DEGREES = 180.0 / math.pi
-_SHOWN_AS = {"s": ("ms", 1e3), "rad": ("deg", _DEGREES), "m": ("mm", 1e3)}
+_number = partial(number, form=".5g")
+_SHOWN_AS = {"s": ("ms", 1e3), "rad": ("°", _DEGREES), "m": ("mm", 1e3)}
 
 
 def print_study(study: TrackingStudy) -> None:
@@ -49,12 +52,12 @@ def _print_case(console: Console, study: CaseStudy) -> None:
         if not math.isfinite(accuracy.mean):
             continue
         cells = [_number(factor * value) for value in (accuracy.known, accuracy.mean)]
-        cells += [_number(factor * value, 3) for value in (accuracy.deviation, accuracy.error, accuracy.worst)]
+        cells += [number(factor * value, ".3g") for value in (accuracy.deviation, accuracy.error, accuracy.worst)]
         found.add_row(accuracy.column, unit, *cells)
     console.print(uncut(found), crop=False)
     for name, fei in (("FEI", pair.whole.fei), ("FEI under a Hann taper", pair.whole.fei_tapered)):
         console.print(
-            f"whole record: {name} ratio {_number(fei.ratio)}, phase {_number(_DEGREES * fei.phase)} deg, delay "
+            f"whole record: {name} ratio {_number(fei.ratio)}, phase {_number(_DEGREES * fei.phase)}°, delay "
             f"{_number(1e3 * fei.delay)} ms"
         )
     console.print(_criteria(pair.whole.criteria, case.sample_rate))
@@ -99,10 +102,10 @@ def _print_noise(console: Console, rows: tuple[NoisyPhase, ...]) -> None:
     for row in rows:
         cells = (
             _number(row.mean),
-            _number(row.deviation, 3),
-            _number(row.reported, 3),
+            number(row.deviation, ".3g"),
+            number(row.reported, ".3g"),
             _number(row.mean_ratio),
-            _number(100.0 * (row.mean_ratio / row.known_ratio - 1.0), 3),
+            number(100.0 * (row.mean_ratio / row.known_ratio - 1.0), ".3g"),
         )
         found.add_row(row.indicator, f"{1e3 * row.noise:g}", f"{100.0 * row.level:.3g}", *cells)
     console.print(uncut(found), crop=False)
@@ -130,11 +133,6 @@ def _table(title: str, first: str, *headings: str) -> Table:
     for heading in headings:
         found.add_column(heading, justify="right")
     return found
-
-
-def _number(value: float, digits: int = 5) -> str:
-    """Return so many digits, and a dash for what is no number."""
-    return f"{value:.{digits}g}" if math.isfinite(value) else "—"
 
 
 def _criteria(found: BenchmarkCriteria, sample_rate: float) -> str:

@@ -15,10 +15,10 @@ from gui.panels.events import EventsPanel
 from gui.plots.view import View
 from gui.widgets.theme import DARK, LIGHT, level_colour
 from gui.wording.event_text import alarm_line
-from gui.wording.numbers import DASH
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.health import Health
 from monitor.messages.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
+from monitor.text.numbers import DASH
 
 S = AlarmState
 ALARM = Alarm("north.fdb_delay.warn", "fdb_delay", "north", "s", Severity.WARN, high=0.02)

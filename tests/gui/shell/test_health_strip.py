@@ -17,9 +17,9 @@ from gui.model.service_state import service_state
 from gui.widgets.theme import DARK, LIGHT
 from gui.window.health_strip import HealthStrip
 from gui.wording.level import Level
-from gui.wording.numbers import bytes_text, duration_text
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.messages.health import Health, StreamCounts
+from monitor.text.numbers import bytes_text, duration_text
 
 RATE = 1000.0
 FILE = "/data/runs/2026-11-21-frame.h5"

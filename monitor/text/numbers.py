@@ -1,4 +1,4 @@
-"""Numbers, counts, durations, bytes and instants as text; an invalid value is a dash."""
+"""Numbers, counts, durations, bytes and instants as text: the one home of all that is told; no value is a dash."""
 
 from __future__ import annotations
 
@@ -8,7 +8,51 @@ from datetime import datetime
 DASH = "—"
 
 
-def number(value: float, width: int, decimals: int) -> str:
+def number(value: float | None, form: str = ".4g", unit: str = "", *, rounding: float = 0.0) -> str:
+    """Return a value in a format of Python's, with its unit; a dash alone for None, NaN and infinity.
+
+    Zero has no sign, and neither has what is formatted as zero. What is smaller than `rounding` is zero.
+    """
+    if value is None or not math.isfinite(value):
+        return DASH
+    text = f"{value if abs(value) > rounding else 0.0:{form}}"
+    if "-" in text and not float(text):
+        text = text.replace("-", "+" if form.startswith("+") else "")
+    return f"{text} {unit}".rstrip()
+
+
+def percent(share: float | None, digits: int = 2) -> str:
+    """Return a share as ``12 %``, with so many digits, and all of those before the point; a dash for no value."""
+    if share is None or not math.isfinite(share):
+        return DASH
+    is_long = abs(100.0 * share) >= 10.0**digits - 0.5
+    return number(100.0 * share, ".0f" if is_long else f".{digits}g", "%")
+
+
+def plus_minus(value: float, sd: float, *, digits: int = 1, most: int = 3) -> str:
+    """Return ``12.0 ± 0.1``, with as many decimals as the standard deviation allows; a dash for no value.
+
+    Parameters
+    ----------
+    digits : of the standard deviation; with one, two where the first of them is a one.
+    most : decimals, at most.
+    """
+    if not math.isfinite(value):
+        return DASH
+    if not math.isfinite(sd):
+        return number(value, ".4g" if digits == 1 else ".5g")
+    # less is rounding
+    if sd <= 0.0 or (digits > 1 and sd < 1e-9 * max(1.0, abs(value))):
+        decimals = most
+    else:
+        decimals = -math.floor(math.log10(0.5 * sd)) if digits == 1 else digits - 1 - math.floor(math.log10(sd))
+    decimals = min(max(decimals, 0), most)
+    least = 10.0**-decimals
+    shown = f"{sd:.{decimals}f}" if sd >= 0.5 * least else f"<{least:.{decimals}f}"
+    return f"{number(value, f'.{decimals}f')} ± {shown}"
+
+
+def fitted(value: float, width: int, decimals: int) -> str:
     """Return `value` in at most `width` characters, with fewer decimals where there is no room."""
     if not math.isfinite(value):
         return DASH
@@ -45,6 +89,15 @@ def duration_text(seconds: float) -> str:
     if hours < 48:
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"
     return f"{hours // 24:,} days"
+
+
+def clock_text(seconds: float) -> str:
+    """Return a length as ``12.3 s``, ``4:05`` or ``2:14:05``."""
+    if round(seconds, 1) < 60.0:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def bytes_text(amount: int) -> str:

@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.wording.numbers import DASH, instant_text, is_dated, number, shortened
+from monitor.text.numbers import (
+    DASH,
+    clock_text,
+    fitted,
+    instant_text,
+    is_dated,
+    number,
+    percent,
+    plus_minus,
+    shortened,
+)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +61,7 @@ def test_any_number_is_a_time_or_none(seconds, decimals):
 
 @given(st.floats(allow_nan=True, allow_infinity=True), st.integers(4, 9), st.integers(0, 4))
 def test_a_number_has_room(value, width, decimals):
-    text = number(value, width, decimals)
+    text = fitted(value, width, decimals)
     assert len(text) <= width
     if not math.isfinite(value):
         assert text == DASH
@@ -64,9 +74,51 @@ def test_a_number_has_room(value, width, decimals):
     [(12.345, "12.3"), (-0.04, "0.0"), (12345.6, "12346"), (-1234567.0, "<-9999"), (1e9, ">99999")],
 )
 def test_numbers_as_people_read_them(value, text):
-    assert number(value, 6, 1) == text
+    assert fitted(value, 6, 1) == text
 
 
 def test_a_path_keeps_its_end():
     assert shortened("runs/demo.h5", 20) == "runs/demo.h5"
     assert shortened("/a/very/long/way/demo.h5", 8) == "…demo.h5"
+
+
+@given(st.none() | st.floats(), st.sampled_from([".4g", ".2f", "+.3g", ".0f"]), st.sampled_from(["", "ms"]))
+def test_a_number_is_told_with_its_unit_and_no_value_without(value, form, unit):
+    text = number(value, form, unit)
+    if value is None or not math.isfinite(value):
+        assert text == DASH
+        return
+    digits, _, told = text.partition(" ")
+    assert told == unit
+    assert float(digits) == float(f"{value:{form}}")
+    assert not (digits.startswith("-") and float(digits) == 0.0)
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "text"),
+    [(0.1234, 2, "12 %"), (0.996, 2, "100 %"), (1.2345, 2, "123 %"), (-0.004, 3, "-0.4 %"), (math.nan, 2, DASH)],
+)
+def test_shares_as_people_read_them(share, digits, text):
+    assert percent(share, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "sd", "digits", "text"),
+    [
+        (12.04, 0.09, 1, "12.04 ± 0.09"),
+        (12.04, 0.9, 1, "12.0 ± 0.9"),
+        (12.04, 0.12, 1, "12.04 ± 0.12"),
+        (-0.0001, 0.04, 1, "0.00 ± 0.04"),
+        (12.0, 1e-6, 1, "12.000 ± <0.001"),
+        (12.04, math.nan, 1, "12.04"),
+        (2.934, 0.0213, 2, "2.934 ± 0.021"),
+        (math.nan, 0.1, 2, DASH),
+    ],
+)
+def test_a_value_has_the_decimals_of_its_deviation(value, sd, digits, text):
+    assert plus_minus(value, sd, digits=digits) == text
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(12.34, "12.3 s"), (59.97, "1:00"), (245, "4:05"), (8045, "2:14:05")])
+def test_lengths_of_runs(seconds, text):
+    assert clock_text(seconds) == text

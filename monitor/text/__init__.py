@@ -1,0 +1,1 @@
+"""What is told: numbers, units and durations as text."""
