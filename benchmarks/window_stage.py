@@ -18,7 +18,7 @@ from gui.model.receiver import ReceivedMessages
 from gui.plots.view import View
 from gui.sources.processes.catalogue import Catalogue
 from gui.widgets.theme import LIGHT, apply_palette
-from gui.window.layouts import LayoutStore
+from gui.window.layout_controller import LayoutStore
 from gui.window.service_connection import ServiceConnection
 from gui.window.window import MainWindow
 from monitor.config import IndicatorSettings

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from gui.model.running_functions import SecondOrderFilter
+from gui.model.formula import SecondOrderFilter
 from monitor.alarms.monitor import warm_up as warm_up_alarms
 from monitor.commands import first_start
 from monitor.compensation.adaptive_time_series import AdaptiveTimeSeries

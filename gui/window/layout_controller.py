@@ -2,19 +2,240 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from zlib import crc32
 
-from PySide6.QtCore import QObject, QSettings
-from PySide6.QtWidgets import QFileDialog, QInputDialog
+from PySide6.QtCore import QByteArray, QObject, QRect, QSettings, Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QDockWidget, QFileDialog, QInputDialog, QMainWindow
 
 from gui.window.action_table import N_LAYOUTS
 from gui.window.actions import Actions
-from gui.window.layout_files import SUFFIX, LayoutFileError
-from gui.window.layouts import LayoutStore
+from gui.window.layout_files import (
+    MAX_NAME,
+    STATE_VERSION,
+    SUFFIX,
+    LayoutFileError,
+    free_name,
+    read_layout,
+    write_layout,
+)
+from gui.window.panel_docks import BUILT_IN, LayoutPart, arrange
 from gui.window.window import MainWindow
 from monitor.system.files import WriteError
+
+DEFAULT = "Operator"
+_GROUP = "layouts"
+_LAST, _STATE, _GEOMETRY = "window/layout", "window/state", "window/geometry"
+_FORMAT = 1
+_DEFAULT_SIZE = (1280, 720)
+_HANDLE = 40  # pixels of a window's title bar that must be on a screen so that it can be moved
+_CHECKSUM_SIZE = 4
+
+
+class LayoutStore(QObject):
+    """Applies, saves and restores layouts.
+
+    A saved layout that is damaged, or was saved by a version with other panels, is replaced by the default.
+
+    Parameters
+    ----------
+    window : its geometry is saved.
+    docks : by the keys of their panels, which are their object names where they have none.
+    store : the settings of the program.
+    dock_area : the main window with the docks, where that is a child of `window`.
+
+    Signals
+    -------
+    changed : there are other layouts, or another one is used.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        docks: Mapping[str, QDockWidget],
+        store: QSettings,
+        dock_area: QMainWindow | None = None,
+    ) -> None:
+        super().__init__(window)
+        self._dock_area = dock_area or window
+        self._window, self._docks, self._store = window, dict(docks), store
+        self.current = DEFAULT
+        for key, dock in self._docks.items():
+            if not dock.objectName():
+                dock.setObjectName(key)
+        self._dock_area.setDockNestingEnabled(True)
+        self._dock_area.setAnimated(False)
+        # with other panels the state has another version
+        self._version = (crc32(",".join(sorted(self._docks)).encode()) & 0xFFFFFF) << 7 | _FORMAT
+
+    @property
+    def saved(self) -> tuple[str, ...]:
+        """Names of the saved layouts, in alphabetical order."""
+        self._store.beginGroup(_GROUP)
+        names = self._store.childKeys()
+        self._store.endGroup()
+        return tuple(
+            sorted((name for name in map(_name_of, names) if name and name not in BUILT_IN), key=str.casefold)
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All layouts, the built-in ones first."""
+        return (*BUILT_IN, *self.saved)
+
+    def apply(self, name: str) -> str:
+        """Apply the layout `name`; return a message if the default was applied instead."""
+        message = ""
+        part: LayoutPart | None = BUILT_IN.get(name)
+        if part is not None:
+            arrange(self._dock_area, self._docks, part)
+        elif not self._restore(self._store.value(f"{_GROUP}/{_key_of(name)}")):
+            message = f"the layout {name!r} cannot be used any more: {DEFAULT} is shown instead"
+            name = DEFAULT
+            arrange(self._dock_area, self._docks, BUILT_IN[DEFAULT])
+        self.current = name
+        self.changed.emit()
+        return message
+
+    def reset(self) -> str:
+        """Apply the current layout again."""
+        return self.apply(self.current)
+
+    def save(self, name: str) -> None:
+        """Save the arrangement of the panels under a name; a saved layout of that name is replaced.
+
+        Raises
+        ------
+        ValueError : the name is empty, too long or that of a built-in layout.
+        """
+        name = " ".join(name.split())
+        if not name or len(name) > MAX_NAME:
+            raise ValueError(f"a layout's name has 1 to {MAX_NAME} letters, this one {len(name)}")
+        if name.casefold() in {known.casefold() for known in BUILT_IN}:
+            raise ValueError(f"{name} is built in: choose another name")
+        self._store.setValue(f"{_GROUP}/{_key_of(name)}", with_checksum(self._dock_area.saveState(self._version)))
+        self.current = name
+        self.changed.emit()
+
+    def delete(self, name: str) -> None:
+        """Delete a saved layout; the panels stay where they are."""
+        self._store.remove(f"{_GROUP}/{_key_of(name)}")
+        if self.current == name:
+            self.current = DEFAULT
+        self.changed.emit()
+
+    def export(self, path: Path) -> None:
+        """Write the arrangement of the panels, under the name of the current layout, to a file.
+
+        Raises
+        ------
+        WriteError : the file cannot be written.
+        """
+        state = bytes(self._dock_area.saveState(STATE_VERSION).data())
+        write_layout(path, self.current, tuple(self._docks), state)
+
+    def import_file(self, path: Path) -> str:
+        """Apply and save the layout in a file; return its name, which has a number where there is one of its name.
+
+        Raises
+        ------
+        LayoutFileError : it cannot be used; the panels stay where they are.
+        """
+        found = read_layout(path, tuple(self._docks))
+        before = self._dock_area.saveState(self._version)
+        usable = self._dock_area.restoreState(QByteArray(found.state), STATE_VERSION)
+        for key, dock in self._docks.items():
+            # a panel that is newer than the file
+            if usable and key not in found.panels:
+                dock.hide()
+        if not usable or not self._settle():
+            self._dock_area.restoreState(before, self._version)
+            raise LayoutFileError(f"{path}: its arrangement of the panels cannot be used")
+        name = free_name(found.name, self.names)
+        self.save(name)
+        return name
+
+    def save_state(self) -> None:
+        """Store the geometry and the arrangement of the window."""
+        self._store.setValue(_LAST, self.current)
+        self._store.setValue(_STATE, with_checksum(self._dock_area.saveState(self._version)))
+        self._store.setValue(_GEOMETRY, with_checksum(self._window.saveGeometry()))
+
+    def restore_state(self) -> None:
+        """Restore what `save_state` stored; at the first start, `DEFAULT`."""
+        geometry = without_checksum(self._store.value(_GEOMETRY))
+        restored = geometry is not None and self._window.restoreGeometry(geometry)
+        if not restored or not _reachable(self._window.frameGeometry()):
+            self._window.setWindowState(Qt.WindowState.WindowNoState)
+            self._window.resize(*_DEFAULT_SIZE)
+            screen = QGuiApplication.primaryScreen()
+            if screen is not None:
+                free = screen.availableGeometry()
+                self._window.resize(min(free.width(), _DEFAULT_SIZE[0]), min(free.height(), _DEFAULT_SIZE[1]))
+                self._window.move(free.topLeft())
+        last = self._store.value(_LAST)
+        self.current = last if isinstance(last, str) and last in self.names else DEFAULT
+        if self._restore(self._store.value(_STATE)):
+            self.changed.emit()
+        else:
+            self.apply(self.current)
+
+    def _restore(self, stored: object) -> bool:
+        """Restore a state of the docks; return whether it could be used."""
+        state = without_checksum(stored)
+        return state is not None and self._dock_area.restoreState(state, self._version) and self._settle()
+
+    def _settle(self) -> bool:
+        """Dock floating panels that are on no screen; return whether a panel is shown."""
+        for dock in self._docks.values():
+            if dock.isFloating() and not _reachable(dock.frameGeometry()):
+                dock.setFloating(False)
+        # a window without panels could not be rearranged
+        return any(not dock.isHidden() for dock in self._docks.values())
+
+
+def _reachable(frame: QRect) -> bool:
+    """Whether the title bar of a window is on a screen."""
+    handle = QRect(frame.left(), frame.top(), max(frame.width(), _HANDLE), _HANDLE)
+    for screen in QGuiApplication.screens():
+        seen = screen.availableGeometry().intersected(handle)
+        if seen.width() >= _HANDLE and seen.height() >= _HANDLE // 2:
+            return True
+    return False
+
+
+def _key_of(name: str) -> str:
+    """Return the key of a layout in the settings, in which slashes separate groups."""
+    return name.encode().hex()
+
+
+def _name_of(key: str) -> str:
+    """Return the name of a layout by its key; empty if the key is malformed."""
+    try:
+        return bytes.fromhex(key).decode()
+    except ValueError:
+        return ""
+
+
+def with_checksum(state: QByteArray) -> QByteArray:
+    """Return a state of Qt with its checksum in front: a damaged one can crash `restoreState`."""
+    content = bytes(state.data())
+    return QByteArray(crc32(content).to_bytes(_CHECKSUM_SIZE, "big") + content)
+
+
+def without_checksum(stored: object) -> QByteArray | None:
+    """Return the state; None where its checksum does not match."""
+    if not isinstance(stored, QByteArray):
+        return None
+    whole = bytes(stored.data())
+    checksum, content = whole[:_CHECKSUM_SIZE], whole[_CHECKSUM_SIZE:]
+    return QByteArray(content) if content and crc32(content).to_bytes(_CHECKSUM_SIZE, "big") == checksum else None
+
 
 _FILES = f"Layouts (*{SUFFIX});;All files (*)"
 

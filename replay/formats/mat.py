@@ -1,25 +1,200 @@
-"""MATLAB's MAT files of versions 4 to 7.2, by scipy; those of version 7.3 are HDF5."""
+"""MATLAB's MAT files of versions 4 to 7.2, by scipy; those of version 7.3 are HDF5.
+
+The compiled reader of scipy takes the type of an element for a place in a list of C, follows arrays as deep as they
+are nested, and makes them as large as they say: here the same elements are visited before, in the same order.
+"""
 
 from __future__ import annotations
 
+import math
+import struct
+import zlib
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from replay.formats.arrays import tables_of
 from replay.formats.base import Format, Selection
 from replay.formats.contents import Contents
-from replay.formats.mat_elements import check_elements
+from replay.formats.memory import check_memory
 from replay.formats.reading import damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.text import is_text
 from replay.formats.xpc import xpc_table
 
+_HEADER = 128
+_NUMBERS = frozenset((1, 2, 3, 4, 5, 6, 7, 9, 12, 13))
+_CHARACTERS = frozenset((1, 2, 4, 16, 17, 18))
+_INTEGERS, _NAMES = frozenset((5, 6)), frozenset((1, 16))
+_MATRIX, _COMPRESSED = 14, 15
+_CELL, _STRUCT, _OBJECT, _CHAR, _SPARSE, _FUNCTION, _OPAQUE = 1, 2, 3, 4, 5, 16, 17
+_COMPLEX = 1 << 11
+_MOST_SIZES = 32
+_DEEPEST = 64
+_PIECE = 1 << 20
+_LEAST = 8  # bytes of an array within another
+_IN_MEMORY = 2  # times the elements
+
+
+def check_elements(path: Path) -> None:
+    """Check the elements of a MAT file, also of those that are compressed.
+
+    Raises
+    ------
+    ValueError : a type, a size or the nesting cannot be; one line without the file's name.
+    RecordingError : what is in the file does not fit into memory.
+    """
+    with path.open("rb") as file:
+        head = file.read(_HEADER)
+        size = file.seek(0, 2)
+        check_memory(path, _IN_MEMORY * size)
+        if 0 in head[:4]:
+            return  # version 4
+        order = "<" if head[126:128] == b"IM" else ">"
+        at, inflated = _HEADER, 0
+        while at < size:
+            file.seek(at)
+            kind, count = struct.unpack(f"{order}II", _whole(file, 8))
+            at += 8 + count
+            if at > size:
+                raise ValueError(f"an element of {count} bytes ends beyond the file")
+            if kind == _COMPRESSED:
+                stream: IO[bytes] | _Inflated = _Inflated(file, count)
+                kind, count = struct.unpack(f"{order}II", _whole(stream, 8))
+                inflated += count
+                check_memory(path, _IN_MEMORY * (size + inflated))
+            else:
+                stream = file
+            _Elements(stream, order, count).matrix(kind)
+
+
+class _Inflated:
+    """The content of a compressed element, inflated in small pieces."""
+
+    def __init__(self, file: IO[bytes], count: int) -> None:
+        self._file, self._left = file, count
+        self._inflate = zlib.decompressobj()
+        self._ready = b""
+
+    def read(self, count: int) -> bytes:
+        """Return at most `count` bytes, fewer only at the end; raises zlib.error where they are damaged."""
+        while len(self._ready) < count and not self._inflate.eof:
+            packed = self._inflate.unconsumed_tail or self._file.read(min(self._left, _PIECE))
+            if not packed:
+                break
+            self._left -= 0 if self._inflate.unconsumed_tail else len(packed)
+            self._ready += self._inflate.decompress(packed, _PIECE)
+        found, self._ready = self._ready[:count], self._ready[count:]
+        return found
+
+
+def _whole(stream: IO[bytes] | _Inflated, count: int) -> bytes:
+    found = stream.read(count)
+    if len(found) < count:
+        raise ValueError("an element ends beyond its content")
+    return found
+
+
+class _Elements:
+    """Elements one after the other: an array, with those within it.
+
+    Parameters
+    ----------
+    stream : what they are read from.
+    order : of their bytes, ``<`` or ``>``.
+    count : bytes of the array.
+    """
+
+    def __init__(self, stream: IO[bytes] | _Inflated, order: str, count: int) -> None:
+        self._stream, self._order, self._count = stream, order, count
+
+    def matrix(self, kind: int, depth: int = 0) -> None:
+        """Check an array whose tag was read."""
+        if kind != _MATRIX:
+            raise ValueError(f"an element of type {kind} where an array belongs")
+        if depth > _DEEPEST:
+            raise ValueError(f"arrays are nested deeper than {_DEEPEST}")
+        flags = self._integers(_whole(self._stream, 16)[8:])[0]
+        own, parts = flags & 0xFF, 2 if flags & _COMPLEX else 1
+        if own == _OPAQUE:
+            for _ in range(3):
+                self._skip(_NAMES, "a name")
+            self._inner(1, depth)
+            return
+        sizes = self._integers(self._read(_INTEGERS, "the size of an array", 4 * _MOST_SIZES))
+        if min(sizes, default=0) < 0:
+            raise ValueError(f"an array of {' x '.join(map(str, sizes))}")
+        n_elements = math.prod(sizes)
+        self._skip(_NAMES, "a name")
+        if own == _CELL:
+            self._inner(n_elements, depth)
+        elif own == _FUNCTION:
+            self._inner(1, depth)
+        elif own in (_STRUCT, _OBJECT):
+            if own == _OBJECT:
+                self._skip(_NAMES, "a class")
+            (length,) = self._integers(self._read(_INTEGERS, "the length of names", 4))
+            if length < 1:
+                raise ValueError(f"names of {length} characters")
+            n_fields = self._skip(_NAMES, "names") // length
+            self._inner(n_elements * n_fields, depth, n_elements)
+        elif own == _CHAR:
+            # without any characters it is filled with spaces
+            if not self._skip(_CHARACTERS, "characters") and n_elements > self._count:
+                raise ValueError(f"{n_elements} characters that are not there")
+        else:
+            for _ in range(parts + (2 if own == _SPARSE else 0)):
+                self._skip(_NUMBERS, "numbers")
+
+    def _inner(self, number: int, depth: int, elements: int = 0) -> None:
+        if max(number, elements) > self._count // _LEAST:
+            raise ValueError(f"an array of {max(number, elements)} others in {self._count} bytes")
+        for _ in range(number):
+            kind, count = struct.unpack(f"{self._order}II", _whole(self._stream, 8))
+            if count or kind != _MATRIX:
+                self.matrix(kind, depth + 1)
+
+    def _integers(self, data: bytes) -> tuple[int, ...]:
+        return struct.unpack(f"{self._order}{len(data) // 4}i", data[: len(data) // 4 * 4])
+
+    def _tag(self, kinds: frozenset[int], what: str) -> tuple[int, bytes | None]:
+        """Return the number of bytes of an element, and these where they are in its tag."""
+        data = _whole(self._stream, 8)
+        kind, count = struct.unpack(f"{self._order}II", data)
+        short = kind >> 16
+        if short:
+            kind, count = kind & 0xFFFF, short
+        if kind not in kinds:
+            raise ValueError(f"{what}: an element of type {kind}")
+        if short > 4:
+            raise ValueError(f"{what}: {short} bytes in a tag")
+        return count, data[4 : 4 + short] if short else None
+
+    def _read(self, kinds: frozenset[int], what: str, most: int) -> bytes:
+        count, data = self._tag(kinds, what)
+        if count > most:
+            raise ValueError(f"{what} has {count} bytes")
+        if data is None:
+            data = _whole(self._stream, count)
+            self._stream.read(-count % 8)
+        return data
+
+    def _skip(self, kinds: frozenset[int], what: str) -> int:
+        """Pass by an element and return its number of bytes."""
+        count, data = self._tag(kinds, what)
+        if data is None:
+            left = count
+            while left > 0:
+                left -= len(_whole(self._stream, min(left, _PIECE)))
+            self._stream.read(-count % 8)
+        return count
+
+
 _VERSION_5 = (b"\x00\x01IM", b"\x01\x00MI")
 _WHAT = "a MAT file"
 _MOST_ELEMENTS = 256  # of an array of structs
-_DEEPEST = 16
+_DEEPEST_STRUCT = 16
 
 
 def is_mat(path: Path, head: bytes, selection: Selection) -> bool:
@@ -45,7 +220,7 @@ def _tables(path: Path) -> list[SignalTable]:
 
 def _add(contents: Contents, name: str, value: Any, depth: int) -> None:
     """Add a variable: an array, or the fields of a struct, one level down."""
-    if not isinstance(value, np.ndarray) or depth > _DEEPEST:
+    if not isinstance(value, np.ndarray) or depth > _DEEPEST_STRUCT:
         contents.others.append(f"{name} ({type(value).__name__})")
     elif type(value).__name__ == "MatlabOpaque":
         contents.others.append(f"{name} (an object, such as a table or timeseries: save its columns as arrays)")

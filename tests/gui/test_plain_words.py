@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.panels.tiles import TilesPanel
-from gui.settings.form import SERVICE_SECTIONS, WINDOW_SECTIONS
+from gui.settings.dialog import SERVICE_SECTIONS, WINDOW_SECTIONS
 from gui.widgets.labels import ElidedLabel
 from gui.window.action_table import ACTIONS
 from gui.window.help import SECTIONS

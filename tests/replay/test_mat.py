@@ -14,7 +14,7 @@ import pytest
 import scipy.io
 
 from replay.formats import Recording, RecordingError, Selection, inspect_recording, open_recording
-from replay.formats.mat_elements import check_elements
+from replay.formats.mat import check_elements
 from tests.records import Records
 
 MATLABS_OWN = Path(scipy.io.matlab.__file__).parent / "tests" / "data"

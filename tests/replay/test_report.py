@@ -32,8 +32,8 @@ from replay.assessment.warnings import WORST_FIRST
 from replay.assessment.wording import unresolved_transfer
 from replay.formats import ArrayRecording, open_recording
 from replay.formats.run_file import RunRecording
+from replay.report.contents import channel_quality, clock_rate
 from replay.report.figures import subspace_figure
-from replay.report.quality import channel_quality, clock_rate
 from replay.report.settings import setting_tables
 from replay.report.svg import Curve, Row, envelope, rows_figure
 from replay.report.tables import WARNING_WORDS, indicators_table, shown_length

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from replay.formats import RecordingError, Selection, inspect_recording, open_recording
+from replay.formats.choice import propose
 from replay.formats.columns import TableColumn
-from replay.formats.similarity import propose
 
 N, RATE = 3000, 500.0
 

@@ -7,8 +7,14 @@ import pytest
 
 from monitor.__main__ import main
 from replay.studies.nonlinear.eight_dof import DAMAGED, RUNS, compute, run_study
-from replay.studies.nonlinear.eight_dof_force import fit_with_unknown_forces
-from replay.studies.nonlinear.eight_dof_metrics import MODAL, RANGE, WINDOW, DamageMetric, update
+from replay.studies.nonlinear.eight_dof_metrics import (
+    MODAL,
+    RANGE,
+    WINDOW,
+    DamageMetric,
+    fit_with_unknown_forces,
+    update,
+)
 from replay.studies.nonlinear.eight_dof_pictures import draw
 from replay.studies.nonlinear.eight_dof_report import PRINTED_1, as_json, print_study, remarks
 from replay.studies.nonlinear.eight_dof_tests import Case, virtual_test

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.__main__ import main
 from replay.studies.nonlinear import impact
-from replay.studies.nonlinear.impact import error_ratios, predict
+from replay.studies.nonlinear.impact import RepeatedImpacts, ResponseSurface, error_ratios, nodes, predict, update
 from replay.studies.nonlinear.impact_records import (
     CONFIGURATIONS,
     DURATION,
@@ -18,7 +18,6 @@ from replay.studies.nonlinear.impact_records import (
     draw_records,
     spectra,
 )
-from replay.studies.nonlinear.impact_updating import RepeatedImpacts, ResponseSurface, nodes, update
 
 LOW = tuple(each for each in CONFIGURATIONS if each.drop == "low")
 

@@ -6,25 +6,239 @@ import asyncio
 import logging
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 
 import aiomqtt
 
 from monitor.config import MqttSettings
-from monitor.transport.mqtt import payloads
+from monitor.messages.blocks import ResultBlock
+from monitor.messages.requests import MAX_REQUEST
+from monitor.transport.mqtt import discovery, payloads
 from monitor.transport.mqtt.connection import (
     MqttConnection,
     NoConnectionError,
+    advice,
     connection_error,
     url_of,
     write_refusal,
 )
-from monitor.transport.mqtt.connection_tasks import DISCONNECT_TIMEOUT, POLL_INTERVAL, ConnectionTasks, RowEncoder
 from monitor.transport.mqtt.credentials import CredentialError, password, tls_context
-from monitor.transport.mqtt.outbox import NATS_FORBIDDEN, STATUS, Outbox, RigTopics
-from monitor.transport.rate_limit import Backoff
+from monitor.transport.mqtt.outbox import (
+    ALARMS,
+    CHECK,
+    COMMAND,
+    META,
+    NATS_FORBIDDEN,
+    STATUS,
+    DiscoveryState,
+    Message,
+    Outbox,
+    RigTopics,
+)
+from monitor.transport.rate_limit import Backoff, FixedInterval
+
+POLL_INTERVAL = 0.05
+"""s between two polls of the outbox."""
+
+DISCONNECT_TIMEOUT = 1.0
+"""s after the linger time, after which the connection is closed whatever the broker does."""
+
+_DEADLINE_CHECK = 0.25
+_CLEANUP_DELAY = 1.0
+_SUBSCRIBE_INTERVAL = 10.0  # s, after which a refused subscription is tried again
+_CHECK_INTERVAL = 60.0  # s, after which denied topics are tried again
+_MAX_PAYLOAD = 2 * MAX_REQUEST  # bytes; a longer one is truncated, and still too long for a request
+
+WriteCheck = Callable[[str], Awaitable[str | None]]
+RowEncoder = Callable[[ResultBlock], tuple[tuple[str, bytes], ...]]
+
+
+class ConnectionTasks:
+    """The tasks on an open connection: publish the outbox and the newest rows, receive commands.
+
+    Parameters
+    ----------
+    settings : of the broker.
+    outbox : messages to publish.
+    topics : returns the current topics of the rig.
+    rows : returns topics and payloads of the last row of a block of results.
+    command : called with payload and retain flag of each message on the command topic.
+    note : called with a line about the connection.
+    """
+
+    def __init__(
+        self,
+        settings: MqttSettings,
+        outbox: Outbox,
+        topics: Callable[[], RigTopics],
+        rows: RowEncoder,
+        command: Callable[[bytes, bool], None],
+        note: Callable[[str], None],
+    ) -> None:
+        self._settings, self._outbox, self._topics, self._rows = settings, outbox, topics, rows
+        self._command, self._note = command, note
+        self._stopping = threading.Event()
+        self._deadline = float("inf")
+        self._last_topics: RigTopics | None = None
+        self.unconfirmed = ""
+        """Topic of the message that is being published, which the broker has not acknowledged."""
+        self._refused = False  # the subscription to commands
+        self._reported: set[str] = set()
+
+    @property
+    def stopping(self) -> bool:
+        """`stop` was called."""
+        return self._stopping.is_set()
+
+    def stop(self, linger: float) -> None:
+        """Stop; the outbox is published for `linger` s more. From any thread."""
+        self._deadline = min(self._deadline, monotonic() + linger)
+        self._stopping.set()
+
+    async def run(self, connection: MqttConnection, topics: RigTopics, check: WriteCheck) -> None:
+        """Run until `stop` or until the rig changes; raises ``MqttError`` when the connection is lost.
+
+        `check` returns why the broker refuses messages to a topic.
+        """
+        self.unconfirmed = ""
+        if self._settings.discovery:
+            self._outbox.discovery = DiscoveryState.UNKNOWN
+        self._refused = False
+        try:
+            async with asyncio.TaskGroup() as group:
+                background = (
+                    self._subscribe_later(connection, topics),
+                    self._listen(connection, topics),
+                    self._publish_rows(connection, topics),
+                    self._enforce_deadline(),
+                    self._check_topics(topics, check),
+                )
+                tasks = [group.create_task(work) for work in (*background, self._clear_foreign(connection, topics))]
+                await self._publish_all(connection, topics)
+                for task in tasks:
+                    task.cancel()
+        except BaseExceptionGroup as several:
+            raise several.exceptions[0] from None
+
+    async def _publish_all(self, connection: MqttConnection, topics: RigTopics) -> None:
+        # before the status says online, so that no command is missed
+        await self._subscribe(connection, topics)
+        self._outbox.republish_retained()
+        if self._last_topics is not None and self._last_topics != topics:
+            await self._clear(connection, self._last_topics)
+        self._last_topics = topics
+        while not self.stopping:
+            if self._topics() != topics:
+                await self._clear(connection, topics)
+                self._last_topics = None
+                return
+            if not await self._publish_next(connection, topics):
+                await asyncio.sleep(POLL_INTERVAL)
+        while monotonic() < self._deadline and await self._publish_next(connection, topics):
+            pass
+        # the final status is published even if there was no time for the rest
+        for message in self._outbox.retained():
+            if message.topic == STATUS:
+                await self._publish(connection, topics, message)
+
+    async def _clear(self, connection: MqttConnection, former: RigTopics) -> None:
+        """Clear our retained messages under the former topics."""
+        for message in self._outbox.retained():
+            if not message.absolute:
+                await self._publish(connection, former, replace(message, payload=b"", retain=True))
+
+    async def _enforce_deadline(self) -> None:
+        while monotonic() < self._deadline + DISCONNECT_TIMEOUT:
+            await asyncio.sleep(_DEADLINE_CHECK)
+        raise aiomqtt.MqttError("no answer from the broker")
+
+    async def _publish_next(self, connection: MqttConnection, topics: RigTopics) -> bool:
+        message = self._outbox.next()
+        if message is None:
+            return False
+        await self._publish(connection, topics, message)
+        self._outbox.confirm(message)
+        return True
+
+    async def _publish(self, connection: MqttConnection, topics: RigTopics, message: Message) -> None:
+        self.unconfirmed = topic = message.topic if message.absolute else topics.topic(message.topic)
+        await connection.publish(topic, message.payload, qos=1, retain=message.retain)
+        self.unconfirmed = ""
+
+    async def _publish_rows(self, connection: MqttConnection, topics: RigTopics) -> None:
+        interval = FixedInterval(1.0 / self._settings.rate)
+        while True:
+            block = self._outbox.pop_row() if self._topics() == topics else None
+            for topic, payload in self._rows(block) if block is not None else ():
+                await connection.publish(topics.topic(topic), payload, qos=0)
+            await asyncio.sleep(interval.remaining())
+
+    async def _check_topics(self, topics: RigTopics, check: WriteCheck) -> None:
+        """Report topics that the broker does not let us write; discovery is published only if it does."""
+        if self._settings.username or self._settings.certificate:
+            await self._is_denied(topics.topic(CHECK), check)
+        while self._settings.discovery:
+            denied = await self._is_denied(discovery.check_topic(self._settings.discovery_prefix, topics), check)
+            self._outbox.discovery = DiscoveryState.DENIED if denied else DiscoveryState.ALLOWED
+            if not denied:
+                return
+            await asyncio.sleep(_CHECK_INTERVAL)
+
+    async def _is_denied(self, topic: str, check: WriteCheck) -> bool:
+        refusal = await check(topic)
+        if refusal and topic not in self._reported:
+            self._note(f"refuses messages to {topic}: {refusal}; {advice(topic, refusal)}")
+        self._reported = self._reported | {topic} if refusal else self._reported - {topic}
+        return bool(refusal)
+
+    async def _subscribe(self, connection: MqttConnection, topics: RigTopics) -> None:
+        """Subscribe to commands, if they are accepted."""
+        command = topics.topic(COMMAND)
+        self._refused = self._settings.commands and any(
+            getattr(code, "is_failure", False) for code in await connection.subscribe(command, qos=1)
+        )
+        if self._refused and command not in self._reported:
+            self._note(f"no permission to read {command}")
+        self._reported = self._reported | {command} if self._refused else self._reported - {command}
+
+    async def _subscribe_later(self, connection: MqttConnection, topics: RigTopics) -> None:
+        # permissions change, and a cluster that is electing a leader refuses subscriptions
+        while True:
+            await asyncio.sleep(_SUBSCRIBE_INTERVAL)
+            if self._refused:
+                await self._subscribe(connection, topics)
+
+    async def _listen(self, connection: MqttConnection, topics: RigTopics) -> None:
+        # without commands too: a lost connection raises here
+        command, prefix = topics.topic(COMMAND), topics.topic("")
+        alarms, discovered = self._filters(topics)
+        async for message in connection.messages:
+            topic = str(message.topic)
+            if topic == command and self._settings.commands:
+                self._command(message.payload[:_MAX_PAYLOAD], bool(message.retain))
+            elif message.retain and message.payload and message.topic.matches(alarms):
+                self._outbox.clear_retained(topic.removeprefix(prefix))
+            elif message.retain and message.payload and message.topic.matches(discovered):
+                self._outbox.clear_retained(topic, absolute=True)
+
+    def _filters(self, topics: RigTopics) -> tuple[str, str]:
+        """Return the topic filters of alarms and of discovery messages."""
+        return topics.topic(ALARMS), discovery.topic_filter(self._settings.discovery_prefix, topics)
+
+    async def _clear_foreign(self, connection: MqttConnection, topics: RigTopics) -> None:
+        """Clear messages retained from a run with other settings, once our own messages are known."""
+        while not self._outbox.is_retained(META):
+            await asyncio.sleep(POLL_INTERVAL)
+        # the alarms of a stream are published a little after its columns
+        await asyncio.sleep(_CLEANUP_DELAY)
+        filters = self._filters(topics)[: 1 + self._settings.discovery]
+        await connection.subscribe([(topic, 0) for topic in filters])
+        await asyncio.sleep(_CLEANUP_DELAY)
+        await connection.unsubscribe(list(filters))
+
 
 # aiomqtt also raises errors of sockets, of invalid messages, and of packet numbers used twice
 _ERRORS = (aiomqtt.MqttError, OSError, ValueError, RuntimeError)

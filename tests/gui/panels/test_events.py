@@ -11,8 +11,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView, QToolButton
 
 from gui.model.history import History, PlacedEvent
-from gui.panels.event_table import EventFilter, EventTable
-from gui.panels.events import EventsPanel
+from gui.panels.events import EventFilter, EventsPanel, EventTable
 from gui.plots.view import View
 from gui.widgets.theme import DARK, LIGHT
 from monitor.messages.blocks import Event, EventKind

@@ -10,8 +10,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow
 
 from gui.panels.catalogue import PANELS
+from gui.window.layout_controller import LayoutStore
 from gui.window.layout_files import LayoutFileError, write_layout
-from gui.window.layouts import LayoutStore
 from gui.window.panel_docks import BUILT_IN, Tabs, arrange, column, panels_of, row
 
 KEYS = tuple(panel.key for panel in PANELS)

@@ -14,7 +14,7 @@ from gui.settings.storage import WindowSettings
 from gui.window.actions import Actions
 from gui.window.command_palette import CommandPalette
 from gui.window.help import ShortcutDialog
-from gui.window.layouts import LayoutStore
+from gui.window.layout_controller import LayoutStore
 from gui.window.operator_mode import OperatorMode
 from monitor.config import Settings
 

@@ -8,8 +8,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
-from gui.settings.dialog import SettingsDialog
-from gui.settings.form import SERVICE_SECTIONS, WINDOW_SECTIONS
+from gui.settings.dialog import SERVICE_SECTIONS, WINDOW_SECTIONS, SettingsDialog
 from gui.settings.storage import DisplayLimitSettings, WindowSettings
 from monitor.config import (
     AlarmSettings,

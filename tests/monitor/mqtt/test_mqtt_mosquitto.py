@@ -14,7 +14,7 @@ from cryptography import x509
 
 from monitor.config import MqttSettings
 from monitor.messages.requests import NoteRequest, encode
-from monitor.transport.mqtt import MqttSink, connection, connection_tasks, credentials
+from monitor.transport.mqtt import MqttSink, client, connection, credentials
 from monitor.transport.mqtt.credentials import CredentialError, password, tls_context
 from tests.monitor.mqtt.conftest import report, rows, transition
 from tests.monitor.mqtt.mosquitto import Authority, Mosquitto, here, passwords
@@ -119,7 +119,7 @@ def test_a_broker_without_memory_is_told_everything_again(run, watch, tell) -> N
 
 @needs_mosquitto
 def test_alarms_of_former_settings_are_taken_away_and_others_are_left(run, watch, tell, monkeypatch) -> None:
-    monkeypatch.setattr(connection_tasks, "_CLEANUP_DELAY", 0.2)
+    monkeypatch.setattr(client, "_CLEANUP_DELAY", 0.2)
     broker = run()
     watcher = watch(broker.port)
     ours, others = "synchroscope/v1/lab/rig/alarm", "synchroscope/v1/lab/rig-2/alarm"
@@ -164,7 +164,7 @@ def test_encrypted_and_known_by_a_password(run, authority, tmp_path, watch, tell
 
 @needs_mosquitto
 def test_denied_discovery_is_counted_and_noted_once(run, tmp_path, watch, tell, monkeypatch) -> None:
-    monkeypatch.setattr(connection_tasks, "_CHECK_INTERVAL", 0.3)
+    monkeypatch.setattr(client, "_CHECK_INTERVAL", 0.3)
     users, rules = passwords(tmp_path, desk="valve"), tmp_path / "rules"
     rules.write_text("user desk\ntopic readwrite synchroscope/v1/lab/#\n")
     rules.chmod(0o600)

@@ -15,7 +15,7 @@ from monitor.messages.alarms import AlarmState
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.health import Health, StreamCounts
 from monitor.messages.requests import AcknowledgeRequest, NoteRequest, encode
-from monitor.transport.mqtt import client, connection, connection_tasks, payloads
+from monitor.transport.mqtt import client, connection, payloads
 from monitor.transport.rate_limit import Backoff
 from tests.monitor.mqtt.conftest import ALARM, COLUMNS, STREAM, report, rows, transition
 from tests.monitor.mqtt.watcher import until
@@ -241,14 +241,14 @@ def test_a_command_that_is_too_long_is_refused_and_the_next_is_carried_out(broke
         taken(payload, retained),
     )
     # over the limit by a byte, and by more than is read at once
-    for size in (connection_tasks._MAX_PAYLOAD + 1, 2_000_000):
+    for size in (client._MAX_PAYLOAD + 1, 2_000_000):
         watcher.send(f"{HERE}/command", b"x" * size)
     watcher.send(f"{HERE}/command", encode(NoteRequest(text="again", id=3)))
     said = []
     until(lambda: sink.command_handler.serve(said.append) or len(watcher.on("/answer")) == 3)
     answers = [one.json for one in watcher.on("/answer")]
     assert [each["ok"] for each in answers] == [False, False, True]
-    assert max(kept) <= connection_tasks._MAX_PAYLOAD
+    assert max(kept) <= client._MAX_PAYLOAD
     # the connection has lasted
     assert [each.text for each in said][1:] == ["again"]
 

@@ -10,8 +10,8 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.reasoncodes import ReasonCode
 
 from monitor.config import MqttSettings
-from monitor.transport.mqtt import connection_tasks
-from monitor.transport.mqtt.connection_tasks import ConnectionTasks
+from monitor.transport.mqtt import client
+from monitor.transport.mqtt.client import ConnectionTasks
 from monitor.transport.mqtt.outbox import Outbox, RigTopics
 
 
@@ -32,7 +32,7 @@ class Refusing:
 
 
 def test_a_refused_subscription_is_tried_again_and_noted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_tasks, "_SUBSCRIBE_INTERVAL", 0.0)
+    monkeypatch.setattr(client, "_SUBSCRIBE_INTERVAL", 0.0)
     notes: list[str] = []
     settings, topics = MqttSettings(host="h", username="desk", commands=True), RigTopics("lab", "rig")
     tasks = ConnectionTasks(settings, Outbox(), lambda: topics, lambda _: (), lambda *_: None, notes.append)
