@@ -114,6 +114,15 @@ def part(function: Callable[P, R]) -> Callable[P, R]:
     return compiled
 
 
+def step(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a function a step of the one kernel that calls it: compiled as if its lines stood there.
+
+    Numba inlines it, so that nothing is compiled twice: a `part` is optimised again in every kernel above its own.
+    """
+    compiled: Callable[P, R] = _dispatcher(function, inline="always", fastmath={"contract"}, **_NO_WRAPPERS)
+    return compiled
+
+
 def _borrowed(_: Any, array: Any) -> Any:
     def generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
         given = arrays.make_array(array)(context, builder, arguments[0])

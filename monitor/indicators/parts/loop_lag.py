@@ -101,7 +101,7 @@ def find_loop_lag(c: Samples, m: Samples, begin: int, k: int, lag: float, omega:
     if not crossing.found:
         return _declined(m, crossing.reason)
     near, gain, omega, lag, shift = crossing.near, crossing.gain, crossing.omega, crossing.lag, crossing.shift
-    _rate_weights(k, crossing.first, crossing.last, crossing.ratio, work)
+    _rate_weights(k, crossing.first, crossing.last, crossing.far / near, work)
     start, stop, unexplained, drift, _, _ = fit_delayed(
         c, m, lag, work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BIAS]
     )
@@ -125,7 +125,7 @@ def find_loop_lag(c: Samples, m: Samples, begin: int, k: int, lag: float, omega:
         x += 1.0
     lag_sd, gain_sd = weighted_sum_deviations(work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BIAS], start, stop)
     # the weights of the frequency are a motion like those of the lag: noise of any colour scatters both alike
-    by_ratio = 1.0 / (4.0 * k * np.sqrt(max(1.0 - 0.25 * crossing.ratio * crossing.ratio, 1e-30)))
+    by_ratio = 1.0 / (4.0 * k * np.sqrt(max(1.0 - 0.25 * crossing.far * crossing.far / (near * near), 1e-30)))
     rate_sd = lag_sd * by_ratio / (near * gain) * _rms_ratio(work[_RATE, low - later : high - later], lag_weights, k)
     phase_sd, gain_sd = add_chance_agreement(lag_sd * omega, unexplained), add_chance_agreement(gain_sd, unexplained)
     lag, gain = lag + drift * by_drift, gain * (1.0 - drift * gain_by_drift)
@@ -139,7 +139,7 @@ def find_loop_lag(c: Samples, m: Samples, begin: int, k: int, lag: float, omega:
 class _Crossing(NamedTuple):
     """The lag at which the area is zero, and what is known around it, see `LoopLag`; or the reason of none.
 
-    ``near`` and ``ratio``: the first of the command's sums, and the second over it; ``by_lag`` and ``step``:
+    ``near`` and ``far``: the command's sums; ``by_lag`` and ``step``:
     derivatives of the area and of the phase by the lag; groups of points start at the samples ``first`` to ``last``.
     """
 
@@ -150,7 +150,7 @@ class _Crossing(NamedTuple):
     omega: float
     shift: int
     near: float
-    ratio: float
+    far: float
     by_lag: float
     step: float
     slope: float
@@ -166,7 +166,7 @@ def _close_loop(c: Samples, m: Samples, k: int, lag: float, omega: float, work: 
     The command's weights of that shift are left in `work`.
     """
     n, first, last, shift, found, reason = c.shape[0], 0, 0, 0, False, Reason.LAG.value
-    near, ratio, gain, by_lag, step, slope, curvature = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    near, far, gain, by_lag, step, slope, curvature = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     spread = max(min(int(_SPREAD / omega), n // _SPREAD_PARTS), 1) if omega > 0.0 else 1
     for attempt in range(_MAX_TRIES):
         if found or not abs(lag) < n / 2:
@@ -180,7 +180,6 @@ def _close_loop(c: Samples, m: Samples, k: int, lag: float, omega: float, work: 
         if not (near > 0.0 and abs(far) < 2.0 * near):
             reason = Reason.FEW_CYCLES.value
             break
-        ratio = far / near
         sin_2y = np.sqrt(max(1.0 - 0.25 * far * far / (near * near), 0.0))
         omega = 0.5 * np.arctan2(sin_2y, 0.5 * far / near) / k
         area_0, area_1, area_2, common_0, common_1, common_2 = _areas(m, shift, spread, first, last + SPAN * k, work)
@@ -205,7 +204,7 @@ def _close_loop(c: Samples, m: Samples, k: int, lag: float, omega: float, work: 
         curvature /= gain_1 * omega**2
     if found and not (gain > 1e-12 and by_lag != 0.0):
         found, reason = False, Reason.CONSTANT.value
-    return _Crossing(found, reason, lag, gain, omega, shift, near, ratio, by_lag, step, slope, curvature, first, last)
+    return _Crossing(found, reason, lag, gain, omega, shift, near, far, by_lag, step, slope, curvature, first, last)
 
 
 @reduction
