@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
-from sim.actuator import LONGEST
-from sim.arrays import Samples
-from sim.ranges import check_positive
+from sim.arrays import Samples, check_positive
+from sim.laboratory.actuator import LONGEST
 
 # what varies less than this share of the command, as a variance, is rounding
 _STILL = 1e-12
@@ -27,7 +26,7 @@ class ActuatorResponse:
     """gain u(t - delay), where a first-order lag may smooth u.
 
     The command between its samples is a cubic spline, and the lag is that of the spline, exactly. The simulated
-    actuator of `sim.actuator` takes straight lines instead: its lag is found longer by dt^2/(12 lag), its delay
+    actuator of `sim.laboratory` takes straight lines instead: its lag is found longer by dt^2/(12 lag), its delay
     shorter by as much. A delay and a lag can be separated only by a motion of several frequencies; without a lag the
     delay is both together.
 

@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sim.arrays import Flags, Samples
+from sim.arrays import Flags, Samples, check_positive, require
 from sim.laboratory.elements import CubicSpring, GapSpring
 from sim.laboratory.structure import Springs, Structure
 from sim.models.chain_linear import linear_motion
-from sim.ranges import check_positive, require
 
 
 class TooStiffError(ValueError):

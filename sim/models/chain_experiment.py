@@ -9,11 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from sim.arrays import Samples
-from sim.distributions import Lognormal
-from sim.ensemble import EqualSteps
+from sim.arrays import Samples, check_not_negative, check_positive, require
+from sim.ensembles.distributions import Lognormal
+from sim.ensembles.ensemble import EqualSteps
 from sim.models.chain import Chain, ChainMotion, chain_response
-from sim.ranges import check_not_negative, check_positive, require
 
 # of an ensemble; a motion is within about 100 times as much
 _TOLERANCE = 1e-6

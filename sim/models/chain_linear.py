@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim.arrays import Samples
-from sim.ranges import require
+from sim.arrays import Samples, require
 
 # terms of a Taylor series at a norm of 1/2: the next is 1e-19
 _TERMS = 15

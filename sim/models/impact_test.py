@@ -14,10 +14,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sim.arrays import Samples
-from sim.distributions import Lognormal
-from sim.ensemble import EqualSteps
-from sim.ranges import check_finite, check_not_negative, check_positive
+from sim.arrays import Samples, check_finite, check_not_negative, check_positive
+from sim.ensembles.distributions import Lognormal
+from sim.ensembles.ensemble import EqualSteps
 
 GRAVITY = 9.80665
 INCH = 0.0254

@@ -7,10 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sim.arrays import Samples
+from sim.arrays import Samples, check_not_negative, check_positive, require
 from sim.models.chain import Chain, Contact
 from sim.models.chain_experiment import ChainExperiment
-from sim.ranges import check_not_negative, check_positive, require
 
 EIGHT_MASSES = (0.5593, *(0.4194,) * 7)
 

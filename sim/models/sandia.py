@@ -9,10 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sim.arrays import Samples
-from sim.distributions import Lognormal
-from sim.ensemble import AddedDiscrepancy, EqualSteps
-from sim.ranges import check_not_negative, check_positive
+from sim.arrays import Samples, check_not_negative, check_positive
+from sim.ensembles.distributions import Lognormal
+from sim.ensembles.ensemble import AddedDiscrepancy, EqualSteps
 
 Chain = tuple[Lognormal, Lognormal, Lognormal]
 

@@ -7,12 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from sim.arrays import Samples
-from sim.ensemble import AddedDiscrepancy, EqualSteps
+from sim.arrays import Samples, check_not_negative, check_positive
+from sim.ensembles.ensemble import AddedDiscrepancy, EqualSteps
 from sim.models.thermal_population import Conductivity, Population, characterize
 from sim.models.thermal_slab import SlabTest, series_temperature
 from sim.models.thermal_tables import ACCREDITATION, LIMIT_TIME, configurations, material
-from sim.ranges import check_not_negative, check_positive
 
 
 def _accreditation() -> SlabTest:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sim.arrays import Samples
-from sim.distributions import Distribution, Lognormal, Normal, Resampled
+from sim.ensembles.distributions import Distribution, Lognormal, Normal, Resampled
 from sim.models.thermal_slab import SlabTest, conduction_temperature, series_temperature
 from sim.models.thermal_tables import APPLICATION, LIMIT_TIME, Material, configurations
 

@@ -9,8 +9,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sim.arrays import Samples
-from sim.ranges import check_positive
+from sim.arrays import Samples, check_positive
 
 # of finite volumes: with as many the error is some hundredths of a degree
 N_CELLS, N_STEPS = 48, 48

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.actuator import (
+from sim.laboratory.actuator import (
     ActuatorState,
     Schedule,
     ScheduledActuators,

@@ -10,11 +10,11 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 from scipy.signal import butter, lfilter, sosfiltfilt
 
-from sim.actuator import ActuatorState, Schedule, frequency_response
 from sim.identification.actuator_response import ActuatorResponse, delay_correlation, lagged, peaks
 from sim.identification.fit import fit
 from sim.identification.least_squares import minimize
 from sim.identification.regression import PolynomialDiscrepancy
+from sim.laboratory.actuator import ActuatorState, Schedule, frequency_response
 
 
 @given(

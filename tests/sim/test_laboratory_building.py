@@ -8,21 +8,21 @@ import pytest
 import scipy.signal
 from scipy.integrate import solve_ivp
 
-from sim.excitation import Earthquake
-from sim.laboratory.benchmark_plant import BenchmarkPlant, drawn_plants
+from sim.excitation.excitations import Earthquake
 from sim.laboratory.building import (
     COUPLING,
     SAMPLE_RATE,
     Case,
     MovingMass,
+    criteria,
     ground_forces,
     numerical_building,
     reference_building,
     reference_response,
     specimen,
 )
-from sim.laboratory.criteria import criteria
 from sim.laboratory.loop import HybridLoop
+from sim.laboratory.plants import BenchmarkPlant, drawn_plants
 from sim.laboratory.structure import Structure
 from sim.laboratory.transfer import TransferChain
 

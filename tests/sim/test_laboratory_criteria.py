@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from monitor.indicators.benchmark_criteria import benchmark_criteria
-from sim.laboratory.criteria import criteria
+from sim.laboratory.building import criteria
 
 RATE = 1024.0
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim.distributions import Lognormal
-from sim.ensemble import BLOCK, realization_block, replicates
+from sim.ensembles.distributions import Lognormal
+from sim.ensembles.ensemble import BLOCK, realization_block, replicates
 from sim.models.sandia import DAMPING_RATIOS, SPRINGS, HingedBeam, SandiaStructure
 from tests.oracles.beam_elements import hinged_beam_modes
 from tests.oracles.sandia import energy, linear, solved
@@ -261,7 +261,7 @@ def test_measurements_have_their_noise_and_their_bias():
 
 def test_importing_the_models_loads_nothing_heavy():
     code = (
-        "import sys, sim.ensemble, sim.excitation, sim.models.beam, sim.models.sandia\n"
+        "import sys, sim.ensembles.ensemble, sim.excitation.excitations, sim.models.beam, sim.models.sandia\n"
         "sim.models.beam.StochasticBeam(), sim.models.sandia.SandiaStructure()\n"
         "print(*sorted({'numba', 'scipy'} & set(sys.modules)))"
     )

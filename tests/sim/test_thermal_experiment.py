@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sim.distributions import Normal, Resampled
-from sim.ensemble import replicates
+from sim.ensembles.distributions import Normal, Resampled
+from sim.ensembles.ensemble import replicates
 from sim.models.thermal_experiment import ThermalExperiment
 from sim.models.thermal_population import Conductivity, Population, Specimens, characterize
 from sim.models.thermal_slab import series_temperature

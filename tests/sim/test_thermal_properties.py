@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sim.distributions import Lognormal, Normal, Resampled
+from sim.ensembles.distributions import Lognormal, Normal, Resampled
 from sim.models.thermal_population import Conductivity, Family, characterize, fit_property
 from sim.models.thermal_slab import series_temperature
 from sim.models.thermal_tables import APPLICATION, LEVELS, configurations, material

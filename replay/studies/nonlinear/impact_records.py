@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from sim.distributions import Lognormal
+from sim.ensembles.distributions import Lognormal
 from sim.identification.correlation.shock_spectrum import octave_frequencies, shock_spectrum
 from sim.models.impact_test import PRELOAD, TABLE_2, FoamPad, ImpactTest
 

@@ -23,7 +23,7 @@ from replay.studies.tracking.panels import (
 )
 from replay.studies.tracking.plant import BAND, FREQUENCIES, RATE, PlantStudy
 from replay.studies.tracking.study import CaseStudy, TrackingStudy
-from sim.laboratory.benchmark_plant import BenchmarkPlant
+from sim.laboratory.plants import BenchmarkPlant
 
 
 def draw(study: TrackingStudy, folder: Path) -> tuple[Path, ...]:

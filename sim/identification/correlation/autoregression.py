@@ -12,8 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sim.arrays import Flags, Samples
-from sim.ranges import check_not_negative, check_positive
+from sim.arrays import Flags, Samples, check_not_negative, check_positive
 
 Criterion = Literal["aic", "bic"]
 

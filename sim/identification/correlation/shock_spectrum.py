@@ -15,9 +15,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sim.arrays import Response, Samples
+from sim.arrays import Response, Samples, check_positive
 from sim.identification.correlation.metric import sensor_response
-from sim.ranges import check_positive
 
 Quantity = Literal["acceleration", "displacement", "pseudo_velocity"]
 Part = Literal["primary", "residual", "overall"]

@@ -14,10 +14,10 @@ from math import pi
 
 import numpy as np
 
-from sim.actuator import ActuatorState, Schedule, tracking_truth
 from sim.arrays import Samples
-from sim.excitation import Earthquake
-from sim.hybrid import Frame, HybridRecord, HybridTest, simulate
+from sim.cases.hybrid import Frame, HybridRecord, HybridTest, simulate
+from sim.excitation.excitations import Earthquake
+from sim.laboratory.actuator import ActuatorState, Schedule, tracking_truth
 from sim.laboratory.specimens import ElastomericDamper
 
 NATURAL_FREQUENCY = 5.5 / (2.0 * pi)

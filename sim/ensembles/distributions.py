@@ -11,8 +11,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sim.arrays import Samples
-from sim.ranges import check_not_negative, check_positive
+from sim.arrays import Samples, check_not_negative, check_positive
 
 
 class Distribution(Protocol):

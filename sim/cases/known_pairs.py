@@ -14,7 +14,7 @@ from scipy.signal import lfilter
 from scipy.special import roots_genlaguerre
 
 from sim.arrays import Samples
-from sim.motions import (
+from sim.excitation.motions import (
     DURATION,
     Motion,
     Resonance,

@@ -14,10 +14,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sim.arrays import Integers, Response, Samples
+from sim.arrays import Integers, Response, Samples, check_positive, positive
 from sim.laboratory.parts import Shape, TransferSystem
-from sim.laboratory.transfer_linear import Delay, Lag, RunningDelay, RunningLag, delay_taps, lag_weights
-from sim.ranges import check_positive, positive
+from sim.laboratory.transfer import Delay, Lag, RunningDelay, RunningLag, delay_taps, lag_weights
 
 LONGEST = 1.0
 _CHUNK = 1024

@@ -14,9 +14,9 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from sim import single_degree, virtual_frame
 from sim.arrays import Samples
-from sim.hybrid import HybridRecord
+from sim.cases import single_degree, virtual_frame
+from sim.cases.hybrid import HybridRecord
 
 Noise = Literal["gaussian", "uniform"]
 

@@ -12,14 +12,13 @@ from math import inf, sqrt
 
 import numpy as np
 
-from sim.actuator import LinearTransfer, Schedule, tracking_truth
-from sim.arrays import Samples
-from sim.excitation import Excitation, Harmonic
+from sim.arrays import Samples, check_not_negative, check_positive, require
+from sim.excitation.excitations import Excitation, Harmonic
+from sim.laboratory.actuator import LinearTransfer, Schedule, tracking_truth
 from sim.laboratory.elements import Dashpot, ElastoplasticSpring, ParallelElements
 from sim.laboratory.loop import HybridLoop
 from sim.laboratory.parts import Element, RunningElement, Shape
 from sim.laboratory.structure import Springs, Structure
-from sim.ranges import check_not_negative, check_positive, require
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from sim.arrays import Samples
-from sim.ranges import check_not_negative, check_positive, require
+from sim.arrays import Samples, check_not_negative, check_positive, require
 
 Method = Literal["karhunen-loeve", "cholesky"]
 # of a correlation, by whatever formula

@@ -9,8 +9,7 @@ from math import isfinite, pi
 
 import numpy as np
 
-from sim.arrays import Samples
-from sim.ranges import check_not_negative, check_positive, require
+from sim.arrays import Samples, check_not_negative, check_positive, require
 
 
 class Loading(StrEnum):

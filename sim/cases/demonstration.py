@@ -8,10 +8,10 @@ from math import inf, pi
 
 import numpy as np
 
-from sim.actuator import ActuatorState, Schedule, ScheduledActuators, tracking_truth
 from sim.arrays import Samples
-from sim.excitation import Harmonic, SeparateExcitations
-from sim.hybrid import HybridRecord
+from sim.cases.hybrid import HybridRecord
+from sim.excitation.excitations import Harmonic, SeparateExcitations
+from sim.laboratory.actuator import ActuatorState, Schedule, ScheduledActuators, tracking_truth
 from sim.laboratory.elements import ElastoplasticSpring
 from sim.laboratory.loop import HybridLoop
 from sim.laboratory.structure import Structure

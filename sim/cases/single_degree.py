@@ -10,10 +10,10 @@ from math import inf, pi, sqrt
 
 import numpy as np
 
-from sim.actuator import ActuatorState, Schedule, tracking_truth
 from sim.arrays import Samples
-from sim.excitation import Harmonic, Loading
-from sim.hybrid import Frame, HybridRecord, HybridTest, Specimen, simulate
+from sim.cases.hybrid import Frame, HybridRecord, HybridTest, Specimen, simulate
+from sim.excitation.excitations import Harmonic, Loading
+from sim.laboratory.actuator import ActuatorState, Schedule, tracking_truth
 from sim.laboratory.parts import Element
 from sim.laboratory.transfer import TransferChain
 
