@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from sim.laboratory.runge_kutta_nystroem import accelerations_from_rest
 from sim.laboratory.structure import Structure
+from sim.motion.smooth import accelerations_from_rest
 
 DT = 0.02
 

@@ -19,8 +19,8 @@ from sim.identification.differentiation import Differentiated
 from sim.identification.fit import Fit, fit
 from sim.identification.reduction import Reduction, guyan, improved, serep
 from sim.identification.regression import Regression
-from sim.laboratory.runge_kutta_nystroem import accelerations_from_rest
 from sim.laboratory.structure import Structure
+from sim.motion.smooth import accelerations_from_rest
 
 # of nominal: bounds of a stiffness
 _LOWER, _UPPER = 0.5, 1.5

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sim.arrays import Flags, Integers, Samples
-from sim.identification.missing_force.law_kernel import law_motion
 from sim.identification.missing_force.law_terms import Term
 from sim.identification.missing_force.smoother import ForceProblem
 from sim.identification.missing_force.state_space import QUANTITIES
 from sim.identification.regression import unbounded
 from sim.laboratory.structure import highest_frequency
+from sim.motion.force_laws import law_motion
 
 # largest phase of the highest mode per Runge-Kutta step: the error of its phase is 1e-6 per radian
 _PHASE = 0.1
