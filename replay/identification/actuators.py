@@ -16,7 +16,7 @@ from replay.identification.actuator_regression import (
     fitted_segment,
 )
 from replay.identification.diagnostics import notes_on, warnings_of
-from sim.identification.fit import Fit
+from sim.fitting.fit import Fit
 from sim.laboratory.actuator import LONGEST
 
 # a gain of fewer standard errors is zero; many delays are tried, so that two or three occur by chance

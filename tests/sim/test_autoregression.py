@@ -5,14 +5,14 @@ import pytest
 from scipy.linalg import solve_toeplitz
 from scipy.signal import lfilter
 
-from sim.identification.correlation.autoregression import (
+from sim.fitting.fit import fit
+from sim.updating.autoregression import (
+    AutoregressionMetric,
     Orders,
     choose_orders,
     fit_autoregression,
 )
-from sim.identification.correlation.autoregression_metric import AutoregressionMetric
-from sim.identification.correlation.metric import Correlated
-from sim.identification.fit import fit
+from sim.updating.metric import Correlated
 
 A, B, NOISE = np.array([1.5, -0.9, 0.2]), np.array([0.5, 0.0, -0.3]), 0.1
 ORDERS = Orders(3, 3, 2)

@@ -10,10 +10,10 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 from scipy.signal import butter, lfilter, sosfiltfilt
 
-from sim.identification.actuator_response import ActuatorResponse, delay_correlation, lagged, peaks
-from sim.identification.fit import fit
-from sim.identification.least_squares import minimize
-from sim.identification.regression import PolynomialDiscrepancy
+from sim.fitting.actuator_response import ActuatorResponse, delay_correlation, lagged, peaks
+from sim.fitting.fit import fit
+from sim.fitting.least_squares import minimize
+from sim.fitting.regression import PolynomialDiscrepancy
 from sim.laboratory.actuator import ActuatorState, Schedule, frequency_response
 
 

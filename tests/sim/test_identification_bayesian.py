@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from sim.identification.bayesian import sample_posterior
+from sim.fitting.intervals import sample_posterior
 from tests.oracles.linear_model import LinearModel
 
 TIME = np.linspace(0.0, 2.0, 30)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from sim.identification.chain_response import ChainResponse
-from sim.identification.fit import fit
+from sim.fitting.chain_response import ChainResponse
+from sim.fitting.fit import fit
 from sim.models.chain import Chain, Contact
 
 DT = 0.01

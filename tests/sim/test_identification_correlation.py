@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from sim.arrays import Samples
-from sim.identification.correlation.metric import Correlated, Metric
-from sim.identification.correlation.principal_components import PrincipalComponents
-from sim.identification.correlation.time_histories import TimeHistories, rms_residual
-from sim.identification.differentiation import Differentiated
-from sim.identification.fit import fit
+from sim.fitting.differentiation import Differentiated
+from sim.fitting.fit import fit
+from sim.updating.metric import Correlated, Metric, TimeHistories, rms_residual
+from sim.updating.principal_components import PrincipalComponents
 
 _SENSORS, _INSTANTS = 3, 40
 _TIME = np.linspace(0.0, 2.0, _INSTANTS)

@@ -6,9 +6,9 @@ from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 from scipy.stats import t as student
 
-from sim.identification.fit import fit, fit_many
-from sim.identification.model_responses import DelayResponse
-from sim.identification.profile import profile
+from sim.fitting.fit import fit, fit_many
+from sim.fitting.intervals import profile
+from sim.fitting.model_responses import DelayResponse
 from sim.models.delay_equation import DelayEquation
 from tests.oracles.linear_model import LinearModel
 

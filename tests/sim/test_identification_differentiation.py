@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sim.identification.differentiation import Derivatives, Differentiated, second_differences
-from sim.identification.fit import fit
+from sim.fitting.differentiation import Derivatives, Differentiated, second_differences
+from sim.fitting.fit import fit
 
 TIME = np.linspace(0.0, 2.0, 31)
 NAMES = ("a", "b")

@@ -42,6 +42,6 @@ def test_names_and_parameters_are_those_of_the_code(code, module):
     exec(f"def typed({rest.split(').')[0].removesuffix(')')}): ...", names)
     shown, found = (
         [(each.name, each.kind, each.default) for each in inspect.signature(function).parameters.values()]
-        for function in (names["typed"], getattr(importlib.import_module(f"sim.identification.{module}"), name))
+        for function in (names["typed"], getattr(importlib.import_module(f"sim.fitting.{module}"), name))
     )
     assert shown == found

@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import linregress
 from scipy.stats import t as student
 
-from sim.identification.fit import fit, fit_many
-from sim.identification.model_responses import DelayResponse, SystemResponse
-from sim.identification.profile import profile
-from sim.identification.regression import PolynomialDiscrepancy, unbounded
+from sim.fitting.fit import fit, fit_many
+from sim.fitting.intervals import profile
+from sim.fitting.model_responses import DelayResponse, SystemResponse
+from sim.fitting.regression import PolynomialDiscrepancy, unbounded
 from sim.models.delay_equation import DelayEquation
 from sim.models.delay_system import DelaySystem
 from tests.oracles.linear_model import slope

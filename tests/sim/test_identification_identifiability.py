@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from sim.identification.differentiation import Differentiated
-from sim.identification.fit import fit
-from sim.identification.reparameterization import reparameterized
+from sim.fitting.differentiation import Differentiated
+from sim.fitting.fit import fit, reparameterized
 from tests.oracles.linear_model import LinearModel
 
 TIME = np.linspace(-1.0, 1.0, 81)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import least_squares, lsq_linear
 
-from sim.identification.least_squares import minimize
-from sim.identification.model_responses import DelayResponse
-from sim.identification.regression import PolynomialDiscrepancy
+from sim.fitting.least_squares import minimize
+from sim.fitting.model_responses import DelayResponse
+from sim.fitting.regression import PolynomialDiscrepancy
 from sim.models.delay_equation import DelayEquation
 from tests.oracles.linear_model import LinearModel
 

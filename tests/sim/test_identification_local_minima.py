@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
 
-from sim.identification.fit import fit
-from sim.identification.least_squares import distinct_minima, minimize, spread_starts
-from sim.identification.model_responses import DelayResponse
-from sim.identification.regression import unbounded
+from sim.fitting.fit import fit
+from sim.fitting.least_squares import distinct_minima, minimize, spread_starts
+from sim.fitting.model_responses import DelayResponse
+from sim.fitting.regression import unbounded
 from sim.models.delay_equation import DelayEquation
 
 TIME = np.linspace(0.0, 3.0, 151)

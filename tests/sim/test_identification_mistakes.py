@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from sim.identification.fit import fit, fit_many
-from sim.identification.least_squares import spread_starts
-from sim.identification.model_responses import DelayResponse
-from sim.identification.profile import profile
-from sim.identification.regression import PolynomialDiscrepancy
+from sim.fitting.fit import fit, fit_many
+from sim.fitting.intervals import profile
+from sim.fitting.least_squares import spread_starts
+from sim.fitting.model_responses import DelayResponse
+from sim.fitting.regression import PolynomialDiscrepancy
 from sim.models.delay_equation import DelayEquation
 from tests.oracles.linear_model import LinearModel, slope
 

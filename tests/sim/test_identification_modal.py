@@ -8,13 +8,13 @@ from scipy.linalg import eigh, expm
 from scipy.signal import cont2discrete, lfilter
 
 from sim.arrays import Samples
-from sim.identification.correlation.modal_identification import (
+from sim.updating.modal_identification import (
     IdentifiedModes,
+    Stabilization,
     identify_impulse_modes,
     identify_modes,
     impulse_responses,
 )
-from sim.identification.correlation.stabilization import Stabilization
 
 _RATE = 1024.0
 # FE column of Table 1, Hz

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.identification.correlation.modal_comparison import compare_modes, modal_assurance
-from sim.identification.modes import Modes
+from sim.updating.modes import Modes, compare_modes, modal_assurance
 
 
 def test_mac_by_hand() -> None:

@@ -9,15 +9,14 @@ import pytest
 from scipy.linalg import eigh
 
 from sim.arrays import Samples
-from sim.identification.correlation.modal_identification import IdentifiedModes
-from sim.identification.correlation.modal_residues import ForceResidue, HybridResidue
-from sim.identification.correlation.output_residue import OutputResidue
-from sim.identification.fit import fit
-from sim.identification.modes import Modes, natural_modes
-from sim.identification.parameterized_structure import ParameterizedStructure, mode_derivatives, spring_patterns
-from sim.identification.reduction import guyan
-from sim.identification.regression import Regression
+from sim.fitting.fit import fit
+from sim.fitting.regression import Regression
 from sim.laboratory.structure import Structure
+from sim.updating.modal_identification import IdentifiedModes
+from sim.updating.modal_residues import ForceResidue, HybridResidue, OutputResidue
+from sim.updating.modes import Modes, natural_modes
+from sim.updating.parameterized_structure import ParameterizedStructure, mode_derivatives, spring_patterns
+from sim.updating.reduction import guyan
 
 _MASSES = np.array([0.5593] + [0.4194] * 7)
 _NOMINAL = np.full(7, 56.7e3)

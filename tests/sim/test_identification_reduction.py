@@ -7,10 +7,10 @@ import pytest
 from scipy.linalg import eigh
 
 from sim.arrays import Samples
-from sim.identification.modes import natural_modes
-from sim.identification.reduction import Reduction, dynamic, guyan, improved, serep
 from sim.laboratory.elements import LinearSpring
 from sim.laboratory.structure import Springs, Structure
+from sim.updating.modes import natural_modes
+from sim.updating.reduction import Reduction, dynamic, guyan, improved, serep
 
 _N = 8
 _SENSORS = (1, 4, 7)

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from sim.identification.fit import fit
-from sim.identification.regression import Reparameterized
-from sim.identification.regularization import Regularized
-from sim.identification.solvers import Solver
+from sim.fitting.fit import fit
+from sim.fitting.regression import Regularized, Reparameterized
+from sim.fitting.solvers import Solver
 from tests.oracles.linear_model import LinearModel
 
 TIME = np.linspace(0.0, 1.0, 41)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, kurtosistest, skewtest
 
-from sim.identification.fit import fit
-from sim.identification.model_responses import DelayResponse
-from sim.identification.residual_checks import check_residuals
+from sim.fitting.fit import check_residuals, fit
+from sim.fitting.model_responses import DelayResponse
 from sim.models.delay_equation import DelayEquation
 
 TIME = np.linspace(0.0, 3.0, 151)

@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sim.identification.actuator_response import ActuatorResponse
-from sim.identification.fit import fit
-from sim.identification.regression import PolynomialDiscrepancy
-from sim.identification.reparameterization import reparameterized
+from sim.fitting.actuator_response import ActuatorResponse
+from sim.fitting.fit import fit, reparameterized
+from sim.fitting.regression import PolynomialDiscrepancy
 
 DT, MEAN = 0.004, 0.3
 TIME = DT * np.arange(1500)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sim.identification.fit import fit
-from sim.identification.model_responses import SlabResponse
+from sim.fitting.fit import fit
+from sim.fitting.model_responses import SlabResponse
 from sim.models.thermal_slab import SlabTest, conduction_temperature
 
 TEST = SlabTest(3000.0, 0.0127)

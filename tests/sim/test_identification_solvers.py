@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from sim.identification.differentiation import Differentiated
-from sim.identification.fit import fit
-from sim.identification.solvers import Solver, find_minimum
+from sim.fitting.differentiation import Differentiated
+from sim.fitting.fit import fit
+from sim.fitting.solvers import Solver, find_minimum
 from tests.oracles.linear_model import LinearModel
 
 TIME = np.linspace(0.0, 3.0, 61)

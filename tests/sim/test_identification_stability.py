@@ -5,11 +5,11 @@ import pytest
 from scipy.optimize import LinearConstraint, least_squares, minimize_scalar
 from scipy.optimize import minimize as scipy_minimize
 
-from sim.identification.fit import fit, fit_many
-from sim.identification.least_squares import minimize
-from sim.identification.model_responses import DelayResponse, stable
-from sim.identification.profile import profile
-from sim.identification.regression import PolynomialDiscrepancy, Reparameterized, original_parameters
+from sim.fitting.fit import fit, fit_many
+from sim.fitting.intervals import profile
+from sim.fitting.least_squares import minimize
+from sim.fitting.model_responses import DelayResponse, stable
+from sim.fitting.regression import PolynomialDiscrepancy, Reparameterized, original_parameters
 from sim.models.delay_equation import DelayEquation
 
 TIME = np.linspace(0.0, 3.0, 61)

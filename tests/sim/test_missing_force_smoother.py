@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.linalg import expm, solve_continuous_lyapunov
 
-from sim.identification.missing_force.force_prior import IntegratedWiener, Matern
-from sim.identification.missing_force.smoother import ForceProblem
-from sim.identification.missing_force.state_space import Sensor, noisy_steps
 from sim.laboratory.structure import Structure
+from sim.missing_force.smoother import ForceProblem
+from sim.missing_force.state_space import IntegratedWiener, Matern, Sensor, noisy_steps
 from tests.oracles.dense_force import DenseForce, matern
 
 M, C = np.diag([1.3, 0.8]), np.array([[0.5, -0.2], [-0.2, 0.3]])

@@ -9,14 +9,14 @@ from scipy.integrate import quad, solve_ivp
 from scipy.optimize import minimize_scalar
 from scipy.signal import lfilter
 
-from sim.identification.correlation.metric import Correlated
-from sim.identification.correlation.shock_spectrum import (
+from sim.fitting.fit import fit
+from sim.updating.metric import Correlated
+from sim.updating.shock_spectrum import (
     ShockSpectrumMetric,
     octave_frequencies,
     ramp_invariant_filter,
     shock_spectrum,
 )
-from sim.identification.fit import fit
 
 DURATION, PEAK = 0.011, 300.0
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.studies.nonlinear.eight_dof_tests import TIME_SENSORS, Case, VirtualTest, virtual_bed
-from sim.identification.missing_force.force_prior import Matern
-from sim.identification.missing_force.marginal_fit import Hypothesis, fit_beside_forces, force_on_chain
+from sim.missing_force.marginal_fit import Hypothesis, fit_beside_forces, force_on_chain
+from sim.missing_force.state_space import Matern
 
 # s: of the unknown forces, shorter than the shortest period; of order 0, as friction jumps
 _LENGTH, _ORDER = 6e-3, 0

@@ -19,17 +19,15 @@ from replay.studies.nonlinear.eight_dof_tests import (
     identified_modes,
     virtual_bed,
 )
-from sim.identification.chain_response import ChainResponse
-from sim.identification.correlation.metric import Correlated, Metric
-from sim.identification.correlation.modal_residues import ForceResidue, HybridResidue
-from sim.identification.correlation.output_residue import OutputResidue
-from sim.identification.correlation.principal_components import PrincipalComponents
-from sim.identification.correlation.time_histories import TimeHistories
-from sim.identification.fit import Fit, fit
-from sim.identification.least_squares import spread_starts
-from sim.identification.modes import Modes
-from sim.identification.parameterized_structure import ParameterizedStructure
-from sim.identification.solvers import Solver
+from sim.fitting.chain_response import ChainResponse
+from sim.fitting.fit import Fit, fit
+from sim.fitting.least_squares import spread_starts
+from sim.fitting.solvers import Solver
+from sim.updating.metric import Correlated, Metric, TimeHistories
+from sim.updating.modal_residues import ForceResidue, HybridResidue, OutputResidue
+from sim.updating.modes import Modes
+from sim.updating.parameterized_structure import ParameterizedStructure
+from sim.updating.principal_components import PrincipalComponents
 
 SPRINGS = tuple(f"k{i}" for i in range(1, 8))
 # stiffnesses may vary by 30 % (section 4.1)

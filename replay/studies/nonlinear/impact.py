@@ -23,7 +23,7 @@ from replay.studies.nonlinear.impact_records import (
 )
 from replay.studies.nonlinear.impact_updating import UpdatedPad, update
 from replay.validation.area_metric import area_metric
-from sim.identification.correlation.autoregression import choose_orders, fit_autoregression
+from sim.updating.autoregression import choose_orders, fit_autoregression
 
 RUNS = 500
 _FEWEST, _MOST = 50, 20_000

@@ -27,8 +27,8 @@ from replay.studies.nonlinear.impact_records import (
     PadParameters,
     spectra,
 )
-from sim.identification.fit import Fit, fit
-from sim.identification.least_squares import spread_starts
+from sim.fitting.fit import Fit, fit
+from sim.fitting.least_squares import spread_starts
 
 NODES = 48
 NAMES = tuple(each.name for each in fields(PadParameters))
