@@ -78,7 +78,7 @@ def minimize(
     ValueError : shapes do not fit, or an observation is not finite.
     """
     check_problem(regression, observed, start)
-    m, p = start.shape
+    (m, p), n = start.shape, observed.shape[1]
     low = np.broadcast_to(regression.lower if lower is None else lower, start.shape)
     high = np.broadcast_to(regression.upper if upper is None else upper, start.shape)
     at = np.clip(start, low, high)
@@ -88,7 +88,7 @@ def minimize(
     damping, growth = np.full(m, _LEAST_DAMPING), np.full(m, 2.0)
     blocked, converged = np.zeros((m, p), dtype=bool), np.zeros(m, dtype=bool)
     live, iteration = np.flatnonzero(~astray), 0
-    n, scale = observed.shape[1], np.einsum("mn,mn->m", observed, observed)
+    scale = np.einsum("mn,mn->m", observed, observed)
     share = max(precision**2 / max(n - p, 1), _SUMMED * sqrt(n))
     while len(live):
         here, g, h = at[live], gradient[live], normal[live]
@@ -103,13 +103,10 @@ def minimize(
         for i in live[stalled].tolist():
             variance = squares[i] / max(n - p, 1)
             beside = _neighbours(at[i], normal[i], gradient[i], blocked[i], sqrt(variance))
-            beside = np.clip(beside, low[i], high[i])
-            found, slopes, products = evaluate_products(regression, observed[i], beside)
-            found[~_finite(found, products)] = np.inf
-            best = int(np.argmin(found))
-            converged[i] = not found[best] < squares[i] - _KINK_OFFSET**2 * variance
+            best = _best_of(regression, observed[i], np.clip(beside, low[i], high[i]))
+            converged[i] = not best[1] < squares[i] - _KINK_OFFSET**2 * variance
             if not converged[i]:
-                at[i], squares[i], gradient[i], normal[i] = beside[best], found[best], slopes[best], products[best]
+                at[i], squares[i], gradient[i], normal[i] = best
                 damping[i], growth[i] = _LEAST_DAMPING, 2.0
         live = live[~converged[live]]
         if not len(live) or iteration == most_iterations:
@@ -120,11 +117,8 @@ def minimize(
         g, h, held = g[~done], h[~done], held[~done]
         trial = np.clip(at[live] + _damped_step(h, g, held, damping[live]), low[live], high[live])
         trial = np.where(np.isfinite(trial), trial, at[live])
-        moved = trial - at[live]
         found, slopes, products = evaluate_products(regression, observed[live], trial)
-        with np.errstate(all="ignore"):
-            predicted = 2.0 * np.einsum("mp,mp->m", g, moved) - np.einsum("mp,mpq,mq->m", moved, h, moved)
-            gain = (squares[live] - found) / predicted
+        gain = _gain_ratio(squares[live], found, g, h, trial - at[live])
         better = (found < squares[live]) & _finite(found, products)
         accepted, refused = live[better], live[~better]
         at[accepted], squares[accepted] = trial[better], found[better]
@@ -156,6 +150,23 @@ def _damped_step(normal: Samples, gradient: Samples, held: Flags, damping: Sampl
     diagonal[diagonal == 0.0] = 1.0
     push = np.where(held, 0.0, gradient / size)
     return np.asarray(np.linalg.solve(scaled, push[..., None])[..., 0] / size)
+
+
+def _gain_ratio(before: Samples, after: Samples, gradient: Samples, normal: Samples, step: Samples) -> Samples:
+    """Return (m,): by how much sums of squares fell, over what the linear model promised of the steps, (m, p)."""
+    with np.errstate(all="ignore"):
+        predicted = 2.0 * np.einsum("mp,mp->m", gradient, step) - np.einsum("mp,mpq,mq->m", step, normal, step)
+        return np.asarray((before - after) / predicted)
+
+
+def _best_of(
+    regression: Regression, observed: Samples, parameters: Samples
+) -> tuple[Samples, float, Samples, Samples]:
+    """Return the best of (k, p) parameters for one problem, with its sum of squares, J'r and J'J."""
+    squares, gradient, normal = evaluate_products(regression, observed, parameters)
+    squares[~_finite(squares, normal)] = np.inf
+    best = int(np.argmin(squares))
+    return parameters[best], float(squares[best]), gradient[best], normal[best]
 
 
 def _neighbours(at: Samples, normal: Samples, gradient: Samples, held: Flags, sigma: float) -> Samples:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sim.arrays import Integers, Samples
-from sim.kernels import kernel
+from sim.kernels import inlined_part, kernel
 
 # relative change per step below which a covariance has converged
 _CONVERGED = 1e-12
@@ -18,19 +18,9 @@ _CONVERGED = 1e-12
 
 @kernel
 def filter_forward(
-    transition: Samples,
-    noise: Samples,
-    which: Integers,
-    shift: Samples,
-    rows: Samples,
-    variance: Samples,
-    observed: Samples,
-    mean: Samples,
-    covariance: Samples,
-    means: Samples,
-    covariances: Samples,
-    places: Integers,
-) -> float:
+    transition: Samples, noise: Samples, which: Integers, shift: Samples, rows: Samples, variance: Samples,
+    observed: Samples, mean: Samples, covariance: Samples, means: Samples, covariances: Samples, places: Integers,
+) -> float:  # fmt: skip
     """Fill predicted means and covariances of all N instants; return the log likelihood.
 
     Parameters
@@ -69,19 +59,7 @@ def filter_forward(
             for a in range(d):
                 innovation -= rows[i, a] * m[a]
             if not held:
-                spread = variance[i]
-                for a in range(d):
-                    whole = 0.0
-                    for b in range(d):
-                        whole += after[a, b] * rows[i, b]
-                    gains[i, a] = whole
-                    spread += rows[i, a] * whole
-                spreads[i] = spread
-                for a in range(d):
-                    for b in range(d):
-                        after[a, b] -= gains[i, a] * gains[i, b] / spread
-                for a in range(d):
-                    gains[i, a] /= spread
+                spreads[i] = _gain(rows[i], variance[i], after, gains[i])
             total -= 0.5 * (np.log(2.0 * np.pi * spreads[i]) + innovation * innovation / spreads[i])
             for a in range(d):
                 m[a] += gains[i, a] * innovation
@@ -106,49 +84,61 @@ def filter_forward(
                         after[a, b] -= gains[i, a] * gains[i, b] * spreads[i]
         if held:
             continue
-        for a in range(d):
-            for b in range(d):
-                whole = 0.0
-                for c in range(d):
-                    whole += step[a, c] * after[c, b]
-                product[a, b] = whole
         before = covariances[place]
         new = place + 1 if keep else 1 - place
         into = covariances[new]
-        for a in range(d):
-            for b in range(a + 1):
-                whole = noise[which[k], a, b]
-                for c in range(d):
-                    whole += product[a, c] * step[b, c]
-                into[a, b] = whole
-                into[b, a] = whole
+        _predict(step, noise[which[k]], after, product, into)
         if same:
-            held = True
-            for a in range(d):
-                for b in range(a + 1):
-                    if abs(into[a, b] - before[a, b]) > _CONVERGED * np.sqrt(into[a, a] * into[b, b]):
-                        held = False
+            held = _has_converged(into, before)
         if not held:
             place = new
     return total
 
 
+@inlined_part
+def _gain(row: Samples, variance: float, covariance: Samples, gain: Samples) -> float:
+    """Take a sensor's sample into a covariance, fill its gain, and return the variance of its innovation."""
+    d = len(row)
+    spread = variance
+    for a in range(d):
+        whole = 0.0
+        for b in range(d):
+            whole += covariance[a, b] * row[b]
+        gain[a] = whole
+        spread += row[a] * whole
+    for a in range(d):
+        for b in range(d):
+            covariance[a, b] -= gain[a] * gain[b] / spread
+    for a in range(d):
+        gain[a] /= spread
+    return spread
+
+
+@inlined_part
+def _predict(step: Samples, noise: Samples, after: Samples, product: Samples, into: Samples) -> None:
+    """Fill a covariance a step later; `product` is room for (d, d)."""
+    d = len(step)
+    for a in range(d):
+        for b in range(d):
+            whole = 0.0
+            for c in range(d):
+                whole += step[a, c] * after[c, b]
+            product[a, b] = whole
+    for a in range(d):
+        for b in range(a + 1):
+            whole = noise[a, b]
+            for c in range(d):
+                whole += product[a, c] * step[b, c]
+            into[a, b] = whole
+            into[b, a] = whole
+
+
 @kernel
 def smooth_backward(
-    transition: Samples,
-    noise: Samples,
-    which: Integers,
-    shift: Samples,
-    rows: Samples,
-    variance: Samples,
-    observed: Samples,
-    means: Samples,
-    covariances: Samples,
-    places: Integers,
-    outputs: Samples,
-    smoothed: Samples,
-    joint: Samples,
-) -> None:
+    transition: Samples, noise: Samples, which: Integers, shift: Samples, rows: Samples, variance: Samples,
+    observed: Samples, means: Samples, covariances: Samples, places: Integers,
+    outputs: Samples, smoothed: Samples, joint: Samples,
+) -> None:  # fmt: skip
     """Fill smoothed means, (N, g), and joint covariances, (N, g, g), of g outputs.
 
     Parameters
@@ -184,12 +174,7 @@ def smooth_backward(
                     for b in range(d):
                         information[a, b] += rows[i, a] * rows[i, b] / variance[i]
         if same and not held:
-            held = True
-            for a in range(d):
-                for b in range(a + 1):
-                    scale = np.sqrt(information[a, a] * information[b, b])
-                    if not abs(information[a, b] - previous[a, b]) <= _CONVERGED * scale:
-                        held = False
+            held = _has_converged(information, previous)
             if held:
                 # this instant's samples are added again when it is no longer held
                 information[:] = later
@@ -197,10 +182,7 @@ def smooth_backward(
             previous[:] = information
             before[:] = covariances[places[k]]
             whole[:] = np.linalg.solve(eye + before @ information, before)
-        for a in range(d):
-            remainder[a] = weighted[a]
-            for b in range(d):
-                remainder[a] -= previous[a, b] * means[k, b]
+        _subtract_product(weighted, previous, means[k], remainder)
         for a in range(d):
             state[a] = means[k, a]
             for b in range(d):
@@ -212,19 +194,7 @@ def smooth_backward(
         if held:
             joint[k] = joint[k + 1]
         else:
-            for a in range(g):
-                for b in range(d):
-                    total = 0.0
-                    for c in range(d):
-                        total += outputs[a, c] * 0.5 * (whole[c, b] + whole[b, c])
-                    along[a, b] = total
-            for a in range(g):
-                for b in range(a + 1):
-                    total = 0.0
-                    for c in range(d):
-                        total += along[a, c] * outputs[b, c]
-                    joint[k, a, b] = total
-                    joint[k, b, a] = total
+            _read_out(outputs, whole, along, joint[k])
         if k == 0:
             break
         step = which[k - 1]
@@ -232,10 +202,7 @@ def smooth_backward(
             # A^T (I + J Q)^-1
             before[:], later[:] = noise[step], transition[step]
             between[:] = np.linalg.solve(eye + before @ information, later).T
-        for a in range(d):
-            remainder[a] = weighted[a]
-            for b in range(d):
-                remainder[a] -= previous[a, b] * shift[k - 1, b]
+        _subtract_product(weighted, previous, shift[k - 1], remainder)
         for a in range(d):
             weighted[a] = 0.0
             for b in range(d):
@@ -243,3 +210,42 @@ def smooth_backward(
         if not held:
             later[:] = between @ information @ later
             information[:] = 0.5 * (later + later.T)
+
+
+@inlined_part
+def _subtract_product(vector: Samples, matrix: Samples, other: Samples, out: Samples) -> None:
+    """Fill `out` with a vector less a matrix times another one."""
+    for a in range(len(vector)):
+        out[a] = vector[a]
+        for b in range(len(vector)):
+            out[a] -= matrix[a, b] * other[b]
+
+
+@inlined_part
+def _has_converged(matrix: Samples, before: Samples) -> bool:
+    """Return whether a symmetric matrix is what it was."""
+    same = True
+    for a in range(len(matrix)):
+        for b in range(a + 1):
+            if not abs(matrix[a, b] - before[a, b]) <= _CONVERGED * np.sqrt(matrix[a, a] * matrix[b, b]):
+                same = False
+    return same
+
+
+@inlined_part
+def _read_out(outputs: Samples, covariance: Samples, along: Samples, joint: Samples) -> None:
+    """Fill the joint covariance, (g, g), of outputs, (g, d); `along` is room for (g, d)."""
+    g, d = outputs.shape
+    for a in range(g):
+        for b in range(d):
+            total = 0.0
+            for c in range(d):
+                total += outputs[a, c] * 0.5 * (covariance[c, b] + covariance[b, c])
+            along[a, b] = total
+    for a in range(g):
+        for b in range(a + 1):
+            total = 0.0
+            for c in range(d):
+                total += along[a, c] * outputs[b, c]
+            joint[a, b] = total
+            joint[b, a] = total

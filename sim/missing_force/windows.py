@@ -81,16 +81,7 @@ def matched_force(
     states = np.hstack(
         [_columns("displacement", displacement, len(time), n), _columns("velocity", velocity, len(time), n)]
     )
-    known = np.isfinite(states)
-    ends = np.flatnonzero(known.all(axis=1))
-    in_part = np.flatnonzero(known.any(axis=1) & ~known.all(axis=1))
-    if len(in_part):
-        raise ValueError(
-            f"matched force: at {time[in_part[0]]:g} s the state is known in part: displacement and velocity of all "
-            "dofs are matched, or use the smoother"
-        )
-    if len(ends) < 2:
-        raise ValueError("matched force: the state is known at fewer than two instants: there is no window")
+    ends = _window_ends(states, time)
     spread = _weighted(weights, model.unknown)
     dt, which = intervals(time)
     transition, gramian = noisy_steps(model.system, spread @ model.unknown.T, dt)
@@ -103,26 +94,10 @@ def matched_force(
     parts: dict[int, tuple[Samples, Samples, float]] = {}
     for windows in alike.values():
         begins, length = ends[windows], int(ends[windows[0] + 1] - ends[windows[0]])
-        steps = which[begins[0] : begins[0] + length].tolist()
-        free, whole = states[begins], np.zeros_like(model.system)
-        with np.errstate(over="ignore", invalid="ignore"):
-            for k, step in enumerate(steps):
-                free = free @ transition[step].T + shift[begins + k]
-                whole = transition[step] @ whole @ transition[step].T + gramian[step]
-        if not (np.isfinite(free).all() and np.isfinite(whole).all()):
-            raise ValueError(
-                f"matched force: from {time[begins[0]]:g} to {time[begins[0] + length]:g} s the model overflows, as "
-                "it is unstable: give shorter windows"
-            )
-        adjoint = np.empty((length + 1, *free.shape))
-        adjoint[-1] = _solved(whole, states[begins + length] - free, time[begins[0]], time[begins[0] + length])
-        for k in range(length - 1, -1, -1):
-            adjoint[k] = adjoint[k + 1] @ transition[steps[k]]
-        state = np.empty_like(adjoint)
-        state[0] = states[begins]
-        for k, step in enumerate(steps):
-            state[k + 1] = state[k] @ transition[step].T + shift[begins + k] + adjoint[k + 1] @ gramian[step]
-        costs = np.einsum("wi,ij,wj->w", adjoint[-1], whole, adjoint[-1])
+        steps = [(transition[step], gramian[step]) for step in which[begins[0] : begins[0] + length].tolist()]
+        shifts = shift[begins[:, None] + np.arange(length)].swapaxes(0, 1)
+        period = float(time[begins[0]]), float(time[begins[0] + length])
+        state, adjoint, costs = _solved_windows(states[begins], states[begins + length], steps, shifts, period)
         for i, window in enumerate(windows):
             parts[window] = state[:, i], adjoint[:, i], float(costs[i])
     ordered = [parts[window] for window in range(len(ends) - 1)]
@@ -138,6 +113,54 @@ def matched_force(
         2.0 * costates[:, n:] @ model.input[n:],
         np.array([part[2] for part in ordered]),
     )
+
+
+def _window_ends(states: Samples, time: Samples) -> Integers:
+    """Return the indices, two or more, of the instants at which the state is known."""
+    known = np.isfinite(states)
+    ends = np.flatnonzero(known.all(axis=1))
+    in_part = np.flatnonzero(known.any(axis=1) & ~known.all(axis=1))
+    if len(in_part):
+        raise ValueError(
+            f"matched force: at {time[in_part[0]]:g} s the state is known in part: displacement and velocity of all "
+            "dofs are matched, or use the smoother"
+        )
+    if len(ends) < 2:
+        raise ValueError("matched force: the state is known at fewer than two instants: there is no window")
+    return ends
+
+
+def _solved_windows(
+    begin: Samples, end: Samples, steps: list[tuple[Samples, Samples]], shifts: Samples, period: tuple[float, float]
+) -> tuple[Samples, Samples, Samples]:
+    """Return states and co-states, (k + 1, w, d) each, and the costs, (w,), of w windows of the same k steps.
+
+    Parameters
+    ----------
+    begin, end : (w, d), the states that are known.
+    steps : transition and Gramian of each step.
+    shifts : (k, w, d), by the load.
+    period : s, of the first window, named in errors.
+    """
+    free, whole = begin, np.zeros_like(steps[0][1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        for (transition, gramian), shift in zip(steps, shifts, strict=True):
+            free = free @ transition.T + shift
+            whole = transition @ whole @ transition.T + gramian
+    if not (np.isfinite(free).all() and np.isfinite(whole).all()):
+        raise ValueError(
+            f"matched force: from {period[0]:g} to {period[1]:g} s the model overflows, as it is unstable: give "
+            "shorter windows"
+        )
+    adjoint = np.empty((len(steps) + 1, *free.shape))
+    adjoint[-1] = _solved(whole, end - free, *period)
+    for k in range(len(steps) - 1, -1, -1):
+        adjoint[k] = adjoint[k + 1] @ steps[k][0]
+    state = np.empty_like(adjoint)
+    state[0] = begin
+    for k, (transition, gramian) in enumerate(steps):
+        state[k + 1] = state[k] @ transition.T + shifts[k] + adjoint[k + 1] @ gramian
+    return state, adjoint, np.einsum("wi,ij,wj->w", adjoint[-1], whole, adjoint[-1])
 
 
 def _columns(name: str, values: ArrayLike, instants: int, dofs: int) -> Samples:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sim.arrays import Integers, Samples, check_positive
-from sim.kernels import kernel
+from sim.kernels import inlined_part, kernel
 
 # of finite volumes: with as many the error is some hundredths of a degree
 N_CELLS, N_STEPS = 48, 48
@@ -220,20 +220,14 @@ def advance(
     out : (n_times, n_depths, n).
     """
     n = len(conductivity)
-    last = n_nodes - 1
     now = np.empty((n_nodes, _LANES))  # at the start of a step
     change = np.empty((n_nodes, _LANES))  # in the last step
     base = np.empty((n_nodes, _LANES))  # what a stage counts its change from
     stage = np.empty((n_nodes, _LANES))
-    k = np.empty((n_nodes, _LANES))
-    flow = np.zeros(
-        (n_nodes + 1, _LANES)
-    )  # into each node from the one before, times the width; nothing leaves the last
-    # of the system: what is left of the upper diagonal and of the right side when the lower one is gone
-    upper = np.empty((n_nodes, _LANES))
-    right = np.empty((n_nodes, _LANES))
+    # into each node from the one before, times the width; nothing leaves the last
+    flow = np.zeros((n_nodes + 1, _LANES))
+    work = np.empty((3, n_nodes, _LANES)), np.empty((2, _LANES))
     k0, k1, capacity, volume = np.empty(_LANES), np.empty(_LANES), np.empty(_LANES), np.empty(_LANES)
-    pivot, size = np.empty(_LANES), np.empty(_LANES)
     for first in range(0, n, _LANES):
         lanes = min(_LANES, n - first)
         for i in range(lanes):
@@ -262,57 +256,8 @@ def advance(
                                 gained = stage[node, i] - now[node, i]
                                 base[node, i] += _AGAIN * gained
                                 stage[node, i] = now[node, i] + gained / _GAMMA
-                    largest = np.inf
-                    corrections = 0
-                    while largest > _CONVERGED:
-                        if corrections == _MOST_CORRECTIONS or np.isnan(largest):
-                            return False
-                        corrections += 1
-                        # loops that write to one or two rows each: the compiler takes several lanes at once then
-                        for node in range(n_nodes):
-                            for i in range(lanes):
-                                k[node, i] = k0[i] + k1[i] * stage[node, i]
-                        for i in range(lanes):
-                            flow[0, i] = flux * width
-                        for node in range(last):
-                            # the integral of k from one temperature to the other
-                            for i in range(lanes):
-                                mean = 0.5 * (k[node, i] + k[node + 1, i])
-                                flow[node + 1, i] = mean * (stage[node, i] - stage[node + 1, i])
-                        for i in range(lanes):
-                            pivot[i] = 1.0 / (0.5 * volume[i] + k[0, i])
-                        for i in range(lanes):
-                            upper[0, i] = -k[1, i] * pivot[i]
-                            gained = 0.5 * volume[i] * (stage[0, i] - base[0, i])
-                            right[0, i] = (flow[0, i] - flow[1, i] - gained) * pivot[i]
-                        for node in range(1, n_nodes):
-                            share = 1.0 if node < last else 0.5
-                            neighbours = 2.0 if node < last else 1.0
-                            for i in range(lanes):
-                                diagonal = share * volume[i] + neighbours * k[node, i]
-                                pivot[i] = 1.0 / (diagonal + k[node - 1, i] * upper[node - 1, i])
-                            if node < last:
-                                for i in range(lanes):
-                                    upper[node, i] = -k[node + 1, i] * pivot[i]
-                            for i in range(lanes):
-                                gained = share * volume[i] * (stage[node, i] - base[node, i])
-                                residual = flow[node, i] - flow[node + 1, i] - gained
-                                right[node, i] = (residual + k[node - 1, i] * right[node - 1, i]) * pivot[i]
-                        for i in range(lanes):
-                            size[i] = 0.0
-                        for node in range(last, -1, -1):
-                            if node < last:
-                                for i in range(lanes):
-                                    right[node, i] -= upper[node, i] * right[node + 1, i]
-                            for i in range(lanes):
-                                stage[node, i] += right[node, i]
-                                # what is not a number has reached the first node, which is the last here, and stays
-                                correction = abs(right[node, i])
-                                size[i] = size[i] if size[i] > correction else correction
-                        largest = 0.0
-                        for i in range(lanes):
-                            if not size[i] <= largest:
-                                largest = size[i]
+                    if not _solve_stage(stage, base, k0, k1, volume, flux * width, flow, work, lanes):
+                        return False
                 for node in range(n_nodes):
                     for i in range(lanes):
                         change[node, i] = stage[node, i] - now[node, i]
@@ -323,4 +268,71 @@ def advance(
                     for i in range(lanes):
                         out[asked, depth, first + i] = (1.0 - share) * now[node, i] + share * now[node + 1, i]
                 asked += 1
+    return True
+
+
+@inlined_part
+def _solve_stage(
+    stage: Samples, base: Samples, k0: Samples, k1: Samples, volume: Samples, into: float, flow: Samples,
+    work: tuple[Samples, Samples], lanes: int,
+) -> bool:  # fmt: skip
+    """Move a stage to where the heat balances, by Newton's method; return whether it converged.
+
+    Loops write to one or two rows each: the compiler takes several lanes at once then.
+    """
+    # of the system: what is left of the upper diagonal and of the right side when the lower one is gone
+    k, upper, right = work[0][0], work[0][1], work[0][2]
+    pivot, size = work[1][0], work[1][1]
+    n_nodes = len(stage)
+    last = n_nodes - 1
+    largest = np.inf
+    corrections = 0
+    while largest > _CONVERGED:
+        if corrections == _MOST_CORRECTIONS or np.isnan(largest):
+            return False
+        corrections += 1
+        for node in range(n_nodes):
+            for i in range(lanes):
+                k[node, i] = k0[i] + k1[i] * stage[node, i]
+        for i in range(lanes):
+            flow[0, i] = into
+        for node in range(last):
+            # the integral of k from one temperature to the other
+            for i in range(lanes):
+                mean = 0.5 * (k[node, i] + k[node + 1, i])
+                flow[node + 1, i] = mean * (stage[node, i] - stage[node + 1, i])
+        for i in range(lanes):
+            pivot[i] = 1.0 / (0.5 * volume[i] + k[0, i])
+        for i in range(lanes):
+            upper[0, i] = -k[1, i] * pivot[i]
+            gained = 0.5 * volume[i] * (stage[0, i] - base[0, i])
+            right[0, i] = (flow[0, i] - flow[1, i] - gained) * pivot[i]
+        for node in range(1, n_nodes):
+            share = 1.0 if node < last else 0.5
+            neighbours = 2.0 if node < last else 1.0
+            for i in range(lanes):
+                diagonal = share * volume[i] + neighbours * k[node, i]
+                pivot[i] = 1.0 / (diagonal + k[node - 1, i] * upper[node - 1, i])
+            if node < last:
+                for i in range(lanes):
+                    upper[node, i] = -k[node + 1, i] * pivot[i]
+            for i in range(lanes):
+                gained = share * volume[i] * (stage[node, i] - base[node, i])
+                residual = flow[node, i] - flow[node + 1, i] - gained
+                right[node, i] = (residual + k[node - 1, i] * right[node - 1, i]) * pivot[i]
+        for i in range(lanes):
+            size[i] = 0.0
+        for node in range(last, -1, -1):
+            if node < last:
+                for i in range(lanes):
+                    right[node, i] -= upper[node, i] * right[node + 1, i]
+            for i in range(lanes):
+                stage[node, i] += right[node, i]
+                # what is not a number has reached the first node, which is the last here, and stays
+                correction = abs(right[node, i])
+                size[i] = size[i] if size[i] > correction else correction
+        largest = 0.0
+        for i in range(lanes):
+            if not size[i] <= largest:
+                largest = size[i]
     return True

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sim.arrays import Integers, Samples
-from sim.kernels import kernel, part
+from sim.kernels import inlined_part, kernel, part
 
 COMPLETE, DIVERGED, TOO_MANY_STEPS = 0, 1, 2
 # of each sample interval: steps, located events among them; halvings of a step; of an event: steps tried
@@ -158,7 +158,7 @@ def _begin_step(at: StepArrays, since: float, largest: Samples) -> None:
         largest[2] = max(largest[2], abs(stages[1, 0, i]))
 
 
-@part
+@inlined_part
 def _follow(
     at: StepArrays, dt: float, substeps: int, tolerance: float, halvings: int, has_events: bool, largest: Samples,
     events: tuple[Samples, Samples],

@@ -180,7 +180,7 @@ def _step(
             law_rates(model, room.load, end.z, end.by, end, room.work)
 
 
-@kernel
+@inlined_part
 def _first_event(
     model: Model, loads: Samples, since: float, h: float, now: State, end: State, tried: State, bare: Room,
     largest: Samples,
@@ -280,7 +280,7 @@ def _event_in_step(model: Model, h: float, now: State, end: State) -> float:
     return 0.0
 
 
-@kernel
+@inlined_part
 def _cross(model: Model, e: int, now: State, tried: State, bare: Room) -> None:
     """Change the modes at the event of force e, and the derivatives of the state: its instant depends on them."""
     n, places = len(model.places), model.places

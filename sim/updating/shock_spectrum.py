@@ -328,6 +328,22 @@ def _advanced(w: complex, u: float, slope: float, pole: complex, step: float) ->
     return later
 
 
+@inlined_part
+def _extreme_within(
+    w: complex, u: float, slope: float, pole: complex, output: complex, rate: float, step: float
+) -> float:
+    """Return when, within a step, the response has an extreme; `rate` is that of the response at its beginning."""
+    left, right = 0.0, step
+    while right - left > 1e-7 * step:
+        middle = 0.5 * (left + right)
+        there = _advanced(w, u, slope, pole, middle)
+        if ((output * pole * there).imag + (u + slope * middle) * output.imag) * rate > 0.0:
+            left = middle
+        else:
+            right = middle
+    return left
+
+
 @kernel
 def peaks(
     records: Samples, dt: float, poles: Response, outputs: Response, extremes: Samples, instants: Samples
@@ -377,14 +393,7 @@ def peaks(
                     if rate * ((sloped * later).imag + (u + slope * step) * output.imag) < 0.0:
                         before, reach = (output * w).imag, abs(rate) * step
                         if before + reach > high or before - reach < low:
-                            left, right = 0.0, step
-                            while right - left > 1e-7 * step:
-                                middle = 0.5 * (left + right)
-                                there = _advanced(w, u, slope, pole, middle)
-                                if ((sloped * there).imag + (u + slope * middle) * output.imag) * rate > 0.0:
-                                    left = middle
-                                else:
-                                    right = middle
+                            left = _extreme_within(w, u, slope, pole, output, rate, step)
                             response = (output * _advanced(w, u, slope, pole, left)).imag
                             if response > high:
                                 high, high_at = response, start + left
