@@ -85,9 +85,8 @@ def minimize(
     squares, gradient, normal = evaluate_products(regression, observed, at)
     astray = ~_finite(squares, normal)
     squares[astray], gradient[astray], normal[astray] = np.inf, 0.0, 0.0
-    damping, growth = np.full(m, _LEAST_DAMPING), np.full(m, 2.0)
-    blocked, converged = np.zeros((m, p), dtype=bool), np.zeros(m, dtype=bool)
-    live, iteration = np.flatnonzero(~astray), 0
+    damping, growth, converged = np.full(m, _LEAST_DAMPING), np.full(m, 2.0), np.zeros(m, dtype=bool)
+    blocked, live, iteration = np.zeros((m, p), dtype=bool), np.flatnonzero(~astray), 0
     scale = np.einsum("mn,mn->m", observed, observed)
     share = max(precision**2 / max(n - p, 1), _SUMMED * sqrt(n))
     while len(live):
@@ -114,8 +113,8 @@ def minimize(
         iteration += 1
         if stalled.any():
             continue
-        g, h, held = g[~done], h[~done], held[~done]
-        trial = np.clip(at[live] + _damped_step(h, g, held, damping[live]), low[live], high[live])
+        g, h = g[~done], h[~done]
+        trial = np.clip(at[live] + _damped_step(h, g, held[~done], damping[live]), low[live], high[live])
         trial = np.where(np.isfinite(trial), trial, at[live])
         found, slopes, products = evaluate_products(regression, observed[live], trial)
         gain = _gain_ratio(squares[live], found, g, h, trial - at[live])

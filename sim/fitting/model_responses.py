@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from sim.arrays import Samples
-from sim.fitting.regression import PolynomialDiscrepancy, Regression, Reparameterized, unbounded
+from sim.fitting.regression import PolynomialDiscrepancy, Regression, Reparameterized, Unbounded
 from sim.models.delay_equation import PARAMETERS, DelayEquation, solve
 from sim.models.delay_system import DelaySystem
 from sim.models.thermal_population import Specimens
@@ -21,7 +21,7 @@ MARGIN = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class DelayResponse:
+class DelayResponse(Unbounded):
     """The solution of a delay equation, of which some parameters are free (Burns, Cliff and Farlow, eq. 24 and 26).
 
     Parameters
@@ -54,11 +54,6 @@ class DelayResponse:
         """(p,): a delay is at least a thousandth of the observed time."""
         least = 1e-3 * float(np.max(self.time, initial=1e-3))
         return np.array([least if name == "delay" else -np.inf for name in self.free])
-
-    @property
-    def upper(self) -> Samples:
-        """(p,)."""
-        return unbounded(len(self.free))
 
     def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return the solutions, (m, n), and their derivatives by what is free, (m, n, p)."""
@@ -167,7 +162,7 @@ _LEAST_CONDUCTIVITY, _LEAST_CAPACITY = 1e-3, 1e3
 
 
 @dataclass(frozen=True, eq=False)
-class SlabResponse:
+class SlabResponse(Unbounded):
     """The temperature of a slab, of which conductivity at 0 degC and heat capacity are free.
 
     Parameters
@@ -190,11 +185,6 @@ class SlabResponse:
         """(2,): positive, and the conductivity so where the slab begins, too."""
         cold = -self.slope * self.test.initial_temperature
         return np.array([_LEAST_CONDUCTIVITY + max(cold, 0.0), _LEAST_CAPACITY])
-
-    @property
-    def upper(self) -> Samples:
-        """(2,)."""
-        return unbounded(2)
 
     def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return the temperatures, (m, n), and their derivatives by the properties, (m, n, 2): central differences.

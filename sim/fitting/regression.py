@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -83,6 +84,25 @@ def evaluated(regression: Regression, parameters: Samples, n: int) -> tuple[Samp
 def unbounded(p: int) -> Samples:
     """Return (p,) infinities."""
     return np.full(p, np.inf)
+
+
+class Unbounded(ABC):
+    """A regression whose parameters may be anything, but for the bounds that it has of its own."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """Of the parameters."""
+
+    @property
+    def lower(self) -> Samples:
+        """(p,)."""
+        return -unbounded(len(self.names))
+
+    @property
+    def upper(self) -> Samples:
+        """(p,)."""
+        return unbounded(len(self.names))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 
 from sim.arrays import Flags, Integers, Samples
 from sim.fitting.fit import Fit, fit
-from sim.fitting.regression import unbounded
+from sim.fitting.regression import Unbounded
 from sim.laboratory.structure import highest_frequency
 from sim.missing_force.law_terms import DICTIONARY, SIGN_WIDTH, Term, terms
 from sim.missing_force.recovery import RecoveredForce
@@ -248,7 +248,7 @@ class _Motion:
 
 
 @dataclass(frozen=True, eq=False)
-class _LinearLaw:
+class _LinearLaw(Unbounded):
     """Values of terms, (t, k), times coefficients."""
 
     values: Samples
@@ -256,14 +256,6 @@ class _LinearLaw:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(map(str, range(self.values.shape[1])))
-
-    @property
-    def lower(self) -> Samples:
-        return -unbounded(self.values.shape[1])
-
-    @property
-    def upper(self) -> Samples:
-        return unbounded(self.values.shape[1])
 
     def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
         response = np.asarray(parameters @ self.values.T, dtype=np.float64)
@@ -326,7 +318,7 @@ _PHASE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class LawResponse:
+class LawResponse(Unbounded):
     """What the sensors of a problem would measure if the missing forces had laws, each sample over its noise.
 
     The sign of a rate is Coulomb's: it jumps, and holds a rate at zero. Sensitivities are exact, to the error of the
@@ -373,16 +365,6 @@ class LawResponse:
         terms = [t.name + f" ({e + 1})" * several for e, law in enumerate(self.laws) for t in law]
         n = self.problem.structure.dofs
         return (*terms, *(f"{name}0_{dof + 1}" for name in "xv" for dof in range(n)))
-
-    @property
-    def lower(self) -> Samples:
-        """(p,)."""
-        return -unbounded(len(self.names))
-
-    @property
-    def upper(self) -> Samples:
-        """(p,)."""
-        return unbounded(len(self.names))
 
     @property
     def observed(self) -> Samples:

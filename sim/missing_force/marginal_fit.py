@@ -16,7 +16,7 @@ from sim.arrays import Samples
 from sim.fitting.identifiability import ConfoundedGroup, confounded_groups
 from sim.laboratory.structure import Structure, highest_frequency, sensor_indices
 from sim.missing_force.smoother import ForceProblem
-from sim.missing_force.state_space import ForcePrior, Sensor
+from sim.missing_force.state_space import Matern, Sensor
 from sim.models.chain import Chain
 
 
@@ -31,7 +31,7 @@ class Hypothesis(NamedTuple):
     """
 
     problem: ForceProblem
-    priors: Sequence[ForcePrior]
+    priors: Sequence[Matern]
     sigma: Samples
 
 

@@ -14,7 +14,7 @@ from sim.missing_force.kalman_kernel import filter_forward, smooth_backward
 from sim.missing_force.state_space import (
     QUANTITIES,
     Augmented,
-    ForcePrior,
+    Matern,
     Modal,
     Physics,
     Sensor,
@@ -178,7 +178,7 @@ class ForceProblem:
         load = np.asarray(self.load)[part]
         return ForceProblem(self.structure, self.forces, self.time[part], load, self.sensors, samples)
 
-    def log_likelihood(self, priors: Sequence[ForcePrior], sigma: Samples) -> float:
+    def log_likelihood(self, priors: Sequence[Matern], sigma: Samples) -> float:
         """Return the log likelihood of the samples; -inf where it is not finite.
 
         Parameters
@@ -188,7 +188,7 @@ class ForceProblem:
         """
         return self._filtered(priors, sigma, keep=False)[0]
 
-    def smooth(self, priors: Sequence[ForcePrior], sigma: Samples) -> SmoothedForce:
+    def smooth(self, priors: Sequence[Matern], sigma: Samples) -> SmoothedForce:
         """Return forces and states at all instants given all samples."""
         total, means, covariances, places, system, steps, rows, variance = self._filtered(priors, sigma, keep=True)
         n, f, modes = self.structure.dofs, self.n_forces, self._modal
@@ -208,7 +208,7 @@ class ForceProblem:
         return SmoothedForce(self.time, smoothed, joint, self.n_forces, total)
 
     def _filtered(
-        self, priors: Sequence[ForcePrior], sigma: Samples, *, keep: bool
+        self, priors: Sequence[Matern], sigma: Samples, *, keep: bool
     ) -> tuple[float, Samples, Samples, Integers, Augmented, Steps, Samples, Samples]:
         modes = self._modal
         system = augmented(modes.physics, priors)

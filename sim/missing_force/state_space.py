@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import comb, factorial, sqrt
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import eigh, expm, matrix_balance
@@ -239,7 +239,7 @@ class Augmented:
     force_covariance: Samples
 
 
-def augmented(model: Physics, priors: Sequence[ForcePrior]) -> Augmented:
+def augmented(model: Physics, priors: Sequence[Matern]) -> Augmented:
     """Return the system with its unknown forces as states.
 
     Raises
@@ -261,22 +261,6 @@ def augmented(model: Physics, priors: Sequence[ForcePrior]) -> Augmented:
         intensity[last - 1, last - 1] = prior.intensity
         covariance[first:last, first:last] = prior.covariance
     return Augmented(system, intensity, rows[:-1], covariance[states:, states:])
-
-
-class ForcePrior(Protocol):
-    """A force and its first derivatives: s' = matrix s + white noise on the last, the first of which is the force."""
-
-    @property
-    def matrix(self) -> Samples:
-        """(q + 1, q + 1), 1/s."""
-
-    @property
-    def intensity(self) -> float:
-        """Two-sided spectral density of the white noise, N^2/s^(2 q + 1)."""
-
-    @property
-    def covariance(self) -> Samples:
-        """(q + 1, q + 1): of force and derivatives where nothing is known yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,35 +324,3 @@ def _unit(order: int) -> tuple[Samples, float, Samples]:
     both = np.kron(matrix, eye) + np.kron(eye, matrix)
     stationary = np.linalg.solve(both, -noise.ravel()).reshape(size, size)
     return matrix, intensity, 0.5 * (stationary + stationary.T)
-
-
-@dataclass(frozen=True, slots=True)
-class IntegratedWiener:
-    """A force whose derivative of an order is a Wiener process: order 1 penalises the squared second derivative.
-
-    The posterior mean is the smoothing spline of Wahba, Improper priors, spline smoothing and the problem of
-    guarding against model errors in regression (1978), as `spread` grows.
-
-    Parameters
-    ----------
-    roughness : N/s^(order + 1/2): of the Wiener process per root second.
-    spread : (order + 1,) standard deviations of the force and its derivatives before the first sample, N, N/s, ...
-    """
-
-    roughness: float
-    spread: tuple[float, ...]
-
-    @property
-    def matrix(self) -> Samples:
-        """Integrators in a row."""
-        return np.eye(len(self.spread), k=1)
-
-    @property
-    def intensity(self) -> float:
-        """Roughness squared."""
-        return self.roughness**2
-
-    @property
-    def covariance(self) -> Samples:
-        """Of the beginning."""
-        return np.diag(np.square(self.spread))

@@ -135,19 +135,6 @@ class Autoregression:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self.residual_deviation(output, excitation) / self.deviation)
 
-    def fit_percent(
-        self, output: ArrayLike, excitation: ArrayLike | None = None, *, simulated: bool = False
-    ) -> Samples:
-        """Return 100 (1 - |error| / |output - its mean|), one step ahead or simulated from the beginning on."""
-        outputs, inputs = _records(output, excitation, self.orders)
-        lag = self.orders.lag
-        found = self.simulate(inputs, outputs, outputs.shape[-1]) if simulated else self.predict(outputs, inputs)
-        known = outputs[..., lag:]
-        error = np.linalg.norm(known - found[..., lag:], axis=-1)
-        spread = np.linalg.norm(known - known.mean(axis=-1, keepdims=True), axis=-1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(100.0 * (1.0 - error / spread))
-
 
 def fit_autoregression(output: ArrayLike, orders: Orders, excitation: ArrayLike | None = None) -> Autoregression:
     """Fit an autoregression to a record, or to each of many.

@@ -184,23 +184,6 @@ class TimeHistories:
         return np.asarray(np.sum((self.observed - features) ** 2, axis=1))
 
 
-def rms_residual(record: ArrayLike, response: ArrayLike) -> Samples:
-    """Return (m, s): the root mean square over time of record less response, in the unit of the sensor.
-
-    Parameters
-    ----------
-    record : (n, s).
-    response : (m, n, s), or (n, s) of one.
-
-    Raises
-    ------
-    ValueError : shapes differ, or the record is not finite.
-    """
-    samples = sensor_record(record, "rms residual: record")
-    difference = samples - sensor_response(response, (samples.shape[0], samples.shape[1]), "rms residual")
-    return np.asarray(np.sqrt(np.mean(difference**2, axis=1)))
-
-
 def _covariance(errors: ArrayLike, sensors: int) -> Samples:
     given = np.asarray(errors, dtype=np.float64)
     if given.shape not in ((), (sensors,), (sensors, sensors)):

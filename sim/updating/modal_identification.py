@@ -12,7 +12,6 @@ from math import inf, pi
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
-from scipy.signal import csd
 
 from sim.arrays import Integers, Response, Samples
 from sim.updating.metric import sensor_record, thin_svd
@@ -280,79 +279,6 @@ def identify_modes(
     found = _wanted(stable(whole), count)
     partial = [stable(whole - products[b]) for b in range(number)] if number > 1 else []
     return _identified(found, partial, rules, drop=count is None)
-
-
-def identify_impulse_modes(
-    impulses: ArrayLike,
-    rate: float,
-    *,
-    rows: int | None = None,
-    count: int | None = None,
-    rules: Stabilization = _RULES,
-) -> IdentifiedModes:
-    """Identify modes from impulse responses: eigensystem realization algorithm (Juang and Pappa, 1985).
-
-    Parameters
-    ----------
-    impulses : (n, s), or (n, s, inputs); the first sample, that of the impulse itself, is not used.
-    rate : Hz.
-    rows : samples in a column of the Hankel matrix; None: half of the samples, 100 at most.
-    count, rules : see `identify_modes`.
-
-    Raises
-    ------
-    ValueError : there are too few samples, they are zero, or show fewer modes than wanted.
-    """
-    given = np.atleast_1d(np.asarray(impulses, dtype=np.float64))
-    _check_count(count)
-    inputs = given.shape[2] if given.ndim == 3 else 1
-    samples = sensor_record(given.reshape(len(given), -1), "modal identification: impulse responses")
-    n, s = samples.shape[0], samples.shape[1] // inputs
-    _check(samples, rate)
-    i = min(100, (n - 1) // 2) if rows is None else rows
-    columns = min(n - 1 - i, max(i, -(-rules.max_order // inputs)))
-    if i < 1 or columns < 1:
-        raise ValueError(f"modal identification: {n} samples of impulse responses are too few for {i} rows")
-    markov = samples.reshape(n, s, inputs)
-    places = 1 + np.arange(i)[:, None] + np.arange(columns)
-    first, shifted = (
-        markov[places + shift].transpose(0, 2, 1, 3).reshape(i * s, columns * inputs) for shift in (0, 1)
-    )
-    return _identified(_wanted(stable_poles(first, shifted, s, rate, rules), count), [], rules)
-
-
-def impulse_responses(force: ArrayLike, response: ArrayLike, rate: float, length: int) -> Samples:
-    """Return (length, s) impulse responses, per unit of force and second, by the frequency response H1 = S_yf / S_ff.
-
-    Segments of twice the length under Hann's window, half overlapping. Noise on the response averages out, noise on
-    the force makes it too small. The response must decay within the length: what is left leaks, and adds damping.
-
-    Parameters
-    ----------
-    force : (n,).
-    response : (n, s).
-    rate : Hz.
-    length : samples.
-
-    Raises
-    ------
-    ValueError : records have unequal lengths, are shorter than four lengths, or the force is zero.
-    """
-    load = sensor_record(force, "impulse responses: force")[:, 0]
-    samples = sensor_record(response, "impulse responses: response")
-    if len(load) != len(samples):
-        raise ValueError(
-            f"impulse responses: {len(load)} samples of force beside {len(samples)} of response: cut them to "
-            "the same instants"
-        )
-    if not 1 <= length <= len(load) // 4:
-        raise ValueError(f"impulse responses of {length} samples from {len(load)}: give 1 to {len(load) // 4}")
-    _check(load[:, None], rate)
-    _, own = csd(load, load, rate, nperseg=2 * length)
-    _, cross = csd(load[:, None], samples, rate, nperseg=2 * length, axis=0)
-    power = own.real[:, None]
-    transfer = np.where(power > 1e-14 * power.max(), cross / np.maximum(power, 1e-300), 0.0)
-    return np.asarray(np.fft.irfft(transfer, axis=0)[:length] * rate)
 
 
 def _rows(rows: int | None, sensors: int, rules: Stabilization) -> int:

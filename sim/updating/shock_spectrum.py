@@ -41,30 +41,6 @@ def octave_frequencies(lowest: float, highest: float, per_octave: int = 6) -> Sa
     return np.asarray(lowest * 2.0 ** (np.arange(number) / per_octave))
 
 
-def ramp_invariant_filter(
-    frequency: float, damping: float, sample_rate: float, quantity: Quantity = "acceleration"
-) -> tuple[Samples, Samples]:
-    """Return Smallwood's coefficients (3,) b and (3,) a, as `scipy.signal.lfilter` uses them.
-
-    The filter is at rest a sample before the record, and the base acceleration rises from zero to its first sample.
-
-    Raises
-    ------
-    ValueError : a setting is out of its range.
-    """
-    check_positive("ramp-invariant filter", sample_rate=sample_rate)
-    pole, output = (each[0] for each in _oscillators(np.array([frequency]), damping, quantity))
-    dt = 1.0 / sample_rate
-    x = pole * dt
-    grown, first = np.exp(x), np.expm1(x) / x
-    # one complex pole: w[k+1] = grown w[k] + earlier u[k] + later u[k+1]
-    later = dt * (first - 1.0) / x
-    earlier = dt * first - later
-    conjugate = np.conj(grown)
-    b = [output * later, output * (earlier - conjugate * later), -output * conjugate * earlier]
-    return np.imag(b), np.array([1.0, -2.0 * grown.real, abs(grown) ** 2])
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ShockSpectrum:
     """Extremes of the responses of oscillators, in the unit of their quantity.

@@ -11,7 +11,7 @@ import pytest
 from sim.arrays import Samples
 from sim.fitting.differentiation import Differentiated
 from sim.fitting.fit import fit
-from sim.updating.metric import Correlated, Metric, TimeHistories, rms_residual
+from sim.updating.metric import Correlated, Metric, TimeHistories
 from sim.updating.principal_components import PrincipalComponents
 
 _SENSORS, _INSTANTS = 3, 40
@@ -72,12 +72,6 @@ def test_time_histories_are_weighted_by_the_inverse_of_the_covariance() -> None:
     assert _cost(TimeHistories(RECORD), OTHER) == pytest.approx(np.sum(residual**2), rel=1e-12)
     each = np.array([0.1, 0.2, 0.3])
     assert _cost(TimeHistories(RECORD, each), OTHER) == pytest.approx(np.sum((residual / each) ** 2), rel=1e-12)
-
-
-def test_rms_residual_is_the_root_of_the_mean_square_of_each_sensor() -> None:
-    record = np.array([[1.0, 0.0], [2.0, 0.0]])
-    response = np.array([[0.0, 3.0], [2.0, 4.0]])
-    assert rms_residual(record, response) == pytest.approx(np.array([[np.sqrt(0.5), np.sqrt(12.5)]]))
 
 
 @pytest.mark.parametrize(

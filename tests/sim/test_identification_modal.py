@@ -11,9 +11,7 @@ from sim.arrays import Samples
 from sim.updating.modal_identification import (
     IdentifiedModes,
     Stabilization,
-    identify_impulse_modes,
     identify_modes,
-    impulse_responses,
 )
 
 _RATE = 1024.0
@@ -80,19 +78,6 @@ def test_an_exact_free_decay_gives_exact_modes(sensors: list[int]) -> None:
     assert found.collinearity == pytest.approx(1.0, abs=1e-6)
     # Table 1, within 1 % of the printed column
     assert found.frequencies[:5] == pytest.approx(_PRINTED, rel=0.01)
-
-
-def test_exact_impulse_responses_give_exact_modes() -> None:
-    mass, stiffness = _free_chain()
-    omega, shapes = _elastic(mass, stiffness)
-    impulse = np.zeros(400)
-    impulse[0] = 1.0
-    markov = np.stack([_response(mass, stiffness, 0.03, impulse, dof) for dof in (0, 4)], axis=2)
-    for inputs in (markov, markov[:, :, 0]):
-        found = identify_impulse_modes(inputs, _RATE)
-        assert found.frequencies == pytest.approx(omega / (2.0 * np.pi), rel=1e-7)
-        assert found.damping == pytest.approx(0.03, rel=1e-5)
-        assert np.abs(found.shapes) == pytest.approx(np.abs(_unit(shapes)), abs=1e-6)
 
 
 def _identified(seed: int, number: int, damping: float = 0.02) -> IdentifiedModes:
@@ -178,23 +163,6 @@ def test_modes_of_noise_are_left_out_where_parts_of_the_record_lack_them() -> No
     assert sum(n == 2 for n in everything) <= 2
 
 
-def test_force_and_response_give_impulse_responses_and_modes() -> None:
-    mass, stiffness = _free_chain()
-    generator = np.random.default_rng(5)
-    force = generator.normal(size=65536)
-    response = _response(mass, stiffness, 0.05, force, 0)
-    response = response + 0.02 * response.std() * generator.normal(size=response.shape)
-    impulse = np.zeros(1024)
-    impulse[0] = 1.0
-    exact = _response(mass, stiffness, 0.05, impulse, 0) * _RATE
-    found = impulse_responses(force, response, _RATE, 1024)
-    assert np.abs(found[1:] - exact[1:]).max() < 0.05 * np.abs(exact).max()
-    modes = identify_impulse_modes(found, _RATE, count=7)
-    omega, _ = _elastic(mass, stiffness)
-    assert modes.frequencies == pytest.approx(omega / (2.0 * np.pi), rel=0.01)
-    assert modes.damping == pytest.approx(0.05, abs=0.01)
-
-
 def test_a_mode_whose_nodes_are_the_sensors_is_one_line() -> None:
     """Three masses between two walls: the middle one is the node of mode 2, which sensor 2 does not see."""
     stiffness = 1e5 * np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 2.0]])
@@ -235,14 +203,3 @@ def test_records_that_give_no_modes_are_one_line(
     with pytest.raises(ValueError, match=message) as raised:
         identify_modes(record, rate, **settings)  # type: ignore[arg-type]
     assert "\n" not in str(raised.value)
-
-
-def test_force_and_response_of_unequal_length_are_one_line() -> None:
-    with pytest.raises(ValueError, match="100 samples of force beside 99 of response"):
-        impulse_responses(np.ones(100), np.ones((99, 2)), 100.0, 10)
-    with pytest.raises(ValueError, match="give 1 to 25"):
-        impulse_responses(np.ones(100), np.ones((100, 2)), 100.0, 26)
-    with pytest.raises(ValueError, match="impulse responses are too few for"):
-        identify_impulse_modes(3.0, 100.0)
-    with pytest.raises(ValueError, match="band"):
-        Stabilization(band=(2.0, 1.0))
