@@ -28,7 +28,7 @@ MODELS = {
     "four-dof": ("sim.models.nonlinear_chains", "FourMasses"),
     "impact": ("sim.models.impact_test", "ImpactTest"),
     "sandia": ("sim.models.sandia", "SandiaStructure"),
-    "thermal": ("sim.models.thermal_experiment", "ThermalExperiment"),
+    "thermal": ("sim.models.thermal_population", "ThermalExperiment"),
 }
 """Name of each model -> its module and class."""
 
@@ -192,7 +192,7 @@ def _experiment(model: str, bad: bool, duration: float, seed: int) -> Recording:
 
 
 def _thermal_paper(duration: float, seed: int) -> Recording:  # noqa: ARG001 - what was measured has nothing random
-    from sim.models.thermal_experiment import ThermalExperiment
+    from sim.models.thermal_population import ThermalExperiment
     from sim.models.thermal_tables import accreditation_runs
 
     run = accreditation_runs("Low")["front"]

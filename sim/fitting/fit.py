@@ -8,14 +8,15 @@ import numpy as np
 from scipy.special import chdtr, chdtrc, stdtr, stdtrit
 
 from sim.arrays import Flags, Samples
-from sim.fitting.covariance import (
+from sim.fitting.information import (
+    ConfoundedGroup,
+    confounded_groups,
     correlated_covariance,
     information,
     transformed_covariance,
     transformed_normal,
     transformed_ranges,
 )
-from sim.fitting.identifiability import ConfoundedGroup, confounded_groups
 from sim.fitting.least_squares import PRECISION, distinct_minima, minimize
 from sim.fitting.regression import Regression, original_parameters
 from sim.fitting.solvers import Solver, find_minimum

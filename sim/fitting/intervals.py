@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from sim.arrays import Flags, Samples
-from sim.fitting.covariance import information
 from sim.fitting.fit import Fit
+from sim.fitting.information import information
 from sim.fitting.least_squares import minimize
 from sim.fitting.regression import Regression
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from sim.arrays import Samples
-from sim.fitting.identifiability import ConfoundedGroup, confounded_groups
+from sim.fitting.information import ConfoundedGroup, confounded_groups
 from sim.laboratory.structure import Structure, highest_frequency, sensor_indices
 from sim.missing_force.smoother import ForceProblem
 from sim.missing_force.state_space import Matern, Sensor

@@ -146,12 +146,11 @@ def advance_chain(
 def _begin_step(at: StepArrays, since: float, largest: Samples) -> None:
     """Fill the modes and the first stage of a step, `since` s after the sample; enlarge the largest motion so far."""
     state, loads, chain, modes, work, stages = at
-    n = state.shape[1]
-    for i in range(n):
+    for i in range(state.shape[1]):
         work[_FORCE, i] = loads[0, i] + loads[1, i] * since
     _update_modes(state[0], state[1], chain, modes, work[_FORCE])
     _accelerate(work[_FORCE], chain, modes, stages[1, 0])
-    for i in range(n):
+    for i in range(state.shape[1]):
         stages[0, 0, i] = state[1, i]
         largest[0] = max(largest[0], abs(state[0, i]))
         largest[1] = max(largest[1], abs(state[1, i]))

@@ -7,8 +7,7 @@ import pytest
 
 from sim.ensembles.distributions import Normal, Resampled
 from sim.ensembles.ensemble import replicates
-from sim.models.thermal_experiment import ThermalExperiment
-from sim.models.thermal_population import Conductivity, Population, Specimens, characterize
+from sim.models.thermal_population import Conductivity, Population, Specimens, ThermalExperiment, characterize
 from sim.models.thermal_slab import series_temperature
 from sim.models.thermal_tables import ACCREDITATION, accreditation_runs, configurations, material
 
