@@ -176,7 +176,7 @@ def fit(
         regression, np.broadcast_to(mean, (len(starts), len(mean))), starts, solver, precision, most_iterations
     )
     best = int(np.argmin(found.sum_of_squares))
-    check_fittable(observed.size, starts.shape[1], float(found.sum_of_squares[best]))
+    _check_fittable(observed.size, starts.shape[1], float(found.sum_of_squares[best]))
     if not found.normal[best].any():
         raise ValueError(
             f"fit: the response does not depend on {', '.join(regression.names)}: nothing can be determined"
@@ -219,7 +219,7 @@ def fit(
     )
 
 
-def check_fittable(observations: int, parameters: int, squares: float) -> None:
+def _check_fittable(observations: int, parameters: int, squares: float) -> None:
     """Raise ValueError where observations are too few, or the sum of squares is not finite."""
     if observations <= parameters:
         raise ValueError(
@@ -300,7 +300,7 @@ def fit_many(regression: Regression, observed: Samples, start: Samples) -> Fits:
     """
     observed = np.atleast_2d(observed)
     found = minimize(regression, observed, np.broadcast_to(start, (len(observed), len(regression.names))))
-    check_fittable(observed.shape[1], found.parameters.shape[1], float(found.sum_of_squares.max(initial=0.0)))
+    _check_fittable(observed.shape[1], found.parameters.shape[1], float(found.sum_of_squares.max(initial=0.0)))
     names, matrix = original_parameters(regression)
     info = information(found.normal, found.at_bound, matrix)
     variance = found.sum_of_squares / (observed.shape[1] - info.rank)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sim.arrays import Flags, Integers, Samples
 
 # a direction that a normal matrix of unit diagonal sees so many times less than the best seen is not seen at all
-WORST_CONDITION = 1e13
+_WORST_CONDITION = 1e13
 # a parameter has a part in such a direction if this share of it lies there; less is rounding
 _SHARE = 1e-4
 # with fewer degrees of freedom nothing is given
@@ -73,7 +73,7 @@ def information(normal: Samples, held: Flags, matrix: Samples) -> Information:
     scaled[beside] = 0.0
     np.einsum("mpp->mp", scaled)[held] = 1.0
     seen, direction = np.linalg.eigh(scaled)
-    null = ~(seen * WORST_CONDITION > seen[:, -1:])
+    null = ~(seen * _WORST_CONDITION > seen[:, -1:])
     weight = np.where(null, 0.0, 1.0 / np.where(null, 1.0, seen))
     inverse = (direction * weight[:, None, :]) @ direction.swapaxes(1, 2)
     inverse[beside] = 0.0
@@ -287,7 +287,7 @@ def confounded_groups(
     size = np.sqrt(np.diag(block))
     size = np.where(size > 0.0, size, 1.0)
     seen, direction = np.linalg.eigh(block / np.outer(size, size))
-    null = ~(seen * WORST_CONDITION > seen[-1])
+    null = ~(seen * _WORST_CONDITION > seen[-1])
     scaled = direction[:, ~null] / np.sqrt(seen[~null]) / size[:, None]
     covariance = variance * scaled @ scaled.T
     labels = [names[i] for i in free.tolist()]

@@ -132,8 +132,8 @@ class LinearPlant:
             # its polynomials in s dt, whose coefficients are near one
             zeros, poles = np.atleast_1d(system.zeros) * positive(dt), np.atleast_1d(system.poles) * dt
             scaled = scipy.signal.ZerosPolesGain(zeros, poles, system.gain * dt ** (poles.size - zeros.size)).to_tf()
-            return transfer_function_steps(np.atleast_1d(scaled.num), np.atleast_1d(scaled.den), 1.0)
-        return transfer_function_steps(np.atleast_1d(system.num), np.atleast_1d(system.den), dt)
+            return _transfer_function_steps(np.atleast_1d(scaled.num), np.atleast_1d(scaled.den), 1.0)
+        return _transfer_function_steps(np.atleast_1d(system.num), np.atleast_1d(system.den), dt)
 
     def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPlant:  # noqa: ARG002 - no noise
         """Return it at rest, to be stepped every `dt` seconds with arrays of `shape`."""
@@ -144,7 +144,7 @@ class LinearPlant:
         return self.steps(dt).response(frequency, dt)
 
 
-def transfer_function_steps(numerator: Samples, denominator: Samples, dt: float) -> StateSpaceSteps:
+def _transfer_function_steps(numerator: Samples, denominator: Samples, dt: float) -> StateSpaceSteps:
     """Return the steps of a continuous plant behind a zero-order hold of `dt` seconds.
 
     The state is that of the controllable canonical form with s dt for s, whose coefficients are near one:
@@ -247,7 +247,7 @@ class BenchmarkPlant:
     def steps(self, dt: float) -> StateSpaceSteps:
         """Return its steps of `dt` seconds."""
         numerator = np.asarray(self.gain * self.a1b0, dtype=np.float64)[..., np.newaxis]
-        return transfer_function_steps(numerator, self.denominator, dt)
+        return _transfer_function_steps(numerator, self.denominator, dt)
 
     def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPlant:  # noqa: ARG002 - no noise
         """Return the plant at rest, to be stepped every `dt` seconds with arrays of `shape`."""

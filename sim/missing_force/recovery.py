@@ -93,13 +93,13 @@ def recover_force(
     if not len(orders):
         raise ValueError("missing force: no order of smoothness: give at least one, such as (0, 1, 2)")
     given = None if sigma is None else _noise(sigma, len(problem.sensors))
-    searches = [Search(problem, order, given) for order in orders]
-    posteriors: list[Laplace] = []
+    searches = [_Search(problem, order, given) for order in orders]
+    posteriors: list[_Laplace] = []
     for search in searches:
         # the noise of the order before is near this one's
-        posteriors.append(laplace(search, posteriors[-1].mode if posteriors else None))
+        posteriors.append(_laplace(search, posteriors[-1].mode if posteriors else None))
     evidence = np.array([each.log_evidence for each in posteriors])
-    if not evidence.max() > -0.5 * NEVER:
+    if not evidence.max() > -0.5 * _NEVER:
         raise ValueError("missing force: the likelihood is finite nowhere: the model may diverge, or samples be huge")
     probability = np.exp(evidence - evidence.max())
     probability /= probability.sum()
@@ -138,7 +138,7 @@ def evidence_for(problem: ForceProblem, recovered: RecoveredForce, force: int) -
         )
     order = max(recovered.orders, key=lambda each: recovered.orders[each])
     sigma = recovered.sigma if recovered.sigma_known else None
-    return recovered.log_evidence - laplace(Search(problem, order, sigma, force)).log_evidence
+    return recovered.log_evidence - _laplace(_Search(problem, order, sigma, force)).log_evidence
 
 
 def _check(problem: ForceProblem) -> None:
@@ -160,7 +160,7 @@ def _noise(sigma: Samples | float, sensors: int) -> Samples:
     return np.broadcast_to(noise, sensors)
 
 
-def _smoothed(problem: ForceProblem, search: Search, posterior: Laplace) -> SmoothedForce:
+def _smoothed(problem: ForceProblem, search: _Search, posterior: _Laplace) -> SmoothedForce:
     parts = (problem.smooth(*search.hyperparameters(at)) for _, at in posterior.points)
     try:
         return _mixture([weight for weight, _ in posterior.points], parts)
@@ -170,7 +170,7 @@ def _smoothed(problem: ForceProblem, search: Search, posterior: Laplace) -> Smoo
         ) from None
 
 
-def _seen(problem: ForceProblem, smoothed: SmoothedForce, search: Search, posterior: Laplace) -> Samples:
+def _seen(problem: ForceProblem, smoothed: SmoothedForce, search: _Search, posterior: _Laplace) -> Samples:
     """Return (f,): one less the variance that is left over that before the samples, where the load is known."""
     before = np.zeros(problem.n_forces)
     for weight, at in posterior.points:
@@ -213,14 +213,14 @@ _DIFFERENCE = 0.03
 # standard deviation of the logarithms below which the most probable ones represent all
 _SHARP = 0.1
 # cost where the likelihood is not finite: searches compare and subtract it
-NEVER = 1e300
+_NEVER = 1e300
 # of a point that is used
 _LEAST_WEIGHT = 1e-3
 # largest factor by which a point's density may exceed that of the normal approximation
 _LARGEST_RATIO = 20.0
 
 
-class Search:
+class _Search:
     """Logarithms of hyperparameters of one order and their posterior density.
 
     Parameters
@@ -267,11 +267,11 @@ class Search:
         with np.errstate(over="ignore", invalid="ignore"):
             likelihood = self._problem.log_likelihood(*self.hyperparameters(at))
         prior = -0.5 * float(away @ away) - float(np.sum(np.log(self.width))) - 0.5 * len(at) * log(2.0 * pi)
-        return -(likelihood + prior) if np.isfinite(likelihood) else NEVER
+        return -(likelihood + prior) if np.isfinite(likelihood) else _NEVER
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Laplace:
+class _Laplace:
     """A posterior as a normal one about its mode.
 
     Parameters
@@ -286,7 +286,7 @@ class Laplace:
     points: list[tuple[float, Samples]]
 
 
-def laplace(search: Search, also: Samples | None = None) -> Laplace:
+def _laplace(search: _Search, also: Samples | None = None) -> _Laplace:
     """Return the mode, the evidence, and weighted points that represent the posterior.
 
     Parameters
@@ -319,7 +319,7 @@ def laplace(search: Search, also: Samples | None = None) -> Laplace:
     values = np.maximum(values, 0.25 / search.width.max() ** 2)
     log_evidence = -least + 0.5 * p * log(2.0 * pi) - 0.5 * float(np.sum(np.log(values)))
     if np.all(values > _SHARP**-2):
-        return Laplace(mode, log_evidence, [(1.0, mode)])
+        return _Laplace(mode, log_evidence, [(1.0, mode)])
     radius = np.sqrt(p + 1.0)
     points = [(1.0 / (p + 1.0), mode)]
     for value, vector in zip(values, vectors.T, strict=True):
@@ -331,4 +331,4 @@ def laplace(search: Search, also: Samples | None = None) -> Laplace:
     # also those at which the likelihood is not finite
     points = [each for each in points if each[0] > _LEAST_WEIGHT]
     total = sum(weight for weight, _ in points)
-    return Laplace(mode, log_evidence, [(weight / total, at) for weight, at in points])
+    return _Laplace(mode, log_evidence, [(weight / total, at) for weight, at in points])

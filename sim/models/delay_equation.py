@@ -158,7 +158,7 @@ def solve(time: ArrayLike, parameters: ArrayLike, history: float = 0.0) -> tuple
     solution = np.empty((len(equations), len(instants)))
     # a row of memory for each derivative
     change = np.empty((len(PARAMETERS), *solution.shape))
-    follow(instants, equations, float(history), counts[0], lengths, counts[1], solution, change)
+    _follow(instants, equations, float(history), counts[0], lengths, counts[1], solution, change)
     return solution, change.transpose(1, 2, 0)
 
 
@@ -319,7 +319,7 @@ def _evaluate(
 
 
 @kernel
-def follow(
+def _follow(
     time: Samples,
     equations: Samples,
     history: float,

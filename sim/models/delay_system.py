@@ -90,15 +90,15 @@ class DelaySystem:
             overflows; or what the history or the disturbance returns is not of its shape, or not finite.
         """
         end = _positive_seconds("end", end)
-        pattern = refined(
+        pattern = _refined(
             self._pattern(end), self._forcing_signals(end), self._most // int(np.ceil(end / self.delay))
         )
         per_delay, n = len(pattern) - 1, len(self.initial)
         n_elements = int(np.ceil(end / self.delay)) * per_delay
         # an overflow is reported below
         with np.errstate(over="ignore", invalid="ignore"):
-            operators = [operator(length, self.a0) for length in np.diff(pattern)]
-            values = np.empty((n_elements, DEGREE + 1, n))
+            operators = [_operator(length, self.a0) for length in np.diff(pattern)]
+            values = np.empty((n_elements, _DEGREE + 1, n))
             edges = np.empty(n_elements + 1)
             # rounding must not leave the end out
             edges[-1] = max((n_elements // per_delay - 1) * self.delay + pattern[-1], end)
@@ -107,8 +107,8 @@ class DelaySystem:
                 step, place = divmod(i, per_delay)
                 edges[i] = step * self.delay + pattern[place]
                 length = pattern[place + 1] - pattern[place]
-                forcing = self._forcing(edges[i] + length * PLACES, values[i - per_delay] if step else None)
-                values[i] = element(operators[place], length, state, forcing)
+                forcing = self._forcing(edges[i] + length * _PLACES, values[i - per_delay] if step else None)
+                values[i] = _element(operators[place], length, state, forcing)
                 state = values[i, -1]
                 if not np.isfinite(state).all():
                     raise ValueError(f"delay system end {end:g}: overflows after {edges[i]:g} s, give an earlier end")
@@ -118,14 +118,14 @@ class DelaySystem:
     def _most(self) -> int:
         return _MOST_ELEMENTS // len(self.initial)
 
-    def _forcing_signals(self, end: float) -> list[ForcingSignal]:
+    def _forcing_signals(self, end: float) -> list[_ForcingSignal]:
         """Return what drives from outside: the history in the first delay, the disturbance in all until the end."""
         signals = []
         if self.history is not None:
-            signals.append(ForcingSignal(self._past, np.array([-self.delay])))
+            signals.append(_ForcingSignal(self._past, np.array([-self.delay])))
         if self.disturbance is not None:
             signals.append(
-                ForcingSignal(self._push, np.arange(np.ceil(end / self.delay), dtype=np.float64) * self.delay)
+                _ForcingSignal(self._push, np.arange(np.ceil(end / self.delay), dtype=np.float64) * self.delay)
             )
         return signals
 
@@ -154,7 +154,7 @@ class DelaySystem:
         with np.errstate(over="ignore"):
             size = np.linalg.norm(self.a0, 2) + (0.0 if self.a1 is None else np.linalg.norm(self.a1, 2))
             lengths = np.diff(coarse)
-            pieces = np.maximum(np.ceil(np.maximum(lengths * size / REACH, lengths / self.longest_element)), 1.0)
+            pieces = np.maximum(np.ceil(np.maximum(lengths * size / _REACH, lengths / self.longest_element)), 1.0)
             n_elements = float(np.ceil(np.divide(end, self.delay)) * pieces.sum())
         if not n_elements <= self._most:
             raise ValueError(f"delay system end {end}: needs {n_elements:.10g} elements, {self._most} are allowed")
@@ -238,20 +238,20 @@ def _of_shape(complaint: str, value: object, shape: _Shape) -> Samples:
 _Factors = tuple[Samples, NDArray[np.int32]]
 
 # where an element's length times the matrices' size is no more, the solution is a polynomial of this degree to 1e-14
-DEGREE = 12
-REACH = 2.0
+_DEGREE = 12
+_REACH = 2.0
 # the ends of an element are evaluated from inside, because a signal may jump there
 _INSIDE = 1e-12
 
-_NODES = -np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE)
+_NODES = -np.cos(np.pi * np.arange(_DEGREE + 1) / _DEGREE)
 # of barycentric interpolation
-_WEIGHTS = (-1.0) ** np.arange(DEGREE + 1) * np.where(np.arange(DEGREE + 1) % DEGREE, 1.0, 0.5)
+_WEIGHTS = (-1.0) ** np.arange(_DEGREE + 1) * np.where(np.arange(_DEGREE + 1) % _DEGREE, 1.0, 0.5)
 # where forces are evaluated, as shares of an element
-PLACES = np.clip(0.5 * (1.0 + _NODES), _INSIDE, 1.0 - _INSIDE)
+_PLACES = np.clip(0.5 * (1.0 + _NODES), _INSIDE, 1.0 - _INSIDE)
 
 
 def _differentiation() -> Samples:
-    gap = _NODES[:, None] - _NODES + np.eye(DEGREE + 1)
+    gap = _NODES[:, None] - _NODES + np.eye(_DEGREE + 1)
     matrix = _WEIGHTS / _WEIGHTS[:, None] / gap
     np.fill_diagonal(matrix, 0.0)
     np.fill_diagonal(matrix, -matrix.sum(axis=1))
@@ -259,26 +259,26 @@ def _differentiation() -> Samples:
 
 
 _DERIVATIVE = _differentiation()
-# of the last two Chebyshev coefficients, (2, DEGREE + 1)
-_LAST = np.cos(np.pi / DEGREE * np.outer([DEGREE - 1, DEGREE], np.arange(DEGREE, -1, -1))) / DEGREE
+# of the last two Chebyshev coefficients, (2, _DEGREE + 1)
+_LAST = np.cos(np.pi / _DEGREE * np.outer([_DEGREE - 1, _DEGREE], np.arange(_DEGREE, -1, -1))) / _DEGREE
 _LAST[:, [0, -1]] /= 2.0
 _LAST[0] *= 2.0
 
 
 def _last_coefficients(values: Samples) -> Samples:
-    """Return the larger of the last two Chebyshev coefficients of (..., DEGREE + 1, n) nodes, (..., n)."""
+    """Return the larger of the last two Chebyshev coefficients of (..., _DEGREE + 1, n) nodes, (..., n)."""
     return np.asarray(np.abs(_LAST @ values).max(axis=-2))
 
 
-def operator(length: float, a0: Samples) -> _Factors:
+def _operator(length: float, a0: Samples) -> _Factors:
     """Return what an element's nodes but the first solve, factorised."""
     derivative = np.kron((2.0 / length) * _DERIVATIVE[1:, 1:], np.eye(len(a0)))
-    factors, pivots = lu_factor(derivative - np.kron(np.eye(DEGREE), a0))
+    factors, pivots = lu_factor(derivative - np.kron(np.eye(_DEGREE), a0))
     return factors, pivots
 
 
-def element(factors: _Factors, length: float, state: Samples, forcing: Samples) -> Samples:
-    """Return the states at an element's nodes, (DEGREE + 1, n), from that at its beginning and what drives it."""
+def _element(factors: _Factors, length: float, state: Samples, forcing: Samples) -> Samples:
+    """Return the states at an element's nodes, (_DEGREE + 1, n), from that at its beginning and what drives it."""
     pushed = forcing[1:] - (2.0 / length) * np.outer(_DERIVATIVE[1:, 0], state)
     return np.vstack([state, lu_solve(factors, pushed.ravel(), check_finite=False).reshape(-1, len(state))])
 
@@ -290,7 +290,7 @@ class DenseSolution:
     Parameters
     ----------
     edges : (n_elements + 1,), s.
-    values : (n_elements, DEGREE + 1, n), at the nodes of each.
+    values : (n_elements, _DEGREE + 1, n), at the nodes of each.
     c : (p, n), of the output.
     """
 
@@ -330,7 +330,7 @@ _SHORTEST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class ForcingSignal:
+class _ForcingSignal:
     """A signal from outside.
 
     Parameters
@@ -343,7 +343,7 @@ class ForcingSignal:
     delays: Samples
 
 
-def refined(edges: Samples, signals: Sequence[ForcingSignal], most: int) -> Samples:
+def _refined(edges: Samples, signals: Sequence[_ForcingSignal], most: int) -> Samples:
     """Return the edges of the elements in one delay, (n + 1,), with those halved on which a signal is no polynomial.
 
     Time is not known better than its rounding, and so neither is a fast signal: less than that is not asked for.
@@ -364,7 +364,7 @@ def refined(edges: Samples, signals: Sequence[ForcingSignal], most: int) -> Samp
         length = pieces[:, 1] - pieces[:, 0]
         rough = np.zeros(len(pieces), dtype=np.bool_)
         for i, signal in enumerate(signals):
-            time = signal.delays[:, None, None] + pieces[:, :1] + length[:, None] * PLACES
+            time = signal.delays[:, None, None] + pieces[:, :1] + length[:, None] * _PLACES
             values = signal.at(time.ravel()).reshape(*time.shape, -1)
             scales[i] = np.maximum(scales[i], np.abs(values).max(axis=(0, 1, 2)))
             rounding = 4.0 * np.finfo(np.float64).eps * np.abs(time).max(axis=(0, 2)) / length

@@ -157,7 +157,7 @@ def conduction_temperature(
     nodes = np.minimum(places.astype(np.int64), n_cells - 1)
     found = np.empty((len(instants), len(nodes), len(k)))
     numbers = test.flux, test.thickness / n_cells, test.initial_temperature
-    if not advance(k, rise, capacity, *numbers, n_cells + 1, grid, rows, nodes, places - nodes, found):
+    if not _advance(k, rise, capacity, *numbers, n_cells + 1, grid, rows, nodes, places - nodes, found):
         raise ValueError("slab conductivity: the heat equation has no solution; is it positive at all temperatures?")
     return found
 
@@ -193,7 +193,7 @@ _MOST_CORRECTIONS = 25
 
 
 @kernel
-def advance(
+def _advance(
     conductivity: Samples,
     slope: Samples,
     heat_capacity: Samples,

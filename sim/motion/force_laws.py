@@ -57,7 +57,7 @@ class State(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What steps work in: the load, (n,), a state and its derivatives, and numbers of forces, see `law_rates`."""
+    """What steps work in: the load, (n,), a state and its derivatives, and numbers of forces, see `_law_rates`."""
 
     load: Samples
     z: Samples
@@ -103,7 +103,7 @@ def law_motion(
         for i in range(len(time)):
             loads[0] = load[i]
             if i == 0:
-                law_rates(model, loads[0], now.z, now.by, now, room.work)
+                _law_rates(model, loads[0], now.z, now.by, now, room.work)
             state[m, i], sensitivities[m, i], forces[m, i], forces_by[m, i] = now.z, now.by, now.force, now.force_by
             if i + 1 == len(time):
                 break
@@ -126,7 +126,7 @@ def law_motion(
                         cuts += 1
                         room.load[:] = loads[0] + since * loads[1]
                         _cross(model, e, now, tried, bare)
-                        law_rates(model, room.load, now.z, now.by, now, room.work)
+                        _law_rates(model, room.load, now.z, now.by, now, room.work)
             if not np.isfinite(now.z).all():
                 state[m, i + 1 :] = np.inf
                 sensitivities[m, i + 1 :] = np.inf
@@ -170,14 +170,14 @@ def _step(
         if stage < 4:
             room.z[:] = z + h * share * end.dz
             room.by[:] = by + h * share * end.dby
-            law_rates(model, room.load, room.z, room.by, end, room.work)
+            _law_rates(model, room.load, room.z, room.by, end, room.work)
             weight = h / 6.0 if stage == 3 else h / 3.0
             for a in range(d):
                 end.z[a] += weight * end.dz[a]
                 for c in range(p):
                     end.by[a, c] += weight * end.dby[a, c]
         else:
-            law_rates(model, room.load, end.z, end.by, end, room.work)
+            _law_rates(model, room.load, end.z, end.by, end, room.work)
 
 
 @inlined_part
@@ -285,7 +285,7 @@ def _cross(model: Model, e: int, now: State, tried: State, bare: Room) -> None:
     """Change the modes at the event of force e, and the derivatives of the state: its instant depends on them."""
     n, places = len(model.places), model.places
     jump = _switch(model, e, now.z, tried, bare)
-    law_rates(model, bare.load, now.z, bare.by, tried, bare.work)
+    _law_rates(model, bare.load, now.z, bare.by, tried, bare.work)
     speed = 0.0
     for a in range(n):
         speed += places[a, e] * now.dz[n + a]
@@ -302,20 +302,20 @@ def _cross(model: Model, e: int, now: State, tried: State, bare: Room) -> None:
 def _switch(model: Model, e: int, z: Samples, tried: State, bare: Room) -> bool:
     """Change the modes where the event function of force e is zero; return whether it is a change at once."""
     mode, work = model.mode, bare.work
-    law_rates(model, bare.load, z, bare.by, tried, work)
+    _law_rates(model, bare.load, z, bare.by, tried, work)
     slid = mode[e] != 0
     if slid:
         if mode[e] * _rate(model, e, tried.dz) >= 0.0:
             return False
         mode[e] = -mode[e]
-        law_rates(model, bare.load, z, bare.by, tried, work)
+        _law_rates(model, bare.load, z, bare.by, tried, work)
         if mode[e] * _rate(model, e, tried.dz) <= 0.0 and work[0, e] > 0.0:
             mode[e] = 0
     else:
         mode[e] = 1 if work[1, e] > 0.0 else -1
     # what is held elsewhere has another force now
     for _ in range(2 * len(mode)):
-        law_rates(model, bare.load, z, bare.by, tried, work)
+        _law_rates(model, bare.load, z, bare.by, tried, work)
         changed = False
         for other in range(len(mode)):
             if model.rubs[other] and mode[other] == 0 and abs(work[1, other]) > work[0, other] * (1.0 + 1e-9):
@@ -327,7 +327,7 @@ def _switch(model: Model, e: int, z: Samples, tried: State, bare: Room) -> bool:
 
 
 @kernel
-def law_rates(model: Model, load: Samples, z: Samples, by: Samples, out: State, work: Samples) -> None:
+def _law_rates(model: Model, load: Samples, z: Samples, by: Samples, out: State, work: Samples) -> None:
     """Fill `out` with the rates of a state and of its derivatives, and with the forces.
 
     Parameters

@@ -151,7 +151,7 @@ def fit_autoregression(output: ArrayLike, orders: Orders, excitation: ArrayLike 
     """
     outputs, inputs = _records(output, excitation, orders)
     regressors, known = orders.regressors(outputs, inputs), outputs[..., orders.lag :]
-    coefficients, root, dependent = least_squares(regressors, known)
+    coefficients, root, dependent = _least_squares(regressors, known)
     if dependent.any():
         raise ValueError(
             f"ARX of orders {orders.output} and {orders.input}: the record's lags depend on each other (a constant, "
@@ -206,7 +206,7 @@ def choose_orders(
                 continue
             columns = [*range(a), *range(largest.output, largest.output + b)]
             kept = triangle[..., columns]
-            coefficients, _, dependent = least_squares(kept, triangle[..., -1])
+            coefficients, _, dependent = _least_squares(kept, triangle[..., -1])
             if dependent.any():
                 continue
             left = triangle[..., -1] - (kept @ coefficients[..., None])[..., 0]
@@ -219,7 +219,7 @@ def choose_orders(
     return found
 
 
-def least_squares(regressors: Samples, known: Samples) -> tuple[Samples, Samples, Flags]:
+def _least_squares(regressors: Samples, known: Samples) -> tuple[Samples, Samples, Flags]:
     """Return coefficients (..., k), the triangle R (..., k, k) of the regressors, and where these are dependent."""
     basis, root = np.linalg.qr(regressors)
     k = root.shape[-1]
@@ -308,7 +308,7 @@ class AutoregressionMetric:
         moved = np.where(np.reshape(right, (m, 1, 1, 1)), sensitivities, 0.0).transpose(0, 2, 3, 1)
         inputs = None if self.excitation is None else np.asarray(self.excitation, dtype=np.float64)
         regressors, known = self.orders.regressors(outputs, inputs), outputs[..., lag:]
-        coefficients, root, dependent = least_squares(regressors, known)
+        coefficients, root, dependent = _least_squares(regressors, known)
         n, k = regressors.shape[-2:]
         error = known - (regressors @ coefficients[..., None])[..., 0]
         # R'R da = X'(dy - dX a) + dX'e, and of the squared error 2 e'(dy - dX a)

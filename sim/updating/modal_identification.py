@@ -62,7 +62,7 @@ class Stabilization:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Poles:
+class _Poles:
     """Poles of one order with their shapes, or one pole over several orders.
 
     Parameters
@@ -79,7 +79,7 @@ class Poles:
         return len(self.frequencies)
 
 
-def stable_poles(first: Samples, shifted: Samples, sensors: int, rate: float, rules: Stabilization) -> list[Poles]:
+def _stable_poles(first: Samples, shifted: Samples, sensors: int, rate: float, rules: Stabilization) -> list[_Poles]:
     """Return modes, the lowest frequency first, each as its poles over the orders in which it is stable.
 
     The realization of order n is A = S^-1/2 U' H1 V S^-1/2, C the first rows of U S^1/2, of the first n
@@ -103,7 +103,7 @@ def stable_poles(first: Samples, shifted: Samples, sensors: int, rate: float, ru
     if rank < min(rules.max_order, len(values)) and values[rank] < _STEP * values[rank - 1]:
         exact = _poles(transition, output, rate, rules)
         one = [
-            Poles(exact.frequencies[i : i + 1], exact.damping[i : i + 1], exact.shapes[i : i + 1])
+            _Poles(exact.frequencies[i : i + 1], exact.damping[i : i + 1], exact.shapes[i : i + 1])
             for i in range(len(exact))
         ]
         return sorted(one, key=lambda each: float(each.frequencies[0]))
@@ -112,7 +112,7 @@ def stable_poles(first: Samples, shifted: Samples, sensors: int, rate: float, ru
     )
 
 
-def _poles(transition: Samples, output: Samples, rate: float, rules: Stabilization) -> Poles:
+def _poles(transition: Samples, output: Samples, rate: float, rules: Stabilization) -> _Poles:
     values, vectors = np.linalg.eig(transition)
     shapes = (output @ vectors).T
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -121,16 +121,16 @@ def _poles(transition: Samples, output: Samples, rate: float, rules: Stabilizati
     size = np.linalg.norm(shapes, axis=1)
     kept = (values.imag > 0.0) & (damping > -1e-9) & (damping <= rules.max_damping) & (size > 0.0)
     kept &= (frequencies >= rules.band[0]) & (frequencies <= rules.band[1])
-    return Poles(frequencies[kept], damping[kept], (shapes[kept] / size[kept, None]).astype(np.complex128))
+    return _Poles(frequencies[kept], damping[kept], (shapes[kept] / size[kept, None]).astype(np.complex128))
 
 
-def _tracked(orders: list[Poles], rules: Stabilization) -> Iterator[Poles]:
+def _tracked(orders: list[_Poles], rules: Stabilization) -> Iterator[_Poles]:
     tracks: list[list[tuple[float, float, Response]]] = []
     for poles in orders:
         taken: set[int] = set()
         if tracks and len(poles):
-            last = Poles(*(np.array(each) for each in zip(*(track[-1] for track in tracks), strict=True)))
-            distance = pole_distances(last, poles, rules)
+            last = _Poles(*(np.array(each) for each in zip(*(track[-1] for track in tracks), strict=True)))
+            distance = _pole_distances(last, poles, rules)
             rows, columns = linear_sum_assignment(np.minimum(distance, 1e3))
             for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
                 if distance[row, column] < 1.0:
@@ -140,33 +140,33 @@ def _tracked(orders: list[Poles], rules: Stabilization) -> Iterator[Poles]:
         tracks += [[_pole(poles, i)] for i in range(len(poles)) if i not in taken]
     fewest = max(_FEWEST, round(rules.orders * len(orders)))
     long = sorted((track for track in tracks if len(track) >= fewest), key=lambda track: -len(track))
-    found: list[Poles] = []
+    found: list[_Poles] = []
     for track in long:
-        one = Poles(*(np.array(each) for each in zip(*track, strict=True)))
+        one = _Poles(*(np.array(each) for each in zip(*track, strict=True)))
         if not any(_overlap(other, one) for other in found):
             found.append(one)
     yield from sorted(found, key=lambda each: float(np.median(each.frequencies)))
 
 
-def _overlap(first: Poles, second: Poles) -> bool:
+def _overlap(first: _Poles, second: _Poles) -> bool:
     # noise splits a mode into poles of one shape within its bandwidth
-    one, other = median_pole(first), median_pole(second)
+    one, other = _median_pole(first), _median_pole(second)
     apart = np.abs(one.frequencies - other.frequencies)
     width = one.damping * one.frequencies + other.damping * other.frequencies
     return bool((apart < width)[0] and modal_assurance(one.shapes, other.shapes)[0, 0] > _ALIKE)
 
 
-def _pole(poles: Poles, i: int) -> tuple[float, float, Response]:
+def _pole(poles: _Poles, i: int) -> tuple[float, float, Response]:
     return float(poles.frequencies[i]), float(poles.damping[i]), poles.shapes[i]
 
 
-def median_pole(poles: Poles) -> Poles:
+def _median_pole(poles: _Poles) -> _Poles:
     """Return the median of a pole over orders, with the shape that is nearest to all of theirs."""
     _, _, right = np.linalg.svd(poles.shapes, full_matrices=False)
-    return Poles(np.median(poles.frequencies, keepdims=True), np.median(poles.damping, keepdims=True), right[:1])
+    return _Poles(np.median(poles.frequencies, keepdims=True), np.median(poles.damping, keepdims=True), right[:1])
 
 
-def pole_distances(first: Poles, second: Poles, rules: Stabilization) -> Samples:
+def _pole_distances(first: _Poles, second: _Poles, rules: Stabilization) -> Samples:
     """Return (k, l): the largest of the changes of frequency, damping and shape, relative to what is allowed."""
     frequency = np.abs(second.frequencies / first.frequencies[:, None] - 1.0) / rules.frequency
     scale = np.maximum(first.damping[:, None], 0.01)
@@ -175,7 +175,7 @@ def pole_distances(first: Poles, second: Poles, rules: Stabilization) -> Samples
     return np.asarray(np.maximum(np.maximum(frequency, damping), loss))
 
 
-def real_shapes(shapes: NDArray[np.complex128]) -> tuple[Samples, Samples]:
+def _real_shapes(shapes: NDArray[np.complex128]) -> tuple[Samples, Samples]:
     """Return (k, s) real shapes of unit length, the largest number positive, and (k,) modal phase collinearity.
 
     The phase is that in which the real part is largest. Collinearity is 1 for a real shape, 0 for a wave.
@@ -271,10 +271,10 @@ def identify_modes(
             products[b, lag] = samples[edges[b] + lag : edges[b + 1] + lag].T @ at
     whole = products.sum(axis=0)
 
-    def stable(covariances: Samples) -> list[Poles]:
+    def stable(covariances: Samples) -> list[_Poles]:
         places = np.arange(i)[:, None] + np.arange(i)[::-1]
         first, shifted = (covariances[places + shift].transpose(0, 2, 1, 3).reshape(i * s, i * s) for shift in (1, 2))
-        return stable_poles(first, shifted, s, rate, rules)
+        return _stable_poles(first, shifted, s, rate, rules)
 
     found = _wanted(stable(whole), count)
     partial = [stable(whole - products[b]) for b in range(number)] if number > 1 else []
@@ -304,7 +304,7 @@ def _check(samples: Samples, rate: float) -> None:
         raise ValueError("modal identification: the record is constant: its sensors see nothing")
 
 
-def _wanted(found: list[Poles], count: int | None) -> list[Poles]:
+def _wanted(found: list[_Poles], count: int | None) -> list[_Poles]:
     listed = ", ".join(f"{np.median(each.frequencies):.4g}" for each in found)
     if count is None:
         if not found:
@@ -320,10 +320,10 @@ def _wanted(found: list[Poles], count: int | None) -> list[Poles]:
 
 
 def _identified(
-    found: list[Poles], partial: list[list[Poles]], rules: Stabilization, *, drop: bool = False
+    found: list[_Poles], partial: list[list[_Poles]], rules: Stabilization, *, drop: bool = False
 ) -> IdentifiedModes:
-    middle = _stacked([median_pole(each) for each in found])
-    shapes, collinearity = real_shapes(middle.shapes)
+    middle = _stacked([_median_pole(each) for each in found])
+    shapes, collinearity = _real_shapes(middle.shapes)
     k, blocks = len(found), len(partial)
     values = np.full((blocks, k, 2 + shapes.shape[1]), np.nan)
     # a mode of a part of the record may differ by more than from order to order
@@ -331,12 +331,12 @@ def _identified(
     for b, others in enumerate(partial):
         if not others:
             continue
-        other = _stacked([median_pole(each) for each in others])
-        distance = pole_distances(middle, other, wide)
+        other = _stacked([_median_pole(each) for each in others])
+        distance = _pole_distances(middle, other, wide)
         for j in range(k):
             nearest = int(np.argmin(distance[j]))
             if distance[j, nearest] < 1.0:
-                shape = real_shapes(other.shapes[nearest : nearest + 1])[0][0]
+                shape = _real_shapes(other.shapes[nearest : nearest + 1])[0][0]
                 shape = shape if shape @ shapes[j] >= 0.0 else -shape
                 values[b, j] = [other.frequencies[nearest], other.damping[nearest], *shape]
     if drop and blocks:
@@ -346,7 +346,7 @@ def _identified(
                 "modal identification: no mode is stable in all parts of the record: give a longer record, or a count"
             )
         found = [each for each, right in zip(found, steady, strict=True) if right]
-        middle = Poles(*(getattr(middle, name)[steady] for name in ("frequencies", "damping", "shapes")))
+        middle = _Poles(*(getattr(middle, name)[steady] for name in ("frequencies", "damping", "shapes")))
         shapes, collinearity, values = shapes[steady], collinearity[steady], values[:, steady]
     errors = _jackknife(values)
     with np.errstate(invalid="ignore"):
@@ -370,8 +370,8 @@ def _identified(
     )
 
 
-def _stacked(poles: list[Poles]) -> Poles:
-    return Poles(
+def _stacked(poles: list[_Poles]) -> _Poles:
+    return _Poles(
         *(np.concatenate([getattr(each, name) for each in poles]) for name in ("frequencies", "damping", "shapes"))
     )
 

@@ -162,9 +162,9 @@ class ForceResidue(ModalResidue):
 
     def _expanded(self, parameters: Samples) -> tuple[Samples, Samples]:
         if self.expansion == "serep":
-            return combined_modes(self.structure, parameters, self._measured, self._places, self._kept)
+            return _combined_modes(self.structure, parameters, self._measured, self._places, self._kept)
         squares = self._squares if self.expansion == "dynamic" else np.zeros(len(self.modes))
-        return held_shapes(self.structure, parameters, self._measured, self._places, squares)
+        return _held_shapes(self.structure, parameters, self._measured, self._places, squares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,7 +328,7 @@ class OutputResidue(ModalResidue):
         return elastic[columns]
 
 
-def held_shapes(
+def _held_shapes(
     structure: ParameterizedStructure, parameters: Samples, measured: Samples, places: Integers, squares: Samples
 ) -> tuple[Samples, Samples]:
     """Return (m, k, n) shapes in which what has no sensor is in equilibrium, and (m, k, n, p) derivatives.
@@ -371,14 +371,14 @@ def held_shapes(
     return shapes, slopes
 
 
-def combined_modes(
+def _combined_modes(
     structure: ParameterizedStructure, parameters: Samples, measured: Samples, places: Integers, kept: int
 ) -> tuple[Samples, Samples]:
     """Return (m, k, n) combinations of elastic modes that are nearest at the sensors, and (m, k, n, p) derivatives.
 
     Parameters
     ----------
-    structure, parameters, measured, places : see `held_shapes`.
+    structure, parameters, measured, places : see `_held_shapes`.
     kept : lowest elastic modes of the model, not more than sensors.
     """
     squares, shapes, _, d_shapes = mode_derivatives(structure, parameters)

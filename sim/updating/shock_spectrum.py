@@ -115,7 +115,7 @@ def shock_spectrum(
     except ValueError:
         raise ValueError("shock spectrum: records of unequal lengths: give one after the other") from None
     check_positive("shock spectrum", sample_rate=sample_rate, samples_per_cycle=samples_per_cycle)
-    n = check_record(record)
+    n = _check_record(record)
     if frequencies is None:
         lowest, highest = sample_rate / (n - 1), sample_rate / samples_per_cycle
         if highest < lowest:
@@ -126,10 +126,10 @@ def shock_spectrum(
         frequencies = octave_frequencies(lowest, highest, per_octave)
     frequencies = np.atleast_1d(np.asarray(frequencies, dtype=np.float64))
     poles, outputs = _oscillators(frequencies, damping, quantity)
-    check_sample_rate(sample_rate, frequencies, samples_per_cycle)
+    _check_sample_rate(sample_rate, frequencies, samples_per_cycle)
     rows = np.ascontiguousarray(record.reshape(-1, n))
     extremes, instants = np.empty((2, len(rows), len(frequencies), 4))
-    peaks(rows, 1.0 / sample_rate, poles, outputs, extremes, instants)
+    _peaks(rows, 1.0 / sample_rate, poles, outputs, extremes, instants)
     shape = (*record.shape[:-1], len(frequencies), 4)
     return ShockSpectrum(frequencies, damping, quantity, extremes.reshape(shape), instants.reshape(shape))
 
@@ -225,7 +225,7 @@ class ShockSpectrumMetric:
         return np.asarray((ordered * weights).reshape(len(features), -1, p))
 
 
-def check_record(record: Samples) -> int:
+def _check_record(record: Samples) -> int:
     """Return the number of samples; raise ValueError where they are too few or one is not finite."""
     n = record.shape[-1] if record.ndim else 0
     if n < _FEWEST or not record.size:
@@ -242,7 +242,7 @@ def check_record(record: Samples) -> int:
     return n
 
 
-def check_sample_rate(sample_rate: float, frequencies: Samples, samples_per_cycle: float) -> None:
+def _check_sample_rate(sample_rate: float, frequencies: Samples, samples_per_cycle: float) -> None:
     """Raise ValueError where the highest natural frequency has too few samples in a cycle."""
     highest = float(frequencies.max())
     if highest * samples_per_cycle > sample_rate * (1.0 + 1e-9):
@@ -281,7 +281,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 # of a cycle, the longest step in which a maximum is looked for
-LONGEST_STEP = 0.125
+_LONGEST_STEP = 0.125
 _SERIES = 0.5
 
 
@@ -321,7 +321,7 @@ def _extreme_within(
 
 
 @kernel
-def peaks(
+def _peaks(
     records: Samples, dt: float, poles: Response, outputs: Response, extremes: Samples, instants: Samples
 ) -> None:
     """Find the largest and the least response of each oscillator to each record, during it and afterwards.
@@ -341,7 +341,7 @@ def peaks(
     for j in range(len(poles)):
         pole, output = poles[j], outputs[j]
         turn = pole.imag
-        parts = max(1, int(np.ceil(abs(pole) * dt / (2.0 * np.pi * LONGEST_STEP))))
+        parts = max(1, int(np.ceil(abs(pole) * dt / (2.0 * np.pi * _LONGEST_STEP))))
         step = dt / parts
         on_u, on_slope = _advanced(0.0j, 1.0, 0.0, pole, step), _advanced(0.0j, 0.0, 1.0, pole, step)
         grown = np.exp(pole * step)
