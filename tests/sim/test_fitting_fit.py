@@ -1,4 +1,4 @@
-"""Fits: estimates and their scatter, of one experiment and of many, restated in other parameters; what is refused; residuals."""
+"""Fits: estimates and their scatter, of one experiment and of many; restated; what is refused; residuals."""
 
 from dataclasses import replace
 
