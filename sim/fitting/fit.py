@@ -21,6 +21,12 @@ from sim.fitting.least_squares import PRECISION, distinct_minima, minimize
 from sim.fitting.regression import Regression, original_parameters
 from sim.fitting.solvers import Solver, find_minimum
 
+_LAGS = 10
+# values that the test of normality needs
+_FEWEST = 20
+# a direction that the derivatives show so many times less than the best is not seen, as for the covariance
+_WORST_CONDITION = 3e6
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
@@ -313,13 +319,6 @@ def fit_many(regression: Regression, observed: Samples, start: Samples) -> Fits:
         info.at_bound,
         found.converged,
     )
-
-
-_LAGS = 10
-# values that the test of normality needs
-_FEWEST = 20
-# a direction that the derivatives show so many times less than the best is not seen, as for the covariance
-_WORST_CONDITION = 3e6
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,10 @@ _FEWEST_DEGREES = 5.0
 _BATCHES, _FEWEST_BATCHES = 32, 10
 # how many times longer a batch is than the errors are correlated
 _BATCH_LENGTH = 4.0
+# parameters of a null direction: less of it is rounding; of a weak direction: less of it matters little
+_ROUNDING, _SMALL = 1e-4, 0.2
+# a parameter is the reference of the others in a sum unless another is so many times more in the direction
+_PIVOT = 0.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,12 +188,6 @@ def transformed_ranges(ranges: Samples, matrix: Samples) -> Samples:
     with np.errstate(invalid="ignore"):
         scaled = np.abs(matrix[np.arange(len(matrix)), place]) * ranges[place]
     return np.where(alone, scaled, np.inf)
-
-
-# parameters of a null direction: less of it is rounding; of a weak direction: less of it matters little
-_ROUNDING, _SMALL = 1e-4, 0.2
-# a parameter is the reference of the others in a sum unless another is so many times more in the direction
-_PIVOT = 0.2
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,9 @@ from sim.fitting.regression import Regression
 # standard errors to each side; with few degrees of freedom so many times the ends of the interval of 95 %
 _REACH, _BEYOND = 4.0, 1.5
 _POINTS = 33
+# fewer steps than so many autocorrelation times, and their estimate means little (emcee's documentation)
+_MIN_AUTOCORRELATION_TIMES = 50.0
+_BURN_IN_TIMES = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,11 +119,6 @@ def _scale(regression: Regression, fitted: Fit, i: int, repeated: int) -> tuple[
         return np.inf, np.zeros(len(fitted.names))
     column = info.inverse[0, i]
     return fitted.sigma * float(np.sqrt(column[i] / repeated)), np.asarray(column / column[i])
-
-
-# fewer steps than so many autocorrelation times, and their estimate means little (emcee's documentation)
-_MIN_AUTOCORRELATION_TIMES = 50.0
-_BURN_IN_TIMES = 5
 
 
 class Prior(Protocol):

@@ -18,6 +18,8 @@ from sim.laboratory.integrators import Equations, ExplicitNewmark, Integrator
 from sim.laboratory.parts import Compensation, Element, Shape, TransferSystem
 from sim.laboratory.structure import Structure, assembled, highest_frequency, product
 
+CHUNK = 512
+
 
 class HybridInstability(ArithmeticError):  # noqa: N818 - the field's word for it
     """The command of `actuator` left the stroke [m] of the rig at `time` [s]."""
@@ -61,9 +63,6 @@ class LoopRecord:
         """(...): s at which each test left its stroke, NaN where it did not."""
         lost = np.isnan(self.command[..., 0])
         return np.where(lost.any(axis=0), self.time[np.argmax(lost, axis=0)], np.nan)
-
-
-CHUNK = 512
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -22,6 +22,11 @@ from sim.laboratory.transfer import fit, step_shift
 System = scipy.signal.TransferFunction | scipy.signal.StateSpace | scipy.signal.ZerosPolesGain
 
 _MARGIN = 1e-9
+# of the normal distributions of the problem's released program, F1_input_file.m; the others are not drawn there
+STIFFNESS_SCATTER = 50e3
+B1_SCATTER = 3.3
+B2_SCATTER = 3.3e3
+A3_SCATTER = 1.3
 
 
 class StateSpaceSteps(NamedTuple):
@@ -194,13 +199,6 @@ def _matrices(system: Any) -> tuple[Samples, Samples, Samples, Samples]:
 def _single(a: Samples, b: Samples, c: Samples, d: Samples) -> StateSpaceSteps:
     """Return the steps of matrices with one column of inputs and one row of outputs."""
     return StateSpaceSteps(a, b[:, 0], c[0], d[0, 0])
-
-
-# of the normal distributions of the problem's released program, F1_input_file.m; the others are not drawn there
-STIFFNESS_SCATTER = 50e3
-B1_SCATTER = 3.3
-B2_SCATTER = 3.3e3
-A3_SCATTER = 1.3
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,9 @@ from numpy.typing import ArrayLike
 from sim.arrays import Integers, Response, Samples, check_not_negative, check_positive, positive, require
 from sim.laboratory.parts import RunningRamp, RunningTransfer, Shape, TransferSystem
 
+LONGEST = 10.0
+_TAPS = 4
+
 
 class RunningPart(Protocol):
     """A part in motion: a signal in, a signal out."""
@@ -191,10 +194,6 @@ def fit(name: str, parameter: ArrayLike, shape: Shape) -> Samples:
         return np.broadcast_to(values, shape)
     except ValueError:
         raise ValueError(f"{name} of shape {values.shape} for arrays of shape {shape}: they must broadcast") from None
-
-
-LONGEST = 10.0
-_TAPS = 4
 
 
 @dataclass(frozen=True)

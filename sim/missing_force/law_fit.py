@@ -35,6 +35,8 @@ _UNEXPLAINED = 1.1
 _STRONG = 6.0
 
 Laws = tuple[tuple[Term, ...], ...]
+# largest phase of the highest mode per Runge-Kutta step: the error of its phase is 1e-6 per radian
+_PHASE = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -311,10 +313,6 @@ def _fitted(motion: _Motion, laws: Laws) -> LawFit:
         explained.append(1.0 - float(left @ left) / max(float(force @ force), 1e-300))
     errors = found.standard_errors[:k]
     return LawFit(laws, names, coefficients, errors, curve, found, float(criterion), np.array(explained))
-
-
-# largest phase of the highest mode per Runge-Kutta step: the error of its phase is 1e-6 per radian
-_PHASE = 0.1
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,12 @@ from sim.missing_force.smoother import ForceProblem
 from sim.missing_force.state_space import Matern, Sensor
 from sim.models.chain import Chain
 
+# frequencies of which the sensors' sensitivities are made, and how far they are beside the axis, where there is no
+# resonance: over the highest natural frequency
+_FREQUENCIES, _BESIDE = 16, 0.1
+# of the effect of a spring on the sensors: less is rounding
+_ROUNDING = 1e-9
+
 
 class Hypothesis(NamedTuple):
     """A model with the priors of its unknown forces and the noise of its sensors.
@@ -114,13 +120,6 @@ def force_on_chain(
     accelerations = [Sensor(each, "acceleration") for each in sensors]
     at_rest = np.zeros(2 * chain.dofs)
     return ForceProblem(Structure(*chain.matrices), places, time, load, accelerations, observed, initial_sd=at_rest)
-
-
-# frequencies of which the sensors' sensitivities are made, and how far they are beside the axis, where there is no
-# resonance: over the highest natural frequency
-_FREQUENCIES, _BESIDE = 16, 0.1
-# of the effect of a spring on the sensors: less is rounding
-_ROUNDING = 1e-9
 
 
 def confounded_with_force(

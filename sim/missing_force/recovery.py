@@ -24,6 +24,28 @@ _IMPLAUSIBLE = 0.05
 _LARGEST_PHASE = 1e3
 # a force of which the samples take away less of the variance is not seen
 _SEEN = 0.1
+# standard deviations of the logarithms of amplitudes, lengths and noise before the data: wide
+_WIDE = {"amplitude": 2.5, "length": 1.5, "sigma": 2.0}
+# amplitude relative to the elastic and inertial force of the motion, noise relative to the rms of a sensor
+_AMPLITUDE, _NOISE = 0.2, 0.05
+# of an amplitude that counts as zero
+_ZERO = 1e-8
+# the search ends at so many standard deviations of the above
+_FARTHEST = 4.0
+# of the median interval
+_SHORTEST = 0.1
+# of the logarithms, for slopes of a likelihood of many samples, whose rounding is large
+_STEP = 1e-5
+# of the logarithms, for second differences that rounding does not reach
+_DIFFERENCE = 0.03
+# standard deviation of the logarithms below which the most probable ones represent all
+_SHARP = 0.1
+# cost where the likelihood is not finite: searches compare and subtract it
+_NEVER = 1e300
+# of a point that is used
+_LEAST_WEIGHT = 1e-3
+# largest factor by which a point's density may exceed that of the normal approximation
+_LARGEST_RATIO = 20.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,30 +216,6 @@ def _mixture(weights: list[float], parts: Iterator[SmoothedForce]) -> SmoothedFo
     away = mean - first.means
     moment -= away[:, :, None] * away[:, None, :]
     return SmoothedForce(first.time, mean, moment, first.forces, first.log_likelihood)
-
-
-# standard deviations of the logarithms of amplitudes, lengths and noise before the data: wide
-_WIDE = {"amplitude": 2.5, "length": 1.5, "sigma": 2.0}
-# amplitude relative to the elastic and inertial force of the motion, noise relative to the rms of a sensor
-_AMPLITUDE, _NOISE = 0.2, 0.05
-# of an amplitude that counts as zero
-_ZERO = 1e-8
-# the search ends at so many standard deviations of the above
-_FARTHEST = 4.0
-# of the median interval
-_SHORTEST = 0.1
-# of the logarithms, for slopes of a likelihood of many samples, whose rounding is large
-_STEP = 1e-5
-# of the logarithms, for second differences that rounding does not reach
-_DIFFERENCE = 0.03
-# standard deviation of the logarithms below which the most probable ones represent all
-_SHARP = 0.1
-# cost where the likelihood is not finite: searches compare and subtract it
-_NEVER = 1e300
-# of a point that is used
-_LEAST_WEIGHT = 1e-3
-# largest factor by which a point's density may exceed that of the normal approximation
-_LARGEST_RATIO = 20.0
 
 
 class _Search:

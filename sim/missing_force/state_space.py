@@ -21,6 +21,8 @@ Quantity = Literal["displacement", "velocity", "acceleration"]
 QUANTITIES: tuple[Quantity, ...] = ("displacement", "velocity", "acceleration")
 # relative difference of intervals that have one step
 _SAME_INTERVAL = 1e-9
+# of the largest entry: less is the rounding of a transformation
+_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +93,6 @@ def physics(structure: Structure, forces: Samples) -> Physics:
     inverse, zero = np.linalg.inv(mass), np.zeros((n, n))
     system = np.block([[zero, np.eye(n)], [-inverse @ stiffness, -inverse @ damping]])
     return Physics(system, np.vstack([zero, inverse]), np.vstack([np.zeros_like(forces), -inverse @ forces]))
-
-
-# of the largest entry: less is the rounding of a transformation
-_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, slots=True, eq=False)

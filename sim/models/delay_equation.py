@@ -29,6 +29,11 @@ _LARGE = 2.0
 _MOST_ITERATIONS = 50
 # in the logarithm of the argument; the next term of the series is then below the rounding
 _NEAR = 1e-7
+# older events add less than the rounding: L^j / j!, L the longest piece, and their decay
+_TERMS = 48
+_NEGLIGIBLE = 1e-18
+# 1 / j
+_INVERSE = 1.0 / np.maximum(np.arange(2.0 * _TERMS), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,11 +249,6 @@ def steady_state(q0: ArrayLike, q1: ArrayLike, omega: ArrayLike, delay: ArrayLik
         return np.where(is_stable(q0, q1, delay), -np.asarray(omega, dtype=np.float64) / rate, np.nan)
 
 
-# older events add less than the rounding: L^j / j!, L the longest piece of `delay_equation`, and their decay
-_TERMS = 48
-_NEGLIGIBLE = 1e-18
-# 1 / j
-_INVERSE = 1.0 / np.maximum(np.arange(2.0 * _TERMS), 1.0)
 # of an instant: the solution, its derivatives by q0, q1, omega, initial and delay, and that by time
 _X, _BY_Q0, _BY_Q1, _BY_OMEGA, _BY_INITIAL, _BY_DELAY, _RATE = range(7)
 

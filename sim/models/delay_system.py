@@ -20,10 +20,26 @@ from sim.arrays import Samples
 Signal = Callable[[Samples], Samples]
 # a letter is any number
 _Shape = tuple[int | str, ...]
-
-
 # for a system of one state; of two, half as many
 _MOST_ELEMENTS = 1_000_000
+# of the last coefficients, as a share of the largest value; those left out are smaller still
+_TOLERANCE = 1e-10
+# of a delay, or of all time where that is shorter: as near as a jump is sought that no break names
+_SHORTEST = 1e-9
+
+_Factors = tuple[Samples, NDArray[np.int32]]
+
+# where an element's length times the matrices' size is no more, the solution is a polynomial of this degree to 1e-14
+_DEGREE = 12
+_REACH = 2.0
+# the ends of an element are evaluated from inside, because a signal may jump there
+_INSIDE = 1e-12
+
+_NODES = -np.cos(np.pi * np.arange(_DEGREE + 1) / _DEGREE)
+# of barycentric interpolation
+_WEIGHTS = (-1.0) ** np.arange(_DEGREE + 1) * np.where(np.arange(_DEGREE + 1) % _DEGREE, 1.0, 0.5)
+# where forces are evaluated, as shares of an element
+_PLACES = np.clip(0.5 * (1.0 + _NODES), _INSIDE, 1.0 - _INSIDE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,21 +251,6 @@ def _of_shape(complaint: str, value: object, shape: _Shape) -> Samples:
     return np.asarray(found, dtype=np.float64)
 
 
-_Factors = tuple[Samples, NDArray[np.int32]]
-
-# where an element's length times the matrices' size is no more, the solution is a polynomial of this degree to 1e-14
-_DEGREE = 12
-_REACH = 2.0
-# the ends of an element are evaluated from inside, because a signal may jump there
-_INSIDE = 1e-12
-
-_NODES = -np.cos(np.pi * np.arange(_DEGREE + 1) / _DEGREE)
-# of barycentric interpolation
-_WEIGHTS = (-1.0) ** np.arange(_DEGREE + 1) * np.where(np.arange(_DEGREE + 1) % _DEGREE, 1.0, 0.5)
-# where forces are evaluated, as shares of an element
-_PLACES = np.clip(0.5 * (1.0 + _NODES), _INSIDE, 1.0 - _INSIDE)
-
-
 def _differentiation() -> Samples:
     gap = _NODES[:, None] - _NODES + np.eye(_DEGREE + 1)
     matrix = _WEIGHTS / _WEIGHTS[:, None] / gap
@@ -321,12 +322,6 @@ class DenseSolution:
     def output(self, time: ArrayLike) -> Samples:
         """Return y = C x at (n_times,) s, (n_times, p)."""
         return self(time) @ self.c.T
-
-
-# of the last coefficients, as a share of the largest value; those left out are smaller still
-_TOLERANCE = 1e-10
-# of a delay, or of all time where that is shorter: as near as a jump is sought that no break names
-_SHORTEST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)

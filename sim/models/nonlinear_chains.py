@@ -23,6 +23,7 @@ _TOLERANCE = 1e-6
 _FINE_TOLERANCE = 1e-9
 _PIECE = 256  # samples computed at a time
 _UNITS = {"displacement": "m", "velocity": "m/s", "acceleration": "m/s^2"}
+EIGHT_MASSES = (0.5593, *(0.4194,) * 7)
 
 
 class ChainExperiment(EqualSteps, ABC):
@@ -189,9 +190,6 @@ class ChainExperiment(EqualSteps, ABC):
         check_positive(self.name, horizon=self.horizon, dt=self.dt)
         check_not_negative(self.name, variation=self.variation, noise=self.noise)
         require(0.0 <= self.damage < 1.0, f"{self.name} damage", self.damage, "a share, from 0 to under 1")
-
-
-EIGHT_MASSES = (0.5593, *(0.4194,) * 7)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,10 @@ Chain = tuple[Lognormal, Lognormal, Lognormal]
 
 SPRINGS: Chain = (Lognormal(5000.0, 100.0), Lognormal(9000.0, 180.0), Lognormal(8000.0, 160.0))
 DAMPING_RATIOS: Chain = (Lognormal(0.025, 0.0005),) * 3
+# three modes of the beam and three masses, and how fast each moves
+N_STATES = 12
+# realizations at a time; a constant, so that the compiler sees that no two rows overlap
+LANES = 64
 
 
 @dataclass(frozen=True)
@@ -230,11 +234,6 @@ Six = tuple[float, float, float, float, float, float]
 Three = tuple[float, float, float]
 # hardening; of the modes: shape at the connection, natural frequency squared, 2 zeta omega; one over the masses
 Structure = tuple[float, Three, Three, Three, Three]
-
-# three modes of the beam and three masses, and how fast each moves
-N_STATES = 12
-# realizations at a time; a constant, so that the compiler sees that no two rows overlap
-LANES = 64
 
 
 @inlined_part

@@ -20,6 +20,8 @@ from sim.ensembles.ensemble import AddedDiscrepancy, EqualSteps
 from sim.models.thermal_slab import SlabTest, conduction_temperature, series_temperature
 from sim.models.thermal_tables import ACCREDITATION, APPLICATION, LIMIT_TIME, Material, configurations, material
 
+_ROUNDS = 20
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PropertyFit:
@@ -125,9 +127,6 @@ def fit_property(temperature: Samples, values: Samples, *, trend: bool) -> Prope
     residuals = values - fitted
     variance = float(residuals @ residuals) / (n - n_coefficients)
     return PropertyFit(coefficients, variance * covariance, fitted, residuals, leverages, sqrt(variance))
-
-
-_ROUNDS = 20
 
 
 class Conductivity(StrEnum):

@@ -17,6 +17,14 @@ from sim.kernels import inlined_part, kernel
 
 # of finite volumes: with as many the error is some hundredths of a degree
 N_CELLS, N_STEPS = 48, 48
+# specimens at a time
+_LANES = 32
+# of the two stages: the second is the step's end
+_GAMMA = 1.0 - sqrt(0.5)
+_AGAIN = (1.0 - _GAMMA) / _GAMMA
+# degC: the next correction is as small as its square times slope over conductivity
+_CONVERGED = 1e-4
+_MOST_CORRECTIONS = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,16 +188,6 @@ def _check_specimens(time: Samples, **properties: Samples) -> None:
         wrong = values[~((values > 0.0) & np.isfinite(values))]
         if wrong.size:
             raise ValueError(f"slab {name} {wrong.flat[0]:g}: must be a positive number")
-
-
-# specimens at a time
-_LANES = 32
-# of the two stages: the second is the step's end
-_GAMMA = 1.0 - sqrt(0.5)
-_AGAIN = (1.0 - _GAMMA) / _GAMMA
-# degC: the next correction is as small as its square times slope over conductivity
-_CONVERGED = 1e-4
-_MOST_CORRECTIONS = 25
 
 
 @kernel

@@ -15,6 +15,9 @@ from scipy.linalg import svd
 from sim.arrays import Samples
 from sim.fitting.regression import ModelWrapper, evaluated
 
+# of the largest eigenvalue of a correlation matrix: below, two sensors are one
+_SINGULAR = 1e-12
+
 
 class Metric(Protocol):
     """Features of a record at s sensors and n instants; the residual is what they are less those of a response.
@@ -133,8 +136,6 @@ def thin_svd(matrix: Samples) -> tuple[Samples, Samples, Samples]:
     return left, values, right
 
 
-# of the largest eigenvalue of a correlation matrix: below, two sensors are one
-_SINGULAR = 1e-12
 _LEAST_VARIANCE = float(np.finfo(np.float64).tiny)
 
 

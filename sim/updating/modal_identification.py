@@ -23,6 +23,9 @@ _STEP = 0.01
 _FEWEST = 3
 # MAC above which two poles within a bandwidth are one mode
 _ALIKE = 0.9
+# rows of the block matrix, if not given: this many samples
+_ROWS = 40
+_FEWEST_BLOCKS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +197,6 @@ def _real_shapes(shapes: NDArray[np.complex128]) -> tuple[Samples, Samples]:
 
 
 _RULES = Stabilization()
-# rows of the block matrix, if not given: this many samples
-_ROWS = 40
-_FEWEST_BLOCKS = 4
 
 
 @dataclass(frozen=True, eq=False)

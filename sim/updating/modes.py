@@ -20,6 +20,7 @@ Shapes = NDArray[np.float64] | NDArray[np.complex128]
 RIGID = 1e-12
 # of the largest component: a shape below it at all sensors is not seen
 _UNSEEN = 1e-8
+_ZERO = "is zero at all sensors: they see nothing of it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +107,6 @@ def check_seen(modes: Modes, full: Samples, sensors: Sequence[int] | Integers, w
             f"{what}: sensors {', '.join(str(int(each)) for each in sensors)} see nothing of the mode at "
             f"{modes.frequencies[lost]:.4g} Hz, of which they are nodes: move a sensor, or leave the mode out"
         )
-
-
-_ZERO = "is zero at all sensors: they see nothing of it"
 
 
 def modal_assurance(first: Shapes, second: Shapes) -> Samples:

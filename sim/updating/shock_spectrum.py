@@ -25,6 +25,9 @@ Part = Literal["primary", "residual", "overall"]
 # samples in a cycle of the highest natural frequency; ISO 18431-4
 SAMPLES_PER_CYCLE = 10.0
 _FEWEST = 4
+# of a cycle, the longest step in which a maximum is looked for
+_LONGEST_STEP = 0.125
+_SERIES = 0.5
 
 
 def octave_frequencies(lowest: float, highest: float, per_octave: int = 6) -> Samples:
@@ -278,11 +281,6 @@ def _columns(part: Part) -> tuple[list[int], list[int]]:
 
 def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
-
-
-# of a cycle, the longest step in which a maximum is looked for
-_LONGEST_STEP = 0.125
-_SERIES = 0.5
 
 
 @inlined_part
