@@ -15,7 +15,7 @@ from benchmarks.figures import SECONDS, Figure
 from benchmarks.timing import in_turns, median_ratio
 from monitor.messages.blocks import Samples
 from replay.studies.delays.examples import NEAR_UNSTABLE, TIME, Example
-from sim.identification.fit import fit_many
+from sim.fitting.fit import fit_many
 from sim.models.delay_equation import DelayEquation
 
 SUMMARY = "500 fits of a delay equation's rates and disturbance, beside scipy's least_squares over solve_ivp"

@@ -12,12 +12,12 @@ from scipy.integrate import solve_bvp
 from benchmarks.figures import MS, SECONDS, Figure
 from benchmarks.timing import in_turns, median_ratio
 from monitor.messages.blocks import Samples
-from sim.identification.missing_force.law_fit import fit_law
-from sim.identification.missing_force.recovery import recover_force
-from sim.identification.missing_force.smoother import ForceProblem
-from sim.identification.missing_force.state_space import Sensor
-from sim.identification.missing_force.windows import matched_force
 from sim.laboratory.structure import Structure
+from sim.missing_force.law_fit import fit_law
+from sim.missing_force.recovery import recover_force
+from sim.missing_force.smoother import ForceProblem
+from sim.missing_force.state_space import Sensor
+from sim.missing_force.windows import matched_force
 from sim.models.chain import chain_response
 from sim.models.nonlinear_chains import DuffingOscillator
 

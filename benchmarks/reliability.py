@@ -14,7 +14,7 @@ from monitor.reliability.counts import FirstPassageCounter, rank_intervals
 from monitor.reliability.ensemble import Ensemble, sort_ensemble
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
-from sim.ensemble import realization_blocks, replicates
+from sim.ensembles.ensemble import realization_blocks, replicates
 from sim.models.beam import StochasticBeam
 
 SUMMARY = "a new sample against 100,000 realizations of the beam, beside numpy.mean(abs(Y - y) < eps)"

@@ -18,7 +18,7 @@ from monitor.indicators.frequency_evaluation import FrequencyEvaluationIndex
 from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
 from monitor.indicators.tracking_indicator import TrackingIndicator
 from monitor.messages.blocks import Samples
-from sim.known_pairs import CLASSES, UNRELATED, known_pairs
+from sim.cases.known_pairs import CLASSES, UNRELATED, known_pairs
 
 SUMMARY = "error and coverage of every indicator in every class of motion"
 RATE, WINDOW = 1024.0, 2.0

@@ -12,9 +12,9 @@ from scipy.optimize import least_squares
 from benchmarks.figures import SECONDS, Figure
 from benchmarks.timing import in_turns, median_ratio
 from monitor.messages.blocks import Samples
-from sim.identification.chain_response import ChainResponse
-from sim.identification.fit import fit
-from sim.identification.least_squares import spread_starts
+from sim.fitting.chain_response import ChainResponse
+from sim.fitting.fit import fit
+from sim.fitting.least_squares import spread_starts
 from sim.models.chain import Chain
 
 SUMMARY = "four stiffnesses and a cubic spring of a chain from many starts, beside scipy's least_squares"

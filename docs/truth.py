@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.truth import DELAYS, Truth, is_honest, run
-from sim.known_pairs import UNRELATED
+from sim.cases.known_pairs import UNRELATED
 
 PAGE = Path(__file__).parent / "indicators.md"
 BEGIN, END = "<!-- truth: begin -->\n", "<!-- truth: end -->\n"

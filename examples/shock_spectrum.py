@@ -13,7 +13,7 @@ import matplotlib as mpl
 import numpy as np
 
 from replay.formats import Selection, open_recording
-from sim.identification.correlation.shock_spectrum import octave_frequencies, shock_spectrum
+from sim.updating.shock_spectrum import octave_frequencies, shock_spectrum
 
 mpl.use("agg")
 from matplotlib import pyplot as plt

@@ -114,10 +114,10 @@ def part(function: Callable[P, R]) -> Callable[P, R]:
     return compiled
 
 
-def step(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function a step of the one kernel that calls it: compiled as if its lines stood there.
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a function a piece of the one kernel that calls it, which is compiled as if its lines stood there.
 
-    Numba inlines it, so that nothing is compiled twice: a `part` is optimised again in every kernel above its own.
+    Numba inlines it. Nothing is compiled twice: a `part` is optimised again in every kernel above its own.
     """
     compiled: Callable[P, R] = _dispatcher(function, inline="always", fastmath={"contract"}, **_NO_WRAPPERS)
     return compiled

@@ -32,7 +32,7 @@ def part(function: Callable[P, R]) -> Callable[P, R]:
     return piece
 
 
-def inlined_part(function: Callable[P, R]) -> Callable[P, R]:
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Make a piece that is written into its callers before they are compiled: with their fast-math flags."""
     piece: Callable[P, R] = njit(inline="always", error_model="numpy")(function)
     return piece

@@ -19,13 +19,13 @@ from monitor.reliability.joint import JointReliability
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from replay.simulations.models import MODELS, ensemble_model
-from sim.identification.correlation.shock_spectrum import responses_at, shock_spectrum
-from sim.identification.missing_force.law_fit import fit_law
-from sim.identification.missing_force.recovery import recover_force
-from sim.identification.missing_force.smoother import ForceProblem
-from sim.identification.missing_force.state_space import Sensor
 from sim.laboratory.structure import Structure
+from sim.missing_force.law_fit import fit_law
+from sim.missing_force.recovery import recover_force
+from sim.missing_force.smoother import ForceProblem
+from sim.missing_force.state_space import Sensor
 from sim.models.delay_equation import solve
+from sim.updating.shock_spectrum import responses_at, shock_spectrum
 
 
 @cache

@@ -20,7 +20,7 @@ from monitor.indicators.parts.memory import (
     new_memory,
     open_state,
 )
-from monitor.kernel import borrowed, borrowed_view, kernel, step
+from monitor.kernel import borrowed, borrowed_view, inlined, kernel
 from monitor.messages.blocks import Samples
 from monitor.reliability.accumulation import advance_accumulated, new_accumulation
 from monitor.reliability.counts import advance_first_passage, new_survivors, search_ranks
@@ -146,7 +146,7 @@ class _State(NamedTuple):
 _open = open_state(_State)
 
 
-@step
+@inlined
 def _allowed(policy: int, value: float, reference: float, profile: Samples, instant: int, measured: float) -> float:
     """Return the allowable error of one measurement, see `TolerancePolicy`."""
     if policy == VARYING:

@@ -23,7 +23,7 @@ from monitor.indicators.parts.sample_loop import (
     write_row,
 )
 from monitor.indicators.parts.sample_ring import next_position
-from monitor.kernel import kernel, reduction, step
+from monitor.kernel import inlined, kernel, reduction
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
@@ -220,7 +220,7 @@ def advance_adaptive(
             at = next_position(at, ring)
 
 
-@step
+@inlined
 def _look(state: AdaptiveState, pair: int, ring: Samples, at: int) -> None:
     """Search the newest cycle, and hold its values, or the reason of none."""
     held, newest, n_window = state.held[pair], at + 1, state.work.shape[1]
@@ -265,7 +265,7 @@ class _Cycle(NamedTuple):
     length: int
 
 
-@step
+@inlined
 def _search_cycle(state: AdaptiveState, pair: int, ring: Samples, newest: int, longest: int) -> _Cycle:
     """Search the newest cycle at the length of the last one and at others; keep the length for the next search."""
     noise_correction, shortest = state.settings[2] > 0.0, min(_MIN_SAMPLES, state.work.shape[1])
@@ -314,7 +314,7 @@ def _search_cycle(state: AdaptiveState, pair: int, ring: Samples, newest: int, l
     return _Cycle(accepted, reason, loop, amplitude, gain, lag, omega, length)
 
 
-@step
+@inlined
 def _decline(held: Samples, reason: int, n_window: int, c: Samples, m: Samples, least: float) -> None:
     """Clear the values of a pair, (9,), for a reason: while the window fills, the one before."""
     held[:_REASON] = np.nan

@@ -66,7 +66,7 @@ from monitor.indicators.parts.sample_loop import (
     write_reason,
 )
 from monitor.indicators.parts.sample_ring import next_position
-from monitor.kernel import kernel, step
+from monitor.kernel import inlined, kernel
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
@@ -302,7 +302,7 @@ def advance_fdb(
         at = next_position(at, ring)
 
 
-@step
+@inlined
 def _read_settings(values: Samples) -> _Settings:
     own_peaks, correct, of_motion = values[2] > 0.0, values[3] > 0.0, values[4] > 0.0
     first_bin, low_bin, high_bin = int(values[9]), int(values[10]), int(values[11])
@@ -312,7 +312,7 @@ def _read_settings(values: Samples) -> _Settings:
     )  # fmt: skip
 
 
-@step
+@inlined
 def _slide(state: FdbState, pair: int, c: float, m: float, ring: Samples, begin: int) -> None:
     """Slide the tracked bins of a pair by one sample; its window begins at `begin` in the ring."""
     if not is_good(c, m):
@@ -327,7 +327,7 @@ def _slide(state: FdbState, pair: int, c: float, m: float, ring: Samples, begin:
         steps[SPAN] = max(steps[SPAN], d_c * d_c)
 
 
-@step
+@inlined
 def _search(
     state: FdbState, settings: _Settings, pair: int, command: Samples, measured: Samples, due: bool
 ) -> tuple[Tone, bool]:
@@ -359,7 +359,7 @@ def _search(
     return tone, hidden
 
 
-@step
+@inlined
 def _command_reason(state: FdbState, settings: _Settings, pair: int, tone: Tone, amplitude: float, due: bool) -> int:
     """Return why the command has no tone, or that it has one."""
     # no values until the next transform
@@ -380,7 +380,7 @@ def _command_reason(state: FdbState, settings: _Settings, pair: int, tone: Tone,
     return Reason.VALID.value
 
 
-@step
+@inlined
 def _look(
     state: FdbState, settings: _Settings, pair: int, tone: Tone, hidden: bool, command: Samples, measured: Samples,
     due: bool,
@@ -406,7 +406,7 @@ def _look(
     return Reason.VALID.value if is_certain else Reason.UNCERTAIN.value, tone_m
 
 
-@step
+@inlined
 def _read(
     state: FdbState, settings: _Settings, pair: int, tone: Tone, tone_m: complex, command: Samples,
     measured: Samples, values: Samples,
@@ -440,7 +440,7 @@ def _read(
     return Reason.VALID.value
 
 
-@step
+@inlined
 def _own_peak(state: FdbState, settings: _Settings, command: Samples, measured: Samples) -> complex:
     """Return measured's tapered bin at its own peak."""
     taper, first_bin, buffers = settings.taper, settings.first_bin, state.buffers

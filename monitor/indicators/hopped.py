@@ -19,7 +19,7 @@ from monitor.indicators.parts.cross_spectra import centred
 from monitor.indicators.parts.memory import SAMPLES, IntMatrix, IntVector, Matrix, Vector, arrays_of, open_state
 from monitor.indicators.parts.sample_loop import advance_row_clock, is_good, start_row_clock, write_row
 from monitor.indicators.parts.sample_ring import PIECE, SampleRing
-from monitor.kernel import kernel, part, step
+from monitor.kernel import inlined, kernel, part
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
@@ -219,7 +219,7 @@ def _first_waiting(evaluations: NDArray[np.int64]) -> tuple[int, int]:
     return first, found
 
 
-@step
+@inlined
 def before_evaluation(first: int, start: int, stop: int, memory: Samples, n: int, stored: int) -> int:
     """Return up to where samples `start` .. `stop` can be processed until one must wait for an evaluation.
 
@@ -254,7 +254,7 @@ def before_evaluation(first: int, start: int, stop: int, memory: Samples, n: int
     return stop
 
 
-@step
+@inlined
 def advance_hopped(
     x_c: Samples, x_m: Samples, columns: NDArray[np.int64], first: int, every: int, out: Samples, column: int,
     memory: Samples, n: int, stored: int,
@@ -312,7 +312,7 @@ def _publish(pair: int, held: Samples, evaluations: NDArray[np.int64], found: Sa
     return True
 
 
-@step
+@inlined
 def publish_late(
     number: int, first: int, every: int, out: Samples, column: int, memory: Samples, n: int, stored: int
 ) -> None:
@@ -326,7 +326,7 @@ def publish_late(
                 write_row(rows, number // every - (first - 1) // every - 1, pair, held)
 
 
-@step
+@inlined
 def list_waiting(memory: Samples, n: int, stored: int, waiting: NDArray[np.int64], n_waiting: int) -> int:
     """Append to ``waiting[:n_waiting]`` in how many samples each pending evaluation is due; return the new number."""
     evaluations = open_hopped(memory, n).evaluations

@@ -37,7 +37,7 @@ from monitor.indicators.parts.sample_loop import (
     write_reason,
 )
 from monitor.indicators.parts.sample_ring import next_position
-from monitor.kernel import kernel, step
+from monitor.kernel import inlined, kernel
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
@@ -221,7 +221,7 @@ def advance_paei(
     state.clock[0] += x_c.shape[0]
 
 
-@step
+@inlined
 def _slide(state: PaeiState, pair: int, ring: Samples, at: int, number: int) -> None:
     """Add the sample at `at`; the oldest leaves. Points are summed for the regression of eq. 1 alone."""
     by_regression = state.settings[2] == 0.0
@@ -235,7 +235,7 @@ def _slide(state: PaeiState, pair: int, ring: Samples, at: int, number: int) -> 
         )
 
 
-@step
+@inlined
 def _look(state: PaeiState, pair: int, ring: Samples, at: int) -> None:
     """Find the loop's lag in the whole window, and hold it; where it differs, the chords are summed anew."""
     held, counts, oldest, newest = state.held[pair], state.counts, at + 1 - state.suffix.shape[1], at + 1
@@ -268,7 +268,7 @@ class _Reading(NamedTuple):
     gain_change: float
 
 
-@step
+@inlined
 def _read(state: PaeiState, pair: int, ring: Samples, at: int, number: int) -> _Reading:
     """Read the window's sums."""
     held, counts, n_window, chord_sum = state.held[pair], state.counts, state.suffix.shape[1], state.chord_sum
@@ -295,7 +295,7 @@ def _read(state: PaeiState, pair: int, ring: Samples, at: int, number: int) -> _
     return _Reading(amplitude, gain, lag, chords.omega, gain_change)
 
 
-@step
+@inlined
 def _reason(held: Samples, reading: _Reading) -> int:
     """Return why there are no values, or that there are."""
     if held[OPEN] == 0.0:
@@ -311,7 +311,7 @@ def _reason(held: Samples, reading: _Reading) -> int:
     return int(held[REASON])
 
 
-@step
+@inlined
 def _write_values(values: Samples, held: Samples, reading: _Reading, sample_rate: float) -> None:
     gain, lag, omega = reading.gain, reading.lag, reading.omega
     values[0], values[1] = 1.0 / gain, reading.amplitude * (1.0 - gain)

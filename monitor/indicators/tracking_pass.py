@@ -52,7 +52,7 @@ from monitor.indicators.parts.sample_ring import (
 from monitor.indicators.phase_amplitude import advance_paei
 from monitor.indicators.tracking_error import advance_peak, advance_rms
 from monitor.indicators.tracking_indicator import advance_ti
-from monitor.kernel import borrowed, kernel, step
+from monitor.kernel import borrowed, inlined, kernel
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
@@ -265,7 +265,7 @@ def _advance_sliding(
         advance_hsem(x_c, x_m, f_m, columns, first, every, out[:, :, j : j + 5], memory, n, ring, at)
 
 
-@step
+@inlined
 def _to_evaluate(waiting: NDArray[np.int64], block: int) -> int:
     """Return how many evaluations are to be done now, of those that are due in so many samples.
 

@@ -22,7 +22,7 @@ from replay.tables import report_console
 if TYPE_CHECKING:
     from replay.identification.force_model import ForceModel
     from replay.identification.missing_force import FoundForce
-    from sim.identification.missing_force.law_fit import LawFit
+    from sim.missing_force.law_fit import LawFit
 
 # of a time history in JSON; --out has all
 _MOST_POINTS = 2000

@@ -13,7 +13,7 @@ from monitor.commands.process import StopSignals, exit_immediately
 from replay.commands import add_worker_options, workers_of
 
 if TYPE_CHECKING:
-    from sim.ensemble import Experiment
+    from sim.ensembles.ensemble import Experiment
 
 _INTERRUPTED = 130  # exit code
 
@@ -80,7 +80,7 @@ def _experiments(model: Experiment, arguments: argparse.Namespace) -> int:
     import numpy as np
 
     from monitor.commands.output import compilation_announced, progress_bars
-    from sim.ensemble import replicates
+    from sim.ensembles.ensemble import replicates
 
     written = []
     try:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sim.identification.fit import Fit
+    from sim.fitting.fit import Fit
 
 _CHECK_KEYS = {"lag_one": "lag_one_correlation"}
 

@@ -11,11 +11,10 @@ import numpy as np
 from monitor.messages.blocks import Pair, Samples
 from replay.formats import Recording
 from replay.formats.parts import GapFreeSegment, longest_gap_free_segment
-from sim.identification.actuator_response import ActuatorResponse
-from sim.identification.fit import Fit, fit
-from sim.identification.least_squares import minimize
-from sim.identification.regression import PolynomialDiscrepancy, Regression
-from sim.identification.reparameterization import reparameterized
+from sim.fitting.actuator_response import ActuatorResponse
+from sim.fitting.fit import Fit, fit, reparameterized
+from sim.fitting.least_squares import minimize
+from sim.fitting.regression import PolynomialDiscrepancy, Regression
 
 # a signal that varies by less than this fraction of its largest value is constant, but for rounding
 _STILL = 1e-12

@@ -20,9 +20,9 @@ from replay.identification.actuator_regression import (
     lag_is_identifiable,
     lag_is_significant,
 )
-from sim.actuator import LONGEST
-from sim.identification.actuator_response import ActuatorResponse, delay_correlation
-from sim.identification.fit import Fit
+from sim.fitting.actuator_response import ActuatorResponse, delay_correlation
+from sim.fitting.fit import Fit
+from sim.laboratory.actuator import LONGEST
 
 # an actuator's gain is near one where command and measured signal have one unit
 _LARGEST_GAIN = 30.0

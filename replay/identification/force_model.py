@@ -13,8 +13,8 @@ from monitor.config.section import Names, Positive, Section, SettingsError, prob
 from monitor.messages.blocks import Samples
 from monitor.system.files import check_regular
 from replay.formats.units import si_factor
-from sim.identification.missing_force.law_terms import terms
 from sim.laboratory.structure import Structure
+from sim.missing_force.law_terms import terms
 
 _MAX_BYTES = 1 << 20
 

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from monitor.messages.blocks import Samples
 from replay.identification.missing_force import FoundForce
-from sim.identification.missing_force.law_fit import LawFit
-from sim.identification.missing_force.law_terms import SIGN_WIDTH
+from sim.missing_force.law_fit import LawFit
+from sim.missing_force.law_terms import SIGN_WIDTH
 
 _BAND = 1.96
 _MOST_POINTS = 5000

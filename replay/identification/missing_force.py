@@ -13,10 +13,10 @@ from replay import Progress, silent
 from replay.formats import Recording
 from replay.identification.force_model import ForceModel, channel_factor
 from sim.arrays import Flags
-from sim.identification.missing_force.law_fit import LawFit, find_laws, fit_law
-from sim.identification.missing_force.recovery import RecoveredForce, evidence_for, recover_force
-from sim.identification.missing_force.smoother import ForceProblem
-from sim.identification.missing_force.state_space import Sensor
+from sim.missing_force.law_fit import LawFit, find_laws, fit_law
+from sim.missing_force.recovery import RecoveredForce, evidence_for, recover_force
+from sim.missing_force.smoother import ForceProblem
+from sim.missing_force.state_space import Sensor
 
 _BLOCK = 1 << 16
 # more instants cost memory and add no information: means of several are taken

@@ -14,7 +14,7 @@ from replay.formats.computed import ComputedRecording
 
 if TYPE_CHECKING:
     from monitor.compensation.base import Compensation, Compensator
-    from sim.demonstration import Demonstration
+    from sim.cases.demonstration import Demonstration
 
 
 def compensated_demonstration(duration: float, seed: int, compensation: str) -> Recording:
@@ -37,7 +37,7 @@ def compensated_demonstration(duration: float, seed: int, compensation: str) -> 
     from monitor.compensation.base import channels
     from monitor.compensation.fixed_inverse import FixedInverse
     from monitor.compensation.methods import by_name
-    from sim.demonstration import ACTUATORS, DRIVEN, Demonstration
+    from sim.cases.demonstration import ACTUATORS, DRIVEN, Demonstration
 
     demonstration = Demonstration(duration, seed=seed)
     truth = demonstration.truth(np.zeros(1))

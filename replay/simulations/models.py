@@ -19,7 +19,7 @@ from replay.formats.computed import ComputedRecording
 from replay.formats.recordings import ArrayRecording
 from replay.simulations.entry import MODEL_VALIDATION, ExperimentModel, Simulation
 from replay.workers import Workers, run_in_order
-from sim.ensemble import EnsembleModel, Experiment, realization_block
+from sim.ensembles.ensemble import EnsembleModel, Experiment, realization_block
 
 MODELS = {
     "beam": ("sim.models.beam", "StochasticBeam"),
@@ -28,7 +28,7 @@ MODELS = {
     "four-dof": ("sim.models.nonlinear_chains", "FourMasses"),
     "impact": ("sim.models.impact_test", "ImpactTest"),
     "sandia": ("sim.models.sandia", "SandiaStructure"),
-    "thermal": ("sim.models.thermal_experiment", "ThermalExperiment"),
+    "thermal": ("sim.models.thermal_population", "ThermalExperiment"),
 }
 """Name of each model -> its module and class."""
 
@@ -172,7 +172,7 @@ _MODELS = {
 
 
 def _experiment(model: str, bad: bool, duration: float, seed: int) -> Recording:
-    from sim.ensemble import measured_pieces
+    from sim.ensembles.ensemble import measured_pieces
 
     longest = _EXPERIMENTS[model][1]
     if duration > longest:
@@ -192,7 +192,7 @@ def _experiment(model: str, bad: bool, duration: float, seed: int) -> Recording:
 
 
 def _thermal_paper(duration: float, seed: int) -> Recording:  # noqa: ARG001 - what was measured has nothing random
-    from sim.models.thermal_experiment import ThermalExperiment
+    from sim.models.thermal_population import ThermalExperiment
     from sim.models.thermal_tables import accreditation_runs
 
     run = accreditation_runs("Low")["front"]

@@ -15,7 +15,7 @@ from replay.formats.recordings import ArrayRecording
 from replay.simulations.entry import PAPER_CASES, Simulation
 
 if TYPE_CHECKING:
-    from sim.tracking_cases import TrackingCase
+    from sim.cases.tracking_cases import TrackingCase
 
 
 _DURATION = 60.0  # s
@@ -27,7 +27,7 @@ _PLANT_PIECE = 1 << 10  # samples computed at a time
 
 
 def _hybrid(duration: float, seed: int) -> Recording:
-    from sim.demonstration import ACTUATORS, Demonstration
+    from sim.cases.demonstration import ACTUATORS, Demonstration
 
     demonstration = Demonstration(duration, seed=seed)
     channels = _channels(ACTUATORS)
@@ -50,9 +50,9 @@ def _compensated_hybrid(duration: float, seed: int, compensation: str) -> Record
 
 
 def _plant(duration: float, seed: int) -> Recording:  # noqa: ARG001 - a sweep has nothing random
-    from sim.actuator import amplitude_ratio, phase_error
-    from sim.excitation import Sweep
-    from sim.laboratory.benchmark_plant import BenchmarkPlant
+    from sim.excitation.excitations import Sweep
+    from sim.laboratory.actuator import amplitude_ratio, phase_error
+    from sim.laboratory.plants import BenchmarkPlant
 
     plant, dt = BenchmarkPlant(), 1.0 / _PLANT_RATE
     start, stop = _PLANT_SWEEP
@@ -140,7 +140,7 @@ _VIRTUAL = {"iv": "two_samples_late", "vii": "lead_lag_lead"}
 
 
 def _case(name: str, lasts: float, duration: float, seed: int) -> Recording:
-    from sim.tracking_cases import tracking_case
+    from sim.cases.tracking_cases import tracking_case
 
     if duration > lasts:
         raise ValueError(f"simulation duration {duration:g} s: case ({name}) lasts {lasts:g} s")
@@ -151,8 +151,8 @@ def _case(name: str, lasts: float, duration: float, seed: int) -> Recording:
 
 
 def _virtual(name: str, duration: float, seed: int) -> Recording:
-    from sim import virtual_frame
-    from sim.actuator import tracking_truth
+    from sim.cases import virtual_frame
+    from sim.laboratory.actuator import tracking_truth
 
     actuator, rate = getattr(virtual_frame, _VIRTUAL[name])(), virtual_frame.SAMPLE_RATE
 

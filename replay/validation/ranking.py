@@ -20,7 +20,7 @@ from replay.validation.validation import Site, Validation, validate
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from sim.identification.fit import Fit
+    from sim.fitting.fit import Fit
 
 RANKED_BY = NAMES[:3]
 

@@ -7,9 +7,8 @@ from math import inf
 
 import numpy as np
 
-from sim.arrays import Samples
+from sim.arrays import Samples, check_finite, check_not_negative, check_positive, require
 from sim.laboratory.parts import Element, RunningElement, Shape
-from sim.ranges import check_finite, check_not_negative, check_positive, require
 
 Parameter = float | Samples
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sim.arrays import Samples
-from sim.excitation import Excitation
+from sim.excitation.excitations import Excitation
 from sim.laboratory.elements import (
     BoucWenSpring,
     CubicSpring,

@@ -7,10 +7,9 @@ from math import ceil
 
 import numpy as np
 
-from sim.arrays import Samples
+from sim.arrays import Samples, check_not_negative, check_positive
 from sim.laboratory.elements import Parameter
 from sim.laboratory.parts import Element, RunningElement, RunningRamp, Shape
-from sim.ranges import check_not_negative, check_positive
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sim.arrays import Response, Samples
+from sim.arrays import Response, Samples, check_finite, check_not_negative, check_positive, positive
 from sim.laboratory.parts import Shape
 from sim.laboratory.transfer import fit
-from sim.ranges import check_finite, check_not_negative, check_positive, positive
 
 _CHUNK = 256
 

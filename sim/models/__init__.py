@@ -1,1 +1,1 @@
-"""Models of structures whose response is random or whose truth is known. One file a model; imports nothing heavy."""
+"""Models of structures whose response is random or whose truth is known. One file a model."""

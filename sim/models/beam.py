@@ -8,11 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from sim.arrays import Samples
-from sim.distributions import Lognormal
-from sim.ensemble import AddedDiscrepancy, EqualSteps
-from sim.gaussian_process import CirculantProcess, GaussianProcess, SampledProcess, squared_exponential
-from sim.ranges import check_not_negative, check_positive
+from sim.arrays import Samples, check_not_negative, check_positive
+from sim.ensembles.distributions import Lognormal
+from sim.ensembles.ensemble import AddedDiscrepancy, EqualSteps
+from sim.ensembles.gaussian_process import CirculantProcess, GaussianProcess, SampledProcess, squared_exponential
 
 Real = float | Samples
 

@@ -14,10 +14,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sim.arrays import Samples
-from sim.distributions import Lognormal
-from sim.ensemble import EqualSteps
-from sim.ranges import check_finite, check_not_negative, check_positive
+from sim.arrays import Samples, check_finite, check_not_negative, check_positive
+from sim.ensembles.distributions import Lognormal
+from sim.ensembles.ensemble import EqualSteps
+from sim.motion import impact
 
 GRAVITY = 9.80665
 INCH = 0.0254
@@ -235,43 +235,41 @@ class ImpactTest(EqualSteps):
         ------
         ValueError : a preload is negative, a number is not finite, or the impact is too violent for the step.
         """
-        from sim.models import impact_kernel as kernel  # numba is slow to import
-
         preload, tilt = np.broadcast_arrays(np.atleast_1d(preload).astype(float), np.atleast_1d(tilt).astype(float))
         check_not_negative("impact test", preload=preload)
         check_finite("impact test", tilt=tilt)
         pad, m = self.pad, len(preload)
-        p = np.zeros((m, kernel.N_PARAMETERS))
+        p = np.zeros((m, impact.N_PARAMETERS))
         for column, value in (
-            (kernel.CARRIAGE, self.carriage),
-            (kernel.IMPACTOR, self.impactor),
-            (kernel.INERTIA, self.carriage * self.gyration**2),
-            (kernel.HALF_WIDTH, self.half_width),
-            (kernel.FLOOR, self.floor_stiffness),
-            (kernel.CHI, loss_factor(self.restitution, LOW)),
-            (kernel.AREA, pad.area),
-            (kernel.THICKNESS, pad.thickness),
-            (kernel.SHEAR, 0.5 * pad.modulus / (1.0 + pad.poisson)),
-            (kernel.EXPONENT, pad.exponent),
-            (kernel.TRANSVERSE, pad.poisson),
-            (kernel.VISCOUS, pad.viscous_ratio * pad.modulus),
-            (kernel.RELAXATION, pad.relaxation_time),
-            (kernel.BOLT, self.bolt_stiffness),
-            (kernel.GRAVITY, GRAVITY),
+            (impact.CARRIAGE, self.carriage),
+            (impact.IMPACTOR, self.impactor),
+            (impact.INERTIA, self.carriage * self.gyration**2),
+            (impact.HALF_WIDTH, self.half_width),
+            (impact.FLOOR, self.floor_stiffness),
+            (impact.CHI, loss_factor(self.restitution, LOW)),
+            (impact.AREA, pad.area),
+            (impact.THICKNESS, pad.thickness),
+            (impact.SHEAR, 0.5 * pad.modulus / (1.0 + pad.poisson)),
+            (impact.EXPONENT, pad.exponent),
+            (impact.TRANSVERSE, pad.poisson),
+            (impact.VISCOUS, pad.viscous_ratio * pad.modulus),
+            (impact.RELAXATION, pad.relaxation_time),
+            (impact.BOLT, self.bolt_stiffness),
+            (impact.GRAVITY, GRAVITY),
         ):
             p[:, column] = value
-        states = np.zeros((m, kernel.N_STATES))
+        states = np.zeros((m, impact.N_STATES))
         # in free fall bolt and pad are in balance, the pad having relaxed
         strain = pad.strain(preload / pad.area)
-        states[:, kernel.STRAIN], states[:, kernel.COMPRESSION] = strain, strain * pad.thickness
-        p[:, kernel.PRELOAD] = preload + self.bolt_stiffness * strain * pad.thickness
+        states[:, impact.STRAIN], states[:, impact.COMPRESSION] = strain, strain * pad.thickness
+        p[:, impact.PRELOAD] = preload + self.bolt_stiffness * strain * pad.thickness
         # the lower edge is at the floor
-        states[:, kernel.HEAVE], states[:, kernel.TILT] = self.half_width * np.abs(tilt), tilt
-        states[:, kernel.HEAVE_RATE] = -self.speed
+        states[:, impact.HEAVE], states[:, impact.TILT] = self.half_width * np.abs(tilt), tilt
+        states[:, impact.HEAVE_RATE] = -self.speed
         impactor, carriage = np.empty((2, len(self.time), m))
         events = np.empty((m, 4))
         before = self._energy(p, states)
-        kernel.drop(p, states, self.dt * self.time_scale, impactor, carriage, events)
+        impact.drop(p, states, self.dt * self.time_scale, impactor, carriage, events)
         with np.errstate(all="ignore"):
             balance = self._energy(p, states) - before
         balance = balance / (0.5 * (self.carriage + self.impactor) * self.speed**2)
@@ -284,15 +282,13 @@ class ImpactTest(EqualSteps):
 
     def _energy(self, p: Samples, states: Samples) -> Samples:
         """Return kinetic, potential, stored and dissipated energy together, (m,) in J."""
-        from sim.models import impact_kernel as kernel
-
         x, tilt, d, v, turning, rate, overstress, strain, lost = states.T
         pad, volume = self.pad, self.pad.area * self.pad.thickness
         kinetic = self.carriage * (v**2 + (self.gyration * turning) ** 2) + self.impactor * (v - rate) ** 2
         height = self.carriage * x + self.impactor * (x - d)
         depths = np.maximum([-(x + side * self.half_width * tilt) for side in (1.0, -1.0)], 0.0)
         stored = 0.5 * self.floor_stiffness * (depths**2).sum(axis=0)
-        bolt = np.maximum(p[:, kernel.PRELOAD] - self.bolt_stiffness * d, 0.0) ** 2 / self.bolt_stiffness
+        bolt = np.maximum(p[:, impact.PRELOAD] - self.bolt_stiffness * d, 0.0) ** 2 / self.bolt_stiffness
         viscous = pad.viscous_ratio * pad.modulus
         branch = 0.5 * overstress**2 / viscous if viscous else 0.0 * overstress
         return np.asarray(

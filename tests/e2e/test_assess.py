@@ -16,7 +16,7 @@ from rich.console import Console
 
 from monitor.__main__ import main
 from replay.tables import print_table
-from sim.excitation import Earthquake
+from sim.excitation.excitations import Earthquake
 
 SPREAD = {"median", "mean", "p05", "p95"}
 RATE, FREQUENCY, GAIN, DELAY = 1000.0, 4.0, 0.9, 0.015

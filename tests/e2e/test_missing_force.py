@@ -17,8 +17,8 @@ from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from replay.commands.identify_force import _is_determined, _laws
 from replay.identification.force_model import channel_factor
-from sim.identification.missing_force.law_fit import CurveFit, LawFit
-from sim.identification.missing_force.law_terms import terms
+from sim.missing_force.law_fit import CurveFit, LawFit
+from sim.missing_force.law_terms import terms
 
 TIME = np.arange(0.0, 30.001, 0.04)
 ALPHA = 0.05

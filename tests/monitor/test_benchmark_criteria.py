@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.indicators.benchmark_criteria import benchmark_criteria
-from sim.laboratory.benchmark_plant import BenchmarkPlant
+from sim.laboratory.plants import BenchmarkPlant
 from tests.oracles import benchmark_criteria as oracle
 
 RATE = 1000.0

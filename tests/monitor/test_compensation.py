@@ -11,7 +11,7 @@ from monitor.compensation.base import channels, derivative_weights
 from monitor.compensation.fixed_inverse import FixedInverse
 from monitor.compensation.methods import METHODS, by_name
 from monitor.messages.blocks import Role
-from sim.laboratory.benchmark_plant import BenchmarkPlant
+from sim.laboratory.plants import BenchmarkPlant
 
 DT = 1 / 1024
 NOMINAL = BenchmarkPlant()

@@ -84,8 +84,7 @@ def laboratory(n):
     from sim.laboratory.elements import LinearSpring
     from sim.laboratory.loop import HybridLoop
     from sim.laboratory.structure import Structure
-    from sim.laboratory.transfer import TransferChain
-    from sim.laboratory.transfer_linear import Delay
+    from sim.laboratory.transfer import Delay, TransferChain
 
     dt, mass, stiffness = 1 / 1024, 1000.0, 3e5
     damping = 2.0 * 0.10 * np.sqrt(stiffness / mass) * mass

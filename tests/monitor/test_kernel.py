@@ -26,7 +26,7 @@ def test_no_kernel_calls_blas():
             if not isinstance(function, ast.FunctionDef):
                 continue
             decorators = {ast.unparse(each).partition("(")[0] for each in function.decorator_list}
-            if not decorators & {"kernel", "fused_kernel", "part", "inlined_part", "reduction", "njit"}:
+            if not decorators & {"kernel", "fused_kernel", "part", "step", "reduction", "njit"}:
                 continue
             kernels += 1
             for node in ast.walk(function):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.indicators.transfer_function import TransferFunction
-from sim.laboratory.benchmark_plant import BenchmarkPlant
+from sim.laboratory.plants import BenchmarkPlant
 from tests.oracles import transfer as oracle
 
 RATE = 1024.0

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim import known_pairs
 from sim.arrays import Samples
+from sim.cases import known_pairs
 
 Motion = Callable[[Samples], Samples]
 

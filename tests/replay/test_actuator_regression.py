@@ -8,8 +8,8 @@ from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
 from replay.identification.actuator_regression import ActuatorRegression, select_fit
 from replay.identification.actuators import identify
-from sim.identification.actuator_response import ActuatorResponse
-from sim.identification.fit import fit
+from sim.fitting.actuator_response import ActuatorResponse
+from sim.fitting.fit import fit
 
 RATE = 250.0
 STREAM = Stream("rig", 1, RATE, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))

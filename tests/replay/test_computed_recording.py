@@ -9,7 +9,7 @@ from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats.computed import ComputedRecording
 from replay.playback.description import describe_recording
 from replay.simulations import simulation
-from sim.laboratory.benchmark_plant import BenchmarkPlant
+from sim.laboratory.plants import BenchmarkPlant
 
 STREAM = Stream("rig", 0, 100.0, tuple(Channel(name, Role.AUXILIARY, "m", "") for name in "abc"))
 

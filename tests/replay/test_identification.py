@@ -7,7 +7,7 @@ from scipy.signal import lfilter
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
 from replay.identification.actuators import identify
-from sim.actuator import ActuatorState, Schedule, equivalent_delay, frequency_response
+from sim.laboratory.actuator import ActuatorState, Schedule, equivalent_delay, frequency_response
 
 RATE = 250.0
 TIME = np.arange(4000) / RATE

@@ -8,7 +8,7 @@ import pytest
 from monitor.reliability.tolerance import TolerancePolicy
 from replay.validation.ranking import Candidate, parameter_draws, rank_models, ranking_table
 from replay.validation.tolerance_choice import ToleranceChoice
-from sim.identification.fit import fit
+from sim.fitting.fit import fit
 from tests.oracles.linear_model import LinearModel
 
 TIME = np.linspace(0.0, 2.0, 81)

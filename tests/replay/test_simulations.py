@@ -21,9 +21,9 @@ from replay.commands.truth_table import compare_with_truth
 from replay.formats import RecordingError
 from replay.simulations import names, simulation, simulations
 from replay.simulations.models import MODELS, ensemble_model, realizations
-from sim.actuator import amplitude_ratio, equivalent_delay, phase_error
-from sim.laboratory.benchmark_plant import BenchmarkPlant
-from sim.tracking_cases import CASES, tracking_case
+from sim.cases.tracking_cases import CASES, tracking_case
+from sim.laboratory.actuator import amplitude_ratio, equivalent_delay, phase_error
+from sim.laboratory.plants import BenchmarkPlant
 
 UNITS = {
     "command": "m",

@@ -18,9 +18,9 @@ from replay.studies.loop.pictures import draw
 from replay.studies.loop.report import as_json, print_study
 from replay.studies.loop.stability import CompensatedRun, IndicatorWarning, Stability, beyond_since, run_stability
 from replay.studies.loop.study import LoopStudy, draw_statistics, paired_ratio, run_study
-from sim.laboratory.benchmark_plant import BenchmarkPlant
 from sim.laboratory.building import COUPLING, INTENSITY, Case, ground_forces, numerical_building, specimen
 from sim.laboratory.loop import HybridLoop
+from sim.laboratory.plants import BenchmarkPlant
 from sim.laboratory.transfer import TransferChain
 
 

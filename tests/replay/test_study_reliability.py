@@ -19,7 +19,7 @@ from replay.studies.reliability.study import (
     simulated,
 )
 from replay.validation.model import model_reliability
-from sim.ensemble import replicates
+from sim.ensembles.ensemble import replicates
 from sim.models.beam import StochasticBeam
 
 NAMES = ("instantaneous", "first_passage", "accumulated")

@@ -19,7 +19,7 @@ from replay.studies.thermal.compliance import (
 )
 from replay.studies.thermal.limit import SLOPES, by_quadrature
 from replay.studies.thermal.statement import RULE, statement
-from sim.distributions import Normal
+from sim.ensembles.distributions import Normal
 from sim.models.thermal_population import Conductivity, Family, Population, characterize
 from sim.models.thermal_tables import LEVELS, material
 

@@ -18,7 +18,7 @@ from replay.studies.tracking.paei_noise import (
 )
 from replay.studies.tracking.plant import study_plant
 from replay.studies.tracking.study import PARTS, run_study, study_case
-from sim.tracking_cases import CASES
+from sim.cases.tracking_cases import CASES
 from tests.oracles import ellipse
 from tests.oracles.tones import Tones, several_tones
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sim.distributions import Lognormal
-from sim.ensemble import realization_blocks, replicates
+from sim.ensembles.distributions import Lognormal
+from sim.ensembles.ensemble import realization_blocks, replicates
 from sim.models.beam import StochasticBeam
 
 BEAM = StochasticBeam()

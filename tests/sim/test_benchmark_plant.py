@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.signal
 
-from sim.actuator import amplitude_ratio, equivalent_delay, phase_error
-from sim.laboratory.benchmark_plant import BenchmarkPlant, drawn_plants
+from sim.laboratory.actuator import amplitude_ratio, equivalent_delay, phase_error
+from sim.laboratory.plants import BenchmarkPlant, drawn_plants
 
 RATE = 4096.0
 DT = 1.0 / RATE

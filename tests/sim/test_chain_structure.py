@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sim.excitation import Harmonic, Loading
+from sim.excitation.excitations import Harmonic, Loading
 from sim.laboratory.elements import CubicSpring, GapSpring, LinearSpring
 from sim.laboratory.loop import HybridLoop
 from sim.laboratory.reference import reference_motion

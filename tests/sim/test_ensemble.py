@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.ensemble import BLOCK, AddedDiscrepancy, realization_block, realization_blocks, replicates
+from sim.ensembles.ensemble import BLOCK, AddedDiscrepancy, realization_block, realization_blocks, replicates
 
 
 @dataclass

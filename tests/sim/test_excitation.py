@@ -8,7 +8,16 @@ import scipy.signal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.excitation import BandNoise, Earthquake, Excitation, Harmonic, Interpolation, Loading, Recorded, Sweep
+from sim.excitation.excitations import (
+    BandNoise,
+    Earthquake,
+    Excitation,
+    Harmonic,
+    Interpolation,
+    Loading,
+    Recorded,
+    Sweep,
+)
 
 RATE = 256.0
 TIME = np.arange(int(240 * RATE)) / RATE

@@ -10,7 +10,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.gaussian_process import GaussianProcess, squared_exponential
+from sim.ensembles.gaussian_process import GaussianProcess, squared_exponential
 
 TIME = np.arange(251) * 0.02
 METHODS = ["karhunen-loeve", "cholesky"]

@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from sim.actuator import ActuatorState, Schedule
-from sim.excitation import BandNoise, Excitation, Harmonic, Loading
-from sim.hybrid import Frame, HybridTest, Specimen, simulate
-from sim.laboratory.benchmark_plant import BenchmarkPlant
+from sim.cases.hybrid import Frame, HybridTest, Specimen, simulate
+from sim.excitation.excitations import BandNoise, Excitation, Harmonic, Loading
+from sim.laboratory.actuator import ActuatorState, Schedule
 from sim.laboratory.elements import LinearSpring
-from sim.laboratory.loop import HybridLoop
-from sim.laboratory.record import HybridInstability
+from sim.laboratory.loop import HybridInstability, HybridLoop
+from sim.laboratory.plants import BenchmarkPlant
 from sim.laboratory.structure import Structure
-from sim.laboratory.transfer import TransferChain
-from sim.laboratory.transfer_linear import Delay
+from sim.laboratory.transfer import Delay, TransferChain
 
 MASS, STIFFNESS, DAMPING = 1000.0, 8e4, 600.0
 RIGHT = Schedule(((0.0, ActuatorState()),))

@@ -10,15 +10,13 @@ import numpy as np
 import pytest
 
 from replay.formats.ground_motion import GroundMotion
-from sim.excitation import Earthquake, Harmonic, Loading, SeparateExcitations
+from sim.excitation.excitations import Earthquake, Harmonic, Loading, SeparateExcitations
 from sim.laboratory.elements import Dashpot, ElastoplasticSpring, LinearSpring, ParallelElements, SeparateElements
 from sim.laboratory.integrators import ChenRicles, ExplicitNewmark, KolayRicles, RosenbrockW
-from sim.laboratory.loop import HybridLoop
-from sim.laboratory.record import HybridInstability, LoopRecord
+from sim.laboratory.loop import HybridInstability, HybridLoop, LoopRecord
 from sim.laboratory.specimens import ChangingElement, MRDamper
 from sim.laboratory.structure import Springs, Structure, classical_damping
-from sim.laboratory.transfer import SeparateActuators, TransferChain
-from sim.laboratory.transfer_linear import Delay, Gain, Lag
+from sim.laboratory.transfer import Delay, Gain, Lag, SeparateActuators, TransferChain
 from sim.laboratory.transfer_nonlinear import Noise
 
 PAGE = Path(__file__).parents[2] / "docs" / "laboratory.md"

@@ -6,8 +6,7 @@ import scipy.signal
 from scipy.signal import StateSpace, TransferFunction, ZerosPolesGain
 
 from sim.laboratory.plants import LinearPlant
-from sim.laboratory.transfer import TransferChain
-from sim.laboratory.transfer_linear import Delay, Gain
+from sim.laboratory.transfer import Delay, Gain, TransferChain
 
 DT = 1.0 / 1024.0
 TURN = 2.0 * np.pi * 10.0

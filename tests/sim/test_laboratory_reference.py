@@ -5,11 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from sim.excitation import Earthquake, Harmonic, Loading
+from sim.excitation.excitations import Earthquake, Harmonic, Loading
 from sim.laboratory.elements import BoucWenSpring, Dashpot, ElastoplasticSpring, LinearSpring, ParallelElements
 from sim.laboratory.integrators import ChenRicles, ExplicitNewmark, KolayRicles, RosenbrockW
-from sim.laboratory.loop import HybridLoop
-from sim.laboratory.record import HybridInstability
+from sim.laboratory.loop import HybridInstability, HybridLoop
 from sim.laboratory.reference import reference_motion
 from sim.laboratory.specimens import MRDamper
 from sim.laboratory.structure import Springs, Structure, classical_damping

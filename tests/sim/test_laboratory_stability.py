@@ -8,15 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim.excitation import Earthquake, Harmonic, Loading
+from sim.excitation.excitations import Earthquake, Harmonic, Loading
 from sim.laboratory.elements import BoucWenSpring, ElastoplasticSpring, LinearSpring
-from sim.laboratory.energy import energy_balance
 from sim.laboratory.integrators import ChenRicles
 from sim.laboratory.loop import HybridLoop
-from sim.laboratory.stability import analytic_critical_delay, critical_delay, simulated_critical_delay
+from sim.laboratory.stability import analytic_critical_delay, critical_delay, energy_balance, simulated_critical_delay
 from sim.laboratory.structure import Springs, Structure, classical_damping
-from sim.laboratory.transfer import TransferChain
-from sim.laboratory.transfer_linear import Delay
+from sim.laboratory.transfer import Delay, TransferChain
 
 PAGE = Path(__file__).parents[2] / "docs" / "laboratory.md"
 

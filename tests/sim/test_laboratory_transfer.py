@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.actuator import ActuatorState, Schedule
-from sim.laboratory.transfer import ChangingTransfer, SeparateActuators, TransferChain
-from sim.laboratory.transfer_linear import Delay, Gain, Lag
+from sim.laboratory.actuator import ActuatorState, Schedule
+from sim.laboratory.transfer import ChangingTransfer, Delay, Gain, Lag, SeparateActuators, TransferChain
 
 DT = 1.0 / 1024.0
 

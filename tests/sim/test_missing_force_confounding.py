@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.identification.missing_force.confounding import confounded_with_force
+from sim.missing_force.marginal_fit import confounded_with_force
 from sim.models.chain import Chain
 
 

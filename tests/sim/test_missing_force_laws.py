@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from sim.identification.fit import fit_many
-from sim.identification.missing_force.law_fit import curve_fit, find_laws, fit_law
-from sim.identification.missing_force.law_response import LawResponse
-from sim.identification.missing_force.law_terms import DICTIONARY, term
-from sim.identification.missing_force.recovery import recover_force
-from sim.identification.missing_force.smoother import ForceProblem
-from sim.identification.missing_force.state_space import Sensor
+from sim.fitting.fit import fit_many
 from sim.laboratory.structure import Structure
+from sim.missing_force.law_fit import LawResponse, curve_fit, find_laws, fit_law
+from sim.missing_force.law_terms import DICTIONARY, term
+from sim.missing_force.recovery import recover_force
+from sim.missing_force.smoother import ForceProblem
+from sim.missing_force.state_space import Sensor
 from sim.models.chain import Chain, chain_response
 
 TIME = np.linspace(0.0, 30.0, 601)

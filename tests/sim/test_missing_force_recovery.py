@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from sim.identification.missing_force.force_prior import Matern
-from sim.identification.missing_force.recovery import RecoveredForce, evidence_for, recover_force
-from sim.identification.missing_force.smoother import ForceProblem
-from sim.identification.missing_force.state_space import Sensor
 from sim.laboratory.structure import Structure
+from sim.missing_force.recovery import RecoveredForce, evidence_for, recover_force
+from sim.missing_force.smoother import ForceProblem
+from sim.missing_force.state_space import Matern, Sensor
 
 TIME = np.linspace(0.0, 30.0, 601)
 SHAPES = {

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.linalg import expm, solve_continuous_lyapunov
 
-from sim.identification.missing_force.force_prior import IntegratedWiener, Matern
-from sim.identification.missing_force.smoother import ForceProblem
-from sim.identification.missing_force.state_space import Sensor, noisy_steps
 from sim.laboratory.structure import Structure
+from sim.missing_force.smoother import ForceProblem
+from sim.missing_force.state_space import Matern, Sensor, noisy_steps
 from tests.oracles.dense_force import DenseForce, matern
 
 M, C = np.diag([1.3, 0.8]), np.array([[0.5, -0.2], [-0.2, 0.3]])
@@ -21,11 +20,10 @@ SPREAD = np.array([0.4, 0.3, 1.5, 1.0])
 AT = np.array([0, 40, 47, 90, 160, 200, 201, 280, 300])
 
 
-def _case(nu: float, covariance=None, refined=2):
+def _case(nu: float, refined=2):
     grid = np.linspace(0.0, 3.0, 300 * refined + 1)
     places = np.array([1.0, -1.0])
-    covariance = matern(grid, 2.0, 0.7, nu) if covariance is None else covariance(grid)
-    dense = DenseForce.of(M, C, K, places, grid, covariance, SPREAD)
+    dense = DenseForce.of(M, C, K, places, grid, matern(grid, 2.0, 0.7, nu), SPREAD)
     rng = np.random.default_rng(5)
     observed = rng.standard_normal((len(AT), 3)) * np.array([0.1, 0.5, 3.0])
     observed[2, 0] = observed[4, 1] = observed[5, 2] = observed[7] = np.nan
@@ -44,9 +42,9 @@ def _case(nu: float, covariance=None, refined=2):
     return dense, given, problem
 
 
-def _extrapolated(*arguments):
+def _extrapolated(nu):
     # the quadrature is of second order
-    return (4.0 * _case(*arguments)[1][2] - _case(*arguments, 1)[1][2]) / 3.0
+    return (4.0 * _case(nu)[1][2] - _case(nu, 1)[1][2]) / 3.0
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
@@ -54,7 +52,7 @@ def test_equals_the_dense_conditional(order):
     dense, (mean, covariance, _), problem = _case(order + 0.5)
     found = problem.smooth([Matern(2.0, 0.7, order)], SIGMA)
     sd = np.sqrt(np.diag(covariance))[2 * AT]
-    assert found.log_likelihood == pytest.approx(_extrapolated(order + 0.5, None), abs=1e-3)
+    assert found.log_likelihood == pytest.approx(_extrapolated(order + 0.5), abs=1e-3)
     assert problem.log_likelihood([Matern(2.0, 0.7, order)], SIGMA) == pytest.approx(found.log_likelihood, rel=1e-13)
     np.testing.assert_allclose(found.force[:, 0], mean[2 * AT], atol=1e-3 * sd.max())
     np.testing.assert_allclose(found.force_sd[:, 0], sd, rtol=3e-4)
@@ -69,19 +67,6 @@ def test_equals_the_dense_conditional(order):
         expected = joint[:, k] @ covariance @ joint[:, k].T
         scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
         np.testing.assert_allclose(found.covariances[k, :5, :5] / scale, expected / scale, atol=8e-3)
-
-
-def test_integrated_wiener_equals_the_dense_conditional():
-    def covariance(t):
-        # of the integral of a Wiener process of 1.5 N/s^1.5, begun at 1 N and 2 N/s
-        low, high = np.minimum.outer(t, t), np.maximum.outer(t, t)
-        return 1.0 + 4.0 * np.outer(t, t) + 2.25 * low**2 * (high / 2.0 - low / 6.0)
-
-    _, (mean, spread, _), problem = _case(0.0, covariance)
-    found = problem.smooth([IntegratedWiener(1.5, (1.0, 2.0))], SIGMA)
-    assert found.log_likelihood == pytest.approx(_extrapolated(0.0, covariance), abs=1e-3)
-    np.testing.assert_allclose(found.force[:, 0], mean[2 * AT], atol=2e-3)
-    np.testing.assert_allclose(found.force_sd[:, 0], np.sqrt(np.diag(spread))[2 * AT], rtol=3e-4)
 
 
 @pytest.mark.parametrize("order", [0, 1, 2, 3])

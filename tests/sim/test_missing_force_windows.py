@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_bvp, solve_ivp
 
-from sim.identification.missing_force.windows import matched_force
 from sim.laboratory.structure import Structure
+from sim.missing_force.windows import matched_force
 
 M, C = np.array([[2.0, 0.1], [0.1, 1.0]]), np.array([[0.3, -0.1], [-0.1, 0.2]])
 K = np.array([[30.0, -12.0], [-12.0, 18.0]])

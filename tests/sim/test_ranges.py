@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from sim.ensemble import EqualSteps
+from sim.arrays import check_not_negative, check_positive
+from sim.ensembles.ensemble import EqualSteps
 from sim.models.beam import StochasticBeam
 from sim.models.sandia import SandiaStructure
-from sim.models.thermal_experiment import ThermalExperiment
-from sim.ranges import check_not_negative, check_positive
+from sim.models.thermal_population import ThermalExperiment
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])

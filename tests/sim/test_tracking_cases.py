@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.tracking_cases import CASES, TrackingCase, amplitude_around, tracking_case
+from sim.cases.tracking_cases import CASES, TrackingCase, amplitude_around, tracking_case
 
 NAMES = ("i", "ii-a", "ii-b", "iii", "iv", "v", "vi", "vii")
 LENGTHS = {"i": 6 * 1024, "ii-a": 10_000, "ii-b": 10_000, "iii": 10_000, "iv": 30 * 1024, "v": 20 * 1024,

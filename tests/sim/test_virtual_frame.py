@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from sim.actuator import ActuatorState, Schedule
-from sim.hybrid import simulate
-from sim.laboratory.specimens import ElastomericDamper
-from sim.virtual_frame import (
+from sim.cases.hybrid import simulate
+from sim.cases.virtual_frame import (
     ground_motion,
     lead_lag_lead,
     two_samples_late,
     virtual_record,
     virtual_test,
 )  # fmt: skip
+from sim.laboratory.actuator import ActuatorState, Schedule
+from sim.laboratory.specimens import ElastomericDamper
 from tests.oracles.oscillators import frame_with_dampers
 
 DAMPERS = ElastomericDamper(1.5e6, 3.5e6, 0.15, 0.008)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.indicators.parts.dominant_tone import BELOW, C_RE, M_RE, Taper, tone_between_bins
-from monitor.kernel import kernel, part, step
+from monitor.kernel import inlined, kernel, part
 from monitor.messages.blocks import Samples
 
 # the bin itself and its neighbours under the widest taper
@@ -46,7 +46,7 @@ class Tone(NamedTuple):
 NO_TONE = Tone(0, 0.0, 0.0, 0.0, 0.0j, 0.0j, 0.0j, 0.0j)
 
 
-@step
+@inlined
 def read_tones(
     tracked: Samples, k: int, first_bin: int, half: Samples, circle: Samples, taper: Taper,
     bins_c: Samples, bins_m: Samples,

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.kernel import part, reduction, step
+from monitor.kernel import inlined, part, reduction
 from monitor.messages.blocks import Samples
 
 # lags from the first to the last point of a group
@@ -74,7 +74,7 @@ def new_chord_sums(n_window: int, n_pairs: int) -> ChordSums:
     )
 
 
-@step
+@inlined
 def push_chords(
     pair: int, ring: Samples, suffix: Samples, prefix: Samples, counts: NDArray[np.int64], at: int, drift: float
 ) -> None:
@@ -147,7 +147,7 @@ def loop_products(
     )
 
 
-@step
+@inlined
 def collect_chords(pair: int, suffix: Samples, prefix: Samples, counts: NDArray[np.int64], sums: Samples) -> None:
     """Write the sums over the window to `sums`."""
     for j in range(N_SUMS):

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.indicators.parts.fourier import Transform, split_bin, transform
-from monitor.kernel import kernel, part, step
+from monitor.kernel import inlined, kernel, part
 from monitor.messages.blocks import Samples
 
 N_TRACKED = 8
@@ -90,7 +90,7 @@ def unit_circle(n_window: int) -> Samples:
     return np.stack([np.cos(turn), np.sin(turn)])
 
 
-@step
+@inlined
 def slide_bins(bins: Samples, bin_number: int, circle: Samples, d_c: float, d_m: float) -> None:
     """Slide the bins by one sample of both signals.
 
@@ -220,7 +220,7 @@ def tapered_peak(re: Samples, im: Samples, low: int, high: int, taper: Taper) ->
 _NEAR = HANN.near
 
 
-@step
+@inlined
 def tone_between_bins(
     bins: Samples, bin_number: int, peak: int, first_bin: int, half: Samples, circle: Samples
 ) -> tuple[float, float]:
@@ -247,7 +247,7 @@ def tone_between_bins(
     return circle.shape[1] / np.pi * np.arcsin(sine), sine
 
 
-@step
+@inlined
 def _cosine_shift(
     bins: Samples, bin_number: int, low: int, square: float, first_bin: int, half: Samples, circle: Samples
 ) -> float:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.kernel import kernel, part, step
+from monitor.kernel import inlined, kernel, part
 from monitor.messages.blocks import Samples
 
 # columns of the sums
@@ -174,7 +174,7 @@ def new_ellipse_window(n_window: int, n_pairs: int) -> EllipseWindow:
     )
 
 
-@step
+@inlined
 def push_point(
     pair: int,
     c: float,
@@ -232,7 +232,7 @@ def rebuild_points(
     counts[pair, 1] = 0
 
 
-@step
+@inlined
 def _fit_frame(pair: int, ring: Samples, oldest: int, n_window: int, frame: Samples) -> None:
     """Set the frame; its origin is the middle of the range, whatever part of a cycle is in the window."""
     sum_c = sum_m = 0.0
@@ -255,7 +255,7 @@ def _fit_frame(pair: int, ring: Samples, oldest: int, n_window: int, frame: Samp
     frame[pair, 2], frame[pair, 3] = slope, 0.3 * np.sqrt(var_c / n_window)
 
 
-@step
+@inlined
 def sum_points(
     pair: int,
     ring: Samples,
@@ -288,7 +288,7 @@ def collect_points(pair: int, suffix: Samples, prefix: Samples, row: int, sums: 
         sums[j] = suffix[pair, row, j] + prefix[pair, j]
 
 
-@step
+@inlined
 def is_off_centre(sums: Samples, n: int, margin: float) -> bool:
     """Whether the frame's origin is so far from the points that their powers cancel; True for NaN."""
     x, e = sums[X] / n, sums[E] / n

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from monitor.indicators.parts.memory import Cube, IntMatrix, IntVector, open_state
 from monitor.indicators.parts.sample_loop import is_good
-from monitor.kernel import part, step
+from monitor.kernel import inlined, part
 from monitor.messages.blocks import Samples
 
 PIECE = 64
@@ -59,7 +59,7 @@ def next_position(at: int, ring: Samples) -> int:
     return at + 1 if at + 1 < ring.shape[2] else ring.shape[2] // 2
 
 
-@step
+@inlined
 def store_samples(
     x_c: Samples, x_m: Samples, f_m: Samples, columns: NDArray[np.int64], ring: Samples, clock: NDArray[np.int64]
 ) -> None:

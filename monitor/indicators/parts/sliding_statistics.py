@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.kernel import part, step
+from monitor.kernel import inlined, part
 from monitor.messages.blocks import Samples
 
 _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
@@ -70,7 +70,7 @@ def new_moments(n_window: int, n_pairs: int) -> tuple[Samples, Samples, NDArray[
     return np.zeros((n_pairs, n_window, 2)), np.zeros((n_pairs, 2)), since
 
 
-@step
+@inlined
 def push_moment(rows: Samples, prefix: Samples, since: NDArray[np.int64], pair: int, value: float) -> None:
     """Add a value; the oldest leaves."""
     n_window = rows.shape[1]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.kernel import part, reduction, step
+from monitor.kernel import inlined, part, reduction
 from monitor.messages.blocks import Samples
 
 # evaluations of a loop in a window
@@ -80,7 +80,7 @@ def step_sine(signal: Samples, deviation: float, drift: float) -> float:
     return float(np.sin(2.0 * np.pi * frequency)) if frequency * n > _MIN_CYCLES and drift < _MAX_DRIFT else np.nan
 
 
-@step
+@inlined
 def _crossing_frequency(signal: Samples, level: float, margin: float) -> float:
     """Return cycles a sample from the crossings of a level, with hysteresis; NaN when one direction has none.
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from sim.arrays import Flags
-from sim.identification.model_responses import DelayResponse, stable
-from sim.identification.regression import PolynomialDiscrepancy, Regression, Reparameterized
+from sim.fitting.model_responses import DelayResponse, stable
+from sim.fitting.regression import PolynomialDiscrepancy, Regression, Reparameterized
 from sim.models.delay_equation import DelayEquation, is_stable, steady_state
 
 # 151 instants on [0, 3 r], as in the paper

@@ -9,9 +9,9 @@ from scipy.stats import norm
 
 from monitor.messages.blocks import Samples
 from replay.studies.delays.examples import METHODS, Example, Method
-from sim.identification.bayesian import Posterior, sample_posterior
-from sim.identification.fit import Fit, Fits, fit
-from sim.identification.model_responses import stable
+from sim.fitting.fit import Fit, Fits, fit
+from sim.fitting.intervals import Posterior, sample_posterior
+from sim.fitting.model_responses import stable
 
 _FARTHEST = 1e150
 _ALIKE = 1e-12

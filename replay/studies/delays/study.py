@@ -15,11 +15,10 @@ from monitor.messages.blocks import Samples
 from replay import Progress, silent
 from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, METHODS, NEAR_UNSTABLE, TIME, Example, Method
 from replay.studies.delays.level import POSTERIOR_STEPS, FirstRun, MethodRuns, NoiseLevel, with_prior
-from sim.identification.bayesian import require_sampler
-from sim.identification.fit import Fit, Fits, fit, fit_many
-from sim.identification.least_squares import spread_starts
-from sim.identification.profile import profile
-from sim.identification.regression import Regression
+from sim.fitting.fit import Fit, Fits, fit, fit_many
+from sim.fitting.intervals import profile, require_sampler
+from sim.fitting.least_squares import spread_starts
+from sim.fitting.regression import Regression
 
 # of the noise that the paper prints
 PRINTED_VARIANCE = 0.3

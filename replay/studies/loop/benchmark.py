@@ -11,20 +11,20 @@ from monitor.compensation.fixed_inverse import FixedInverse
 from monitor.messages.blocks import Samples
 from replay import Progress, silent
 from replay.studies.loop.compensators import COMPENSATORS, SampleLoss, SideBySide
-from sim.excitation import Earthquake, Recorded
-from sim.laboratory.benchmark_plant import BenchmarkPlant, drawn_plants
+from sim.excitation.excitations import Earthquake, Recorded
 from sim.laboratory.building import (
     COUPLING,
     INTENSITY,
     SAMPLE_RATE,
     Case,
+    criteria,
     ground_forces,
     numerical_building,
     reference_response,
     specimen,
 )
-from sim.laboratory.criteria import criteria
 from sim.laboratory.loop import HybridLoop
+from sim.laboratory.plants import BenchmarkPlant, drawn_plants
 from sim.laboratory.specimens import ChangingElement
 from sim.laboratory.structure import Structure
 from sim.laboratory.transfer import ChangingTransfer, TransferChain

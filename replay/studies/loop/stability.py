@@ -14,11 +14,10 @@ from replay import Progress, silent
 from replay.assessment.run import assess
 from replay.formats.recordings import ArrayRecording
 from replay.studies.loop.compensators import COMPENSATORS, SideBySide
-from sim.actuator import ActuatorState, Schedule
-from sim.excitation import Earthquake
+from sim.excitation.excitations import Earthquake
+from sim.laboratory.actuator import ActuatorState, Schedule
 from sim.laboratory.elements import LinearSpring
-from sim.laboratory.loop import HybridLoop
-from sim.laboratory.record import LoopRecord
+from sim.laboratory.loop import HybridLoop, LoopRecord
 from sim.laboratory.stability import analytic_critical_delay, simulated_critical_delay
 from sim.laboratory.structure import Structure
 

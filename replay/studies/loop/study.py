@@ -12,7 +12,7 @@ from replay import Progress, silent
 from replay.formats.ground_motion import GroundMotion
 from replay.studies.loop.benchmark import Benchmark, run_benchmark
 from replay.studies.loop.stability import Stability, run_stability
-from sim.excitation import Recorded
+from sim.excitation.excitations import Recorded
 
 DRAWS = 5
 _MOST_DRAWS = 1000

@@ -12,15 +12,14 @@ from monitor.commands.output import to_json_types
 from monitor.messages.blocks import Samples
 from replay import Progress, silent
 from replay.studies import StudyResult, study_result
-from sim.identification.fit import Fits, fit_many
-from sim.identification.missing_force.law_fit import curve_fit
-from sim.identification.missing_force.law_response import LawResponse
-from sim.identification.missing_force.law_terms import Term, term
-from sim.identification.missing_force.recovery import RecoveredForce, recover_force
-from sim.identification.missing_force.smoother import ForceProblem
-from sim.identification.missing_force.state_space import Sensor
-from sim.identification.missing_force.windows import MatchedForce, matched_force
+from sim.fitting.fit import Fits, fit_many
 from sim.laboratory.structure import Structure
+from sim.missing_force.law_fit import LawResponse, curve_fit
+from sim.missing_force.law_terms import Term, term
+from sim.missing_force.recovery import RecoveredForce, recover_force
+from sim.missing_force.smoother import ForceProblem
+from sim.missing_force.state_space import Sensor
+from sim.missing_force.windows import MatchedForce, matched_force
 from sim.models.chain import chain_response
 from sim.models.nonlinear_chains import DuffingOscillator
 

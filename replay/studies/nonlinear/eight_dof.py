@@ -33,9 +33,8 @@ from replay.studies.nonlinear.eight_dof_tests import (
 )
 from replay.validation.ranking import Candidate, RankedModel, rank_models
 from replay.validation.tolerance_choice import ToleranceChoice
-from sim.identification.correlation.modal_comparison import ModalComparison, compare_modes
-from sim.identification.modes import Modes
-from sim.identification.solvers import Solver
+from sim.fitting.solvers import Solver
+from sim.updating.modes import ModalComparison, Modes, compare_modes
 
 RUNS, _MOST_RUNS = 20, 500
 # N: of the force in Figures 7 and 8, whose own are not readable

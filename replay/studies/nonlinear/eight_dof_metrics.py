@@ -18,19 +18,17 @@ from replay.studies.nonlinear.eight_dof_tests import (
     identified_modes,
     virtual_bed,
 )
-from sim.identification.chain_response import ChainResponse
-from sim.identification.correlation.metric import Correlated, Metric
-from sim.identification.correlation.modal_residues import ForceResidue, HybridResidue
-from sim.identification.correlation.output_residue import OutputResidue
-from sim.identification.correlation.principal_components import PrincipalComponents
-from sim.identification.correlation.time_histories import TimeHistories
-from sim.identification.fit import Fit, fit
-from sim.identification.least_squares import spread_starts
-from sim.identification.missing_force.force_prior import Matern
-from sim.identification.missing_force.marginal_fit import Hypothesis, fit_beside_forces, force_on_chain
-from sim.identification.modes import Modes
-from sim.identification.parameterized_structure import ParameterizedStructure
-from sim.identification.solvers import Solver
+from sim.fitting.chain_response import ChainResponse
+from sim.fitting.fit import Fit, fit
+from sim.fitting.least_squares import spread_starts
+from sim.fitting.solvers import Solver
+from sim.missing_force.marginal_fit import Hypothesis, fit_beside_forces, force_on_chain
+from sim.missing_force.state_space import Matern
+from sim.updating.metric import Correlated, Metric, TimeHistories
+from sim.updating.modal_residues import ForceResidue, HybridResidue, OutputResidue
+from sim.updating.modes import Modes
+from sim.updating.parameterized_structure import ParameterizedStructure
+from sim.updating.principal_components import PrincipalComponents
 
 # s: of the unknown forces, shorter than the shortest period; of order 0, as friction jumps
 _LENGTH, _ORDER = 6e-3, 0

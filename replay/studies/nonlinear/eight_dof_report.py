@@ -13,11 +13,11 @@ from replay.studies.nonlinear.eight_dof_metrics import MODAL, SPRINGS, WINDOW, W
 from replay.studies.nonlinear.eight_dof_tests import MODAL_SENSORS, TIME_SENSORS, Case
 from replay.tables import print_table, report_console
 from replay.validation.ranking import ranking_table
-from sim.identification.solvers import Solver
+from sim.fitting.solvers import Solver
 
 if TYPE_CHECKING:
     from replay.studies.nonlinear.eight_dof import DamageStatistics, EightDofStudy
-    from sim.identification.correlation.modal_comparison import ModalComparison
+    from sim.updating.modes import ModalComparison
 
 # Hemez and Doebling, Tables 1 and 3: identified Hz, damping %, FE model Hz, MAC %, error %
 PRINTED_1 = (

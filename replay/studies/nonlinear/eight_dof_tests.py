@@ -8,11 +8,10 @@ from enum import StrEnum
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from sim.identification.correlation.modal_comparison import compare_modes
-from sim.identification.correlation.modal_identification import identify_modes
-from sim.identification.modes import Modes, natural_modes
 from sim.laboratory.structure import Structure
 from sim.models.nonlinear_chains import EightMasses
+from sim.updating.modal_identification import identify_modes
+from sim.updating.modes import Modes, compare_modes, natural_modes
 
 MODAL_SENSORS, TIME_SENSORS = (1, 4, 7), (1, 5, 6)
 # of the paper's tables

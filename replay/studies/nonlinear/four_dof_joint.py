@@ -9,18 +9,18 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.studies.nonlinear.four_dof_record import SPRINGS, FourMassRecord, without_cubic
-from sim.identification.differentiation import second_differences
-from sim.identification.missing_force.confounding import confounded_with_force
-from sim.identification.missing_force.force_prior import Matern
-from sim.identification.missing_force.law_fit import CurveFit, LawFit, fit_law
-from sim.identification.missing_force.marginal_fit import (
+from sim.fitting.differentiation import second_differences
+from sim.missing_force.law_fit import CurveFit, LawFit, fit_law
+from sim.missing_force.marginal_fit import (
     Hypothesis,
+    confounded_with_force,
     fit_beside_forces,
     force_on_chain,
     marginal_cost,
 )
-from sim.identification.missing_force.recovery import RecoveredForce, recover_force
-from sim.identification.missing_force.smoother import ForceProblem, characteristic_rate
+from sim.missing_force.recovery import RecoveredForce, recover_force
+from sim.missing_force.smoother import ForceProblem, characteristic_rate
+from sim.missing_force.state_space import Matern
 from sim.models.chain import Chain
 
 # on mass 1, on the internal side

@@ -11,16 +11,15 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.studies.nonlinear.four_dof_record import SPRINGS, FourMassRecord, without_cubic
-from sim.identification.chain_response import ChainResponse
-from sim.identification.correlation.metric import Correlated, Metric
-from sim.identification.correlation.principal_components import PrincipalComponents
-from sim.identification.correlation.time_histories import TimeHistories
-from sim.identification.differentiation import Differentiated
-from sim.identification.fit import Fit, fit
-from sim.identification.reduction import Reduction, guyan, improved, serep
-from sim.identification.regression import Regression
-from sim.laboratory.runge_kutta_nystroem import accelerations_from_rest
+from sim.fitting.chain_response import ChainResponse
+from sim.fitting.differentiation import Differentiated
+from sim.fitting.fit import Fit, fit
+from sim.fitting.regression import Regression
 from sim.laboratory.structure import Structure
+from sim.motion.smooth import accelerations_from_rest
+from sim.updating.metric import Correlated, Metric, TimeHistories
+from sim.updating.principal_components import PrincipalComponents
+from sim.updating.reduction import Reduction, guyan, improved, serep
 
 # of nominal: bounds of a stiffness
 _LOWER, _UPPER = 0.5, 1.5

@@ -32,9 +32,9 @@ from replay.studies.nonlinear.impact_records import (
     spectra,
 )
 from replay.validation.area_metric import area_metric
-from sim.identification.correlation.autoregression import choose_orders, fit_autoregression
-from sim.identification.fit import Fit, fit
-from sim.identification.least_squares import spread_starts
+from sim.fitting.fit import Fit, fit
+from sim.fitting.least_squares import spread_starts
+from sim.updating.autoregression import choose_orders, fit_autoregression
 
 NODES = 48
 NAMES = tuple(each.name for each in fields(PadParameters))

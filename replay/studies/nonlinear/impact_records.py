@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from sim.distributions import Lognormal
-from sim.identification.correlation.shock_spectrum import octave_frequencies, shock_spectrum
+from sim.ensembles.distributions import Lognormal
 from sim.models.impact_test import PRELOAD, TABLE_2, FoamPad, ImpactTest
+from sim.updating.shock_spectrum import octave_frequencies, shock_spectrum
 
 SAMPLE_RATE = 125e3  # Hz, of the test, not of a stream
 DURATION = 2.5e-3  # s

@@ -15,8 +15,8 @@ from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from replay import Progress, silent
 from replay.studies.thermal.limit import temperatures
-from sim.identification.fit import fit
-from sim.identification.model_responses import SlabResponse
+from sim.fitting.fit import fit
+from sim.fitting.model_responses import SlabResponse
 from sim.models.thermal_population import Conductivity, Specimens, characterize
 from sim.models.thermal_slab import SlabTest
 from sim.models.thermal_tables import (

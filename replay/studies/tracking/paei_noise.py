@@ -12,7 +12,7 @@ from monitor.indicators.base import WindowedIndicator
 from monitor.indicators.frequency_domain import FrequencyDomainIndicator
 from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
 from monitor.messages.blocks import Samples
-from sim.tracking_cases import NOISE, tracking_case
+from sim.cases.tracking_cases import NOISE, tracking_case
 
 # m, of command and measured alike; the third is that of case (v), the others 2, 5 and 10 % of the command's amplitude
 LEVELS = (0.03e-3, 0.075e-3, NOISE, 0.15e-3)

@@ -15,7 +15,7 @@ from monitor.messages.blocks import Samples
 from replay.studies.tracking.paei_noise import METHODS, RUNS, NoisyPhase
 from replay.studies.tracking.plant import BAND, FREQUENCIES, RATE, PlantStudy
 from replay.studies.tracking.study import CaseStudy, TrackingStudy
-from sim.laboratory.benchmark_plant import BenchmarkPlant
+from sim.laboratory.plants import BenchmarkPlant
 
 DEGREES = 180.0 / math.pi
 COLOURS = {"fdb": "tab:blue", "paei": "tab:orange", "paei_adaptive": "tab:green", "broadband": "tab:purple"}

@@ -12,8 +12,8 @@ from monitor.messages.blocks import Channel, Role, Samples, Stream
 from monitor.messages.transfer import TransferBlock
 from replay.assessment import assess
 from replay.formats.recordings import ArrayRecording
-from sim.excitation import BandNoise
-from sim.laboratory.benchmark_plant import BenchmarkPlant
+from sim.excitation.excitations import BandNoise
+from sim.laboratory.plants import BenchmarkPlant
 
 RATE = 1024.0
 # at which the benchmark problem runs

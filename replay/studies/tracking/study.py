@@ -16,7 +16,7 @@ from replay.assessment.run import choose_window
 from replay.simulations.tracking_tests import case_recording
 from replay.studies.tracking.paei_noise import NoisyPhase, paei_in_noise
 from replay.studies.tracking.plant import PlantStudy, study_plant
-from sim.tracking_cases import CASES, TrackingCase, tracking_case
+from sim.cases.tracking_cases import CASES, TrackingCase, tracking_case
 
 # column of the results, and what of the truth it should be
 _TRUTH_OF = {

@@ -1,0 +1,1 @@
+"""Random responses: distributions, processes, ensembles of realizations."""

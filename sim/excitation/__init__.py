@@ -1,0 +1,1 @@
+"""What drives a test: forces, ground motions, motions in closed form."""

@@ -1,0 +1,332 @@
+"""A missing force of unknown roughness, with a band that holds for forces that jump, too.
+
+Its amplitude, its length and the sensors' noise have a posterior, whose peak is found and whose width is in the band.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import log, pi
+
+import numpy as np
+from scipy.optimize import minimize
+
+from sim.arrays import Samples
+from sim.fitting.differentiation import second_differences
+from sim.laboratory.structure import highest_frequency
+from sim.missing_force.smoother import ForceProblem, SmoothedForce, characteristic_rate, reach
+from sim.missing_force.state_space import Matern
+
+# relative to the most probable order: a rougher one that is at least as probable gives the band
+_IMPLAUSIBLE = 0.05
+# rad between two instants: a unit mistake, as no structure is sampled so coarsely
+_LARGEST_PHASE = 1e3
+# a force of which the samples take away less of the variance is not seen
+_SEEN = 0.1
+# standard deviations of the logarithms of amplitudes, lengths and noise before the data: wide
+_WIDE = {"amplitude": 2.5, "length": 1.5, "sigma": 2.0}
+# amplitude relative to the elastic and inertial force of the motion, noise relative to the rms of a sensor
+_AMPLITUDE, _NOISE = 0.2, 0.05
+# of an amplitude that counts as zero
+_ZERO = 1e-8
+# the search ends at so many standard deviations of the above
+_FARTHEST = 4.0
+# of the median interval
+_SHORTEST = 0.1
+# of the logarithms, for slopes of a likelihood of many samples, whose rounding is large
+_STEP = 1e-5
+# of the logarithms, for second differences that rounding does not reach
+_DIFFERENCE = 0.03
+# standard deviation of the logarithms below which the most probable ones represent all
+_SHARP = 0.1
+# cost where the likelihood is not finite: searches compare and subtract it
+_NEVER = 1e300
+# of a point that is used
+_LEAST_WEIGHT = 1e-3
+# largest factor by which a point's density may exceed that of the normal approximation
+_LARGEST_RATIO = 20.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecoveredForce:
+    """The force that is missing.
+
+    Parameters
+    ----------
+    smoothed : means of the plausible orders, weighted by their probabilities; covariances of the band's order.
+    orders : compared, with their posterior probabilities.
+    band_order : the roughest one that is not implausible. A smoother one's band is too narrow where a force jumps,
+        and samples rarely show it.
+    priors, sigma : the most probable: of each force, and (s,) of the sensors' noise.
+    sigma_known : whether the noise was given.
+    seen : (f,) fraction of each force's variance that the samples take away, 0 to 1.
+    log_evidence : of the most probable order, by Laplace's approximation.
+    """
+
+    smoothed: SmoothedForce
+    orders: dict[int, float]
+    band_order: int
+    priors: tuple[Matern, ...]
+    sigma: Samples
+    sigma_known: bool
+    seen: Samples
+    log_evidence: float
+
+    @property
+    def time(self) -> Samples:
+        """(N,) s."""
+        return self.smoothed.time
+
+    @property
+    def force(self) -> Samples:
+        """(N, f) N."""
+        return self.smoothed.force
+
+    @property
+    def force_sd(self) -> Samples:
+        """(N, f) N; the band of 95 % is the force ± 1.96 of these."""
+        return self.smoothed.force_sd
+
+    def unseen(self) -> tuple[int, ...]:
+        """Return which forces the sensors do not see."""
+        return tuple(np.flatnonzero(self.seen < _SEEN).tolist())
+
+
+def recover_force(
+    problem: ForceProblem, *, sigma: Samples | float | None = None, orders: Sequence[int] = (0, 1, 2)
+) -> RecoveredForce:
+    """Return the missing force with its band.
+
+    Amplitude and length of Matern's process for each order, and noise where it is not given, are integrated over
+    around the most probable ones.
+
+    Parameters
+    ----------
+    sigma : (s,) standard deviations of the sensors' noise; None: estimated.
+    orders : of the force's smoothness that are compared.
+
+    Raises
+    ------
+    ValueError : noise is not positive, no order is given, a natural frequency is far above the sample rate, the
+        likelihood is finite nowhere, or a covariance cannot be inverted.
+    """
+    _check(problem)
+    if not len(orders):
+        raise ValueError("missing force: no order of smoothness: give at least one, such as (0, 1, 2)")
+    given = None if sigma is None else _noise(sigma, len(problem.sensors))
+    searches = [_Search(problem, order, given) for order in orders]
+    posteriors: list[_Laplace] = []
+    for search in searches:
+        # the noise of the order before is near this one's
+        posteriors.append(_laplace(search, posteriors[-1].mode if posteriors else None))
+    evidence = np.array([each.log_evidence for each in posteriors])
+    if not evidence.max() > -0.5 * _NEVER:
+        raise ValueError("missing force: the likelihood is finite nowhere: the model may diverge, or samples be huge")
+    probability = np.exp(evidence - evidence.max())
+    probability /= probability.sum()
+    plausible = np.flatnonzero(probability >= _IMPLAUSIBLE * probability.max()).tolist()
+    smoothed = {i: _smoothed(problem, searches[i], posteriors[i]) for i in plausible}
+    mean = np.zeros((len(problem.time), 2 * problem.structure.dofs + 3 * problem.n_forces))
+    for i, each in smoothed.items():
+        mean += probability[i] / probability[plausible].sum() * each.means
+    rough = min(plausible, key=lambda i: orders[i])
+    away = smoothed[rough].means - mean
+    covariance = smoothed[rough].covariances + away[:, :, None] * away[:, None, :]
+    best = int(np.argmax(evidence))
+    priors, noise = searches[best].hyperparameters(posteriors[best].mode)
+    result = SmoothedForce(problem.time, mean, covariance, problem.n_forces, smoothed[best].log_likelihood)
+    return RecoveredForce(
+        result,
+        dict(zip(orders, probability.tolist(), strict=True)),
+        orders[rough],
+        priors,
+        noise,
+        given is not None,
+        _seen(problem, smoothed[rough], searches[rough], posteriors[rough]),
+        float(evidence[best]),
+    )
+
+
+def evidence_for(problem: ForceProblem, recovered: RecoveredForce, force: int) -> float:
+    """Return by how much the log evidence is larger with a force, numbered from 0, than without it.
+
+    Bayes factors of 20, 3 here, are strong evidence (Kass and Raftery, 1995); less than zero: the samples are as well
+    explained without.
+    """
+    if not 0 <= force < problem.n_forces:
+        raise ValueError(
+            f"missing force: evidence for force {force}: the problem has forces 0 to {problem.n_forces - 1}"
+        )
+    order = max(recovered.orders, key=lambda each: recovered.orders[each])
+    sigma = recovered.sigma if recovered.sigma_known else None
+    return recovered.log_evidence - _laplace(_Search(problem, order, sigma, force)).log_evidence
+
+
+def _check(problem: ForceProblem) -> None:
+    mass, _, stiffness = problem.structure.matrices
+    frequency, rate = highest_frequency(mass, stiffness), 1.0 / float(np.median(np.diff(problem.time)))
+    if 2.0 * np.pi * frequency > _LARGEST_PHASE * rate:
+        raise ValueError(
+            f"missing force: the structure has a natural frequency of {frequency:.3g} Hz, far above the sample rate "
+            f"of {rate:.3g} Hz: check the units of stiffness and mass"
+        )
+
+
+def _noise(sigma: Samples | float, sensors: int) -> Samples:
+    noise = np.asarray(sigma, dtype=np.float64)
+    if noise.shape not in ((), (1,), (sensors,)):
+        raise ValueError(
+            f"missing force: noise {noise.shape} beside {sensors} sensors: give a number, or one a sensor"
+        )
+    return np.broadcast_to(noise, sensors)
+
+
+def _smoothed(problem: ForceProblem, search: _Search, posterior: _Laplace) -> SmoothedForce:
+    parts = (problem.smooth(*search.hyperparameters(at)) for _, at in posterior.points)
+    try:
+        return _mixture([weight for weight, _ in posterior.points], parts)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "missing force: a covariance cannot be inverted: the model is too unstable, or the noise too small"
+        ) from None
+
+
+def _seen(problem: ForceProblem, smoothed: SmoothedForce, search: _Search, posterior: _Laplace) -> Samples:
+    """Return (f,): one less the variance that is left over that before the samples, where the load is known."""
+    before = np.zeros(problem.n_forces)
+    for weight, at in posterior.points:
+        before += weight * np.square([each.amplitude for each in search.hyperparameters(at)[0]])
+    sampled = np.flatnonzero(np.isfinite(problem.observed).any(axis=1))
+    inside = np.isfinite(np.asarray(problem.load)).all(axis=1)
+    inside[: sampled[0]] = inside[sampled[-1] + 1 :] = False
+    left = np.mean(np.square(smoothed.force_sd[inside]), axis=0)
+    return np.asarray(np.clip(1.0 - left / before, 0.0, 1.0))
+
+
+def _mixture(weights: list[float], parts: Iterator[SmoothedForce]) -> SmoothedForce:
+    """Return the means and covariances of a mixture of normal distributions at each instant."""
+    first = next(parts)
+    # second moments about the first mean, not about zero: no digits are lost
+    mean, moment = first.means.copy(), weights[0] * first.covariances
+    for weight, part in zip(weights[1:], parts, strict=True):
+        away = part.means - first.means
+        mean += weight * away
+        moment += weight * (part.covariances + away[:, :, None] * away[:, None, :])
+    away = mean - first.means
+    moment -= away[:, :, None] * away[:, None, :]
+    return SmoothedForce(first.time, mean, moment, first.forces, first.log_likelihood)
+
+
+class _Search:
+    """Logarithms of hyperparameters of one order and their posterior density.
+
+    Parameters
+    ----------
+    sigma : (s,) of the sensors' noise; None: a part of them.
+    without : a force that is zero; its hyperparameters keep their prior, which adds nothing to an evidence.
+    """
+
+    def __init__(self, problem: ForceProblem, order: int, sigma: Samples | None, without: int | None = None) -> None:
+        self._problem, self._order, self._sigma, self._without = problem, order, sigma, without
+        self.forces = f = problem.n_forces
+        observed = problem.observed
+        rate = characteristic_rate(problem.time, observed)
+        mass, _, stiffness = problem.structure.matrices
+        places = np.asarray(problem.forces)
+        internal = np.abs(stiffness) + rate**2 * np.abs(mass)
+        stiff = np.einsum("if,ij,jf->f", np.abs(places), internal, np.abs(places)) / np.sum(places**2, axis=0)
+        scale = stiff * reach(problem.time, problem.sensors, observed)
+        centre = [*np.log(_AMPLITUDE * scale), *np.full(f, -log(rate))]
+        width = [_WIDE["amplitude"]] * f + [_WIDE["length"]] * f
+        if sigma is None:
+            known = np.isfinite(observed)
+            spread = np.sqrt(np.sum(observed**2, axis=0, where=known) / np.maximum(known.sum(axis=0), 1))
+            centre += np.log(_NOISE * np.where(spread > 0.0, spread, 1.0)).tolist()
+            width += [_WIDE["sigma"]] * len(spread)
+        self.centre, self.width = np.array(centre), np.array(width)
+        self.lower, self.upper = self.centre - _FARTHEST * self.width, self.centre + _FARTHEST * self.width
+        # a force that is much shorter than the samples' interval is white noise
+        shortest = log(_SHORTEST * float(np.median(np.diff(problem.time))))
+        self.lower[f : 2 * f] = np.minimum(np.maximum(self.lower[f : 2 * f], shortest), self.centre[f : 2 * f])
+
+    def hyperparameters(self, at: Samples) -> tuple[tuple[Matern, ...], Samples]:
+        """Return priors of the forces, and (s,) noise."""
+        f, value = self._problem.n_forces, np.exp(at)
+        priors = [Matern(float(value[j]), float(value[f + j]), self._order) for j in range(f)]
+        if self._without is not None:
+            amplitude, length = np.exp(self.centre[[self._without, f + self._without]]).tolist()
+            priors[self._without] = Matern(_ZERO * amplitude, length, self._order)
+        return tuple(priors), value[2 * f :] if self._sigma is None else self._sigma
+
+    def cost(self, at: Samples) -> float:
+        """Return minus the log posterior density."""
+        away = (at - self.centre) / self.width
+        with np.errstate(over="ignore", invalid="ignore"):
+            likelihood = self._problem.log_likelihood(*self.hyperparameters(at))
+        prior = -0.5 * float(away @ away) - float(np.sum(np.log(self.width))) - 0.5 * len(at) * log(2.0 * pi)
+        return -(likelihood + prior) if np.isfinite(likelihood) else _NEVER
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Laplace:
+    """A posterior as a normal one about its mode.
+
+    Parameters
+    ----------
+    mode : (p,).
+    log_evidence : of the samples.
+    points : weights, which sum to one, and logarithms, (p,), that represent the posterior.
+    """
+
+    mode: Samples
+    log_evidence: float
+    points: list[tuple[float, Samples]]
+
+
+def _laplace(search: _Search, also: Samples | None = None) -> _Laplace:
+    """Return the mode, the evidence, and weighted points that represent the posterior.
+
+    Parameters
+    ----------
+    also : (p,), where the search may begin, too.
+    """
+    p = len(search.centre)
+    # amplitude and length trade off: the best of a coarse grid is a safe start
+    f = search.forces
+    starts = []
+    for louder in (-1.0, 0.0, 1.0):
+        for longer in (-1.0, 0.0, 1.0):
+            at = search.centre.copy()
+            at[:f] += louder * search.width[:f]
+            at[f : 2 * f] += longer * search.width[f : 2 * f]
+            at = np.maximum(at, search.lower)
+            starts.append((search.cost(at), at))
+    if also is not None:
+        at = np.clip(also, search.lower, search.upper)
+        starts.append((search.cost(at), at))
+    start = min(starts, key=lambda each: each[0])[1]
+    bounds = list(zip(search.lower, search.upper, strict=True))
+    found = minimize(
+        search.cost, start, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-9, "maxiter": 100, "eps": _STEP}
+    )
+    mode, least = np.asarray(found.x), float(found.fun)
+    curvature = second_differences(search.cost, mode, np.full(p, _DIFFERENCE), least)
+    values, vectors = np.linalg.eigh(curvature)
+    # the prior alone gives this curvature at least, unless the mode is at a bound
+    values = np.maximum(values, 0.25 / search.width.max() ** 2)
+    log_evidence = -least + 0.5 * p * log(2.0 * pi) - 0.5 * float(np.sum(np.log(values)))
+    if np.all(values > _SHARP**-2):
+        return _Laplace(mode, log_evidence, [(1.0, mode)])
+    radius = np.sqrt(p + 1.0)
+    points = [(1.0 / (p + 1.0), mode)]
+    for value, vector in zip(values, vectors.T, strict=True):
+        for sign in (-1.0, 1.0):
+            at = np.clip(mode + sign * radius / np.sqrt(value) * vector, search.lower, search.upper)
+            # density relative to the normal one that the weights are of
+            ratio = min(np.exp(min(least - search.cost(at) + 0.5 * radius**2, 700.0)), _LARGEST_RATIO)
+            points.append((float(ratio) / (2.0 * (p + 1.0)), at))
+    # also those at which the likelihood is not finite
+    points = [each for each in points if each[0] > _LEAST_WEIGHT]
+    total = sum(weight for weight, _ in points)
+    return _Laplace(mode, log_evidence, [(weight / total, at) for weight, at in points])

@@ -1,0 +1,354 @@
+"""Autoregressions with an input (ARX): models of records, and features in which records are compared.
+
+y[t] = a_1 y[t-1] + ... + b_0 u[t-delay] + b_1 u[t-delay-1] + ... + e[t], by least squares. No constant is fitted:
+records have their means removed, where these mean nothing. Without an input it is an AR model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sim.arrays import Flags, Samples, check_not_negative, check_positive
+from sim.updating.metric import sensor_record, sensor_response
+
+Criterion = Literal["aic", "bic"]
+
+# of a column's length, what remains of it beside the columns before it: less and they are one
+_DEPENDENT = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """Orders of an autoregression.
+
+    Parameters
+    ----------
+    output : a_1 to a_output.
+    input : so many coefficients of the input; 0 is an AR model.
+    delay : samples, of the first of them.
+
+    Raises
+    ------
+    ValueError : one is negative, or there is no coefficient.
+    """
+
+    output: int
+    input: int = 0
+    delay: int = 0
+
+    def __post_init__(self) -> None:
+        check_not_negative("ARX order", output=self.output, input=self.input, delay=self.delay)
+        check_positive("ARX order", output_and_input=self.output + self.input)
+
+    @property
+    def lag(self) -> int:
+        """Samples at the beginning of a record that have no equation of their own."""
+        return max(self.output, self.delay + self.input - 1 if self.input else 0)
+
+    def regressors(self, output: Samples, excitation: Samples | None, lag: int | None = None) -> Samples:
+        """Return (..., n - lag, output + input): what predicts each sample from `lag` on."""
+        lag = self.lag if lag is None else lag
+        n = output.shape[-1]
+        columns = [output[..., lag - i : n - i] for i in range(1, self.output + 1)]
+        if excitation is not None:
+            columns += [excitation[..., lag - self.delay - i : n - self.delay - i] for i in range(self.input)]
+        return np.stack(np.broadcast_arrays(*columns), axis=-1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Autoregression:
+    """Autoregressions of records, each with its own coefficients.
+
+    Parameters
+    ----------
+    orders : of all.
+    output_coefficients, input_coefficients : (..., output) a and (..., input) b.
+    deviation : (...,), of the residuals, with the degrees of freedom that are left.
+    covariance : (..., k, k), of a and b together.
+    n_equations : samples that were predicted.
+    """
+
+    orders: Orders
+    output_coefficients: Samples
+    input_coefficients: Samples
+    deviation: Samples
+    covariance: Samples
+    n_equations: int
+
+    @property
+    def coefficients(self) -> Samples:
+        """(..., k), a and b together."""
+        return np.concatenate([self.output_coefficients, self.input_coefficients], axis=-1)
+
+    def predict(self, output: ArrayLike, excitation: ArrayLike | None = None) -> Samples:
+        """Return the prediction of each sample from those before it, (..., n); NaN where there are not enough."""
+        outputs, inputs = _records(output, excitation, self.orders)
+        predicted = np.full(outputs.shape, np.nan)
+        regressors = self.orders.regressors(outputs, inputs)
+        predicted[..., self.orders.lag :] = (regressors @ self.coefficients[..., None])[..., 0]
+        return predicted
+
+    def simulate(self, excitation: ArrayLike | None, beginning: ArrayLike, n: int | None = None) -> Samples:
+        """Return the output, (..., n), that follows from the input and the first samples of the output alone.
+
+        Parameters
+        ----------
+        excitation : (..., n), the input; None of an AR model.
+        beginning : (..., lag or more); the first `orders.lag` samples are taken.
+        n : of samples, where there is no input.
+        """
+        lag, start = self.orders.lag, np.asarray(beginning, dtype=np.float64)
+        if start.shape[-1:] < (lag,) or (excitation is None and n is None):
+            raise ValueError(f"ARX simulation: needs the first {lag} samples of the output, and an input or a length")
+        inputs = None if excitation is None else np.asarray(excitation, dtype=np.float64)
+        length = int(n or 0) if inputs is None else inputs.shape[-1]
+        shape = np.broadcast_shapes(
+            start.shape[:-1], self.deviation.shape, () if inputs is None else inputs.shape[:-1]
+        )
+        found = np.empty((*shape, length))
+        found[..., :lag] = start[..., :lag]
+        a, b = self.output_coefficients, self.input_coefficients
+        for t in range(lag, length):
+            value = np.sum(a * found[..., t - self.orders.output : t][..., ::-1], axis=-1)
+            if inputs is not None and self.orders.input:
+                last = t - self.orders.delay + 1
+                value = value + np.sum(b * inputs[..., last - self.orders.input : last][..., ::-1], axis=-1)
+            found[..., t] = value
+        return found
+
+    def residual_deviation(self, output: ArrayLike, excitation: ArrayLike | None = None) -> Samples:
+        """Return the rms of one-step errors in records, (...,), which may be others than the fitted ones."""
+        outputs, _ = _records(output, excitation, self.orders)
+        error = (outputs - self.predict(output, excitation))[..., self.orders.lag :]
+        return np.asarray(np.sqrt(np.mean(error**2, axis=-1)))
+
+    def error_ratio(self, output: ArrayLike, excitation: ArrayLike | None = None) -> Samples:
+        """Return the rms error in other records over the residual deviation: 1 is a record of the same system.
+
+        The damage-sensitive feature of Sohn and Farrar (2001): of n equations it scatters by 1 / sqrt(2 n).
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.residual_deviation(output, excitation) / self.deviation)
+
+
+def fit_autoregression(output: ArrayLike, orders: Orders, excitation: ArrayLike | None = None) -> Autoregression:
+    """Fit an autoregression to a record, or to each of many.
+
+    Parameters
+    ----------
+    output : (..., n).
+    orders : of the model.
+    excitation : (..., n), the input, or (n,) of all.
+
+    Raises
+    ------
+    ValueError : a record is too short or has a sample that is not finite, or its lags are dependent on each other.
+    """
+    outputs, inputs = _records(output, excitation, orders)
+    regressors, known = orders.regressors(outputs, inputs), outputs[..., orders.lag :]
+    coefficients, root, dependent = _least_squares(regressors, known)
+    if dependent.any():
+        raise ValueError(
+            f"ARX of orders {orders.output} and {orders.input}: the record's lags depend on each other (a constant, "
+            "too few frequencies, or no noise): reduce the orders"
+        )
+    n, k = regressors.shape[-2:]
+    error = known - (regressors @ coefficients[..., None])[..., 0]
+    deviation = np.sqrt(np.sum(error**2, axis=-1) / (n - k))
+    inverse = np.linalg.inv(root)
+    covariance = inverse @ inverse.swapaxes(-1, -2) * deviation[..., None, None] ** 2
+    a, b = coefficients[..., : orders.output], coefficients[..., orders.output :]
+    return Autoregression(orders, a, b, deviation, covariance, n)
+
+
+def choose_orders(
+    output: ArrayLike,
+    excitation: ArrayLike | None = None,
+    *,
+    most_output: int = 20,
+    most_input: int = 20,
+    delay: int = 0,
+    criterion: Criterion = "bic",
+) -> Orders:
+    """Return the orders with the least information criterion, all of them of the same samples.
+
+    Parameters
+    ----------
+    output : (..., n); several records have the same orders, each with its own coefficients.
+    excitation : (..., n), the input, or (n,) of all.
+    most_output, most_input : the largest that are tried.
+    delay : of the input, samples.
+    criterion : "aic", 2 for each coefficient, or "bic", the logarithm of the number of samples.
+
+    Raises
+    ------
+    ValueError : see `fit_autoregression`, with the largest orders; or there is no such criterion.
+    """
+    if criterion not in ("aic", "bic"):
+        raise ValueError(f"ARX criterion {criterion!r}: choose aic or bic")
+    largest = Orders(most_output, most_input if excitation is not None else 0, delay)
+    outputs, inputs = _records(output, excitation, largest)
+    regressors, known = largest.regressors(outputs, inputs), outputs[..., largest.lag :]
+    n = known.shape[-1]
+    # all smaller models are of columns of this triangle
+    triangle = np.asarray(np.linalg.qr(np.concatenate([regressors, known[..., None]], axis=-1), mode="r"))
+    scale = np.sum(known**2, axis=-1)
+    price = 2.0 if criterion == "aic" else float(np.log(n))
+    best, found = np.inf, None
+    for a in range(largest.output + 1):
+        for b in range(largest.input + 1):
+            if a + b == 0:
+                continue
+            columns = [*range(a), *range(largest.output, largest.output + b)]
+            kept = triangle[..., columns]
+            coefficients, _, dependent = _least_squares(kept, triangle[..., -1])
+            if dependent.any():
+                continue
+            left = triangle[..., -1] - (kept @ coefficients[..., None])[..., 0]
+            squares = np.maximum(np.sum(left**2, axis=-1), np.finfo(float).eps ** 2 * scale)
+            value = float(np.sum(n * np.log(squares / n) + price * (a + b)))
+            if value < best:
+                best, found = value, Orders(a, b, delay)
+    if found is None:
+        raise ValueError("ARX orders: the record's lags depend on each other (a constant?): there is nothing to fit")
+    return found
+
+
+def _least_squares(regressors: Samples, known: Samples) -> tuple[Samples, Samples, Flags]:
+    """Return coefficients (..., k), the triangle R (..., k, k) of the regressors, and where these are dependent."""
+    basis, root = np.linalg.qr(regressors)
+    k = root.shape[-1]
+    size = np.linalg.norm(root, axis=-2)
+    remains = np.abs(np.diagonal(root, axis1=-2, axis2=-1))
+    dependent = np.asarray((~(remains > _DEPENDENT * size)).any(axis=-1))
+    usable = np.where(dependent[..., None, None], np.eye(k), root)
+    seen = basis.swapaxes(-1, -2) @ known[..., None]
+    return np.asarray(np.linalg.solve(usable, seen)[..., 0]), np.asarray(root), dependent
+
+
+def _records(output: ArrayLike, excitation: ArrayLike | None, orders: Orders) -> tuple[Samples, Samples | None]:
+    """Return records as arrays; raise ValueError where they cannot be fitted."""
+    try:
+        outputs = np.asarray(output, dtype=np.float64)
+        inputs = None if excitation is None else np.asarray(excitation, dtype=np.float64)
+    except ValueError:
+        raise ValueError("ARX: records have unequal lengths: cut them to the same instants") from None
+    if orders.input and inputs is None:
+        raise ValueError(f"ARX with {orders.input} coefficients of an input: give the input")
+    if not orders.input:
+        inputs = None
+    n = outputs.shape[-1] if outputs.ndim else 0
+    if inputs is not None and (inputs.ndim == 0 or inputs.shape[-1] != n):
+        raise ValueError(
+            f"ARX: an output of {n} samples and an input of {inputs.size and inputs.shape[-1]}: must be as long"
+        )
+    fewest = orders.lag + orders.output + orders.input + 1
+    if n < fewest:
+        raise ValueError(f"ARX of orders {orders.output} and {orders.input}: needs {fewest} samples, there are {n}")
+    for name, record in (("output", outputs), ("input", inputs)):
+        if record is not None and not np.isfinite(record).all():
+            bad = np.argwhere(~np.isfinite(record))[0]
+            raise ValueError(f"ARX {name}: sample {bad[-1]} is not finite: cut or bridge it first")
+    return outputs, inputs
+
+
+@dataclass(frozen=True, eq=False)
+class AutoregressionMetric:
+    """Coefficients and residuals of autoregressions as features: a residual of 1 is a standard error of the record's.
+
+    Of each sensor the coefficients, multiplied by the root of their information in the record, and the logarithm of
+    the residual deviation by sqrt(2 n).
+
+    Parameters
+    ----------
+    record : (n, s), of s sensors.
+    orders : of each.
+    excitation : (n,), the input, of the record and of the model; None of an AR model.
+    residuals : whether the deviation is a feature. That of a response without noise says nothing.
+
+    Raises
+    ------
+    ValueError : see `fit_autoregression`.
+    """
+
+    record: Samples
+    orders: Orders
+    excitation: Samples | None = None
+    residuals: bool = True
+
+    def __post_init__(self) -> None:
+        # mistakes are raised here
+        self._roots  # noqa: B018
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, s) of the record."""
+        n, sensors = sensor_record(self.record, "ARX metric").shape
+        return n, sensors
+
+    @property
+    def observed(self) -> Samples:
+        """(k,), features of the record: sensor by sensor."""
+        found = self._fitted
+        return np.asarray(self._features(found.coefficients[None], found.deviation[None])[0])
+
+    def features(self, response: Samples, sensitivities: Samples) -> tuple[Samples, Samples]:
+        """Return (m, k) features of responses, (m, n, s), and (m, k, p) of their derivatives; NaN if singular."""
+        response = sensor_response(response, self.shape, "ARX metric")
+        m = len(response)
+        p, lag = sensitivities.shape[-1], self.orders.lag
+        right = np.isfinite(response).all((1, 2)) & np.isfinite(sensitivities).all((1, 2, 3))
+        # a response that overflows has no features, and a fit rejects the step
+        outputs = np.where(np.reshape(right, (m, 1, 1)), response, 0.0).transpose(0, 2, 1)
+        moved = np.where(np.reshape(right, (m, 1, 1, 1)), sensitivities, 0.0).transpose(0, 2, 3, 1)
+        inputs = None if self.excitation is None else np.asarray(self.excitation, dtype=np.float64)
+        regressors, known = self.orders.regressors(outputs, inputs), outputs[..., lag:]
+        coefficients, root, dependent = _least_squares(regressors, known)
+        n, k = regressors.shape[-2:]
+        error = known - (regressors @ coefficients[..., None])[..., 0]
+        # R'R da = X'(dy - dX a) + dX'e, and of the squared error 2 e'(dy - dX a)
+        slopes = self.orders.regressors(moved, None if inputs is None else np.zeros_like(inputs))
+        change = moved[..., lag:] - (slopes @ coefficients[..., None, :, None])[..., 0]
+        pull = change @ regressors + (error[..., None, None, :] @ slopes)[..., 0, :]
+        usable = np.where(dependent[..., None, None], np.eye(k), root)
+        halfway = np.linalg.solve(usable.swapaxes(-1, -2)[:, :, None], pull[..., None])
+        moved_coefficients = np.linalg.solve(usable[:, :, None], halfway)[..., 0]
+        squares = np.sum(error**2, axis=-1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moved_logarithm = (change @ error[..., None])[..., 0] / squares[..., None]
+            features = self._features(coefficients, np.sqrt(squares / (n - k)))
+            derivatives = self._derivatives(moved_coefficients, moved_logarithm)
+        broken = ~right | dependent.any(axis=-1)
+        features[broken], derivatives[broken] = np.nan, np.nan
+        return features, derivatives.reshape(m, -1, p)
+
+    @cached_property
+    def _fitted(self) -> Autoregression:
+        return fit_autoregression(sensor_record(self.record, "ARX metric").T, self.orders, self.excitation)
+
+    @cached_property
+    def _roots(self) -> tuple[Samples, float]:
+        """Return what multiplies the coefficients, (s, k, k), and the logarithm of the deviation."""
+        found = self._fitted
+        # L L' = covariance: L^-1 makes them independent and of unit deviation
+        return np.linalg.inv(np.linalg.cholesky(found.covariance)), float(np.sqrt(2.0 * found.n_equations))
+
+    def _features(self, coefficients: Samples, deviation: Samples) -> Samples:
+        roots, size = self._roots
+        both = [(roots @ coefficients[..., None])[..., 0]]
+        if self.residuals:
+            both.append(size * np.log(deviation)[..., None])
+        return np.concatenate(both, axis=-1).reshape(len(coefficients), -1)
+
+    def _derivatives(self, coefficients: Samples, logarithm: Samples) -> Samples:
+        """Return (m, s (k + 1), p) of (m, s, p, k) and (m, s, p)."""
+        roots, size = self._roots
+        both = [roots @ coefficients.swapaxes(-1, -2)]
+        if self.residuals:
+            both.append(size * logarithm[..., None, :])
+        return np.concatenate(both, axis=-2)

@@ -1,0 +1,389 @@
+"""Modal identification: modes from records alone (SSI), from impulse responses (ERA), from force and response.
+
+A mode is a pole that remains the same in realizations of rising order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf, pi
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+
+from sim.arrays import Integers, Response, Samples
+from sim.updating.metric import sensor_record, thin_svd
+from sim.updating.modes import Modes, modal_assurance
+
+# of the largest singular value: below, the data are those of a system of that order, without noise
+_EXACT = 1e-12
+_STEP = 0.01
+_FEWEST = 3
+# MAC above which two poles within a bandwidth are one mode
+_ALIKE = 0.9
+# rows of the block matrix, if not given: this many samples
+_ROWS = 40
+_FEWEST_BLOCKS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Stabilization:
+    """When a pole is the same as one of a lower order, and when a mode is one.
+
+    Parameters
+    ----------
+    max_order : of the realizations, two a mode: all orders from 2.
+    frequency, damping : largest relative change from order to order; ratios below 1 % count as 1 %.
+    mac : largest loss of MAC from order to order.
+    orders : share of the orders in which a mode is found at least.
+    max_damping : ratio above which a pole is no mode.
+    band : Hz.
+
+    Raises
+    ------
+    ValueError : a number is out of range.
+    """
+
+    max_order: int = 40
+    frequency: float = 0.01
+    damping: float = 0.3
+    mac: float = 0.05
+    orders: float = 0.35
+    max_damping: float = 0.3
+    band: tuple[float, float] = (0.0, inf)
+
+    def __post_init__(self) -> None:
+        if self.max_order < 2:
+            raise ValueError(f"stabilization max_order {self.max_order}: must be 2 at least, two for each mode")
+        for name in ("frequency", "damping", "mac", "orders", "max_damping"):
+            if not 0.0 < getattr(self, name) <= 1.0:
+                raise ValueError(f"stabilization {name} {getattr(self, name)}: must be in (0, 1]")
+        if not 0.0 <= self.band[0] < self.band[1]:
+            raise ValueError(f"stabilization band {self.band}: give a lower and a higher frequency, Hz")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Poles:
+    """Poles of one order with their shapes, or one pole over several orders.
+
+    Parameters
+    ----------
+    frequencies, damping : (k,), Hz and ratios.
+    shapes : (k, s), complex, of unit length.
+    """
+
+    frequencies: Samples
+    damping: Samples
+    shapes: Response
+
+    def __len__(self) -> int:
+        return len(self.frequencies)
+
+
+def _stable_poles(first: Samples, shifted: Samples, sensors: int, rate: float, rules: Stabilization) -> list[_Poles]:
+    """Return modes, the lowest frequency first, each as its poles over the orders in which it is stable.
+
+    The realization of order n is A = S^-1/2 U' H1 V S^-1/2, C the first rows of U S^1/2, of the first n
+    singular triples of H0 (Juang and Pappa, J. Guidance 8, 1985, 620); one of each other is a part of the largest.
+    Data without noise have few singular values: the poles of that order are returned alone.
+
+    Parameters
+    ----------
+    first, shifted : H0 and H1, (rows, columns), of Markov parameters or covariances, H1 one sample later.
+    sensors : number of rows that belong to one sample.
+    rate : Hz.
+    rules : of the stabilization.
+    """
+    left, values, right = thin_svd(first)
+    rank = int(np.sum(values > _EXACT * values[0]))
+    order = min(rules.max_order, rank)
+    root = np.sqrt(values[:order])
+    transition = (left[:, :order].T @ shifted @ right[:order].T) / np.outer(root, root)
+    output = left[:sensors, :order] * root
+    # values of noise, or of a force that is not white, fall smoothly; those of a finite order end in a step
+    if rank < min(rules.max_order, len(values)) and values[rank] < _STEP * values[rank - 1]:
+        exact = _poles(transition, output, rate, rules)
+        one = [
+            _Poles(exact.frequencies[i : i + 1], exact.damping[i : i + 1], exact.shapes[i : i + 1])
+            for i in range(len(exact))
+        ]
+        return sorted(one, key=lambda each: float(each.frequencies[0]))
+    return list(
+        _tracked([_poles(transition[:n, :n], output[:, :n], rate, rules) for n in range(2, order + 1)], rules)
+    )
+
+
+def _poles(transition: Samples, output: Samples, rate: float, rules: Stabilization) -> _Poles:
+    values, vectors = np.linalg.eig(transition)
+    shapes = (output @ vectors).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        continuous = np.log(values.astype(np.complex128)) * rate
+        frequencies, damping = np.abs(continuous) / (2.0 * pi), -continuous.real / np.abs(continuous)
+    size = np.linalg.norm(shapes, axis=1)
+    kept = (values.imag > 0.0) & (damping > -1e-9) & (damping <= rules.max_damping) & (size > 0.0)
+    kept &= (frequencies >= rules.band[0]) & (frequencies <= rules.band[1])
+    return _Poles(frequencies[kept], damping[kept], (shapes[kept] / size[kept, None]).astype(np.complex128))
+
+
+def _tracked(orders: list[_Poles], rules: Stabilization) -> Iterator[_Poles]:
+    tracks: list[list[tuple[float, float, Response]]] = []
+    for poles in orders:
+        taken: set[int] = set()
+        if tracks and len(poles):
+            last = _Poles(*(np.array(each) for each in zip(*(track[-1] for track in tracks), strict=True)))
+            distance = _pole_distances(last, poles, rules)
+            rows, columns = linear_sum_assignment(np.minimum(distance, 1e3))
+            for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+                if distance[row, column] < 1.0:
+                    # it may be missing in orders before, in which noise splits it
+                    tracks[row].append(_pole(poles, column))
+                    taken.add(column)
+        tracks += [[_pole(poles, i)] for i in range(len(poles)) if i not in taken]
+    fewest = max(_FEWEST, round(rules.orders * len(orders)))
+    long = sorted((track for track in tracks if len(track) >= fewest), key=lambda track: -len(track))
+    found: list[_Poles] = []
+    for track in long:
+        one = _Poles(*(np.array(each) for each in zip(*track, strict=True)))
+        if not any(_overlap(other, one) for other in found):
+            found.append(one)
+    yield from sorted(found, key=lambda each: float(np.median(each.frequencies)))
+
+
+def _overlap(first: _Poles, second: _Poles) -> bool:
+    # noise splits a mode into poles of one shape within its bandwidth
+    one, other = _median_pole(first), _median_pole(second)
+    apart = np.abs(one.frequencies - other.frequencies)
+    width = one.damping * one.frequencies + other.damping * other.frequencies
+    return bool((apart < width)[0] and modal_assurance(one.shapes, other.shapes)[0, 0] > _ALIKE)
+
+
+def _pole(poles: _Poles, i: int) -> tuple[float, float, Response]:
+    return float(poles.frequencies[i]), float(poles.damping[i]), poles.shapes[i]
+
+
+def _median_pole(poles: _Poles) -> _Poles:
+    """Return the median of a pole over orders, with the shape that is nearest to all of theirs."""
+    _, _, right = np.linalg.svd(poles.shapes, full_matrices=False)
+    return _Poles(np.median(poles.frequencies, keepdims=True), np.median(poles.damping, keepdims=True), right[:1])
+
+
+def _pole_distances(first: _Poles, second: _Poles, rules: Stabilization) -> Samples:
+    """Return (k, l): the largest of the changes of frequency, damping and shape, relative to what is allowed."""
+    frequency = np.abs(second.frequencies / first.frequencies[:, None] - 1.0) / rules.frequency
+    scale = np.maximum(first.damping[:, None], 0.01)
+    damping = np.abs(second.damping - first.damping[:, None]) / scale / rules.damping
+    loss = (1.0 - modal_assurance(first.shapes, second.shapes)) / rules.mac
+    return np.asarray(np.maximum(np.maximum(frequency, damping), loss))
+
+
+def _real_shapes(shapes: NDArray[np.complex128]) -> tuple[Samples, Samples]:
+    """Return (k, s) real shapes of unit length, the largest number positive, and (k,) modal phase collinearity.
+
+    The phase is that in which the real part is largest. Collinearity is 1 for a real shape, 0 for a wave.
+
+    Source: Pappa, Elliott and Schenk, J. Guidance 16, 1993, 1152.
+    """
+    turned = shapes * np.exp(-0.5j * np.angle(np.sum(shapes**2, axis=1, keepdims=True)))
+    real = turned.real / np.linalg.norm(turned.real, axis=1, keepdims=True)
+    largest = np.argmax(np.abs(real), axis=1)
+    real *= np.sign(real[np.arange(len(real)), largest])[:, None]
+    xx, yy, xy = (
+        np.sum(a * b, axis=1)
+        for a, b in ((shapes.real, shapes.real), (shapes.imag, shapes.imag), (shapes.real, shapes.imag))
+    )
+    return real, np.asarray(((xx - yy) ** 2 + 4.0 * xy**2) / (xx + yy) ** 2)
+
+
+_RULES = Stabilization()
+
+
+@dataclass(frozen=True, eq=False)
+class IdentifiedModes(Modes):
+    """Modes of records. Shapes are real, of unit length, the largest number positive.
+
+    Parameters
+    ----------
+    frequency_errors, damping_errors, shape_errors : (k,), (k,) and (k, s), standard errors: the delete-one jackknife
+        over blocks of the record; NaN where there are no blocks.
+    frequency_scatter, damping_scatter : (k,), standard deviations over the orders in which the mode is stable; NaN
+        where the data are exactly those of one order.
+    orders : (k,), number of those orders.
+    collinearity : (k,), 1: all sensors move in phase or opposite.
+    """
+
+    frequency_errors: Samples
+    damping_errors: Samples
+    shape_errors: Samples
+    frequency_scatter: Samples
+    damping_scatter: Samples
+    orders: Integers
+    collinearity: Samples
+
+
+def identify_modes(
+    record: ArrayLike,
+    rate: float,
+    *,
+    rows: int | None = None,
+    count: int | None = None,
+    blocks: int = 10,
+    rules: Stabilization = _RULES,
+) -> IdentifiedModes:
+    """Identify modes from the response alone: covariance-driven stochastic subspace identification.
+
+    The excitation is assumed to be white noise that does not depend on the response, or zero, as in a free decay: an
+    exact one gives exact modes. Source: Peeters and De Roeck, Mech. Systems and Signal Processing 13, 1999, 855.
+
+    Parameters
+    ----------
+    record : (n, s), of accelerations, velocities or displacements; means are removed.
+    rate : Hz.
+    rows : samples in a column of the block matrix, which should span a period of the lowest mode; None: 40, or as
+        many as the highest order needs.
+    count : of modes, those that are stable over most orders; None: all that are stable, also without any one of the
+        blocks but one at most. Modes of noise are rarely that.
+    blocks : of the jackknife, each of which should span many periods; 0: no standard errors, and modes of noise are
+        among those that are found without `count`.
+    rules : of the stabilization.
+
+    Raises
+    ------
+    ValueError : the record is too short, zero, or shows fewer modes than wanted.
+    """
+    samples = sensor_record(record, "modal identification: record")
+    _check_count(count)
+    samples = samples - samples.mean(axis=0)
+    n, s = samples.shape
+    i = _rows(rows, s, rules)
+    if n < 4 * i:
+        raise ValueError(f"modal identification: {n} samples, {4 * i} are needed for {i} rows: give fewer rows")
+    _check(samples, rate)
+    usable = n - 2 * i
+    number = min(blocks, usable // (2 * i))
+    number = number if number >= _FEWEST_BLOCKS else 1
+    edges = np.linspace(0, usable, number + 1).astype(np.int64)
+    products = np.empty((number, 2 * i + 1, s, s))
+    for b in range(number):
+        at = samples[edges[b] : edges[b + 1]]
+        for lag in range(2 * i + 1):
+            products[b, lag] = samples[edges[b] + lag : edges[b + 1] + lag].T @ at
+    whole = products.sum(axis=0)
+
+    def stable(covariances: Samples) -> list[_Poles]:
+        places = np.arange(i)[:, None] + np.arange(i)[::-1]
+        first, shifted = (covariances[places + shift].transpose(0, 2, 1, 3).reshape(i * s, i * s) for shift in (1, 2))
+        return _stable_poles(first, shifted, s, rate, rules)
+
+    found = _wanted(stable(whole), count)
+    partial = [stable(whole - products[b]) for b in range(number)] if number > 1 else []
+    return _identified(found, partial, rules, drop=count is None)
+
+
+def _rows(rows: int | None, sensors: int, rules: Stabilization) -> int:
+    least = -(-rules.max_order // sensors)
+    if rows is None:
+        return max(_ROWS, least)
+    if rows < least:
+        raise ValueError(
+            f"modal identification: {rows} rows: order {rules.max_order} at {sensors} sensors needs {least}"
+        )
+    return rows
+
+
+def _check_count(count: int | None) -> None:
+    if count is not None and count < 1:
+        raise ValueError(f"modal identification: {count} modes wanted: give 1 or more")
+
+
+def _check(samples: Samples, rate: float) -> None:
+    if not 0.0 < rate < np.inf:
+        raise ValueError(f"modal identification: rate {rate} Hz, must be positive")
+    if not np.abs(samples).max() > 0.0:
+        raise ValueError("modal identification: the record is constant: its sensors see nothing")
+
+
+def _wanted(found: list[_Poles], count: int | None) -> list[_Poles]:
+    listed = ", ".join(f"{np.median(each.frequencies):.4g}" for each in found)
+    if count is None:
+        if not found:
+            raise ValueError("modal identification: no mode is stable: raise max_order or the number of rows")
+        return found
+    if len(found) < count:
+        raise ValueError(
+            f"modal identification: {count} modes wanted, {len(found)} are seen by the sensors ({listed} Hz): add a "
+            "sensor where the others move, raise max_order, or lower the count"
+        )
+    longest = sorted(found, key=lambda each: -len(each))[:count]
+    return sorted(longest, key=lambda each: float(np.median(each.frequencies)))
+
+
+def _identified(
+    found: list[_Poles], partial: list[list[_Poles]], rules: Stabilization, *, drop: bool = False
+) -> IdentifiedModes:
+    middle = _stacked([_median_pole(each) for each in found])
+    shapes, collinearity = _real_shapes(middle.shapes)
+    k, blocks = len(found), len(partial)
+    values = np.full((blocks, k, 2 + shapes.shape[1]), np.nan)
+    # a mode of a part of the record may differ by more than from order to order
+    wide = Stabilization(frequency=min(1.0, 5.0 * rules.frequency), damping=1.0, mac=min(1.0, 5.0 * rules.mac))
+    for b, others in enumerate(partial):
+        if not others:
+            continue
+        other = _stacked([_median_pole(each) for each in others])
+        distance = _pole_distances(middle, other, wide)
+        for j in range(k):
+            nearest = int(np.argmin(distance[j]))
+            if distance[j, nearest] < 1.0:
+                shape = _real_shapes(other.shapes[nearest : nearest + 1])[0][0]
+                shape = shape if shape @ shapes[j] >= 0.0 else -shape
+                values[b, j] = [other.frequencies[nearest], other.damping[nearest], *shape]
+    if drop and blocks:
+        steady = np.isfinite(values[:, :, 0]).sum(axis=0) >= blocks - 1
+        if not steady.any():
+            raise ValueError(
+                "modal identification: no mode is stable in all parts of the record: give a longer record, or a count"
+            )
+        found = [each for each, right in zip(found, steady, strict=True) if right]
+        middle = _Poles(*(getattr(middle, name)[steady] for name in ("frequencies", "damping", "shapes")))
+        shapes, collinearity, values = shapes[steady], collinearity[steady], values[:, steady]
+    errors = _jackknife(values)
+    with np.errstate(invalid="ignore"):
+        scatter = np.array(
+            [
+                [np.std(each, ddof=1) if len(each) > 1 else np.nan for each in (poles.frequencies, poles.damping)]
+                for poles in found
+            ]
+        )
+    return IdentifiedModes(
+        middle.frequencies,
+        middle.damping,
+        shapes,
+        errors[:, 0],
+        errors[:, 1],
+        errors[:, 2:],
+        scatter[:, 0],
+        scatter[:, 1],
+        np.array([len(each) for each in found], dtype=np.int64),
+        collinearity,
+    )
+
+
+def _stacked(poles: list[_Poles]) -> _Poles:
+    return _Poles(
+        *(np.concatenate([getattr(each, name) for each in poles]) for name in ("frequencies", "damping", "shapes"))
+    )
+
+
+def _jackknife(values: Samples) -> Samples:
+    """Return standard errors of estimates, each without one of the blocks, (blocks, ...); NaN where most lack it."""
+    errors = np.full(values.shape[1:], np.nan)
+    known = np.isfinite(values)
+    enough = known.sum(axis=0) >= max(_FEWEST_BLOCKS, 0.7 * len(values))
+    if enough.any():
+        number = known.sum(axis=0)[enough]
+        chosen = values[:, enough]
+        spread = np.nansum((chosen - np.nanmean(chosen, axis=0)) ** 2, axis=0)
+        errors[enough] = np.sqrt((number - 1) / number * spread)
+    return errors

@@ -1,0 +1,398 @@
+"""Modal residues of a parameterized structure: output, force and hybrid (Hemez and Doebling, eq. 4 to 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import pi
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import linear_sum_assignment
+
+from sim.arrays import Integers, Samples
+from sim.laboratory.structure import eigenmodes, sensor_indices
+from sim.updating.modal_identification import IdentifiedModes
+from sim.updating.modes import RIGID, Modes, pair_distances
+from sim.updating.parameterized_structure import ParameterizedStructure, mode_derivatives
+
+Expansion = Literal["dynamic", "static", "serep"]
+
+
+@dataclass(frozen=True, eq=False)
+class ModalResidue:
+    """What the residues have in common: a regression whose residual is observed less response."""
+
+    structure: ParameterizedStructure
+    modes: Modes
+    sensors: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        places = self._places
+        shapes = np.asarray(self.modes.shapes)
+        if np.iscomplexobj(shapes):
+            raise ValueError("modal residue: identified shapes are complex: give real ones, as `identify_modes` does")
+        if shapes.shape[1] != len(places):
+            raise ValueError(f"modal residue: shapes at {shapes.shape[1]} sensors, of which {len(places)} are given")
+        silent = np.flatnonzero(~(np.abs(shapes).max(axis=1) > 0.0))
+        if len(silent):
+            raise ValueError(
+                f"modal residue: the identified shape at {self.modes.frequencies[silent[0]]:.4g} Hz is zero at all "
+                "sensors: they see nothing of it, leave the mode out"
+            )
+        if not np.all(self.modes.frequencies > 0.0):
+            raise ValueError("modal residue: an identified frequency is not positive: leave rigid body modes out")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the structure's parameters."""
+        return self.structure.names
+
+    @property
+    def lower(self) -> Samples:
+        """(p,)."""
+        return self.structure.bounds[0]
+
+    @property
+    def upper(self) -> Samples:
+        """(p,)."""
+        return self.structure.bounds[1]
+
+    @property
+    def _places(self) -> Integers:
+        return sensor_indices(self.sensors, self.structure.structure.dofs)
+
+    @property
+    def _inside(self) -> Samples:
+        """(p,) parameters within the bounds."""
+        low, high = self.structure.bounds
+        with np.errstate(invalid="ignore"):
+            middle = 0.5 * (low + high)
+        return np.where(np.isfinite(middle), middle, np.clip(1.0, low, high))
+
+    @property
+    def _measured(self) -> Samples:
+        """Identified shapes of unit length, (k, s)."""
+        shapes = np.asarray(self.modes.shapes, dtype=np.float64)
+        return np.asarray(shapes / np.linalg.norm(shapes, axis=1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class ForceResidue(ModalResidue):
+    """Out-of-balance forces of the identified modes: (K(p) - w_t^2 M(p)) phi_t (eq. 5).
+
+    They are relative to w_t^2 times the mean mass, for shapes of unit length at the sensors. Observed are zeros. With
+    fewer sensors than degrees of freedom a shape is expanded by the model of the same parameters:
+
+    dynamic : what has no sensor is in equilibrium at w_t; its forces are zero, and the residue is that of a model
+        reduced to the sensors. Zero where the model is right. Noise is amplified near frequencies that the structure
+        has with its sensors held.
+    static : the same at 0 Hz, Guyan's expansion: not zero where the model is right.
+    serep : the combination of the lowest elastic modes of the model, `kept` of them, that is nearest at the sensors.
+        Zero where the model is right and the identified modes are among those kept.
+
+    Noise of the shapes multiplies the parameters: estimates are biased by it, which standard errors do not show.
+
+    Parameters
+    ----------
+    structure, modes, sensors : see `OutputResidue`.
+    expansion : of incomplete shapes.
+    kept : modes of SEREP, of which there are not more than sensors; None: as many as are identified.
+    weights : of the modes, of all or (k,).
+    """
+
+    expansion: Expansion = "dynamic"
+    kept: int | None = None
+    weights: ArrayLike = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.expansion not in ("dynamic", "static", "serep"):
+            raise ValueError(f"modal residue expansion {self.expansion!r}: choose dynamic, static or serep")
+        s = len(self._places)
+        if self.expansion == "serep" and not 1 <= self._kept <= s:
+            raise ValueError(
+                f"modal residue: SEREP of {self._kept} modes at {s} sensors: keep not more modes than sensors, or "
+                "choose the dynamic expansion"
+            )
+
+    @property
+    def observed(self) -> Samples:
+        """(k n,): zeros."""
+        return np.zeros(len(self.modes) * self.structure.structure.dofs)
+
+    def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
+        """Return residues with the sign of a response, (m, k n), and their derivatives."""
+        parameters = np.atleast_2d(parameters)
+        force, slopes = self._forces(parameters)
+        scale = self._scale[:, None]
+        m, p = parameters.shape
+        return -(scale * force).reshape(m, -1), -(scale[..., None] * slopes).reshape(m, force[0].size, p)
+
+    @property
+    def _weights(self) -> Samples:
+        return np.broadcast_to(np.asarray(self.weights, dtype=np.float64), (len(self.modes),))
+
+    @property
+    def _kept(self) -> int:
+        return len(self.modes) if self.kept is None else self.kept
+
+    @property
+    def _squares(self) -> Samples:
+        return np.asarray((2.0 * pi * self.modes.frequencies) ** 2)
+
+    @property
+    def _scale(self) -> Samples:
+        mass = np.asarray(self.structure.structure.mass)
+        return np.asarray(self._weights / (self._squares * np.trace(mass) / len(mass)))
+
+    def _forces(self, parameters: Samples) -> tuple[Samples, Samples]:
+        """Return (m, k, n) forces and (m, k, n, p) derivatives."""
+        mass, stiffness = (each[:, None] for each in self.structure.matrices(parameters))
+        d_mass, d_stiffness = self.structure.derivatives
+        square = self._squares[:, None, None]
+        matrix = stiffness - square * mass
+        # (k, p, n, n)
+        d_matrix = d_stiffness - square[..., None] * d_mass
+        shapes, d_shapes = self._expanded(parameters)
+        force = np.einsum("mkij,mkj->mki", matrix, shapes)
+        slopes = np.einsum("kpij,mkj->mkip", d_matrix, shapes) + np.einsum("mkij,mkjp->mkip", matrix, d_shapes)
+        return force, slopes
+
+    def _expanded(self, parameters: Samples) -> tuple[Samples, Samples]:
+        if self.expansion == "serep":
+            return _combined_modes(self.structure, parameters, self._measured, self._places, self._kept)
+        squares = self._squares if self.expansion == "dynamic" else np.zeros(len(self.modes))
+        return _held_shapes(self.structure, parameters, self._measured, self._places, squares)
+
+
+@dataclass(frozen=True, eq=False)
+class HybridResidue(ForceResidue):
+    """Displacements by the forces of eq. 5: phi_t - phi, with K phi = w_t^2 M phi_t (eq. 6 and 7).
+
+    A structure that is free to move has a singular K. Then (K + s M) phi = (w_t^2 + s) M phi_t, of the same modes:
+    mode i of the model in phi_t counts with 1 - (w_t^2 + s) / (w_i^2 + s), a rigid body's with -w_t^2 / s.
+
+    Parameters
+    ----------
+    structure, modes, sensors, expansion, kept, weights : see `ForceResidue`.
+    shift : s, (rad/s)^2; None: zero, or the square of the lowest identified frequency where K is singular.
+    """
+
+    shift: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.shift is not None and not 0.0 <= self.shift < np.inf:
+            raise ValueError(f"hybrid residue shift {self.shift}: must be zero or more, (rad/s)^2")
+        if self.shift == 0.0 and self._singular:
+            raise ValueError(
+                "hybrid residue: K is singular, the structure is free to move: give a shift, or leave it to be chosen"
+            )
+
+    def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
+        """Return residues with the sign of a response, (m, k n), and their derivatives."""
+        parameters = np.atleast_2d(parameters)
+        force, slopes = self._forces(parameters)
+        shift = self._shift
+        mass, stiffness = self.structure.matrices(parameters)
+        d_mass, d_stiffness = self.structure.derivatives
+        matrix = (stiffness + shift * mass)[:, None]
+        moved = np.linalg.solve(matrix, force[..., None])[..., 0]
+        slopes = slopes - np.einsum("pij,mkj->mkip", d_stiffness + shift * d_mass, moved)
+        d_moved = np.linalg.solve(matrix, slopes)
+        weights = self._weights[:, None]
+        m, p = parameters.shape
+        return -(weights * moved).reshape(m, -1), -(weights[..., None] * d_moved).reshape(m, moved[0].size, p)
+
+    @property
+    def _shift(self) -> float:
+        if self.shift is not None:
+            return self.shift
+        return float(self._squares.min()) if self._singular else 0.0
+
+    @property
+    def _singular(self) -> bool:
+        squares, _ = eigenmodes(*self.structure.matrices(self._inside[None]))
+        return bool(squares[0, 0] <= 1e-10 * squares[0, -1])
+
+
+@dataclass(frozen=True, eq=False)
+class OutputResidue(ModalResidue):
+    """Frequencies and shapes themselves (eq. 4): (f_t - f) / f_t, and differences of shapes of unit length.
+
+    Model modes are those nearest in shape and frequency, all together; shapes get the sign of phi_t' phi. Rigid body
+    modes take no part. Frequencies first, then the sensors of each shape.
+
+    Parameters
+    ----------
+    structure : the model.
+    modes : identified ones, of real shapes at the sensors.
+    sensors : degrees of freedom by number, from 1; None: all.
+    frequency_errors : relative standard deviations of frequencies, of all or (k,).
+    shape_errors : standard deviations of the components of shapes of unit length, of all, or as (k, s); inf: only
+        frequencies count.
+    """
+
+    frequency_errors: ArrayLike = 1.0
+    shape_errors: ArrayLike = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        squares, _ = eigenmodes(*self.structure.matrices(self._inside[None]))
+        elastic = int(np.sum(squares[0] > RIGID * squares[0, -1]))
+        if len(self.modes) > elastic:
+            raise ValueError(
+                f"output residue: {len(self.modes)} identified modes, but the model has {elastic} elastic ones: "
+                "leave some out"
+            )
+
+    @classmethod
+    def weighted(
+        cls,
+        structure: ParameterizedStructure,
+        modes: IdentifiedModes,
+        sensors: Sequence[int] | None = None,
+        least: float = 1e-3,
+    ) -> OutputResidue:
+        """Return the residue weighted by the standard errors of identified modes.
+
+        Parameters
+        ----------
+        structure, sensors : see the class.
+        modes : with standard errors; where one is not known, the largest of the others is taken.
+        least : relative standard deviation of a frequency, and of a component of a shape of unit length, at least.
+
+        Raises
+        ------
+        ValueError : no standard error is known.
+        """
+        frequency, shape = modes.frequency_errors / modes.frequencies, modes.shape_errors
+        if not np.isfinite(frequency).any() or not np.isfinite(shape).any():
+            raise ValueError(
+                "output residue: the modes have no standard errors, give frequency_errors and shape_errors"
+            )
+        weights = [
+            np.maximum(np.where(np.isfinite(each), each, np.nanmax(each)), least) for each in (frequency, shape)
+        ]
+        return cls(structure, modes, sensors, weights[0], weights[1])
+
+    @property
+    def _weights(self) -> tuple[Samples, Samples]:
+        k, s = self._measured.shape
+        frequency = np.broadcast_to(np.asarray(self.frequency_errors, dtype=np.float64), (k,))
+        shape = np.broadcast_to(np.asarray(self.shape_errors, dtype=np.float64), (k, s))
+        if not np.all(frequency > 0.0) or not np.all(shape > 0.0):
+            raise ValueError("output residue: a standard deviation is not positive or not known: give one for each")
+        return 1.0 / frequency, 1.0 / shape
+
+    @property
+    def observed(self) -> Samples:
+        """(k + k s,): ones and shapes, weighted."""
+        frequency, shape = self._weights
+        return np.concatenate([frequency, (shape * self._measured).ravel()])
+
+    def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
+        """Return weighted frequencies and shapes and their derivatives, of (m, p) parameters."""
+        parameters = np.atleast_2d(parameters)
+        weight, shape_weight = self._weights
+        squares, shapes, d_squares, d_shapes = mode_derivatives(self.structure, parameters)
+        measured, places, k = self._measured, self._places, len(self.modes)
+        m, p = parameters.shape
+        size = k + measured.size
+        found, slopes = np.full((m, size), np.nan), np.full((m, size, p), np.nan)
+        for i in range(m):
+            chosen = self._matched(squares[i], shapes[i][:, places])
+            if chosen is None:
+                continue
+            circular = np.sqrt(squares[i, chosen])
+            target = 2.0 * pi * self.modes.frequencies
+            found[i, :k] = weight * circular / target
+            slopes[i, :k] = (weight / (2.0 * circular * target))[:, None] * d_squares[i, chosen]
+            model, d_model = shapes[i, chosen][:, places], d_shapes[i, chosen][:, places]
+            length = np.linalg.norm(model, axis=1) * np.where(np.sum(model * measured, axis=1) < 0.0, -1.0, 1.0)
+            unit, d_unit = model / length[:, None], d_model / length[:, None, None]
+            d_unit = d_unit - unit[:, :, None] * np.einsum("ks,ksp->kp", unit, d_unit)[:, None]
+            found[i, k:] = (shape_weight * unit).ravel()
+            slopes[i, k:] = (shape_weight[..., None] * d_unit).reshape(-1, p)
+        return found, slopes
+
+    def _matched(self, squares: Samples, shapes: Samples) -> Integers | None:
+        elastic = np.flatnonzero((squares > RIGID * squares[-1]) & (np.abs(shapes).max(axis=1) > 0.0))
+        if len(elastic) < len(self.modes):
+            return None
+        circular = np.sqrt(squares[elastic])
+        model = Modes(circular / (2.0 * pi), np.full(len(elastic), np.nan), shapes[elastic])
+        _, columns = linear_sum_assignment(pair_distances(self.modes, model))
+        return elastic[columns]
+
+
+def _held_shapes(
+    structure: ParameterizedStructure, parameters: Samples, measured: Samples, places: Integers, squares: Samples
+) -> tuple[Samples, Samples]:
+    """Return (m, k, n) shapes in which what has no sensor is in equilibrium, and (m, k, n, p) derivatives.
+
+    With D = K - w^2 M and o without sensors, phi_o = -D_oo^-1 D_os phi_s and d phi_o = -D_oo^-1 (dD phi)_o.
+
+    Parameters
+    ----------
+    structure : n degrees of freedom.
+    parameters : (m, p).
+    measured : (k, s), shapes at the sensors.
+    places : (s,), their indices.
+    squares : (k,), w^2 of each shape, (rad/s)^2; 0: static.
+
+    Raises
+    ------
+    ValueError : what has no sensor moves freely.
+    """
+    n, (k, _), (m, p) = structure.structure.dofs, measured.shape, parameters.shape
+    shapes, slopes = np.zeros((m, k, n)), np.zeros((m, k, n, p))
+    shapes[..., places] = measured
+    others = np.setdiff1d(np.arange(n), places)
+    if not len(others):
+        return shapes, slopes
+    mass, stiffness = (each[:, None] for each in structure.matrices(parameters))
+    d_mass, d_stiffness = structure.derivatives
+    matrix = stiffness - squares[:, None, None] * mass
+    d_matrix = d_stiffness - squares[:, None, None, None] * d_mass
+    inner = matrix[..., others[:, None], others]
+    across = np.einsum("mkos,ks->mko", matrix[..., others[:, None], places], measured)
+    try:
+        shapes[..., others] = -np.linalg.solve(inner, across[..., None])[..., 0]
+        turned = np.einsum("kpoj,mkj->mkop", d_matrix[:, :, others], shapes)
+        slopes[..., others, :] = -np.linalg.solve(inner, turned)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "expansion of shapes: what has no sensor moves freely while the sensors are held: add a sensor, or "
+            "expand by SEREP"
+        ) from None
+    return shapes, slopes
+
+
+def _combined_modes(
+    structure: ParameterizedStructure, parameters: Samples, measured: Samples, places: Integers, kept: int
+) -> tuple[Samples, Samples]:
+    """Return (m, k, n) combinations of elastic modes that are nearest at the sensors, and (m, k, n, p) derivatives.
+
+    Parameters
+    ----------
+    structure, parameters, measured, places : see `_held_shapes`.
+    kept : lowest elastic modes of the model, not more than sensors.
+    """
+    squares, shapes, _, d_shapes = mode_derivatives(structure, parameters)
+    found, slopes = [], []
+    for square, shape, d_shape in zip(squares, shapes, d_shapes, strict=True):
+        elastic = np.flatnonzero(square > RIGID * square[-1])[:kept]
+        full, d_full = shape[elastic], d_shape[elastic]
+        # modes in rows: measured = share @ seen in the least squares
+        seen, d_seen = full[:, places], d_full[:, places]
+        inverse = np.linalg.pinv(seen)
+        share = measured @ inverse
+        left, gram = measured - share @ seen, inverse.T @ inverse
+        d_share = np.einsum("ks,qsp,qr->krp", left, d_seen, gram)
+        d_share -= np.einsum("kq,qsp,sr->krp", share, d_seen, inverse)
+        found.append(share @ full)
+        slopes.append(np.einsum("kqp,qn->knp", d_share, full) + np.einsum("kq,qnp->knp", share, d_full))
+    return np.array(found), np.array(slopes)

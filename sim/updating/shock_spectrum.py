@@ -1,0 +1,427 @@
+"""Shock response spectra: the largest response of oscillators to a record of acceleration, by natural frequency.
+
+The record is the acceleration of the base on which each oscillator rests, straight between its samples: Smallwood's
+ramp-invariant filter (1981, "An improved recursive formula for calculating shock response spectra"), here as one
+complex recursion, which keeps its digits at low frequencies. Maxima between samples are found as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sim.arrays import Response, Samples, check_positive
+from sim.kernels import inlined, kernel
+from sim.updating.metric import sensor_response
+
+Quantity = Literal["acceleration", "displacement", "pseudo_velocity"]
+Part = Literal["primary", "residual", "overall"]
+
+# samples in a cycle of the highest natural frequency; ISO 18431-4
+SAMPLES_PER_CYCLE = 10.0
+_FEWEST = 4
+# of a cycle, the longest step in which a maximum is looked for
+_LONGEST_STEP = 0.125
+_SERIES = 0.5
+
+
+def octave_frequencies(lowest: float, highest: float, per_octave: int = 6) -> Samples:
+    """Return (k,) frequencies, lowest 2^(i / per_octave), up to the highest.
+
+    Raises
+    ------
+    ValueError : a frequency or their number is not positive, or the highest is below the lowest.
+    """
+    check_positive("octave", lowest=lowest, highest=highest, per_octave=per_octave)
+    if highest < lowest:
+        raise ValueError(f"octave frequencies from {lowest:g} to {highest:g} Hz: the highest is below the lowest")
+    number = int(np.floor(per_octave * np.log2(highest / lowest) + 1e-9)) + 1
+    return np.asarray(lowest * 2.0 ** (np.arange(number) / per_octave))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShockSpectrum:
+    """Extremes of the responses of oscillators, in the unit of their quantity.
+
+    Parameters
+    ----------
+    frequencies : (k,), Hz.
+    damping : ratio.
+    quantity : of the response, see `shock_spectrum`.
+    extremes : (..., k, 4): largest and least while the record lasts, largest and least after it.
+    instants : (..., k, 4), s after the first sample: when.
+    """
+
+    frequencies: Samples
+    damping: float
+    quantity: Quantity
+    extremes: Samples
+    instants: Samples
+
+    def positive(self, part: Part = "overall") -> Samples:
+        """Return (..., k): the largest response, zero or more."""
+        return np.asarray(self.extremes[..., _columns(part)[0]].max(axis=-1))
+
+    def negative(self, part: Part = "overall") -> Samples:
+        """Return (..., k): the size of the least response, zero or more."""
+        return np.asarray(-self.extremes[..., _columns(part)[1]].min(axis=-1))
+
+    def maximax(self, part: Part = "overall") -> Samples:
+        """Return (..., k): the largest size of the response, of either sign."""
+        return np.maximum(self.positive(part), self.negative(part))
+
+    def peak(self, part: Part = "overall") -> tuple[Samples, Samples]:
+        """Return the response of the largest size with its sign, and its instant in s, (..., k) each."""
+        largest, least = _columns(part)
+        columns = largest + least
+        values, at = self.extremes[..., columns], self.instants[..., columns]
+        which = np.argmax(np.abs(values), axis=-1)[..., None]
+        return np.take_along_axis(values, which, -1)[..., 0], np.take_along_axis(at, which, -1)[..., 0]
+
+
+def shock_spectrum(
+    record: ArrayLike,
+    sample_rate: float,
+    frequencies: ArrayLike | None = None,
+    damping: float = 0.05,
+    *,
+    quantity: Quantity = "acceleration",
+    per_octave: int = 6,
+    samples_per_cycle: float = SAMPLES_PER_CYCLE,
+) -> ShockSpectrum:
+    """Return the shock response spectrum of a record, or of many.
+
+    Parameters
+    ----------
+    record : (..., n), acceleration of the base; the oscillators are at rest at the first sample, which may be other
+        than zero: a step. After the last sample the base moves without acceleration.
+    sample_rate : Hz.
+    frequencies : (k,), Hz, natural frequencies; by default `per_octave` in an octave, from one cycle in the record
+        to the highest that the sample rate allows.
+    damping : ratio, from zero to less than one; Q = 1 / (2 damping).
+    quantity : "acceleration", absolute, in the record's unit; "displacement" relative to the base, that unit times
+        s^2; or "pseudo_velocity", this displacement times the natural frequency in rad/s.
+    samples_per_cycle : fewer in a cycle of the highest frequency are refused. A straight line between samples makes a
+        sine too small by 3.3 % at 10 samples, 13 % at 5.
+
+    Raises
+    ------
+    ValueError : the record is too short, or has a sample that is not finite, or a setting is out of its range.
+    """
+    try:
+        record = np.asarray(record, dtype=np.float64)
+    except ValueError:
+        raise ValueError("shock spectrum: records of unequal lengths: give one after the other") from None
+    check_positive("shock spectrum", sample_rate=sample_rate, samples_per_cycle=samples_per_cycle)
+    n = _check_record(record)
+    if frequencies is None:
+        lowest, highest = sample_rate / (n - 1), sample_rate / samples_per_cycle
+        if highest < lowest:
+            raise ValueError(
+                f"shock spectrum: {n} samples are less than a cycle of {highest:g} Hz, the highest frequency that "
+                f"{sample_rate:g} Hz allows: give frequencies"
+            )
+        frequencies = octave_frequencies(lowest, highest, per_octave)
+    frequencies = np.atleast_1d(np.asarray(frequencies, dtype=np.float64))
+    poles, outputs = _oscillators(frequencies, damping, quantity)
+    _check_sample_rate(sample_rate, frequencies, samples_per_cycle)
+    rows = np.ascontiguousarray(record.reshape(-1, n))
+    extremes, instants = np.empty((2, len(rows), len(frequencies), 4))
+    _peaks(rows, 1.0 / sample_rate, poles, outputs, extremes, instants)
+    shape = (*record.shape[:-1], len(frequencies), 4)
+    return ShockSpectrum(frequencies, damping, quantity, extremes.reshape(shape), instants.reshape(shape))
+
+
+def responses_at(records: Samples, sample_rate: float, spectrum: ShockSpectrum, instants: Samples) -> Samples:
+    """Return the responses of a spectrum's oscillators to records, (m, n), at instants in s, (m, k), as (m, k)."""
+    poles, outputs = _oscillators(spectrum.frequencies, spectrum.damping, spectrum.quantity)
+    found = np.empty(instants.shape)
+    at = np.ascontiguousarray(instants, dtype=np.float64)
+    _fill_responses(np.ascontiguousarray(records), 1.0 / sample_rate, poles, outputs, at, found)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class ShockSpectrumMetric:
+    """Logarithms of the shock spectra of all sensors: a residual of 0.1 is a spectrum that is 10 % too small.
+
+    The derivative of a maximum is that of the response at the instant of the maximum. Features of neighbouring
+    frequencies share the noise of the record, so standard errors of a fit are too small by about a third. Those for
+    autocorrelated residuals are smaller still, since frequencies are not instants.
+
+    Parameters
+    ----------
+    record : (n, s), accelerations at s sensors.
+    sample_rate : Hz.
+    frequencies : (k,), Hz.
+    damping, quantity : see `shock_spectrum`.
+    part : of the motion, during the record or after it.
+    weights : of the features, (s, k) or what broadcasts to it.
+
+    Raises
+    ------
+    ValueError : see `shock_spectrum`; or a sensor's spectrum is zero, which has no logarithm.
+    """
+
+    record: Samples
+    sample_rate: float
+    frequencies: Samples
+    damping: float = 0.05
+    quantity: Quantity = "acceleration"
+    part: Part = "overall"
+    weights: ArrayLike = 1.0
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.record) != 2:
+            raise ValueError(f"shock spectrum metric: record of shape {np.shape(self.record)}: must be (n, sensors)")
+        silent = np.flatnonzero(~(self._spectrum(np.asarray(self.record)[None]).maximax(self.part)[0] > 0.0).all(1))
+        if len(silent):
+            raise ValueError(
+                f"shock spectrum metric: sensor {silent[0] + 1} does not move, zero has no logarithm: leave it out"
+            )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, s) of the record."""
+        n, sensors = np.shape(self.record)
+        return n, sensors
+
+    @property
+    def observed(self) -> Samples:
+        """(s * k,), weighted logarithms of the record's spectra, sensor by sensor."""
+        spectrum = self._spectrum(np.asarray(self.record, dtype=np.float64)[None])
+        return np.asarray(self._weighted(np.log(spectrum.maximax(self.part)))[0])
+
+    def features(self, response: Samples, sensitivities: Samples) -> tuple[Samples, Samples]:
+        """Return (m, s * k) features of responses, (m, n, s), and (m, s * k, p) of their derivatives."""
+        response = sensor_response(response, self.shape, "shock spectrum metric")
+        m, n, sensors = response.shape
+        p, k = sensitivities.shape[-1], len(self.frequencies)
+        right = np.asarray(np.isfinite(response).all((1, 2)) & np.isfinite(sensitivities).all((1, 2, 3)))
+        # a response that overflows has no features, and a fit rejects the step
+        spectrum = self._spectrum(np.where(right[:, None, None], response, 0.0))
+        value, instant = spectrum.peak(self.part)
+        moved = np.where(right[:, None, None, None], sensitivities, 0.0).transpose(0, 2, 3, 1).reshape(-1, n)
+        at = np.broadcast_to(instant[:, :, None], (m, sensors, p, k)).reshape(-1, k)
+        slopes = responses_at(moved, self.sample_rate, spectrum, at).reshape(m, sensors, p, k)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            features = np.log(np.abs(value))
+            slopes = slopes / value[:, :, None]
+        features[~right], slopes[~right] = np.nan, np.nan
+        return self._weighted(features), self._weighted(slopes.transpose(0, 3, 1, 2), p)
+
+    def _spectrum(self, response: Samples) -> ShockSpectrum:
+        records = response.transpose(0, 2, 1)
+        return shock_spectrum(records, self.sample_rate, self.frequencies, self.damping, quantity=self.quantity)
+
+    def _weighted(self, features: Samples, p: int | None = None) -> Samples:
+        """Return (m, s * k), or (m, s * k, p) of (m, k, s, p)."""
+        if p is None:
+            return np.asarray((features * np.asarray(self.weights, dtype=np.float64)).reshape(len(features), -1))
+        ordered = features.transpose(0, 2, 1, 3)
+        weights = np.broadcast_to(self.weights, ordered.shape[1:3])[..., None]
+        return np.asarray((ordered * weights).reshape(len(features), -1, p))
+
+
+def _check_record(record: Samples) -> int:
+    """Return the number of samples; raise ValueError where they are too few or one is not finite."""
+    n = record.shape[-1] if record.ndim else 0
+    if n < _FEWEST or not record.size:
+        turned = (
+            f"; time is the last axis: transpose {record.shape}" if max(record.shape, default=0) >= _FEWEST else ""
+        )
+        raise ValueError(f"shock spectrum of {n} samples: needs {_FEWEST} or more{turned}")
+    bad = np.argwhere(~np.isfinite(record))
+    if len(bad):
+        where = f" of record {'-'.join(str(i + 1) for i in bad[0][:-1])}" if record.ndim > 1 else ""
+        raise ValueError(
+            f"shock spectrum: sample {bad[0][-1] + 1}{where} is {record[tuple(bad[0])]}: cut or bridge it first"
+        )
+    return n
+
+
+def _check_sample_rate(sample_rate: float, frequencies: Samples, samples_per_cycle: float) -> None:
+    """Raise ValueError where the highest natural frequency has too few samples in a cycle."""
+    highest = float(frequencies.max())
+    if highest * samples_per_cycle > sample_rate * (1.0 + 1e-9):
+        raise ValueError(
+            f"shock spectrum at {highest:g} Hz: {sample_rate:g} Hz has {sample_rate / highest:.3g} samples in a "
+            f"cycle, needs {samples_per_cycle:g}: end at {sample_rate / samples_per_cycle:g} Hz, or sample faster"
+        )
+
+
+def _oscillators(frequencies: Samples, damping: float, quantity: Quantity) -> tuple[Response, Response]:
+    """Return poles and outputs, (k,) each, see `_advanced`."""
+    if frequencies.ndim != 1 or not len(frequencies):
+        raise ValueError(f"shock spectrum frequencies of shape {frequencies.shape}: must be a list of one or more")
+    check_positive("shock spectrum", frequency=frequencies)
+    if not 0.0 <= damping < 1.0:
+        raise ValueError(f"shock spectrum damping {damping:g}: must be a ratio from 0 to less than 1")
+    if quantity not in get_args(Quantity):
+        raise ValueError(f"shock spectrum quantity {quantity!r}: choose {_listed(get_args(Quantity))}")
+    omega = 2.0 * np.pi * frequencies
+    poles: Response = np.asarray(omega * complex(-damping, sqrt(1.0 - damping**2)), dtype=np.complex128)
+    # z = -Im(w) / omega_d; z'' + u = -(2 zeta omega z' + omega^2 z), and pole^2 + 2 zeta omega pole + omega^2 = 0
+    numerator = {"acceleration": -(poles**2), "displacement": -1.0 + 0.0 * poles, "pseudo_velocity": -omega + 0j}
+    return poles, np.asarray(numerator[quantity] / poles.imag, dtype=np.complex128)
+
+
+def _columns(part: Part) -> tuple[list[int], list[int]]:
+    """Return the columns of the largest and of the least responses."""
+    columns = {"primary": ([0], [1]), "residual": ([2], [3]), "overall": ([0, 2], [1, 3])}
+    if part not in columns:
+        raise ValueError(f"shock spectrum part {part!r}: choose {_listed(get_args(Part))}")
+    return columns[part]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+@inlined
+def _advanced(w: complex, u: float, slope: float, pole: complex, step: float) -> complex:
+    """Return w a step later, e^x w + step phi1(x) u + step^2 phi2(x) slope: the base acceleration is u + slope t."""
+    x = pole * step
+    grown = np.exp(x)
+    if abs(x) < _SERIES:
+        # (e^x - 1 - x) / x^2 loses its digits where x is small
+        second = 1.0 + 0.0j
+        for k in range(14, 0, -1):
+            second = 1.0 + second * x / (k + 2.0)
+        second = 0.5 * second
+        first = 1.0 + x * second
+    else:
+        first = (grown - 1.0) / x
+        second = (first - 1.0) / x
+    later: complex = grown * w + step * first * u + step * step * second * slope
+    return later
+
+
+@inlined
+def _extreme_within(
+    w: complex, u: float, slope: float, pole: complex, output: complex, rate: float, step: float
+) -> float:
+    """Return when, within a step, the response has an extreme; `rate` is that of the response at its beginning."""
+    left, right = 0.0, step
+    while right - left > 1e-7 * step:
+        middle = 0.5 * (left + right)
+        there = _advanced(w, u, slope, pole, middle)
+        if ((output * pole * there).imag + (u + slope * middle) * output.imag) * rate > 0.0:
+            left = middle
+        else:
+            right = middle
+    return left
+
+
+@kernel
+def _peaks(
+    records: Samples, dt: float, poles: Response, outputs: Response, extremes: Samples, instants: Samples
+) -> None:
+    """Find the largest and the least response of each oscillator to each record, during it and afterwards.
+
+    The response between samples is searched too, and the free motion afterwards is in closed form: with the pole
+    alone the extremes are half a period apart, so that the first two are the largest.
+
+    Parameters
+    ----------
+    records : (m, n), base accelerations; the oscillators are at rest at the first sample.
+    dt : s.
+    poles, outputs : (k,).
+    extremes : (m, k, 4), filled: largest and least during the record, largest and least after it.
+    instants : (m, k, 4), s, filled: when.
+    """
+    m, n = records.shape
+    for j in range(len(poles)):
+        pole, output = poles[j], outputs[j]
+        turn = pole.imag
+        parts = max(1, int(np.ceil(abs(pole) * dt / (2.0 * np.pi * _LONGEST_STEP))))
+        step = dt / parts
+        on_u, on_slope = _advanced(0.0j, 1.0, 0.0, pole, step), _advanced(0.0j, 0.0, 1.0, pole, step)
+        grown = np.exp(pole * step)
+        sloped = output * pole
+        for i in range(m):
+            w = 0.0j
+            high = low = 0.0
+            high_at = low_at = 0.0
+            for sample in range(n - 1):
+                slope = (records[i, sample + 1] - records[i, sample]) / dt
+                for k in range(parts):
+                    u = records[i, sample] + slope * k * step
+                    start = (sample * parts + k) * step
+                    rate = (sloped * w).imag + u * output.imag
+                    if rate == 0.0:
+                        # from rest: the direction in which it leaves
+                        shortly = _advanced(w, u, slope, pole, 1e-3 * step)
+                        rate = (sloped * shortly).imag + (u + slope * 1e-3 * step) * output.imag
+                    later = grown * w + on_u * u + on_slope * slope
+                    response = (output * later).imag
+                    if response > high:
+                        high, high_at = response, start + step
+                    if response < low:
+                        low, low_at = response, start + step
+                    if rate * ((sloped * later).imag + (u + slope * step) * output.imag) < 0.0:
+                        before, reach = (output * w).imag, abs(rate) * step
+                        if before + reach > high or before - reach < low:
+                            left = _extreme_within(w, u, slope, pole, output, rate, step)
+                            response = (output * _advanced(w, u, slope, pole, left)).imag
+                            if response > high:
+                                high, high_at = response, start + left
+                            if response < low:
+                                low, low_at = response, start + left
+                    w = later
+            extremes[i, j, 0], extremes[i, j, 1] = high, low
+            instants[i, j, 0], instants[i, j, 1] = high_at, low_at
+            # free motion: Im(output e^(pole t) w) is extreme where Im(output pole e^(pole t) w) is zero
+            end = (n - 1) * dt
+            now = (output * w).imag
+            high, low = max(now, 0.0), min(now, 0.0)
+            high_at = low_at = end
+            angle = np.angle(sloped * w)
+            first = (-angle if angle <= 0.0 else np.pi - angle) / turn
+            for half in range(2):
+                at = first + half * np.pi / turn
+                free = (output * np.exp(pole * at) * w).imag
+                if free > high:
+                    high, high_at = free, end + at
+                if free < low:
+                    low, low_at = free, end + at
+            extremes[i, j, 2], extremes[i, j, 3] = high, low
+            instants[i, j, 2], instants[i, j, 3] = high_at, low_at
+
+
+@kernel
+def _fill_responses(
+    records: Samples, dt: float, poles: Response, outputs: Response, instants: Samples, found: Samples
+) -> None:
+    """Find the response of each oscillator to each record at an instant of its own.
+
+    Parameters
+    ----------
+    records : (m, n).
+    dt : s.
+    poles, outputs : (k,).
+    instants : (m, k), s; after the record the base rests.
+    found : (m, k), filled.
+    """
+    m, n = records.shape
+    for j in range(len(poles)):
+        pole, output = poles[j], outputs[j]
+        on_u, on_slope = _advanced(0.0j, 1.0, 0.0, pole, dt), _advanced(0.0j, 0.0, 1.0, pole, dt)
+        grown = np.exp(pole * dt)
+        for i in range(m):
+            last = min(int(instants[i, j] / dt), n - 1)
+            w = 0.0j
+            for k in range(last):
+                w = grown * w + on_u * records[i, k] + on_slope * (records[i, k + 1] - records[i, k]) / dt
+            rest = instants[i, j] - last * dt
+            if last < n - 1:
+                slope = (records[i, last + 1] - records[i, last]) / dt
+                w = _advanced(w, records[i, last], slope, pole, rest)
+            else:
+                w = np.exp(pole * rest) * w
+            found[i, j] = (output * w).imag

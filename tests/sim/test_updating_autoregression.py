@@ -1,0 +1,184 @@
+"""Autoregressions against known systems, the Yule-Walker equations, plain least squares and differences."""
+
+import numpy as np
+import pytest
+from scipy.linalg import solve_toeplitz
+from scipy.signal import lfilter
+
+from sim.fitting.fit import fit
+from sim.updating.autoregression import (
+    AutoregressionMetric,
+    Orders,
+    choose_orders,
+    fit_autoregression,
+)
+from sim.updating.metric import Correlated
+
+A, B, NOISE = np.array([1.5, -0.9, 0.2]), np.array([0.5, 0.0, -0.3]), 0.1
+ORDERS = Orders(3, 3, 2)
+
+
+def system(seed, n=4000, a=A, noise=NOISE):
+    """Return input and output of the system: the input two samples late."""
+    generator = np.random.default_rng(seed)
+    u = generator.standard_normal(n)
+    forced = lfilter(np.concatenate([[0.0, 0.0], B]), np.concatenate([[1.0], -a]), u)
+    return u, forced + lfilter([1.0], np.concatenate([[1.0], -a]), noise * generator.standard_normal(n))
+
+
+def test_without_noise_the_system_is_found_exactly():
+    u, y = system(1, 200, noise=0.0)
+    found = fit_autoregression(y, ORDERS, u)
+    np.testing.assert_allclose(found.output_coefficients, A, rtol=1e-10)
+    np.testing.assert_allclose(found.input_coefficients, B, atol=1e-10)
+    assert found.deviation < 1e-12 and found.n_equations == 196
+    np.testing.assert_allclose(found.simulate(u, y), y, atol=1e-9)
+
+
+def test_with_noise_it_is_within_the_stated_covariance():
+    inputs, outputs = (np.array(each) for each in zip(*(system(seed) for seed in range(60)), strict=True))
+    found = fit_autoregression(outputs, ORDERS, inputs)
+    assert found.coefficients.shape == (60, 6)
+    wrong = found.coefficients - np.concatenate([A, B])
+    squares = np.einsum("mi,mij,mj->m", wrong, np.linalg.inv(found.covariance), wrong)
+    # chi squared of six degrees, 60 of them
+    assert squares.sum() == pytest.approx(360.0, abs=4.0 * np.sqrt(720.0))
+    assert found.deviation.mean() == pytest.approx(NOISE, rel=4.0 / np.sqrt(2 * 60 * 4000))
+    one = fit_autoregression(outputs[7], ORDERS, inputs[7])
+    np.testing.assert_allclose(one.coefficients, found.coefficients[7], rtol=1e-9)
+    x = np.column_stack(
+        [outputs[7, 4 - i : 4000 - i] for i in (1, 2, 3)] + [inputs[7, 4 - i : 4000 - i] for i in (2, 3, 4)]
+    )
+    plain, squared, *_ = np.linalg.lstsq(x, outputs[7, 4:], rcond=None)
+    np.testing.assert_allclose(one.coefficients, plain, rtol=1e-9)
+    assert one.deviation == pytest.approx(np.sqrt(squared[0] / (3996 - 6)))
+    np.testing.assert_allclose(one.predict(outputs[7], inputs[7])[4:], x @ plain)
+    assert np.isnan(one.predict(outputs[7], inputs[7])[:4]).all()
+    # one-step errors are the noise; the simulation misses what the noise has done to the output
+    spread = outputs[7, 4:].std()
+    error = outputs[7, 4:] - one.predict(outputs[7], inputs[7])[4:]
+    assert error.std() / spread == pytest.approx(NOISE / spread, abs=0.01)
+    disturbed = lfilter([1.0], np.concatenate([[1.0], -A]), NOISE * np.random.default_rng(0).standard_normal(100_000))
+    error = outputs[7, 4:] - one.simulate(inputs[7], outputs[7])[4:]
+    assert error.std() / spread == pytest.approx(disturbed.std() / spread, abs=0.04)
+
+
+def test_between_zeros_least_squares_are_the_yule_walker_equations():
+    y = system(3, 500)[1]
+    order = 5
+    padded = np.concatenate([np.zeros(order), y, np.zeros(order)])
+    products = np.array([y[: len(y) - k] @ y[k:] for k in range(order + 1)])
+    found = fit_autoregression(padded, Orders(order))
+    np.testing.assert_allclose(found.coefficients, solve_toeplitz(products[:order], products[1:]), rtol=1e-9)
+    left = products[0] - found.coefficients @ products[1:]
+    assert found.deviation**2 * (found.n_equations - order) == pytest.approx(left)
+
+
+@pytest.mark.parametrize("criterion", ["aic", "bic"])
+def test_orders_are_those_of_the_system(criterion):
+    inputs, outputs = (np.array(each) for each in zip(*(system(seed, 2000) for seed in range(4)), strict=True))
+    found = choose_orders(outputs, inputs, most_output=8, most_input=7, delay=2, criterion=criterion)
+    if criterion == "bic":
+        assert found == ORDERS
+
+    # by definition, over all models on the same samples
+    def value(orders):
+        lag = Orders(8, 7, 2).lag
+        total = 0.0
+        for u, y in zip(inputs, outputs, strict=True):
+            x = orders.regressors(y, u, lag)
+            squares = np.linalg.lstsq(x, y[lag:], rcond=None)[1][0]
+            price = 2.0 if criterion == "aic" else np.log(len(x))
+            total += len(x) * np.log(squares / len(x)) + price * x.shape[1]
+        return total
+
+    least = value(found)
+    for change in ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1)):
+        assert value(Orders(found.output + change[0], found.input + change[1], 2)) >= least - 1e-6
+
+
+def test_the_error_ratio_is_one_of_the_same_system_and_more_of_a_damaged_one():
+    reference = fit_autoregression(*(lambda u, y: (y, ORDERS, u))(*system(1)))
+    ratios = []
+    for seed in range(100, 120):
+        u, y = system(seed)
+        ratios.append(reference.error_ratio(y, u))
+    assert np.mean(ratios) == pytest.approx(1.0, abs=0.01)
+    assert np.std(ratios) == pytest.approx(1.0 / np.sqrt(2 * 4000), rel=0.6)
+    u, y = system(50, a=A + np.array([-0.05, 0.04, 0.0]))
+    damaged = reference.error_ratio(y, u)
+    # what one-step errors are made of: the noise and the wrong coefficients
+    wrong = 0.05 * y[3:-1] - 0.04 * y[2:-2]
+    assert damaged == pytest.approx(np.sqrt(NOISE**2 + np.mean(wrong**2)) / NOISE, rel=0.03)
+    assert damaged > 1.05
+
+
+class Oscillation:
+    """Two sensors of a damped oscillation under the input: frequency and damping."""
+
+    names, lower, upper = ("f", "z"), np.array([5.0, 0.001]), np.array([30.0, 0.3])
+    dt, input = 0.01, np.random.default_rng(8).standard_normal(400)
+    disturbance = 0.3 * np.random.default_rng(9).standard_normal((400, 2))
+
+    def response(self, parameters):
+        found = []
+        for f, z in parameters:
+            pole = np.exp(2.0 * np.pi * f * self.dt * (-z + 1j * np.sqrt(1.0 - z**2)))
+            y = lfilter([0.0, 1.0], [1.0, -2.0 * pole.real, abs(pole) ** 2], self.input)
+            found.append(np.column_stack([y, y**2]) + self.disturbance)
+        return np.array(found)
+
+    def evaluate(self, parameters):
+        steps = 1e-5 * np.eye(2)
+        slopes = [(self.response(parameters + h) - self.response(parameters - h)) / 2e-5 for h in steps]
+        m = len(parameters)
+        return self.response(parameters).reshape(m, -1), np.stack(slopes, axis=3).reshape(m, -1, 2)
+
+
+@pytest.mark.parametrize("residuals", [True, False])
+def test_the_metrics_derivatives_are_its_differences_and_a_fit_finds_the_truth(residuals):
+    model, truth = Oscillation(), np.array([[12.0, 0.05]])
+    record = model.response(truth)[0]
+    metric = AutoregressionMetric(record, Orders(4, 2, 1), model.input, residuals)
+    seen = Correlated(model, metric)
+    assert metric.shape == (400, 2) and metric.observed.shape == (2 * (6 + residuals),)
+    np.testing.assert_allclose(seen.evaluate(truth)[0][0], metric.observed, rtol=1e-9)
+    at = np.array([[11.0, 0.08], [14.0, 0.03]])
+    slopes = seen.evaluate(at)[1]
+    for i in range(2):
+        step = 1e-4 * np.eye(2)[i]
+        difference = (seen.evaluate(at + step)[0] - seen.evaluate(at - step)[0]) / 2e-4
+        np.testing.assert_allclose(slopes[..., i], difference, rtol=2e-3, atol=2e-4 * np.abs(difference).max())
+    # the first sensor's features have the covariance of its coefficients
+    one = fit_autoregression(record[:, 0], Orders(4, 2, 1), model.input)
+    whitened = metric.observed[:6]
+    assert whitened @ whitened == pytest.approx(one.coefficients @ np.linalg.inv(one.covariance) @ one.coefficients)
+    found = fit(seen, metric.observed, np.array([11.5, 0.06]))
+    np.testing.assert_allclose(found.parameters, truth[0], rtol=1e-5)
+    broken = metric.features(np.full((1, 400, 2), np.nan), np.zeros((1, 400, 2, 2)))
+    assert np.isnan(broken[0]).all() and np.isnan(broken[1]).all()
+    assert np.isnan(metric.features(np.zeros((1, 400, 2)), np.zeros((1, 400, 2, 2)))[0]).all()
+
+
+NOISY = np.random.default_rng(0).standard_normal(50)
+
+
+@pytest.mark.parametrize(("run", "message"), [
+    (lambda: Orders(0), "ARX order output_and_input 0: must be a positive number"),
+    (lambda: Orders(-1, 3), "ARX order output -1: must be zero or more"),
+    (lambda: fit_autoregression(NOISY, Orders(2, 1)), "ARX with 1 coefficients of an input: give the input"),
+    (lambda: fit_autoregression(NOISY, Orders(30)), "ARX of orders 30 and 0: needs 61 samples, there are 50"),
+    (lambda: fit_autoregression(NOISY, Orders(2, 1), NOISY[1:]), r"an output of 50 samples and an input of 49"),
+    (lambda: fit_autoregression(np.append(NOISY, np.nan), Orders(2)), "ARX output: sample 50 is not finite"),
+    (lambda: fit_autoregression(np.ones(50), Orders(2)), "lags depend on each other"),
+    (lambda: fit_autoregression(np.zeros(50), Orders(2)), "lags depend on each other"),
+    (lambda: fit_autoregression([NOISY, NOISY[1:]], Orders(2)), "records have unequal lengths"),
+    (lambda: choose_orders(NOISY, most_output=3, criterion="hqc"), "ARX criterion 'hqc': choose aic or bic"),
+    (lambda: choose_orders(np.zeros(50), most_output=3), "there is nothing to fit"),
+    (lambda: AutoregressionMetric(np.ones((50, 2)), Orders(2)), "lags depend on each other"),
+    (lambda: fit_autoregression(NOISY, Orders(2)).simulate(None, NOISY), "needs the first 2 samples"),
+])  # fmt: skip
+def test_mistakes_have_one_clear_line(run, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        run()
+    assert "\n" not in str(raised.value)

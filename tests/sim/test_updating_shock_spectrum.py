@@ -1,0 +1,262 @@
+"""Shock response spectra against closed forms, Duhamel's integral, Smallwood's printed filter and an ODE solver."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.integrate import quad, solve_ivp
+from scipy.optimize import minimize_scalar
+from scipy.signal import lfilter
+
+from sim.fitting.fit import fit
+from sim.updating.metric import Correlated
+from sim.updating.shock_spectrum import (
+    ShockSpectrumMetric,
+    octave_frequencies,
+    shock_spectrum,
+)
+
+DURATION, PEAK = 0.011, 300.0
+
+
+def half_sine(rate):
+    time = np.arange(round(DURATION * rate) + 1) / rate
+    return PEAK * np.sin(np.pi * time / DURATION)
+
+
+def undamped_half_sine(frequency):
+    """Largest and least acceleration during the half-sine, and amplitude after it (Shock and Vibration Handbook)."""
+    ratio = 2.0 * frequency * DURATION  # natural frequency over that of the sine
+    force, natural = np.pi / DURATION, 2.0 * np.pi * frequency
+    time = np.linspace(0.0, DURATION, 200_001)
+    during = PEAK / (1.0 - 1.0 / ratio**2) * (np.sin(force * time) - np.sin(natural * time) / ratio)
+    after = abs(2.0 * PEAK * ratio / (1.0 - ratio**2) * math.cos(0.5 * np.pi * ratio))
+    return during.max(), -min(during.min(), 0.0), after
+
+
+@pytest.mark.parametrize("frequency", [4.0, 20.0, 60.0, 113.0, 250.0, 700.0])
+def test_the_undamped_spectrum_of_a_half_sine_is_the_closed_form(frequency):
+    # a chord of the sine is 1e-7 of its peak too low
+    spectrum = shock_spectrum(half_sine(1e6), 1e6, [frequency], 0.0)
+    largest, least, after = undamped_half_sine(frequency)
+    assert spectrum.positive("primary")[0] == pytest.approx(largest, rel=1e-6)
+    assert spectrum.negative("primary")[0] == pytest.approx(least, abs=1e-5 * PEAK)
+    for found in (spectrum.positive("residual"), spectrum.negative("residual")):
+        assert found[0] == pytest.approx(after, rel=1e-5, abs=1e-5 * PEAK)
+    assert spectrum.maximax()[0] == pytest.approx(max(largest, after), rel=1e-6)
+
+
+@pytest.mark.parametrize("damping", [0.02, 0.3, 0.9])
+@pytest.mark.parametrize("quantity", ["acceleration", "displacement", "pseudo_velocity"])
+def test_a_damped_spectrum_is_duhamels_integral(damping, quantity):
+    frequency = 90.0
+    omega, turn = 2.0 * np.pi * frequency, 2.0 * np.pi * frequency * math.sqrt(1.0 - damping**2)
+
+    def impulse(t):
+        decay = math.exp(-damping * omega * t)
+        if quantity == "acceleration":
+            cosine = 2.0 * damping * omega * math.cos(turn * t)
+            return decay * (cosine + omega**2 * (1.0 - 2.0 * damping**2) / turn * math.sin(turn * t))
+        return -decay * math.sin(turn * t) / turn * (omega if quantity == "pseudo_velocity" else 1.0)
+
+    def response(t):
+        pulse = lambda s: PEAK * math.sin(np.pi * s / DURATION) * impulse(t - s)  # noqa: E731
+        return quad(pulse, 0.0, min(t, DURATION), epsabs=0.0, epsrel=1e-11, limit=200)[0]
+
+    spectrum = shock_spectrum(half_sine(1e6), 1e6, [frequency], damping, quantity=quantity)
+    for part, low, high in (("primary", 0.0, DURATION), ("residual", DURATION, DURATION + 2.0 / frequency)):
+        time = np.linspace(low, high, 60)
+        coarse = np.array([response(t) for t in time])
+        for sign, found in ((1.0, spectrum.positive(part)[0]), (-1.0, spectrum.negative(part)[0])):
+            best = int(np.argmax(sign * coarse))
+            ends = time[max(best - 1, 0)], time[min(best + 1, 59)]
+            refined = minimize_scalar(lambda t: -sign * response(t), bounds=ends, method="bounded")  # noqa: B023
+            wanted = max(sign * coarse[best], -refined.fun, 0.0)
+            assert found == pytest.approx(wanted, rel=2e-6, abs=2e-6 * np.abs(coarse).max())
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.05, 0.5])
+def test_a_step_overshoots_as_in_every_book(damping):
+    spectrum = shock_spectrum(np.ones(4000), 1000.0, [1.0, 17.0, 100.0], damping)
+    root = math.sqrt(1.0 - damping**2)
+    if damping == 0.0:
+        wanted = 2.0
+    else:
+        # absolute acceleration after a step, from its own closed form on a fine grid of phase
+        phase = np.linspace(0.0, 2.0 * np.pi, 2_000_001)
+        wanted = np.max(
+            1.0 - np.exp(-damping * phase) * (np.cos(root * phase) - damping / root * np.sin(root * phase))
+        )
+    np.testing.assert_allclose(spectrum.positive("primary"), wanted, rtol=1e-9)
+    displacement = shock_spectrum(np.ones(4000), 1000.0, [1.0, 17.0, 100.0], damping, quantity="displacement")
+    # largest relative displacement 1 + exp(-pi zeta / sqrt(1 - zeta^2)) times the static one
+    static = 1.0 / (2.0 * np.pi * displacement.frequencies) ** 2
+    np.testing.assert_allclose(
+        displacement.negative("primary") / static, 1.0 + math.exp(-np.pi * damping / root), rtol=1e-9
+    )
+
+
+def solved(record, rate, frequency, damping, after):
+    """Extremes of acceleration and displacement by an ODE solver, sample by sample: (2, 4)."""
+    omega, dt = 2.0 * np.pi * frequency, 1.0 / rate
+    state, largest, least = np.zeros(2), np.zeros((2, 2)), np.zeros((2, 2))
+
+    def run(u, slope, span, part):
+        nonlocal state
+
+        def f(t, y):
+            return [y[1], -(u + slope * t) - 2.0 * damping * omega * y[1] - omega**2 * y[0]]
+
+        run = solve_ivp(f, (0.0, span), state, rtol=1e-10, atol=1e-14, dense_output=True)
+        z, rate_ = run.sol(np.linspace(0.0, span, max(60, round(600 * span * frequency))))
+        both = np.array([-2.0 * damping * omega * rate_ - omega**2 * z, z])
+        largest[:, part] = np.maximum(largest[:, part], both.max(axis=1))
+        least[:, part] = np.minimum(least[:, part], both.min(axis=1))
+        state = run.y[:, -1]
+
+    for one, other in pairwise(record):
+        run(one, (other - one) / dt, dt, 0)
+    run(0.0, 0.0, after, 1)
+    return np.column_stack([largest[:, 0], least[:, 0], largest[:, 1], least[:, 1]])
+
+
+@pytest.mark.parametrize(("frequency", "damping"), [(0.3, 0.05), (7.0, 0.0), (40.0, 0.2), (250.0, 0.01)])
+def test_random_records_are_as_an_ode_solver_has_them(frequency, damping):
+    record = np.random.default_rng(5).standard_normal((2, 25))
+    by_quantity = [
+        shock_spectrum(record, 100.0, [frequency], damping, quantity=quantity, samples_per_cycle=0.3)
+        for quantity in ("acceleration", "displacement")
+    ]
+    for i in range(2):
+        wanted = solved(record[i], 100.0, frequency, damping, 1.3 / frequency)
+        for spectrum, values in zip(by_quantity, wanted, strict=True):
+            # the solver is looked at 60 times in a sample
+            np.testing.assert_allclose(spectrum.extremes[i, 0], values, rtol=2e-4, atol=1e-3 * np.abs(values).max())
+            assert (spectrum.instants[i, 0, 2:] >= 0.24 - 1e-12).all()
+
+
+def printed_filter(frequency, damping, rate):
+    """Smallwood 1981, absolute acceleration, as he prints it."""
+    omega, dt = 2.0 * np.pi * frequency, 1.0 / rate
+    decay, angle = math.exp(-damping * omega * dt), omega * dt * math.sqrt(1.0 - damping**2)
+    cosine, sine = decay * math.cos(angle), decay * math.sin(angle) / angle
+    return [1.0 - sine, 2.0 * (sine - cosine), decay**2 - sine], [1.0, -2.0 * cosine, decay**2]
+
+
+@pytest.mark.parametrize(("frequency", "damping"), [(3.0, 0.0), (30.0, 0.05), (100.0, 0.7)])
+def test_the_spectrum_is_the_extremes_of_smallwoods_filter(frequency, damping):
+    record = np.random.default_rng(2).standard_normal(300)
+    record[0] = 0.0
+    fine = np.interp(np.arange(299 * 20 + 1) / 20.0, np.arange(300), record)
+    response = lfilter(*printed_filter(frequency, damping, 20_000.0), fine)
+    spectrum = shock_spectrum(record, 1000.0, [frequency], damping)
+    for found, wanted in ((spectrum.positive("primary"), response), (spectrum.negative("primary"), -response)):
+        # between samples of the fine record little more is reached
+        assert wanted.max() * (1.0 - 1e-9) <= found[0] < wanted.max() * 1.001
+
+
+def test_low_frequencies_keep_their_digits():
+    # far below the pulse the relative displacement is the base's own: the pulse's second integral at its end
+    record = half_sine(1e5)
+    spectrum = shock_spectrum(record, 1e5, [1e-4], 0.0, quantity="displacement")
+    change, moved = PEAK * 2.0 * DURATION / np.pi, PEAK * DURATION**2 / np.pi
+    assert spectrum.negative("primary")[0] == pytest.approx(moved, rel=1e-6)
+    after = shock_spectrum(record, 1e5, [1e-4], 0.0, quantity="pseudo_velocity").maximax("residual")[0]
+    assert after == pytest.approx(change, rel=1e-6)
+
+
+def test_many_records_are_each_alone_and_octaves_are_octaves():
+    np.testing.assert_allclose(octave_frequencies(10.0, 80.0, 1), [10.0, 20.0, 40.0, 80.0])
+    frequencies = octave_frequencies(10.0, 81.0, 3)
+    np.testing.assert_allclose(frequencies[3:] / frequencies[:-3], 2.0)
+    records = np.random.default_rng(1).standard_normal((2, 3, 256))
+    together = shock_spectrum(records, 1000.0, frequencies)
+    assert together.maximax().shape == (2, 3, len(frequencies))
+    alone = shock_spectrum(records[1, 2], 1000.0, frequencies)
+    np.testing.assert_array_equal(together.extremes[1, 2], alone.extremes)
+    np.testing.assert_allclose(shock_spectrum(-records, 1000.0, frequencies).positive(), together.negative())
+    value, instant = together.peak("primary")
+    np.testing.assert_array_equal(np.abs(value), together.maximax("primary"))
+    assert ((instant >= 0.0) & (instant <= 0.255 + 1e-12)).all()
+    default = shock_spectrum(records[0, 0], 1000.0).frequencies
+    assert default[0] == pytest.approx(1000.0 / 255.0) and 80.0 < default[-1] <= 100.0
+
+
+class Pulses:
+    """Two sensors: a (sin(b t) + t) and its sum with a chirp."""
+
+    names, lower, upper = ("a", "b"), np.array([0.1, 10.0]), np.array([10.0, 400.0])
+    time = np.arange(200) / 2000.0
+
+    def evaluate(self, parameters):
+        a, b = parameters[:, :1], parameters[:, 1:]
+        one = a * np.sin(b * self.time) * np.exp(-20.0 * self.time)
+        one_a = one / a
+        one_b = a * self.time * np.cos(b * self.time) * np.exp(-20.0 * self.time)
+        other = one**2 + np.sin(3000.0 * self.time**2)
+        response = np.stack([one, other], axis=2).reshape(len(parameters), -1)
+        slopes = np.stack([np.stack([s, 2.0 * one * s], axis=2) for s in (one_a, one_b)], axis=3)
+        return response, slopes.reshape(len(parameters), -1, 2)
+
+
+@pytest.mark.parametrize("part", ["primary", "residual", "overall"])
+def test_the_metrics_derivatives_are_its_differences_and_a_fit_finds_the_truth(part):
+    model, truth = Pulses(), np.array([[2.0, 120.0]])
+    record = model.evaluate(truth)[0].reshape(200, 2)
+    weights = np.array([[1.0], [0.5]])
+    metric = ShockSpectrumMetric(record, 2000.0, octave_frequencies(10.0, 160.0, 2), part=part, weights=weights)
+    seen = Correlated(model, metric)
+    assert metric.shape == (200, 2) and metric.observed.shape == (18,)
+    spectrum = shock_spectrum(record.T, 2000.0, metric.frequencies).maximax(part)
+    np.testing.assert_allclose(metric.observed, (np.log(spectrum) * weights).ravel())
+    at = np.array([[1.7, 100.0], [3.0, 150.0]])
+    features, slopes = seen.evaluate(at)
+    for i, step in enumerate((1e-6, 1e-4)):
+        moved = step * np.eye(2)[i]
+        difference = (seen.evaluate(at + moved)[0] - seen.evaluate(at - moved)[0]) / (2.0 * step)
+        np.testing.assert_allclose(slopes[..., i], difference, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(seen.evaluate(truth)[0][0], metric.observed, rtol=1e-12)
+    assert np.isnan(metric.features(np.full((1, 200, 2), np.inf), np.zeros((1, 200, 2, 2)))[0]).all()
+    assert features.shape == (2, 18)
+    found = fit(seen, metric.observed, np.array([1.6, 112.0]))
+    np.testing.assert_allclose(found.parameters, truth[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"damping": 1.0}, "damping 1: must be a ratio from 0 to less than 1"),
+    ({"damping": -0.1}, "damping -0.1"),
+    ({"damping": math.nan}, "damping nan"),
+    ({"frequencies": [500.0]}, "at 500 Hz: 1000 Hz has 2 samples in a cycle, needs 10: end at 100 Hz"),
+    ({"frequencies": [0.0, 1.0]}, "frequency 0.0: must be a positive number"),
+    ({"frequencies": []}, "must be a list of one or more"),
+    ({"record": [0.0, 1.0, 0.0]}, "shock spectrum of 3 samples: needs 4 or more"),
+    ({"record": np.ones((50, 2))}, r"needs 4 or more; time is the last axis: transpose \(50, 2\)"),
+    ({"record": 1.0}, "shock spectrum of 0 samples"),
+    ({"record": [0.0, 1.0, math.nan, 0.0, 1.0]}, "sample 3 is nan: cut or bridge it first"),
+    ({"record": [[0.0, 1.0, 2.0, 0.0], [0.0, math.inf, 0.0, 1.0]]}, "sample 2 of record 2 is inf"),
+    ({"record": [[0.0, 1.0, 2.0, 0.0], [0.0, 1.0]]}, "records of unequal lengths"),
+    ({"sample_rate": 0.0}, "sample_rate 0.0: must be a positive number"),
+    ({"samples_per_cycle": 0.0}, "samples_per_cycle 0.0: must be a positive number"),
+    ({"quantity": "velocity"}, "choose acceleration, displacement or pseudo_velocity"),
+    ({"frequencies": None, "record": np.zeros(5)}, "give frequencies"),
+])  # fmt: skip
+def test_mistakes_have_one_clear_line(change, message):
+    settings = {"record": np.ones(50), "sample_rate": 1000.0, "frequencies": [20.0], "damping": 0.05, **change}
+    with pytest.raises(ValueError, match=message) as raised:
+        shock_spectrum(**settings)
+    assert "\n" not in str(raised.value)
+
+
+def test_more_mistakes():
+    metric = ShockSpectrumMetric(np.ones((50, 2)), 1000.0, np.array([20.0]))
+    with pytest.raises(ValueError, match="give both the same instants and sensors"):
+        metric.features(np.ones((1, 49, 2)), np.ones((1, 49, 2, 1)))
+    with pytest.raises(ValueError, match="part 'first': choose primary, residual or overall"):
+        shock_spectrum(np.ones(50), 1000.0, [20.0]).maximax("first")
+    with pytest.raises(ValueError, match="the highest is below the lowest"):
+        octave_frequencies(100.0, 10.0)
+    with pytest.raises(ValueError, match="sensor 2 does not move"):
+        ShockSpectrumMetric(np.column_stack([np.ones(50), np.zeros(50)]), 1000.0, np.array([20.0]))
+    with pytest.raises(ValueError, match=r"record of shape \(50,\): must be \(n, sensors\)"):
+        ShockSpectrumMetric(np.ones(50), 1000.0, np.array([20.0]))
