@@ -117,8 +117,6 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
         n_window = check_window(sample_rate, window, self.smallest_window)
         max_lag = max(1, round(min(max_delay * sample_rate, (n_window - 2 * REACH) // 4)))
         self._plan = _plan(n_window, max_lag, sample_rate, band)
-        peak, lowest, start = new_gate(1)
-        _advance_gate(0, 0.0, 0, n_window, *self._limits, peak, lowest, start)
         super().__init__(
             sample_rate,
             window,
