@@ -283,14 +283,14 @@ def warm_up(
         with (total, total, "") at the end. Kernels loaded from the cache are not reported.
     """
     # no actuator without measures
-    roles = (Role.COMMAND, Role.MEASURED, Role.FORCE)[: None if measures else 1]
+    roles = (Role.COMMAND, Role.MEASURED, Role.FORCE) if measures else (Role.AUXILIARY,)
     channels = tuple(Channel(role.value, role, "", "a") for role in roles)
     stream = Stream("warm-up", 0, 100.0, channels)
     samples = np.sin(0.3 * np.arange(400.0))[:, None] * [[1.0, 0.9, 2.0][: len(roles)]]
     plan = None
     if reliability:
         ensemble = sort_ensemble(0.01 * np.arange(400.0), samples[:, :1] * [0.8, 0.9, 1.0])
-        plan = ReliabilityPlan((ValidationSite("command", ensemble, Tolerance(TolerancePolicy.ABSOLUTE, 0.1)),))
+        plan = ReliabilityPlan((ValidationSite(roles[0].value, ensemble, Tolerance(TolerancePolicy.ABSOLUTE, 0.1)),))
     band = (0.5, 20.0) if bandpass else None
     with nullcontext() if progress is None else report_compilation(progress):
         settings = IndicatorSettings(window=1.0, bandpass=band, measures=tuple(measures) or MEASURES)
