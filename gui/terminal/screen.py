@@ -138,6 +138,9 @@ class Screen:
         ]
         if health.shed:
             yield [Text(f"left out: {', '.join(health.shed)}", style="yellow")]
+        if missing := health.compilation.measures:
+            text = f"being compiled, {health.compilation.share:.0%}: {', '.join(missing)}"
+            yield [Text(text, style="yellow")]
         if not health.recording:
             yield [Text("not recording", style="yellow")]
             return

@@ -1,4 +1,4 @@
-"""The kernels of a first start: compiled by processes of their own into the cache, loaded by the service as they come.
+"""The kernels of a first start: other processes compile them into the cache, the service loads them as they come.
 
 `python -m monitor.commands.first_start` compiles those of all measures; a service names those that it needs.
 """

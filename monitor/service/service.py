@@ -316,7 +316,7 @@ class Service:
             self._compiling = status.measures
             self._pause()
         if joined and self._rig:
-            text = f"computed from here on, for the kernels are compiled: {', '.join(joined)}"
+            text = f"kernels are compiled, computed from here on: {', '.join(joined)}"
             self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, text))
 
     def _serve(self) -> None:
