@@ -141,26 +141,33 @@ def _tell(line: str) -> None:
 def compile_ahead() -> None:
     """Compile into the cache what the first process comes to later; end with that process."""
     threading.Thread(target=_end_with_input, daemon=True).start()
-    for kernel in kernels_ahead():
-        kernel.compile(signature_ahead())
+    from numba import typeof
+
+    for kernel, arguments in kernels_ahead():
+        kernel.compile(tuple(map(typeof, arguments)))
 
 
-def kernels_ahead() -> tuple[Any, ...]:
-    """Return kernels that take nearly half of a first start, in the order in which the first process needs them."""
+def kernels_ahead() -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """Yield kernels that take half of the headline, and of all, with arguments of the types of their calls.
+
+    They are in the order in which the first process needs them, which starts with others.
+    """
+    import numpy as np
+
     from monitor.indicators.adaptive_phase_amplitude import advance_adaptive
+    from monitor.indicators.parts.cross_spectra import fit_lag, plan_tapers
+    from monitor.indicators.parts.deviation import weighted_sum_deviations
+    from monitor.indicators.parts.residual import fit_delayed
     from monitor.indicators.phase_amplitude import advance_paei
     from monitor.indicators.tracking_indicator import advance_ti
 
-    return advance_paei, advance_adaptive, advance_ti
-
-
-def signature_ahead() -> tuple[Any, ...]:
-    """Return the types of the arguments with which the pass calls them."""
-    from numba.core.types import float64, int64
-
-    samples, columns, rows = float64[:, ::1], int64[:, ::1], float64[:, :, :]
-    memory, ring = float64[::1], float64[:, :, ::1]
-    return samples, samples, columns, int64, int64, rows, memory, int64, ring, int64
+    x = np.zeros(8)
+    yield fit_delayed, (x, x, 0.0, x, x, x, x)
+    yield weighted_sum_deviations, (x, x, x, x, 0, 0)
+    yield fit_lag, (x, x, x, plan_tapers(64, 100.0, None))
+    samples, columns, rows = np.zeros((1, 2)), np.zeros((3, 1), np.int64), np.zeros((2, 2, 4))[:, :, :2]
+    for kernel in (advance_paei, advance_adaptive, advance_ti):
+        yield kernel, (samples, samples, columns, 0, 1, rows, x, 0, np.zeros((1, 3, 2)), 0)
 
 
 def _end_with_input() -> None:
