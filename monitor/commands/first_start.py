@@ -114,7 +114,7 @@ def main() -> None:
     if for_service:
         threading.Thread(target=_end_with_input, daemon=True).start()
     names = for_service or [*MEASURES, RELIABILITY, _BANDPASS]
-    with compilation_progress(lambda line: print(line, file=sys.stderr, flush=True)) as show:
+    with compilation_progress() as show:
 
         def progress(done: int, total: int, name: str) -> None:
             show(done, total, name)
@@ -139,7 +139,10 @@ def _tell(line: str) -> None:
 
 
 def compile_ahead() -> None:
-    """Compile into the cache what the first process comes to later; end with that process."""
+    """Compile into the cache what the first process comes to later, where a core is idle; end with that process."""
+    if sys.platform != "win32":
+        # the headline and the service come first
+        os.nice(10)
     threading.Thread(target=_end_with_input, daemon=True).start()
     from numba import typeof
 
