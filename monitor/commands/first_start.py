@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -81,6 +82,8 @@ class FirstStart:
                 _load(stage, bandpass=self._bandpass)
                 left = tuple(each for each in self.status.measures if each not in stage)
                 self.status = CompilationStatus(left, self.status.share if left else 1.0)
+            # they stay in memory: a garbage collection over them would delay results
+            gc.freeze()
         except Exception as problem:  # noqa: BLE001  it is a fault of the service, which records on
             self.fault = f"kernels cannot be compiled: {' '.join(str(problem).split())[:160]}"
 

@@ -216,6 +216,7 @@ def first_start_with(
 
     monkeypatch.setattr(first_start, "start_python", lambda *_, **__: Compiler(lines_of(n_stages)))
     monkeypatch.setattr(first_start, "_load", load)
+    monkeypatch.setattr(first_start.gc, "freeze", lambda: None)
     starting = FirstStart([*MEASURES, RELIABILITY], bandpass=True, log=lambda _: None)
     starting._thread.join(60.0)
     assert not starting.running
