@@ -226,11 +226,13 @@ def _load_kernels(
     settings: Settings, stop: StopSignals, log: Callable[[str], None], *, reliability: bool
 ) -> FirstStart | None:
     """Load the kernels; where one is missing return what loads them later. KeyboardInterrupt at a stop signal."""
+    from monitor.alarms.monitor import warm_up as warm_up_alarms
     from monitor.engine.monitor import warm_up
     from monitor.kernel import KernelMissing, from_the_cache
 
     log("loading kernels ...")
     measures, filtered = settings.indicators.measures, settings.indicators.bandpass is not None
+    kernels: FirstStart | None = None
     with stop.interrupting():
         try:
             with from_the_cache():
@@ -238,8 +240,10 @@ def _load_kernels(
         except KernelMissing:
             log("kernels are compiled once, in up to a minute, the headline's first; meanwhile samples are recorded")
             wanted = (*measures, *([RELIABILITY] if reliability else []))
-            return FirstStart(wanted, bandpass=filtered, log=log)
-    return None
+            kernels = FirstStart(wanted, bandpass=filtered, log=log)
+        # those of the alarms take less than a second
+        run_interruptibly(warm_up_alarms)
+    return kernels
 
 
 def _log_counts(counts: StreamCounts, log: Callable[[str], None]) -> None:
