@@ -57,9 +57,8 @@ benchmark: $(VENV)/dev.stamp
 wheel: $(VENV)/dev.stamp
 	rm -rf build/kernels $(COMPILED)
 	for level in $$($(BIN)/python -c "from monitor.kernel_cache import own_levels; print(*own_levels()[:2])"); do \
-		NUMBA_CPU_NAME=$$level NUMBA_CACHE_DIR=build/kernels $(BIN)/python -m tests.kernels || exit; done
-	mkdir $(COMPILED)
-	for folder in $(COMPILED); do mv build/kernels/*/$${folder%/*}.*.kernel $$folder || exit; done
+		for what in '' ship; do \
+			NUMBA_CPU_NAME=$$level NUMBA_CACHE_DIR=build/kernels $(BIN)/python -m tests.kernels $$what || exit; done; done
 	$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
 	rm -rf $(COMPILED)
 

@@ -19,6 +19,9 @@ PER_SHARE = "1/share"
 CODE_UNIT = "code"
 """Of a column of reasons, `monitor.messages.reasons.Reason`."""
 
+RELIABILITY = "reliability"
+"""The reliability of a model, where measures are named whose kernels are being compiled."""
+
 _DISPLAY = {"s": ("ms", 1e3), "rad": ("°", 180.0 / math.pi)}
 _PERCENT = ("%", 1e2)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
@@ -34,6 +34,7 @@ _C_FUNCTIONS: list[Any] = []
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Kind = TypeVar("Kind", bound=type)
 
 Progress = Callable[[int, int, str], None]
 """Called with (compiled, total, name of the last function); at the end with (total, total, "")."""
@@ -121,6 +122,13 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """
     compiled: Callable[P, R] = _dispatcher(function, inline="always", fastmath={"contract"}, **_NO_WRAPPERS)
     return compiled
+
+
+def without_kernels(kind: Kind) -> Kind:
+    """Return a class like this one, whose objects do not call `load_kernels` when they are made."""
+    made: Any = type(kind.__name__, (kind,), {"load_kernels": lambda _: None})
+    derived: Kind = made
+    return derived
 
 
 def _borrowed(_: Any, array: Any) -> Any:
@@ -212,6 +220,24 @@ class _CompilationListener(event.Listener):
         if id(dispatcher) in self.pending:
             self.pending.remove(id(dispatcher))
             self.progress(self.total - len(self.pending), self.total, dispatcher.__name__)
+
+
+class KernelMissing(Exception):  # noqa: N818  no error
+    """A kernel is not in the cache."""
+
+
+class _MissListener(event.Listener):
+    def on_start(self, event: Any) -> None:
+        raise KernelMissing(event.data["dispatcher"].__name__)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+def from_the_cache() -> AbstractContextManager[object]:
+    """Raise `KernelMissing` within the context in place of compiling a kernel."""
+    found: AbstractContextManager[object] = event.install_listener("numba:compile", _MissListener())
+    return found
 
 
 @contextmanager

@@ -26,6 +26,8 @@ from numba.core.serialize import dumps
 
 SHIPPED = "compiled"
 """Folder of a package with the kernels that came with it, which is only read."""
+LOADED = set[Path]()
+"""Files of the kernels that this process has loaded: those that callers contain are not among them."""
 NOT_CACHED = "SYNCHROSCOPE_KERNELS_IN_MEMORY"
 """Environment variable with the reason, which is told once, by this process and those that it starts."""
 
@@ -104,7 +106,9 @@ class KernelCache(_Cache):
             # missing, not ours, or cut short by a power failure
             with suppress(OSError, zlib.error, pickle.UnpicklingError):
                 payload = pickle.loads(zlib.decompress((folder / name).read_bytes()))  # noqa: S301
-                return CompileResult._rebuild(target_context, *payload)
+                found = CompileResult._rebuild(target_context, *payload)
+                LOADED.add(folder / name)
+                return found
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:

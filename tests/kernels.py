@@ -1,8 +1,13 @@
-"""Compiles the kernels before the tests, beside the checks of `make test`: no two workers compile the same one."""
+"""Compiles the kernels before the tests, beside the checks of `make test`: no two workers compile the same one.
+
+`python -m tests.kernels ship` loads them, and moves what it has loaded into the packages for `make wheel`.
+"""
 
 from __future__ import annotations
 
+import sys
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -14,6 +19,8 @@ from monitor.config import IndicatorSettings
 from monitor.embedding.reliability import EmbeddedReliability, step_reliability
 from monitor.embedding.tracking import EmbeddedTracking, step_tracking
 from monitor.engine.monitor import warm_up
+from monitor.indicators.frequency_evaluation import frequency_evaluation_index
+from monitor.kernel_cache import LOADED, SHIPPED
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.joint import JointReliability
 from monitor.reliability.site import SiteReliability
@@ -27,6 +34,8 @@ from sim.missing_force.state_space import Sensor
 from sim.models.delay_equation import solve
 from sim.updating.shock_spectrum import responses_at, shock_spectrum
 
+ROOT = Path(__file__).parents[1]
+
 
 @cache
 def compile_all() -> None:
@@ -34,6 +43,7 @@ def compile_all() -> None:
     warm_up(reliability=True)
     warm_up_alarms()
     one = np.ones(1)
+    frequency_evaluation_index(np.sin(np.arange(64.0)), np.cos(np.arange(64.0)), 100.0)
     tracking = EmbeddedTracking(IndicatorSettings(measures=("fdb", "paei"), window=0.5), 100.0, with_force=True)
     step_tracking(tracking.state, one, one, one, 0, tracking.new_row())
     ensemble = sort_ensemble(0.01 * np.arange(4.0), np.ones((4, 3)))
@@ -66,6 +76,18 @@ def compile_all() -> None:
     fit_law(problem, recover_force(problem, sigma=0.01), [["x^3"]])
 
 
-if __name__ == "__main__":
-    first_start.main()
+def ship() -> None:
+    """Move what is loaded into the packages: not what is only contained in other kernels, three quarters of all."""
     compile_all()
+    for path in LOADED:
+        folder = ROOT / path.name.partition(".")[0] / SHIPPED
+        folder.mkdir(exist_ok=True)
+        path.rename(folder / path.name)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["ship"]:
+        ship()
+    else:
+        first_start.main()
+        compile_all()

@@ -106,6 +106,10 @@ def _items(history: History, health: Health, state: ServiceState, dropped: int) 
     if health.shed and state.key not in ("silent", "overloaded"):
         tip = f"the service has been slower than the rig, and omits {_shed(health)}; everything is recorded"
         yield HealthItem("shed", "▲ output reduced", tip, Level.WARN, 2)
+    if health.compilation.measures:
+        left, share = ", ".join(health.compilation.measures), f"{health.compilation.share:.0%}"
+        tip = f"a first start: {left} are computed once their kernels are compiled; everything is recorded"
+        yield HealthItem("compiling", f"compiling {share}", tip, Level.INFO, 2)
     if health.latency:
         tip = "maximum of the last half second, from the arrival of samples to the publication of their results"
         yield HealthItem("latency", f"latency {1e3 * health.latency:.1f} ms", tip, rank=7)

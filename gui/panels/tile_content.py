@@ -182,7 +182,7 @@ def _speaker(history: History, actuator: str, alarms: Sequence[Alarm]) -> str:
     speaking = [alarm.source.rpartition("_")[0] for alarm in alarms if alarm.value in QUANTITIES]
     if known := [prefix for prefix in speaking if prefix in LABELS]:
         return known[0]
-    paused = () if history.health is None else history.health.shed
+    paused = () if history.health is None else history.health.paused
     return first_indicator(partial(_has, history, actuator), paused)
 
 

@@ -83,7 +83,7 @@ class Dashboard:
         if found.plain_words:
             parts.append(f"alarms: {found.plain_words}")
         if (results := self.history.results) is not None:
-            parts += [_tracking_text(results, actuator, health.shed) for actuator in results.actuators]
+            parts += [_tracking_text(results, actuator, health.paused) for actuator in results.actuators]
             parts += [_model_text(results, site) for site in results.sites]
         return " | ".join(parts)
 

@@ -138,6 +138,9 @@ class Screen:
         ]
         if health.shed:
             yield [Text(f"left out: {', '.join(health.shed)}", style="yellow")]
+        if missing := health.compilation.measures:
+            text = f"being compiled, {health.compilation.share:.0%}: {', '.join(missing)}"
+            yield [Text(text, style="yellow")]
         if not health.recording:
             yield [Text("not recording", style="yellow")]
             return
@@ -153,7 +156,7 @@ class Screen:
     def _actuators(self, width: int, rows: int) -> Table | Text:
         if self.results is None or not self.results.actuators:
             return Text("no results yet: the first comes when a window is full", style="dim", overflow="ellipsis")
-        paused = () if self.health is None else self.health.shed
+        paused = () if self.health is None else self.health.paused
         return actuator_table(self.results, width, rows, silent=self._silent, paused=paused)
 
     def _notes(self, width: int) -> list[Text]:

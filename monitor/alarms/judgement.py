@@ -5,7 +5,7 @@ This is the one place that decides it; everything that shows alarms shows `Alarm
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.alarms.definitions import AlarmDefinition
-from monitor.catalogue import measure_of, reason_column
+from monitor.catalogue import RELIABILITY, measure_of, reason_column
 from monitor.kernel import kernel
 from monitor.messages.blocks import ResultBlock, ResultStream, Samples
 from monitor.messages.health import Health
@@ -202,7 +202,7 @@ class Judgement:
         self._columns = () if stream is None else stream.columns
         self._row_interval = 0.0 if stream is None else stream.every / stream.sample_rate
         self.presence = ValuePresence([each.column for each in definitions], max_age, self._row_interval, now)
-        self._paused: frozenset[str] = frozenset()
+        self._paused: Mapping[str, Reason] = {}
         self._health = Health()
         self._newest: Samples = np.empty(0)  # last row
 
@@ -220,18 +220,18 @@ class Judgement:
         self._health = health
         self.presence.expire(now)
 
-    def pause(self, measures: Collection[str]) -> dict[int, tuple[str, int]]:
-        """Set which measures are not computed; alarms that no other measure can speak for are not judged at once.
+    def pause(self, reasons: Mapping[str, Reason]) -> dict[int, tuple[str, int]]:
+        """Set which measures are not computed, and why; alarms that no other can speak for are not judged at once.
 
         Returns
         -------
         by position, the name and column that each headline value is read from: that of the first measure computed.
         """
-        self._paused = frozenset(measures)
+        self._paused = dict(reasons)
         silent, read_from = [], {}
         for position, definition in enumerate(self._definitions):
             sources = definition.sources or ((definition.alarm.value, definition.column),)
-            computed = [source for source in sources if measure_of(source[0]) not in self._paused]
+            computed = [source for source in sources if (measure_of(source[0]) or RELIABILITY) not in self._paused]
             if not computed:
                 silent.append(position)
             elif definition.sources:
@@ -243,9 +243,10 @@ class Judgement:
     def reason(self, position: int, source: str) -> str:
         """Return why the value of an alarm does not come; `source` is the column that it is read from."""
         definition, health = self._definitions[position], self._health
-        measures = definition.measures
-        if measures and measures <= self._paused:
-            return f"{', '.join(sorted(measures))} paused: overload"
+        measures = sorted(definition.measures or {RELIABILITY})
+        words = [self._paused[each].word for each in measures if each in self._paused]
+        if len(words) == len(measures):
+            return f"{', '.join(measures)} {' or '.join(sorted({*words}))}"
         if health.state == "ended":
             return "the stream has ended"
         if health.lag > self._max_age:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from monitor.alarms import saved_alarm, text
@@ -19,6 +19,7 @@ from monitor.config import AlarmSettings
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, LimitChange, Transition
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
+from monitor.messages.reasons import Reason
 from monitor.messages.requests import (
     AcknowledgeRequest,
     AlarmRequest,
@@ -57,7 +58,7 @@ class AlarmMonitor:
         age = None if settings is None else settings.max_value_age
         self.max_age = max(window, _SHORTEST_AGE) if age is None else age
         """s, of the oldest value that is judged."""
-        self._paused: frozenset[str] = frozenset()
+        self._paused: Mapping[str, Reason] = {}
         self._number = 0
         # the rig that the alarms belong to, and the saved alarms of other rigs
         self._rig, self._aside = "", dict[str, tuple[SavedAlarm, ...]]()
@@ -214,9 +215,9 @@ class AlarmMonitor:
         reason = self._judgement.reason(position, instance.reads or definition.alarm.value) if missing else ""
         return instance.set_not_judged(reason, at, reported=reported)
 
-    def pause(self, measures: Collection[str], time: float, index: int) -> tuple[Transition, ...]:
-        """Set which measures are not computed; alarms that no other measure can speak for are not judged at once."""
-        self._paused = frozenset(measures)
+    def pause(self, reasons: Mapping[str, Reason], time: float, index: int) -> tuple[Transition, ...]:
+        """Set which measures are not computed, and why; alarms that no other can speak for are not judged at once."""
+        self._paused = dict(reasons)
         self._read_from(self._judgement.pause(self._paused))
         return self._report_missing(StreamPosition(time, index))
 

@@ -12,7 +12,8 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from monitor.commands.output import compilation_progress
+from monitor.catalogue import RELIABILITY
+from monitor.commands.first_start import FirstStart
 from monitor.commands.process import (
     StopSignals,
     check_memory_limit,
@@ -87,7 +88,7 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
     from monitor.commands.console_sink import ConsoleSink
     from monitor.engine.monitor import MAX_ROWS_PER_SECOND, Monitor
     from monitor.ensembles.plan_files import open_plan
-    from monitor.messages.health import RecordingStatus
+    from monitor.messages.health import CompilationStatus, RecordingStatus
     from monitor.service.service import Service
     from monitor.transport.base import FaultReporter
     from monitor.transport.zeromq.results import ResultPublisher
@@ -137,11 +138,13 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
             disk = DiskSpace(recorder.path.parent)
             stack.callback(disk.close)
         try:
-            _load_kernels(settings, stop, log, reliability=plan is not None)
+            kernels = _load_kernels(settings, stop, log, reliability=plan is not None)
         except KeyboardInterrupt:
             stack.close()
             # the compiler cannot be interrupted: it may be seconds in one function
             exit_immediately(0)
+        if kernels is not None:
+            stack.callback(kernels.close)
         alarms, alarm_file = restore_alarms(settings)
         if alarm_file is not None:
             stack.callback(alarm_file.close)
@@ -152,6 +155,7 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
             results,
             *(each for each in viewers if isinstance(each, FaultReporter)),
             *([requests] if requests else []),
+            *([kernels] if kernels else []),
         ]
         if recorder is not None:
             recorder.wait_until_ready(_RECORDER_START)
@@ -176,6 +180,7 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
             else lambda: recording_state(recorder, disk, service.dropped),
             unpublished=lambda: results.dropped,
             broker=broker.state,
+            compilation=CompilationStatus if kernels is None else lambda: kernels.status,
             fault=lambda: "; ".join(filter(None, [guard.fault(), *(each.fault for each in reporters)])),
             request_servers=[
                 *([requests] if requests is not None else []),
@@ -210,17 +215,35 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
     if service.flooded:
         print(f"synchroscope monitor: {_FLOODED}", file=sys.stderr)
     complete = recorder is None or _report_recording(recorder, log)
-    return 0 if complete and not service.flooded else 1
+    code = 0 if complete and not service.flooded else 1
+    if kernels is not None and kernels.running:
+        # the compiler cannot be interrupted
+        exit_immediately(code)
+    return code
 
 
-def _load_kernels(settings: Settings, stop: StopSignals, log: Callable[[str], None], *, reliability: bool) -> None:
-    """Compile the kernels, or load them; raises KeyboardInterrupt at a stop signal."""
+def _load_kernels(
+    settings: Settings, stop: StopSignals, log: Callable[[str], None], *, reliability: bool
+) -> FirstStart | None:
+    """Load the kernels; where one is missing return what loads them later. KeyboardInterrupt at a stop signal."""
+    from monitor.alarms.monitor import warm_up as warm_up_alarms
     from monitor.engine.monitor import warm_up
+    from monitor.kernel import KernelMissing, from_the_cache
 
-    log("loading kernels; the first time they are compiled, which takes up to a minute ...")
+    log("loading kernels ...")
     measures, filtered = settings.indicators.measures, settings.indicators.bandpass is not None
-    with stop.interrupting(), compilation_progress(log, stop.check) as progress:
-        run_interruptibly(partial(warm_up, measures, bandpass=filtered, reliability=reliability, progress=progress))
+    kernels: FirstStart | None = None
+    with stop.interrupting():
+        try:
+            with from_the_cache():
+                run_interruptibly(partial(warm_up, measures, bandpass=filtered, reliability=reliability))
+        except KernelMissing:
+            log("kernels are compiled once, in up to a minute, the headline's first; meanwhile samples are recorded")
+            wanted = (*measures, *([RELIABILITY] if reliability else []))
+            kernels = FirstStart(wanted, bandpass=filtered, log=log)
+        # those of the alarms take less than a second
+        run_interruptibly(warm_up_alarms)
+    return kernels
 
 
 def _log_counts(counts: StreamCounts, log: Callable[[str], None]) -> None:

@@ -64,27 +64,19 @@ _LINE_INTERVAL = 5.0  # s
 
 
 @contextmanager
-def compilation_progress(
-    log: Callable[[str], None], check: Callable[[], None] = lambda: None
-) -> Iterator[Callable[[int, int, str], None]]:
-    """Show the progress of kernel compilation: a bar on a terminal, otherwise a line every 5 s.
+def compilation_progress() -> Iterator[Callable[[int, int, str], None]]:
+    """Show the progress of kernel compilation on standard error: a bar on a terminal, otherwise a line every 5 s.
 
     From the first kernel that is compiled on, a second process compiles others into the cache.
 
     Yields a callback with the number of compiled kernels, their total, and the name of the latest. Kernels that are
     loaded from the cache show nothing.
-
-    Parameters
-    ----------
-    log : prints a line.
-    check : called after every kernel; may raise to stop.
     """
     with progress_bars() as show, ExitStack() as stack:
         last_line, alone = time.monotonic(), True
 
         def update(done: int, total: int, name: str) -> None:
             nonlocal last_line, alone
-            check()
             if not name:
                 return
             if alone:
@@ -93,7 +85,7 @@ def compilation_progress(
             show("compiling kernels", done, total)
             if time.monotonic() - last_line >= _LINE_INTERVAL and not sys.stderr.isatty():
                 last_line = time.monotonic()
-                log(f"compiling kernels: {done} of {total} ({name})")
+                print(f"compiling kernels: {done} of {total} ({name})", file=sys.stderr, flush=True)
 
         yield update
 

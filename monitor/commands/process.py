@@ -149,6 +149,17 @@ _JOIN_INTERVAL = 0.05  # s
 _STACK_SIZE = 16 << 20  # bytes: the compiler needs more than the default of some systems
 
 
+def start_compiling(work: Callable[[], None], name: str) -> threading.Thread:
+    """Start a thread in which numba may compile; the program's end does not wait for it."""
+    before = threading.stack_size(_STACK_SIZE)
+    try:
+        thread = threading.Thread(target=work, name=name, daemon=True)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    return thread
+
+
 def run_interruptibly(work: Callable[[], None]) -> None:
     """Run `work` in a thread and wait for it, so that a signal also interrupts the wait while C code is running.
 
@@ -163,12 +174,7 @@ def run_interruptibly(work: Callable[[], None]) -> None:
         except BaseException as problem:  # noqa: BLE001  raised below
             problems.append(problem)
 
-    before = threading.stack_size(_STACK_SIZE)
-    try:
-        thread = threading.Thread(target=run, name="interruptible", daemon=True)
-        thread.start()
-    finally:
-        threading.stack_size(before)
+    thread = start_compiling(run, "interruptible")
     while thread.is_alive():
         thread.join(_JOIN_INTERVAL)
     if problems:

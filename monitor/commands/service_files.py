@@ -177,11 +177,9 @@ def restore_alarms(settings: Settings) -> tuple[AlarmMonitor, AlarmStateFile | N
     ------
     ValueError : the folder of the file does not exist, the file cannot be read, or another service uses it.
     """
-    from monitor.alarms.monitor import AlarmMonitor, warm_up
+    from monitor.alarms.monitor import AlarmMonitor
     from monitor.recording import alarm_file
 
-    # here, so that the first result does not wait for it
-    warm_up()
     alarms = AlarmMonitor(settings.alarms, settings.stream.stale_after, settings.indicators.window)
     path = alarm_path(settings)
     if path is None:

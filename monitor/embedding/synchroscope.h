@@ -88,7 +88,8 @@ static inline const char *synchroscope_reason(double code)
         "paused: overload",
         "no force",
         "no dominant tone",
-        "different units"
+        "different units",
+        "being compiled"
     };
     const double n = (double)(sizeof words / sizeof *words);
     return code >= 0.0 && code < n ? words[(int)code] : "unknown reason";

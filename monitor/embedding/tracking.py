@@ -143,5 +143,6 @@ def step_tracking(
         every,
         borrowed_view(row, 0, (due, n_pairs, n_columns), np.float64),
         body(state, n_words),
+        1,
     )
     return due

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from monitor.indicators.base import PassIndicator, Signals
 from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.indicators.tracking_pass import TrackingPass, create_indicators
 from monitor.indicators.transfer_function import Averages, TransferFunction
+from monitor.kernel import without_kernels
 from monitor.messages.blocks import Channel, Column, Samples, SignalBlock, Stream, ratio_unit, units_differ
 from monitor.messages.reasons import Reason
 from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
@@ -28,18 +29,22 @@ class ActuatorMonitor:
     ----------
     settings : of the indicators.
     stream : of the signals, with one actuator or more.
+    compiling : measures whose kernels are not there yet; until all of them are, these are to be paused.
 
     Raises
     ------
     ValueError : a setting does not fit the stream.
     """
 
-    def __init__(self, settings: IndicatorSettings, stream: Stream) -> None:
+    def __init__(self, settings: IndicatorSettings, stream: Stream, compiling: Collection[str] = ()) -> None:
         pairs = stream.pairs
-        self._every = settings.every
-        self._signals = _PairSignals(stream, settings.bandpass)
+        self._every, self._measures = settings.every, frozenset[str](settings.measures)
+        self._compiling = frozenset(compiling)
+        self._signals = _PairSignals(stream, settings.bandpass, compiling=self._measures <= self._compiling)
         with_force = self._signals.with_force
-        indicators = create_indicators(settings, stream.sample_rate, len(pairs), with_force=with_force)
+        indicators = create_indicators(
+            settings, stream.sample_rate, len(pairs), with_force=with_force, compiling=compiling
+        )
         self.notes: tuple[str, ...] = ()
         n_columns = len(pairs) * sum(len(indicator.outputs) for indicator in indicators)
         if n_columns > MAX_COLUMNS:
@@ -47,7 +52,7 @@ class ActuatorMonitor:
         self._transfer: TransferMonitor | None = None
         if "transfer" in settings.measures:
             try:
-                self._transfer = TransferMonitor(settings, stream)
+                self._transfer = TransferMonitor(settings, stream, compiling="transfer" in compiling)
             except ValueError as problem:
                 if {"measures", "transfer_segment"} & settings.model_fields_set:
                     raise ValueError(f"transfer_segment: {problem}") from problem
@@ -60,13 +65,14 @@ class ActuatorMonitor:
         if self._transfer is not None:
             parts[self._transfer.function] = -1
         self._pass = TrackingPass(parts, self._signals.columns) if parts else None
-        # indicators with a kernel of their own, and their columns
+        # indicators with a kernel of their own, their measures and columns
         self._others = [
-            (each, slice(at[each], at[each] + len(each.outputs)))
+            (each, measure_of(each.outputs[0].name), slice(at[each], at[each] + len(each.outputs)))
             for each in at
             if not isinstance(each, PassIndicator)
         ]
         self._no_rows: Samples = np.empty((0, len(pairs), len(outputs)))
+        self._no_values = np.concatenate([each.no_values(Reason.COMPILING) for each in indicators] or [np.empty(0)])
         columns, fixed = [], {}
         for pair in pairs:
             command, measured = stream.channels[pair.command], stream.channels[pair.measured]
@@ -88,10 +94,14 @@ class ActuatorMonitor:
         -------
         rows : (n_rows, n_columns), at the sample numbers that the settings' `every` divides.
         """
-        if broken:
-            # a NaN sample in the gap, so that windows across it are not valid
-            self._compute(self._signals.missing_sample(), block.index - 1)
-        rows = self._compute(self._signals.samples(block), block.index)
+        if self._measures <= self._compiling:
+            due = range(-(-block.index // self._every) * self._every, block.index + len(block), self._every)
+            rows = np.tile(self._no_values, (len(due), self._no_rows.shape[1]))
+        else:
+            if broken:
+                # a NaN sample in the gap, so that windows across it are not valid
+                self._compute(self._signals.missing_sample(), block.index - 1)
+            rows = self._compute(self._signals.samples(block), block.index)
         if len(rows) and len(self._fixed):
             rows[:, self._fixed] = self._fixed_values
         return rows
@@ -102,10 +112,11 @@ class ActuatorMonitor:
             return None
         return self._transfer.new_block(block, busy=self._pass is not None and self._pass.busy)
 
-    def pause(self, measures: Collection[str]) -> None:
-        """Suspend these measures, to shed load, and resume all others."""
+    def pause(self, reasons: Mapping[str, Reason]) -> None:
+        """Suspend these measures, whose columns show the reason, and resume all others."""
+        self._compiling = frozenset(each for each, reason in reasons.items() if reason is Reason.COMPILING)
         if self._pass is not None:
-            self._pass.pause(measures)
+            self._pass.pause(reasons)
 
     def run_pending(self) -> bool:
         """Do a part of the pending evaluations, in less than a millisecond; return whether there was any."""
@@ -126,8 +137,11 @@ class ActuatorMonitor:
             self._pass.advance(Signals(samples, samples, samples), first, out)
         if self._others:
             signals = self._signals.select(samples)
-            for indicator, columns in self._others:
-                out[:, :, columns] = indicator.advance(*signals[:2], first, signals.f_m)
+            for indicator, measure, columns in self._others:
+                if measure in self._compiling:
+                    out[:, :, columns] = indicator.no_values(Reason.COMPILING)
+                else:
+                    out[:, :, columns] = indicator.advance(*signals[:2], first, signals.f_m)
         return out.reshape(n_rows, len(self.columns))
 
 
@@ -138,6 +152,7 @@ class _PairSignals:
     ----------
     stream : of the blocks, with one actuator or more.
     bandpass : (low, high) Hz of the band-pass filter of all signals; None for none.
+    compiling : the filter's kernel is not there yet.
 
     Raises
     ------
@@ -148,7 +163,7 @@ class _PairSignals:
     columns : (3, n_pairs): of command, measured and force in the samples, -1 for no force.
     """
 
-    def __init__(self, stream: Stream, bandpass: tuple[float, float] | None) -> None:
+    def __init__(self, stream: Stream, bandpass: tuple[float, float] | None, *, compiling: bool) -> None:
         pairs, self._n_channels = stream.pairs, len(stream.channels)
         self.with_force = any(pair.force is not None for pair in pairs)
         forces = [-1 if pair.force is None else pair.force for pair in pairs]
@@ -159,7 +174,8 @@ class _PairSignals:
             used = self.columns if self.with_force else self.columns[:2]
             self._selected = np.where(used < 0, self.columns[0], used).ravel()
             self._n_channels = len(self._selected)
-            self._filter = BandPass(stream.sample_rate, *bandpass, n_channels=self._n_channels)
+            kind = without_kernels(BandPass) if compiling else BandPass
+            self._filter = kind(stream.sample_rate, *bandpass, n_channels=self._n_channels)
             numbers = np.arange(3 * len(pairs)).reshape(3, -1)
             self.columns = np.where(self.columns < 0, -1, numbers)
 
@@ -234,6 +250,7 @@ class TransferMonitor:
     ----------
     settings : only `transfer_segment`, `transfer_memory`, `band` and `max_delay` are used.
     stream : of the signals, with one actuator or more.
+    compiling : its kernels are not there yet.
 
     Raises
     ------
@@ -244,8 +261,9 @@ class TransferMonitor:
     function : the average, a part of the pass.
     """
 
-    def __init__(self, settings: IndicatorSettings, stream: Stream) -> None:
-        self.function = TransferFunction(
+    def __init__(self, settings: IndicatorSettings, stream: Stream, *, compiling: bool = False) -> None:
+        kind = without_kernels(TransferFunction) if compiling else TransferFunction
+        self.function = kind(
             stream.sample_rate,
             settings.transfer_segment,
             memory=settings.transfer_memory,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from math import ceil
@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.config import MEASURES, IndicatorSettings, Measure
+from monitor.catalogue import RELIABILITY
+from monitor.config import MEASURES, IndicatorSettings
 from monitor.engine.actuators import ActuatorMonitor
 from monitor.engine.continuity import Accepted, Continuity
 from monitor.engine.gap_interpolation import GapInterpolation
@@ -27,6 +28,7 @@ from monitor.messages.blocks import (
     SignalBlock,
     Stream,
 )
+from monitor.messages.reasons import Reason
 from monitor.messages.transfer import TransferBlock
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.plan import ReliabilityPlan, ValidationSite
@@ -100,7 +102,7 @@ class Monitor:
         self.settings = settings or IndicatorSettings()
         self._given, self._max_rows = self.settings, max_rows
         self._plan = plan
-        self._paused: frozenset[str] = frozenset()
+        self._paused: Mapping[str, Reason] = {}
         self._continuity = Continuity()
         self._prepared: _Prepared | None = None
         self._known: tuple[object, tuple[Column, ...]] | None = None  # columns by the rate and channels of a stream
@@ -186,20 +188,26 @@ class Monitor:
             if self._gaps is not None:
                 self._gaps.widen(rows[0], first_row, every, self._actuators.columns)
         if self._reliability is not None:
-            model_rows, decisions = self._reliability.advance(block, every)
-            rows.append(model_rows)
+            if RELIABILITY in self._paused:
+                n_rows = len(range(first_row, block.index + len(block), every))
+                rows.append(np.full((n_rows, len(self._reliability.columns)), np.nan))
+            else:
+                model_rows, decisions = self._reliability.advance(block, every)
+                rows.append(model_rows)
         if self._results is None:
             return None, decisions
         time = block.time + (first_row - block.index) * block.stream.dt
         values = rows[0] if len(rows) == 1 else np.concatenate(rows, axis=1)
         return ResultBlock(self._results, first_row, time, values, block.last), decisions
 
-    def pause(self, measures: Collection[str]) -> None:
-        """Suspend these measures, to shed load, and resume all others; their values are NaN meanwhile.
+    def pause(self, reasons: Mapping[str, Reason]) -> None:
+        """Suspend these measures, and resume all others; meanwhile their values are NaN, for this reason.
 
-        One of whole windows is valid again from the next evaluation on, any other once a window is full.
+        One of whole windows is valid again from the next evaluation on, any other once a window is full. At a first
+        start those whose kernels are `Reason.COMPILING`, which may include `RELIABILITY`, are paused before the first
+        block: their kernels are not called.
         """
-        self._paused = frozenset(measures)
+        self._paused = dict(reasons)
         if self._actuators is not None:
             self._actuators.pause(self._paused)
 
@@ -240,16 +248,17 @@ class Monitor:
         reliability: ReliabilityMonitor | None = None
         notes: tuple[str, ...] = ()
         unfit: ValueError | None = None
+        compiling = {each for each, reason in self._paused.items() if reason is Reason.COMPILING}
         if stream.pairs:
             try:
-                actuators = ActuatorMonitor(self._settings_for(stream), stream)
+                actuators = ActuatorMonitor(self._settings_for(stream), stream, compiling)
                 notes += actuators.notes
             except ValueError as problem:
                 # the model's reliability is computed regardless
                 unfit = problem
         if self._plan is not None:
             try:
-                reliability = ReliabilityMonitor(self._plan, stream)
+                reliability = ReliabilityMonitor(self._plan, stream, compiling=RELIABILITY in compiling)
             except ValueError as problem:
                 # the indicators are computed regardless
                 notes += (f"no reliability: {problem}",)
@@ -258,7 +267,7 @@ class Monitor:
 
 
 def warm_up(
-    measures: tuple[Measure, ...] = MEASURES,
+    measures: Collection[str] = MEASURES,
     *,
     bandpass: bool = True,
     reliability: bool = False,
@@ -273,16 +282,18 @@ def warm_up(
     progress : called with (compiled, total, name) for every compiled function, about 150 in up to a minute, and
         with (total, total, "") at the end. Kernels loaded from the cache are not reported.
     """
-    roles = (Role.COMMAND, Role.MEASURED, Role.FORCE)
+    # no actuator without measures
+    roles = (Role.COMMAND, Role.MEASURED, Role.FORCE) if measures else (Role.AUXILIARY,)
     channels = tuple(Channel(role.value, role, "", "a") for role in roles)
     stream = Stream("warm-up", 0, 100.0, channels)
-    samples = np.sin(0.3 * np.arange(400.0))[:, None] * [[1.0, 0.9, 2.0]]
+    samples = np.sin(0.3 * np.arange(400.0))[:, None] * [[1.0, 0.9, 2.0][: len(roles)]]
     plan = None
     if reliability:
         ensemble = sort_ensemble(0.01 * np.arange(400.0), samples[:, :1] * [0.8, 0.9, 1.0])
-        plan = ReliabilityPlan((ValidationSite("command", ensemble, Tolerance(TolerancePolicy.ABSOLUTE, 0.1)),))
+        plan = ReliabilityPlan((ValidationSite(roles[0].value, ensemble, Tolerance(TolerancePolicy.ABSOLUTE, 0.1)),))
     band = (0.5, 20.0) if bandpass else None
     with nullcontext() if progress is None else report_compilation(progress):
-        monitor = Monitor(IndicatorSettings(window=1.0, bandpass=band, measures=measures), plan)
+        settings = IndicatorSettings(window=1.0, bandpass=band, measures=tuple(measures) or MEASURES)
+        monitor = Monitor(settings, plan)
         for start, stop in ((0, 399), (399, 400)):
             monitor.update(SignalBlock(stream, start, 0.01 * start, samples[start:stop]))

@@ -7,6 +7,7 @@ from math import ceil
 
 import numpy as np
 
+from monitor.kernel import without_kernels
 from monitor.messages.blocks import Column, Event, EventKind, Samples, SignalBlock, Stream, same_unit
 from monitor.reliability.curves import NAMES, Reliability, product_of_sites
 from monitor.reliability.decision import ReliabilityEstimate, decide, decide_rows, resolution_of
@@ -31,20 +32,22 @@ class ReliabilityMonitor:
     ----------
     plan : sites, tolerances and limits.
     stream : of the signals.
+    compiling : its kernels are not there yet.
 
     Raises
     ------
     ValueError : a channel is missing, its unit differs from the ensemble's, or the instants do not match the samples.
     """
 
-    def __init__(self, plan: ReliabilityPlan, stream: Stream) -> None:
+    def __init__(self, plan: ReliabilityPlan, stream: Stream, *, compiling: bool = False) -> None:
         self._plan = plan
         self._positions = [_position(site, stream) for site in plan.sites]
         first = plan.sites[0].ensemble
         self._instants = map_samples(first, stream.sample_rate, plan.start, plan.shift)
         window = max(1, round(plan.window / first.dt))
         self._always_short = window - 1 > (self._instants.n_assessed - 1) * self._instants.steps
-        self._sites = [SiteReliability(site.ensemble, site.tolerance, 1, window) for site in plan.sites]
+        kind = without_kernels(SiteReliability) if compiling else SiteReliability
+        self._sites = [kind(site.ensemble, site.tolerance, 1, window) for site in plan.sites]
         self._resolution = max(resolution_of(site.ensemble.n_realizations) for site in plan.sites)
         # instants from the first value to the first decision, and samples between reported decisions
         share = _SHARE * float(first.time[-1] - first.time[0])

@@ -54,8 +54,11 @@ class BandPass:
         self._steady = steady_state(self._sections)
         self.n_channels = n_channels
         self.reset()
-        # compiles the kernel before the first sample
-        self.filter(np.empty((0, n_channels)))
+        self.load_kernels()
+
+    def load_kernels(self) -> None:
+        """Load the kernel, or compile it, before the first sample."""
+        self.filter(np.empty((0, self.n_channels)))
 
     def reset(self) -> None:
         """Return to the initial state."""

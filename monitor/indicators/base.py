@@ -102,8 +102,11 @@ class WindowedIndicator(ABC, Generic[Value]):
         self.every = every
         self._settings = (type(self).__name__, sample_rate, n_window, n_pairs, every, *settings.items())
         self.reset()
-        # compiles the kernel before the first sample
-        empty: Samples = np.empty((0, n_pairs))
+        self.load_kernels()
+
+    def load_kernels(self) -> None:
+        """Load the kernels, or compile them, before the first sample."""
+        empty: Samples = np.empty((0, self.n_pairs))
         self.advance(empty, empty.copy(), 0, empty.copy() if self.needs_force else None)
 
     @abstractmethod
@@ -263,7 +266,7 @@ class PassIndicator(WindowedIndicator[Value]):
 
     def _advance(self, signals: Signals, first: int, out: Samples) -> None:
         # the pass knows the kernels of all its parts, so it imports them and not they it
-        self._run(signals, first, self.every, out, self._state[0], self)
+        self._run(signals, first, self.every, out, self._state[0], 1 if self.every_sample else None, self)
 
     @cached_property
     def _run(self) -> Callable[..., None]:

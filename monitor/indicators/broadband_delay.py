@@ -117,8 +117,6 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
         n_window = check_window(sample_rate, window, self.smallest_window)
         max_lag = max(1, round(min(max_delay * sample_rate, (n_window - 2 * REACH) // 4)))
         self._plan = _plan(n_window, max_lag, sample_rate, band)
-        peak, lowest, start = new_gate(1)
-        _advance_gate(0, 0.0, 0, n_window, *self._limits, peak, lowest, start)
         super().__init__(
             sample_rate,
             window,
@@ -201,7 +199,9 @@ def _compare(c: Samples, m: Samples, plan: _Plan) -> BroadbandValues:
         reason = Reason.LAG.value
     elif np.isfinite(fit.ratio + lag) and fit.coherence >= _RELATED:
         lag_weights, gain_weights = np.zeros(len(c)), np.zeros(len(c))
-        lag_weights[start : start + n], gain_weights[start : start + n] = fit.by_lag, fit.by_gain
+        # by elements: for an assignment to a slice numba compiles text for its error, a tenth of the headline's time
+        for t in range(n):
+            lag_weights[start + t], gain_weights[start + t] = fit.by_lag[t], fit.by_gain[t]
         lag_sd, gain_sd = weighted_sum_deviations(
             lag_weights, gain_weights, tracking.residual, tracking.bias, tracking.start, tracking.stop
         )

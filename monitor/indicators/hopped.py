@@ -103,13 +103,16 @@ class HoppedIndicator(PassIndicator[Value]):
         self.hop = max(1, hop)
         if not 0 <= latency < self.hop:
             raise ValueError(f"latency = {latency} samples: must be less than {self.hop}, when the next value is due")
-        self.latency, self._paused = latency, False
+        self.latency = latency
+        self.paused: Reason | None = None
         self._viewed: Samples | None = None
         self._offsets = np.rint(_GOLDEN * np.arange(n_pairs) * self.hop).astype(np.int64) % self.hop
-        centred(np.zeros(2))
-        _first_waiting(np.zeros((0, 6), dtype=np.int64))
         super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, latency=latency, **settings)
-        # compiles what an evaluation needs, with an amplitude that opens every gate
+
+    def load_kernels(self) -> None:
+        """Load what the pass and an evaluation need, or compile it, with an amplitude that opens every gate."""
+        super().load_kernels()
+        _first_waiting(np.zeros((0, 6), dtype=np.int64))
         wave = np.sin(5.0 * np.pi * np.arange(self.n_window) / self.n_window)
         (c, _), (m, _) = centred(wave), centred(np.roll(wave, 1))
         self._evaluate(0, Centred(c, m, _LARGE, _LARGE), self.n_window, self.n_window)
@@ -140,7 +143,7 @@ class HoppedIndicator(PassIndicator[Value]):
         """Return the initial arrays."""
         n, n_outputs = self.n_pairs, len(self.outputs)
         return HoppedState(
-            np.array([self.hop, self.latency, self.n_window, self._paused, self.gathered], dtype=np.int64),
+            np.array([self.hop, self.latency, self.n_window, bool(self.paused), self.gathered], dtype=np.int64),
             self._offsets,
             self.n_window + np.arange(n) if self.evaluates_when_full else np.full(n, -1),
             np.zeros(n, dtype=np.int64),
@@ -151,7 +154,7 @@ class HoppedIndicator(PassIndicator[Value]):
         )
 
     def _declined(self) -> Samples:
-        return self.no_values(Reason.PAUSED if self._paused else Reason.BAD_SAMPLE)
+        return self.no_values(self.paused or Reason.BAD_SAMPLE)
 
     def _new_state(self) -> tuple[Any, ...]:
         return (*super()._new_state(), *self._new_memory())
@@ -171,7 +174,7 @@ class HoppedIndicator(PassIndicator[Value]):
 
     def run_pending(self) -> bool:
         """Evaluate the pending window that is due first; return whether there was one."""
-        _, pair = self.first_pending()
+        pair = -1 if self.paused else self.first_pending()[1]
         if pair < 0:
             return False
         self.evaluate_pair(pair)
@@ -187,17 +190,12 @@ class HoppedIndicator(PassIndicator[Value]):
         state.found[pair] = self._evaluate(pair, Centred(c, m, size_c, size_m), number, good)
         state.evaluations[pair, STAGE] = FOUND
 
-    @property
-    def paused(self) -> bool:
-        """Whether evaluation is suspended, to shed load; then no value is valid."""
-        return self._paused
-
-    @paused.setter
-    def paused(self, on: bool) -> None:
-        self._paused = on
+    def pause(self, reason: Reason | None) -> None:
+        """Suspend the evaluations, for this reason of no value; None: resume them."""
+        self.paused = reason
         state, _ = self._arrays
-        state.settings[PAUSED], state.declined[:] = on, self._declined()
-        if on:
+        state.settings[PAUSED], state.declined[:] = bool(reason), self._declined()
+        if reason:
             state.held[:] = state.declined
             state.evaluations[:] = 0
 

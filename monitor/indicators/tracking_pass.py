@@ -52,15 +52,22 @@ from monitor.indicators.parts.sample_ring import (
 from monitor.indicators.phase_amplitude import advance_paei
 from monitor.indicators.tracking_error import advance_peak, advance_rms
 from monitor.indicators.tracking_indicator import advance_ti
-from monitor.kernel import borrowed, inlined, kernel
+from monitor.kernel import borrowed, inlined, kernel, without_kernels
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
 
 def create_indicators(
-    settings: IndicatorSettings, sample_rate: float, n_pairs: int, *, with_force: bool = False
+    settings: IndicatorSettings,
+    sample_rate: float,
+    n_pairs: int,
+    *,
+    with_force: bool = False,
+    compiling: Collection[str] = (),
 ) -> tuple[WindowedIndicator[Any], ...]:
     """Return an indicator for each measure in `settings`; those that need a force only `with_force`.
+
+    The kernels of measures that are `compiling` are not loaded.
 
     Raises
     ------
@@ -74,6 +81,7 @@ def create_indicators(
             continue
         module, name = entry.indicator.split(":")
         kind: type[WindowedIndicator[Any]] = getattr(import_module(module), name)
+        kind = without_kernels(kind) if measure in compiling else kind
         if kind.needs_force and not with_force:
             continue
         keywords: dict[str, Any] = {name: getattr(settings, name) for name in entry.settings}
@@ -105,28 +113,34 @@ class TrackingPass:
         self._hopped = [each for each in columns if isinstance(each, HoppedIndicator)]
         sliding = {each: at for each, at in columns.items() if each.every_sample}
         self._columns = {each.part: slice(at, at + len(each.outputs)) for each, at in sliding.items()}
-        self._paused_values = {each.part: each.no_values(Reason.PAUSED) for each in sliding}
-        self._parts = {measure_of(each.outputs[0].name): each.part for each in sliding}
+        self._parts = {measure_of(each.outputs[0].name): each for each in sliding}
+        # 1, or None for a pass without those that follow every sample
+        self._sliding = 1 if sliding else None
         self._first_arrays = first_arrays(self.memory).copy()
-        self._paused: frozenset[int] = frozenset()
+        # by part, the values meanwhile
+        self._paused: dict[int, Samples] = {}
         self._resumed: frozenset[int] = frozenset()
         self.busy = False
         """Whether an evaluation was done with the last samples."""
 
-    def pause(self, measures: Collection[str]) -> None:
-        """Leave these of its measures out, to shed load, and compute all others; the values left out are
-        NaN, their reason is `Reason.PAUSED`.
+    def pause(self, reasons: Mapping[str, Reason]) -> None:
+        """Leave these of its measures out, and compute all others; the values left out are NaN, for this reason.
 
         A measure comes back as after a gap in the stream: its values are valid once a window of new samples is full,
         and sums since the start go on without the samples that it has not seen. One of whole windows is valid again
-        from the next evaluation on.
+        from the next evaluation on. `Reason.COMPILING`, of all that follow every sample or of none: their kernels are
+        not called.
         """
-        paused = frozenset(part for measure, part in self._parts.items() if measure in measures)
-        self._resumed = (self._resumed | self._paused) - paused
-        self._paused = paused
+        paused = {
+            each.part: each.no_values(reasons[measure]) for measure, each in self._parts.items() if measure in reasons
+        }
+        # those that have never run begin with an empty window
+        resumed = self._resumed | self._paused.keys() if self._sliding else self._resumed
+        self._resumed, self._paused = resumed - paused.keys(), paused
+        self._sliding = 1 if any(reasons.get(each) is not Reason.COMPILING for each in self._parts) else None
         self._leave_out(paused)
         for each in self._hopped:
-            each.paused = each.measure in measures
+            each.pause(reasons.get(each.measure))
 
     def advance(self, signals: Signals, first: int, out: Samples) -> None:
         """Process samples, the first with number `first`; fill in the columns of `out`, (n_rows, n_pairs, n)."""
@@ -135,17 +149,17 @@ class TrackingPass:
             self._leave_out(frozenset(np.flatnonzero(self._first_arrays >= 0).tolist()) - self._resumed - {SAMPLES})
             self._samples.clock[HOLDS] = 1
             gap = Signals(*(np.full((1, each.shape[1]), np.nan) for each in signals))
-            run_pass(gap, first - 1, self._every, np.empty((1, *out.shape[1:])), self.memory)
+            run_pass(gap, first - 1, self._every, np.empty((1, *out.shape[1:])), self.memory, self._sliding)
             self._samples.clock[HOLDS] = 0
             self._leave_out(self._paused)
             self._resumed = frozenset()
-        self.busy = run_pass(signals, first, self._every, out, self.memory, *self._hopped)
-        for which in self._paused:
-            out[:, :, self._columns[which]] = self._paused_values[which]
+        self.busy = run_pass(signals, first, self._every, out, self.memory, self._sliding, *self._hopped)
+        for which, values in self._paused.items():
+            out[:, :, self._columns[which]] = values
 
     def run_pending(self) -> bool:
         """Do the pending evaluation that is due first, in spare time; return whether there was one."""
-        return evaluate_first(self._hopped)
+        return any(each.paused is None for each in self._hopped) and evaluate_first(self._hopped)
 
     def _leave_out(self, parts: Collection[int]) -> None:
         left_out = np.isin(np.arange(N_PARTS), list(parts))
@@ -153,13 +167,19 @@ class TrackingPass:
 
 
 def run_pass(
-    signals: Signals, first: int, every: int, out: Samples, memory: Samples, *indicators: PassIndicator[Any]
+    signals: Signals,
+    first: int,
+    every: int,
+    out: Samples,
+    memory: Samples,
+    sliding: int | None,
+    *indicators: PassIndicator[Any],
 ) -> bool:
     """Process samples as `advance_pass` does, and the evaluations; return whether there were any."""
     x_c, x_m, f_m = signals
     start, n, busy = 0, len(x_c), False
     while True:
-        start, number, late = advance_pass(x_c, x_m, f_m, first, start, every, out, memory)
+        start, number, late = advance_pass(x_c, x_m, f_m, first, start, every, out, memory, sliding)
         found = [evaluate_first(indicators) for _ in range(number)]
         assert not late or any(found), "the newest sample waits for an evaluation that nobody has"
         busy = busy or any(found)
@@ -179,8 +199,9 @@ def evaluate_first(indicators: Sequence[PassIndicator[Any]]) -> bool:
 
 @kernel
 def advance_pass(
-    x_c: Samples, x_m: Samples, f_m: Samples, first: int, start: int, every: int, out: Samples, memory: Samples
-) -> tuple[int, int, bool]:
+    x_c: Samples, x_m: Samples, f_m: Samples, first: int, start: int, every: int, out: Samples, memory: Samples,
+    sliding: int | None,
+) -> tuple[int, int, bool]:  # fmt: skip
     """Process samples, (n_samples, n_channels), and write rows, (n_rows, n_pairs, n_columns), of the parts present.
 
     Parameters
@@ -189,6 +210,7 @@ def advance_pass(
     first : number of the first sample; a row is written for every number that `every` divides.
     start : samples that have been processed.
     memory : see `pass_memory`.
+    sliding : 1; None: no part follows every sample, and this is compiled without the kernels of those that do.
 
     Returns
     -------
@@ -219,7 +241,8 @@ def advance_pass(
         rows = out[(number - 1) // every - (first - 1) // every :]
         if clock[HOLDS] == 0:
             store_samples(c, m, f, columns, ring, clock)
-        _advance_sliding(c, m, f, columns, number, every, rows, memory, ring, at)
+        if sliding is not None:
+            _advance_sliding(c, m, f, columns, number, every, rows, memory, ring, at)
         for which in (BROADBAND, FEI, TRANSFER):
             n, j = first_array(words, which), first_column(words, which)
             if n >= 0:

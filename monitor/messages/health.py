@@ -79,6 +79,20 @@ class BrokerStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class CompilationStatus:
+    """State of a first start, at which kernels are compiled while the service receives and records.
+
+    Parameters
+    ----------
+    measures : those that are not computed yet; they join when their kernels are there.
+    share : 0 .. 1, of what is to be compiled.
+    """
+
+    measures: tuple[str, ...] = ()
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """Health of the service at one instant.
 
@@ -110,6 +124,7 @@ class Health:
     window : s, of the indicators' windows; 0 from a service that does not publish it.
     transfer_memory : s, time constant of the transfer functions' average; 0 likewise.
     broker : as in `BrokerStatus`.
+    compilation : as in `CompilationStatus`.
     """
 
     rig: str = ""
@@ -141,6 +156,12 @@ class Health:
     window: float = 0.0
     transfer_memory: float = 0.0
     broker: BrokerStatus = BrokerStatus()
+    compilation: CompilationStatus = CompilationStatus()
+
+    @property
+    def paused(self) -> tuple[str, ...]:
+        """What is not computed now: what is shed, and what is being compiled."""
+        return (*self.shed, *self.compilation.measures)
 
 
 _decoder = msgspec.json.Decoder(Health)

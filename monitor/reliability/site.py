@@ -131,8 +131,11 @@ class SiteReliability:
         # a longer window is never full and needs no more memory
         self.window = min(window, len(ensemble.time) + 1)
         self.reset()
-        # loads the kernels before the test
-        self.update(np.zeros(1, dtype=np.int64), np.zeros((1, n_replicates)))
+        self.load_kernels()
+
+    def load_kernels(self) -> None:
+        """Load the kernels, or compile them, before the test."""
+        self.update(np.zeros(1, dtype=np.int64), np.zeros((1, self.n_replicates)))
         self.reset()
 
     def reset(self) -> None:

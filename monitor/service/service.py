@@ -7,7 +7,7 @@ and computes for a fiftieth of a second before it reads again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -19,7 +19,8 @@ from monitor.engine.continuity import Accepted
 from monitor.engine.monitor import Monitor, UnfitSettingsError
 from monitor.messages.alarms import MAX_TRANSITIONS, AlarmReport, LimitChange, Transition
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
-from monitor.messages.health import BrokerStatus, Health, RecordingStatus, StreamCounts
+from monitor.messages.health import BrokerStatus, CompilationStatus, Health, RecordingStatus, StreamCounts
+from monitor.messages.reasons import Reason
 from monitor.messages.requests import AlarmRequest, NoteRequest, Request, SetLimitsRequest
 from monitor.service.health_statistics import HealthStatistics, SampleAccount
 from monitor.service.load import (
@@ -62,6 +63,7 @@ class Service:
     broker : returns the state of the connection to a broker.
     unpublished : returns how many messages were dropped before any subscriber got them.
     fault : returns what is wrong with the service itself, in one line, which becomes a note; empty: nothing.
+    compilation : returns which measures are not there yet at a first start; they join when they are.
     request_servers : polled twenty times a second at most; the endpoint of the first is published in the health.
     clock : s, monotonic.
     """
@@ -81,6 +83,7 @@ class Service:
         broker: Callable[[], BrokerStatus] = BrokerStatus,
         unpublished: Callable[[], int] = int,
         fault: Callable[[], str] = str,
+        compilation: Callable[[], CompilationStatus] = CompilationStatus,
         request_servers: Sequence[RequestServer] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -93,6 +96,7 @@ class Service:
         self._rig = rig
         self._recording = recording
         self._broker, self._unpublished = broker, unpublished
+        self._compilation, self._compiling = compilation, tuple[str, ...]()
         self._fault, self._last_fault = fault, ""
         self._fault_limit = TokenBucket(*_FAULT_NOTES, clock)
         self._request_servers = tuple(request_servers)
@@ -296,11 +300,24 @@ class Service:
             self._publish_limits(change, signals.time, signals.index, ", before this start")
         measures = self._monitor.settings.measures
         self._shedding.set_order(shedding_order(measures, self._alarms.watched, self._alarms.headline))
-        self._pause(self._shedding.paused)
+        self._pause()
 
-    def _pause(self, measures: Collection[str]) -> None:
-        self._monitor.pause(measures)
-        self._publish_transitions(self._alarms.pause(measures, *self._statistics.newest_sample))
+    def _pause(self) -> None:
+        """Have neither computed nor judged what is shed or being compiled, and all else again."""
+        reasons = dict.fromkeys(self._shedding.paused, Reason.PAUSED)
+        reasons |= dict.fromkeys(self._compiling, Reason.COMPILING)
+        self._monitor.pause(reasons)
+        self._publish_transitions(self._alarms.pause(reasons, *self._statistics.newest_sample))
+
+    def _join_compiled(self, status: CompilationStatus) -> None:
+        """Compute from now on the measures whose kernels have come."""
+        joined = [each for each in self._compiling if each not in status.measures]
+        if status.measures != self._compiling:
+            self._compiling = status.measures
+            self._pause()
+        if joined and self._rig:
+            text = f"kernels are compiled, computed from here on: {', '.join(joined)}"
+            self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, text))
 
     def _serve(self) -> None:
         self._served = self._now
@@ -392,10 +409,11 @@ class Service:
         faster = health.measured_rate > _FASTER_THAN_REAL_TIME * health.sample_rate
         if text := self._shedding.update(now, health.lag, faster_than_real_time=faster):
             self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, text))
-            self._pause(self._shedding.paused)
+            self._pause()
         if self._shedding.exhausted and health.lag > self._alarms.max_age and len(self._waiting):
             self._leave_out(0.0, f"results are {health.lag:.2g} s late, and nothing more can be shed")
-        health = replace(health, shed=self._shedding.shed)
+        self._join_compiled(status := self._compilation())
+        health = replace(health, shed=self._shedding.shed, compilation=status)
         self._publish_transitions(self._alarms.evaluate_health(health, *self._statistics.newest_sample, passed, now))
         for sink in self._sinks.all:
             sink.health(health)

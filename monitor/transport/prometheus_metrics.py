@@ -61,7 +61,7 @@ def metrics_of(
     yield from _broker(health.broker)
     yield from _alarms(alarms)
     if row is not None:
-        yield from indicator_metrics(*row, paused=health.shed)
+        yield from indicator_metrics(*row, paused=health.paused)
 
 
 def _stream(health: Health, silence: float) -> Iterator[Metric]:

@@ -52,7 +52,7 @@ def run_archive(arguments: argparse.Namespace, selection: Selection, given: dict
         with StopSignals(signal.SIGTERM) as stop, stop.interrupting():
             if arguments.scheduler is None:
                 # once, not by every process at the same time
-                with compilation_progress(lambda line: print(line, file=sys.stderr)) as compiled:
+                with compilation_progress() as compiled:
                     warm_up(load_settings(None, {"indicators": given}).indicators.measures, progress=compiled)
             with _progress(done) as progress, workers_of(arguments) as workers:
                 result = assess_archive(archive, workers, progress)

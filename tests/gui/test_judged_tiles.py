@@ -18,6 +18,7 @@ from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
+from monitor.messages.reasons import Reason
 
 ROWS, AGE = 10, 3.5  # a second; s
 STREAM = ResultStream("rig", 1, 10.0, 1, (Column("broadband_delay", "s", "n"), Column("paei_delay", "s", "n")))
@@ -42,7 +43,7 @@ def test_a_tile_is_green_while_somebody_who_may_speak_was_heard_lately_and_shows
     for number, name in enumerate(seconds):
         broadband, paei, paused, heard = SECONDS[name]
         now, index = float(number + 1), number * ROWS
-        service.pause({"broadband"} if paused else (), float(number), index)
+        service.pause({"broadband": Reason.PAUSED} if paused else {}, float(number), index)
         block = ResultBlock(STREAM, index, float(number), np.tile([broadband, paei], (ROWS, 1)))
         service.evaluate(block, now, now)
         shed = ("viewers", "results", "broadband") if paused else ()

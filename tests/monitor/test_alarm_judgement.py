@@ -55,7 +55,7 @@ class Judgements(RuleBasedStateMachine):
         self.epoch, self.index, self.lost = self.epoch + 1, 0, 0.0
         self.stream = stream(self.epoch)
         self.service.set_stream(self.stream, self.clock)
-        self.told += self.service.pause(self.paused, 0.0, self.index)
+        self.told += self.service.pause(dict.fromkeys(self.paused, Reason.PAUSED), 0.0, self.index)
 
     @rule(
         rows=st.integers(1, 40),
@@ -105,7 +105,7 @@ class Judgements(RuleBasedStateMachine):
     def pause(self, measures: set[str]) -> None:
         """Load is shed: told at once where no other measure speaks."""
         self.paused = frozenset(measures)
-        self.told += self.service.pause(self.paused, 0.0, self.index)
+        self.told += self.service.pause(dict.fromkeys(self.paused, Reason.PAUSED), 0.0, self.index)
         for value in self.heard:
             self.withdrawn[value] |= not self.speaker(value)
 
@@ -189,7 +189,7 @@ def test_who_speaks_for_the_headline_is_named_and_trips() -> None:
     service = AlarmMonitor(AlarmSettings(limit=(limit,), **QUIET), window=WINDOW)
     service.set_stream(stream())
     assert {alarm.source for alarm in service.alarms} == {"broadband_delay"}
-    service.pause({"broadband"}, 0.0, 0)
+    service.pause({"broadband": Reason.PAUSED}, 0.0, 0)
     rows = np.array([[0.07, 0.0697, math.nan, 0.5]])
     steps = service.evaluate(ResultBlock(service._stream, 0, 0.0, rows))
     assert [(step.name, step.state, step.value) for step in steps] == [

@@ -6,6 +6,7 @@ import sys
 import threading
 from importlib import import_module
 
+import numba
 import pytest
 
 from monitor.__main__ import COMMANDS, main
@@ -99,8 +100,8 @@ def test_what_takes_long_is_announced_on_standard_error(monkeypatch, capsys) -> 
 
 
 def test_what_is_compiled_ahead_is_what_the_pass_calls(warm_kernels) -> None:
-    from monitor.commands.first_start import kernels_ahead, signature_ahead
+    from monitor.commands.first_start import kernels_ahead
 
-    for kernel in kernels_ahead():
-        kernel.compile(signature_ahead())
+    for kernel, arguments in kernels_ahead():
+        kernel.compile(tuple(map(numba.typeof, arguments)))
         assert list(kernel.stats.cache_hits.values()) == [1]

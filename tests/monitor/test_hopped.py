@@ -145,11 +145,11 @@ def test_a_pause_gives_nothing_and_ends_with_the_next_window():
     x_c, x_m = signals()
     indicator = BroadbandDelayIndicator(RATE, WINDOW / RATE, latency=3, n_pairs=3)
     indicator.update_block(x_c[:500], x_m[:500])
-    indicator.paused = True
+    indicator.pause(Reason.PAUSED)
     rows = indicator.update_block(x_c[500:900], x_m[500:900])
     assert np.isnan(rows[..., :9]).all() and (rows[..., 9:] == Reason.PAUSED).all()
     assert not indicator.run_pending()
-    indicator.paused = False
+    indicator.pause(None)
     after = indicator.update_block(x_c[900:1000], x_m[900:1000])
     assert np.isnan(after[0, :, :8]).all()
     np.testing.assert_allclose(after[-1, :, 2], 0.011, rtol=1e-3)

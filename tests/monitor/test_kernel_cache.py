@@ -140,6 +140,23 @@ def test_what_came_with_the_package_is_loaded_wherever_the_user_has_his_own(home
     assert sorted(home.rglob("*")) == before and not (tmp_path / "named").exists()
 
 
+CALLS = """
+@kernel
+def twice(x):
+    return times(times(x))
+
+from monitor.kernel_cache import LOADED
+print(twice(3.0), sorted(path.name.rpartition("-")[0] for path in LOADED))
+"""
+
+
+def test_of_what_is_shipped_a_program_loads_what_it_calls_which_contains_the_rest(home: Path) -> None:
+    (home / "package" / "program.py").write_text(PROGRAM.rpartition("print")[0] + CALLS)
+    assert run(home) == ("12.0 []\n", "")
+    assert len(kernels(home)) == 2
+    assert run(home) == ("12.0 ['package.program.twice']\n", "")
+
+
 def test_where_it_cannot_be_written_kernels_stay_in_memory_and_that_is_told(home: Path) -> None:
     (home / "package" / "__pycache__").write_text("")
     (home / "user").write_text("")

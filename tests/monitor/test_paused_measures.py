@@ -52,7 +52,7 @@ def computed(samples: np.ndarray, pauses: dict[int, Collection[str]], cuts: Coll
     edges = sorted({0, len(samples), *pauses, *cuts})
     for start, stop in pairwise(edges):
         if start in pauses:
-            monitor.pause(pauses[start])
+            monitor.pause(dict.fromkeys(pauses[start], Reason.PAUSED))
         found.append(monitor.update(block(samples, start, stop)).results)
     return ResultBlock(found[0].stream, 0, 0.0, np.concatenate([each.values for each in found]))
 
@@ -122,8 +122,9 @@ def test_an_actuator_at_70_ms_trips_within_two_windows_whatever_is_paused(paused
     for start in range(0, len(samples), 10):
         now = start / RATE
         if start == 600:
-            monitor.pause(paused)
-            alarms.pause(paused, now, start)
+            reasons = dict.fromkeys(paused, Reason.PAUSED)
+            monitor.pause(reasons)
+            alarms.pause(reasons, now, start)
         results = monitor.update(block(samples, start, start + 10)).results
         if start == 0:
             alarms.set_stream(results.stream, now)

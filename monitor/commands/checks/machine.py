@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterator
 from time import perf_counter
@@ -68,7 +67,7 @@ def kernels(settings: IndicatorSettings, *, reliability: bool) -> Iterator[Check
     from monitor.kernel import compiled_functions
     from monitor.kernel_cache import NOT_CACHED
 
-    with compilation_progress(lambda text: print(text, file=sys.stderr, flush=True)) as progress:
+    with compilation_progress() as progress:
         warm_up(settings.measures, bandpass=settings.bandpass is not None, reliability=reliability, progress=progress)
     warm_up_alarms()
     took = time.perf_counter() - started

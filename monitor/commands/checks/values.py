@@ -125,8 +125,9 @@ def _assumed_columns(settings: Settings, plan: ReliabilityPlan | None) -> tuple[
     channels = tuple(Channel(f"{name}.{role}", role, "", name) for name in actuators for role in roles)
     # other settings do not change the names
     plain = IndicatorSettings(measures=settings.indicators.measures)
-    columns = ActuatorMonitor(plain, Stream("", 0, _ASSUMED_RATE, channels)).columns
+    columns = ActuatorMonitor(plain, Stream("", 0, _ASSUMED_RATE, channels), plain.measures).columns
     if plan is not None:
         sites = tuple(Channel(site.channel, Role.AUXILIARY, site.ensemble.unit) for site in plan.sites)
-        columns += ReliabilityMonitor(plan, Stream("", 0, 1.0 / plan.sites[0].ensemble.dt, sites)).columns
+        stream = Stream("", 0, 1.0 / plan.sites[0].ensemble.dt, sites)
+        columns += ReliabilityMonitor(plan, stream, compiling=True).columns
     return columns

@@ -116,7 +116,7 @@ class MqttSink:
         """Publish the last row, at the rate of the settings."""
         if block.stream is not self._stream:
             self._begin(block.stream)
-        self._summary.update(block, self._health.shed)
+        self._summary.update(block, self._health.paused)
         if len(block):
             self.outbox.set_row(block)
 
@@ -196,7 +196,7 @@ class MqttSink:
         # a block of the former stream, which another will replace
         if block.stream is not stream:
             return ()
-        utc, paused = payloads.now(), self._health.shed
+        utc, paused = payloads.now(), self._health.paused
         messages = ((topic, telemetry.message(block, utc, paused)) for topic, telemetry in kinds)
         found = tuple((topic, payload) for topic, payload in messages if payload is not None)
         if states is None or self._clock() < self._states_due:

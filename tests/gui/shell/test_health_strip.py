@@ -18,7 +18,7 @@ from gui.widgets.theme import DARK, LIGHT
 from gui.window.health_strip import HealthStrip
 from gui.wording.level import Level
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
-from monitor.messages.health import Health, StreamCounts
+from monitor.messages.health import CompilationStatus, Health, StreamCounts
 from monitor.text.numbers import bytes_text, duration_text
 
 RATE = 1000.0
@@ -79,6 +79,12 @@ def test_an_overload_is_told_with_what_is_left_out(qtbot):
     assert "omits feeds of third-party viewers, some rows of results, broadband;" in label.toolTip()
     assert "everything is recorded" in label.toolTip()
     assert not any("overloaded" in text for text in strip_of(qtbot, replace(GOOD, lag=0.2)).texts)
+
+
+def test_what_is_being_compiled_is_told(qtbot):
+    strip = strip_of(qtbot, replace(GOOD, compilation=CompilationStatus(("fdb", "paei"), 0.42)))
+    (label,) = (label for label in strip.findChildren(QLabel) if label.text() == "compiling 42%")
+    assert "fdb, paei are computed once their kernels are compiled; everything is recorded" in label.toolTip()
 
 
 def test_troubles_have_a_shape_a_word_and_a_colour(qtbot):

@@ -12,7 +12,7 @@ from rich.console import Console
 from gui.model.results import ResultHistory
 from gui.terminal.screen import Screen
 from monitor.messages.blocks import Column, Event, EventKind, ResultStream
-from monitor.messages.health import Health, StreamCounts
+from monitor.messages.health import CompilationStatus, Health, StreamCounts
 from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 
 OUTPUTS = {
@@ -237,6 +237,12 @@ def test_an_overload_is_told_with_what_is_left_out():
     text = "\n".join(drawn(Screen(followed(["north"]), health, 0.1, 0.0), 100))
     assert "overloaded, 2.3 s behind" in text
     assert "left out: viewers, broadband" in text
+
+
+def test_what_is_being_compiled_is_told():
+    health = Health("rig", "receiving", compilation=CompilationStatus(("fdb", "paei"), 0.42))
+    text = "\n".join(drawn(Screen(followed(["north"]), health, 0.1, 0.0), 100))
+    assert "being compiled, 42%: fdb, paei" in text
 
 
 def test_long_names_and_paths_give_way():
