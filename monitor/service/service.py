@@ -102,7 +102,7 @@ class Service:
         self._now = self._served = clock()
         self._running = RunningClock(clock=clock)
         self._items = 0
-        self._holding = False
+        self._holding = self._alarms_due = False
         self.dropped = 0
         """About how many samples were not read at a stop."""
         self.flooded = False
@@ -137,6 +137,7 @@ class Service:
             self._publish_event(event)
         self._report_restarts(force=True)
         self._publish_health()
+        self._publish_alarms(())
 
     def _finish(self, deadlines: StopDeadlines) -> None:
         """Record everything that has arrived, and compute as much of it as there is time for."""
@@ -148,6 +149,8 @@ class Service:
             self._read(0.0 if len(self._waiting) else in_flight)
             if deadlines.may_compute(self._now):
                 self._compute(self._now + _COMPUTE_SLICE)
+            else:
+                self._do_periodic_work()
         unread = self._source.waiting + self._source.dropped_at_end
         while len(self._waiting) and deadlines.may_compute(self._clock()):
             self._compute(self._clock() + _COMPUTE_SLICE)
@@ -171,12 +174,10 @@ class Service:
                     self._accept(item, received - waited)
                 else:
                     self._publish_event(item)
-            self._do_periodic_work()
             timeout = 0.0
             # an end is first computed: the service may be meant to stop there
             if not items or not self._source.waiting or self._statistics.ended or self._now - start >= _READ_SLICE:
                 break
-        self._hold()
 
     def _hold(self) -> None:
         """Ask senders that can to hold while results are late, as a replay at maximum speed does."""
@@ -187,20 +188,23 @@ class Service:
             self._source.hold(on=holding)
 
     def _compute(self, until: float) -> None:
-        """Compute what has been recorded, until the time `until` [s]."""
-        while len(self._waiting):
-            accepted, arrived = self._waiting.pop()
-            self._process(accepted, arrived)
+        """Compute what has been recorded, until the time `until` [s]; then do what is due besides."""
+        while True:
+            if len(self._waiting):
+                self._process(*self._waiting.pop())
             self._do_periodic_work()
-            if self._now >= until:
+            if not len(self._waiting) or self._now >= until:
                 break
+        self._hold()
 
     def _do_periodic_work(self) -> None:
-        """Serve requests and publish the health when due, however many blocks wait."""
+        """Serve requests, and publish the health or, in the turn after it, the alarms, however many blocks wait."""
         self._now = self._clock()
         self._running()
         if self._now - self._served >= _REQUEST_INTERVAL:
             self._serve()
+        if self._alarms_due:
+            self._publish_alarms(())
         if self._now - self._statistics.last_report_time >= _HEALTH_INTERVAL:
             self._publish_health()
 
@@ -336,6 +340,7 @@ class Service:
             self._publish_alarms(transitions[first : first + MAX_TRANSITIONS])
 
     def _publish_alarms(self, transitions: Sequence[Transition]) -> None:
+        self._alarms_due = False
         report = AlarmReport(self._alarms.alarms, tuple(transitions))
         for sink in self._sinks.all:
             sink.alarms(report)
@@ -399,4 +404,5 @@ class Service:
         self._publish_transitions(self._alarms.evaluate_health(health, *self._statistics.newest_sample, passed, now))
         for sink in self._sinks.all:
             sink.health(health)
-        self._publish_alarms(())
+        # in the next turn, or all of this would delay one result
+        self._alarms_due = True
