@@ -30,7 +30,7 @@ from monitor.service.load import (
     join_blocks,
     shedding_order,
 )
-from monitor.service.waiting import WaitingBlocks
+from monitor.service.waiting import UnpublishedSignals, WaitingBlocks
 from monitor.system.running_clock import RunningClock
 from monitor.transport.base import RecordingSink, RequestServer, SignalSource, Sink
 from monitor.transport.rate_limit import TokenBucket
@@ -88,7 +88,7 @@ class Service:
         self._monitor = monitor
         self._shedding = LoadShedding(shedding_order(monitor.settings.measures))
         self._sinks = SinkSchedule(sinks, recorders, viewers, self._shedding, clock)
-        self._waiting = WaitingBlocks()
+        self._waiting, self._unpublished_signals = WaitingBlocks(), UnpublishedSignals()
         self._alarms = alarms or AlarmMonitor()
         self._rig = rig
         self._recording = recording
@@ -132,6 +132,7 @@ class Service:
             self._compute(self._clock() + _COMPUTE_SLICE)
         if deadlines.stopping(self._clock()):
             self._finish(deadlines)
+        self._publish_together()
         self._serve()
         for event in self._monitor.finish_order():
             self._publish_event(event)
@@ -168,6 +169,8 @@ class Service:
             received = self._now = self._clock()
             if timeout:
                 self._statistics.add_idle(received - began)
+                if not items:
+                    self._publish_together()
             self._items += len(items)
             for item, waited in join_blocks(zip(items, self._source.waited, strict=True)):
                 if isinstance(item, SignalBlock):
@@ -269,27 +272,41 @@ class Service:
 
     def _publish(self, signals: SignalBlock, results: ResultBlock | None, arrived: float) -> None:
         begins = results is not None and results.stream is not self._columns
-        unthinned = begins or signals.last
+        if begins:
+            self._publish_together()
         # the first block of a stream is published even if it is empty: it defines the columns
         publishable = results if results is not None and (len(results) > 0 or results.last or begins) else None
-        first = self._sinks.first(unthinned=unthinned)
+        if not self._unpublished_signals.add(signals) and publishable is None:
+            return
+        self._publish_together(publishable, arrived, unthinned=begins or signals.last)
         if publishable is not None:
-            for sink in first:
-                sink.results(publishable)
-            self._statistics.add_latency(self._clock() - arrived)
-        for sink in first:
-            sink.signals(signals)
-        for sink in self._sinks.others(unthinned=unthinned):
-            sink.signals(signals)
-            if publishable is not None:
-                sink.results(publishable)
-        if results is not None:
             for sink in self._sinks.recorders:
-                if len(results) > 0:
-                    sink.results(results)
-            if results.stream is not self._columns:
-                self._begin(results.stream, signals)
-            self._publish_transitions(self._alarms.evaluate(results, arrived, self._clock()))
+                if len(publishable) > 0:
+                    sink.results(publishable)
+            if begins:
+                self._begin(publishable.stream, signals)
+            self._publish_transitions(self._alarms.evaluate(publishable, arrived, self._clock()))
+
+    def _publish_together(
+        self, results: ResultBlock | None = None, arrived: float = 0.0, *, unthinned: bool = False
+    ) -> None:
+        """Publish results, of samples that `arrived`, and the signals that wait for them."""
+        if not len(self._unpublished_signals):
+            return
+        first = self._sinks.first(unthinned=unthinned)
+        if results is not None:
+            for sink in first:
+                sink.results(results)
+            self._statistics.add_latency(self._clock() - arrived)
+        blocks = self._unpublished_signals.take()
+        for sink in first:
+            for block in blocks:
+                sink.signals(block)
+        for sink in self._sinks.others(unthinned=unthinned):
+            for block in blocks:
+                sink.signals(block)
+            if results is not None:
+                sink.results(results)
 
     def _begin(self, stream: ResultStream, signals: SignalBlock) -> None:
         """Set the columns that alarms are evaluated on."""

@@ -1,4 +1,4 @@
-"""Blocks that have arrived and are recorded, and wait to be computed, within a limit of memory."""
+"""Blocks that wait: recorded ones to be computed, within a limit of memory, and computed ones to be published."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections import deque
 from typing import NamedTuple
 
 from monitor.engine.continuity import Accepted
+from monitor.engine.monitor import MAX_ROWS_PER_SECOND
 from monitor.messages.blocks import Event, SignalBlock
+from monitor.service.load import join_blocks
 
 MAX_BYTES = 256 << 20
 """Memory for blocks that wait to be computed."""
@@ -94,3 +96,28 @@ class WaitingBlocks:
                 samples += len(accepted.block)
                 self._left_out, self._start_left_out = True, self._start_left_out or accepted.started
         return samples, tuple(events)
+
+
+class UnpublishedSignals:
+    """Computed blocks of signals until the next row of results, 200 times a second at most.
+
+    A message a sample costs publisher and subscribers more than its content.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[SignalBlock] = []
+        self._samples = 0
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def add(self, block: SignalBlock) -> bool:
+        """Append a block; return whether it is time to publish them, without results too."""
+        self._blocks.append(block)
+        self._samples += len(block)
+        return block.last or not len(block) or self._samples * MAX_ROWS_PER_SECOND >= block.stream.sample_rate
+
+    def take(self) -> list[SignalBlock]:
+        """Remove and return them, as one block where they are contiguous."""
+        blocks, self._blocks, self._samples = self._blocks, [], 0
+        return [block for block, _ in join_blocks((each, 0.0) for each in blocks) if isinstance(block, SignalBlock)]

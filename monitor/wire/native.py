@@ -159,6 +159,7 @@ def _check_text(texts: Sequence[str], what: str) -> None:
 
 
 MAX_ROWS = 1 << 20
+_LITTLE_ENDIAN = np.dtype("<f8")
 _LAST = 1
 _POSITION = struct.Struct("<QdII")
 _CACHED_HEADERS = 64
@@ -277,5 +278,5 @@ def _decode_rows(payload: bytes, count: int, width: int) -> Samples:
     size = 8 * count * width
     if len(payload) != size:
         raise WireError(f"the payload has {len(payload)} bytes; {count} rows of {width} need {size}")
-    rows: Samples = np.frombuffer(payload, dtype="<f8").reshape(count, width)
+    rows: Samples = np.ndarray((count, width), _LITTLE_ENDIAN, payload)
     return rows if sys.byteorder == "little" else rows.astype(np.float64)
