@@ -11,6 +11,7 @@ import os
 import select
 import signal
 import sys
+from contextlib import suppress
 from enum import Enum
 from math import inf
 from time import monotonic, sleep
@@ -85,8 +86,9 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     if sys.platform == "linux":
-        # its share of the processor as before, but it never interrupts the service to get it
-        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+        # its share of the processor as before, but it never interrupts the service to get it; a container may refuse
+        with suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     head, rest = read_first_line()
     arguments = msgspec.json.decode(head, type=RecorderSettings)
     settings = msgspec.json.decode(arguments.settings, type=dict[str, object])
