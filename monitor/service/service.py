@@ -36,6 +36,7 @@ from monitor.transport.base import RecordingSink, RequestServer, SignalSource, S
 from monitor.transport.rate_limit import TokenBucket
 
 _RECEIVE_TIMEOUT = 0.1  # s
+_SENDING_TIME = 0.001  # s without spare work after a row was published
 _HEALTH_INTERVAL = 0.2  # s
 _REQUEST_INTERVAL = 0.05  # s
 _FASTER_THAN_REAL_TIME = 1.2  # times the rig's rate
@@ -102,7 +103,7 @@ class Service:
         self._now = self._served = clock()
         self._running = RunningClock(clock=clock)
         self._items = 0
-        self._holding = self._alarms_due = False
+        self._holding = self._alarms_due = self._row_leaves = False
         self.dropped = 0
         """About how many samples were not read at a stop."""
         self.flooded = False
@@ -126,9 +127,11 @@ class Service:
         deadlines = StopDeadlines(stop)
         self._publish_health()
         while not deadlines.stopping(self._clock()) and not self._is_finished(once=once):
-            # one slice of the slow measures at a time: blocks that come meanwhile wait for it
-            busy = len(self._waiting) > 0 or self._monitor.run_pending()
-            self._read(0.0 if busy else _RECEIVE_TIMEOUT)
+            # one slice of the slow measures at a time: blocks that come meanwhile wait for it, and so does what sends
+            # a row that has just been published, if it shares this core: it goes first, unless every sample has a row
+            first, self._row_leaves = self._row_leaves and self._monitor.settings.every > 1, False
+            busy = len(self._waiting) > 0 or (not first and self._monitor.run_pending())
+            self._read(0.0 if busy else _SENDING_TIME if first else _RECEIVE_TIMEOUT)
             self._compute(self._clock() + _COMPUTE_SLICE)
         if deadlines.stopping(self._clock()):
             self._finish(deadlines)
@@ -297,6 +300,7 @@ class Service:
         if results is not None:
             for sink in first:
                 sink.results(results)
+            self._row_leaves = True
             self._statistics.add_latency(self._clock() - arrived)
         blocks = self._unpublished_signals.take()
         for sink in first:
