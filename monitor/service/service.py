@@ -21,6 +21,7 @@ from monitor.messages.alarms import MAX_TRANSITIONS, AlarmReport, LimitChange, T
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import BrokerStatus, Health, RecordingStatus, StreamCounts
 from monitor.messages.requests import AlarmRequest, NoteRequest, Request, SetLimitsRequest
+from monitor.messages.transfer import TransferBlock
 from monitor.service.health_statistics import HealthStatistics, SampleAccount
 from monitor.service.load import (
     LoadShedding,
@@ -99,6 +100,7 @@ class Service:
         self._request_servers = tuple(request_servers)
         self._clock = clock
         self._columns: ResultStream | None = None
+        self._transfer: TransferBlock | None = None
         self._restart_limiter = RestartLimiter(clock)
         self._now = self._served = clock()
         self._running = RunningClock(clock=clock)
@@ -130,18 +132,23 @@ class Service:
             # one slice of the slow measures at a time: blocks that come meanwhile wait for it, and so does what sends
             # a row that has just been published, if it shares this core: it goes first, unless every sample has a row
             first, self._row_leaves = self._row_leaves and self._monitor.settings.every > 1, False
-            busy = len(self._waiting) > 0 or (not first and self._monitor.run_pending())
+            busy = len(self._waiting) > 0 or (not first and self._do_spare_work())
             self._read(0.0 if busy else _SENDING_TIME if first else _RECEIVE_TIMEOUT)
             self._compute(self._clock() + _COMPUTE_SLICE)
         if deadlines.stopping(self._clock()):
             self._finish(deadlines)
         self._publish_together()
+        self._publish_transfer()
         self._serve()
         for event in self._monitor.finish_order():
             self._publish_event(event)
         self._report_restarts(force=True)
         self._publish_health()
         self._publish_alarms(())
+
+    def _do_spare_work(self) -> bool:
+        """Do one piece of what can wait; return whether there was any."""
+        return self._publish_transfer() or self._monitor.run_pending()
 
     def _finish(self, deadlines: StopDeadlines) -> None:
         """Record everything that has arrived, and compute as much of it as there is time for."""
@@ -268,8 +275,8 @@ class Service:
         if update.signals is not None:
             self._publish(update.signals, update.results, arrived)
         if update.transfer is not None:
-            for sink in self._sinks.all:
-                sink.transfer(update.transfer)
+            self._publish_transfer()
+            self._transfer = update.transfer
         for event in update.events:
             self._publish_event(event, sinks=self._sinks.clients if event in accepted.events else None)
 
@@ -311,6 +318,15 @@ class Service:
                 sink.signals(block)
             if results is not None:
                 sink.results(results)
+
+    def _publish_transfer(self) -> bool:
+        """Publish the transfer functions that wait for it, a megabyte of 64 actuators; return whether any did."""
+        block, self._transfer = self._transfer, None
+        if block is None:
+            return False
+        for sink in self._sinks.all:
+            sink.transfer(block)
+        return True
 
     def _begin(self, stream: ResultStream, signals: SignalBlock) -> None:
         """Set the columns that alarms are evaluated on."""

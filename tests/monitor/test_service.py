@@ -15,6 +15,7 @@ from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import Channel, Event, EventKind, ResultBlock, Role, SignalBlock, Stream
 from monitor.messages.health import Health, RecordingStatus, StreamCounts, decode, encode
 from monitor.messages.requests import NoteRequest, Request
+from monitor.messages.transfer import TransferBlock
 from monitor.service.service import Service
 from monitor.transport.base import MemorySink, MemorySource
 
@@ -401,3 +402,25 @@ def test_the_alarms_are_told_after_the_results_that_come_after_the_health() -> N
     steps = [block(0), 0.25, block(50), block(100)]
     Service(Script(clock, steps), Monitor(IndicatorSettings(window=0.5)), [Ordered()], clock=clock).run(lambda: False)
     assert order == ["health", "results", "alarms", "health", "results", "alarms", "results", "health", "alarms"]
+
+
+def test_transfer_functions_wait_for_spare_time_and_none_is_left_out() -> None:
+    order: list[tuple[str, int]] = []
+
+    class Ordered(MemorySink):
+        def results(self, block: ResultBlock) -> None:
+            order.append(("results", block.index))
+
+        def transfer(self, block: TransferBlock) -> None:
+            order.append(("transfer", block.index))
+
+    settings = IndicatorSettings(window=0.5, measures=("nrmse", "transfer"), transfer_segment=0.5, every=5)
+    blocks, monitor = samples(0, 3003), Monitor(settings)
+    ready = [(b.index, found.index) for b in blocks if (found := monitor.update(b).transfer) is not None]
+    clock, sink = Clock(), Ordered()
+    Service(Script(clock, [*blocks]), Monitor(settings), [sink], clock=clock).run(lambda: False)
+    assert [index for kind, index in order if kind == "transfer"] == [index for _, index in ready]
+    assert len(ready) > 3
+    for done, index in ready:
+        before = order[: order.index(("transfer", index))]
+        assert max(row for kind, row in before if kind == "results") >= done - done % 5
