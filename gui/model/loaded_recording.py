@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_right, insort
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import itemgetter
+
+from msgspec.structs import replace
 
 from gui.model.results import ResultHistory
 from gui.model.timeline import PAUSE

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gui.wording.level import Level
 from gui.wording.quantity_names import QUANTITIES

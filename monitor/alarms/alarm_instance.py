@@ -9,8 +9,10 @@ state, which an operator may have to acknowledge, stays.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from monitor.alarms import text
 from monitor.alarms.saved_alarm import SavedAlarm

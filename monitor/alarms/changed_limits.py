@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
+
+from msgspec import structs
 
 from monitor.alarms import text
 from monitor.alarms.definitions import AlarmDefinition
@@ -123,7 +124,7 @@ def _problem(definition: AlarmDefinition, definitions: Mapping[str, AlarmDefinit
 def changes_in_force(alarms: Iterable[Alarm]) -> tuple[LimitChange, ...]:
     """Return how the limits of `alarms` differ from those of the settings."""
     changed = [(alarm, alarm.configured) for alarm in alarms if alarm.configured is not None]
-    return tuple(_change_of(replace(a, low=limits[0], high=limits[1]), a, "") for a, limits in changed)
+    return tuple(_change_of(structs.replace(a, low=limits[0], high=limits[1]), a, "") for a, limits in changed)
 
 
 def _change_of(before: Alarm, after: Alarm, by: str) -> LimitChange:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from monitor.alarms import text
 from monitor.alarms.alarm_instance import NO_VALUE, AlarmInstance, AlarmKind, StreamPosition
 from monitor.alarms.conditions import RowCondition
@@ -70,7 +72,7 @@ class AlarmDefinition:
         self, low: float | None, high: float | None, configured: tuple[float | None, float | None] | None
     ) -> AlarmDefinition:
         """Return the definition with other limits, None where open; `configured` are those of the settings."""
-        alarm = replace(self.alarm, low=low, high=high, configured=configured)
+        alarm = structs.replace(self.alarm, low=low, high=high, configured=configured)
         return replace(
             self,
             alarm=alarm,

@@ -53,9 +53,8 @@ class Severity(StrEnum):
     TRIP = "trip"
 
 
-@dataclass(frozen=True, slots=True)
-class Alarm:
-    """Current state of an alarm.
+class Alarm(msgspec.Struct, frozen=True):
+    """Current state of an alarm; a struct, because hundreds are made and encoded five times a second.
 
     Parameters
     ----------

@@ -167,7 +167,7 @@ class SignalBlock:
     last: bool = False
 
     def __len__(self) -> int:
-        return int(self.samples.shape[0])
+        return len(self.samples)
 
     def tail(self, start: int) -> SignalBlock:
         """Return the block without its first `start` samples."""
@@ -231,7 +231,7 @@ class ResultBlock:
     last: bool = False
 
     def __len__(self) -> int:
-        return int(self.values.shape[0])
+        return len(self.values)
 
     @property
     def valid(self) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.requests import MAX_NOTE, NoteRequest, Request
@@ -121,8 +121,7 @@ class QueueLimit:
 _MESSAGE_OVERHEAD = 200  # bytes of a queued message beside its content
 
 
-@dataclass(frozen=True, slots=True)
-class _QueuedMessage:
+class _QueuedMessage(NamedTuple):
     content: bytes
     samples: int
     until: int  # kept until this many samples are recorded or dropped

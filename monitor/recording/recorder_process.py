@@ -71,7 +71,7 @@ class RecorderProcess:
         self._start_error = ""
         # of processes that have died, and of the current one
         self._before, self._progress, self._messages = RecorderProgress(), RecorderProgress(), 0
-        self._started = monotonic()
+        self._started = self._supervised = monotonic()
         self._process = WorkerProcess(_PROGRAM, self._arguments)
 
     @property
@@ -137,9 +137,8 @@ class RecorderProcess:
 
     def signals(self, block: SignalBlock, arrived: float | None = None) -> None:
         """Record samples in order of arrival, from one thread; `arrived`: when (s, monotonic), default now."""
-        self._supervise()
-        if note := self._limit.note(self._unacknowledged.n_bytes):
-            self.notes.add(note)
+        if monotonic() - self._supervised >= _POLL_INTERVAL:
+            self._supervise()
         self._offered += len(block)
         if self._full or self._stopping:
             self._drop(len(block))
@@ -281,11 +280,14 @@ class RecorderProcess:
         """Read the progress, restart the process if it has died, and send messages for some s, without blocking."""
         if self._closed:
             return
+        self._supervised = monotonic()
         ended = self._process.ended
         self._read_progress()
         if ended and not self._progress.done and monotonic() - self._started >= _RESTART_INTERVAL:
             self._restart()
         self._send_pending(seconds)
+        if note := self._limit.note(self._unacknowledged.n_bytes):
+            self.notes.add(note)
 
     def _read_progress(self) -> None:
         for line in self._process.lines():

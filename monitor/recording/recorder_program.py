@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
+from contextlib import suppress
 from enum import Enum
 from math import inf
 from time import monotonic, sleep
@@ -83,6 +85,10 @@ def main() -> None:
     """Record the messages from standard input until it ends."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    if sys.platform == "linux":
+        # its share of the processor as before, but it never interrupts the service to get it; a container may refuse
+        with suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     head, rest = read_first_line()
     arguments = msgspec.json.decode(head, type=RecorderSettings)
     settings = msgspec.json.decode(arguments.settings, type=dict[str, object])

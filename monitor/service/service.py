@@ -22,6 +22,7 @@ from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream,
 from monitor.messages.health import BrokerStatus, CompilationStatus, Health, RecordingStatus, StreamCounts
 from monitor.messages.reasons import Reason
 from monitor.messages.requests import AlarmRequest, NoteRequest, Request, SetLimitsRequest
+from monitor.messages.transfer import TransferBlock
 from monitor.service.health_statistics import HealthStatistics, SampleAccount
 from monitor.service.load import (
     LoadShedding,
@@ -31,12 +32,13 @@ from monitor.service.load import (
     join_blocks,
     shedding_order,
 )
-from monitor.service.waiting import WaitingBlocks
+from monitor.service.waiting import UnpublishedSignals, WaitingBlocks
 from monitor.system.running_clock import RunningClock
 from monitor.transport.base import RecordingSink, RequestServer, SignalSource, Sink
 from monitor.transport.rate_limit import TokenBucket
 
 _RECEIVE_TIMEOUT = 0.1  # s
+_SENDING_TIME = 0.001  # s without spare work after a row was published
 _HEALTH_INTERVAL = 0.2  # s
 _REQUEST_INTERVAL = 0.05  # s
 _FASTER_THAN_REAL_TIME = 1.2  # times the rig's rate
@@ -91,7 +93,7 @@ class Service:
         self._monitor = monitor
         self._shedding = LoadShedding(shedding_order(monitor.settings.measures))
         self._sinks = SinkSchedule(sinks, recorders, viewers, self._shedding, clock)
-        self._waiting = WaitingBlocks()
+        self._waiting, self._unpublished_signals = WaitingBlocks(), UnpublishedSignals()
         self._alarms = alarms or AlarmMonitor()
         self._rig = rig
         self._recording = recording
@@ -102,11 +104,12 @@ class Service:
         self._request_servers = tuple(request_servers)
         self._clock = clock
         self._columns: ResultStream | None = None
+        self._transfer: TransferBlock | None = None
         self._restart_limiter = RestartLimiter(clock)
         self._now = self._served = clock()
         self._running = RunningClock(clock=clock)
         self._items = 0
-        self._holding = False
+        self._holding = self._alarms_due = self._row_leaves = False
         self.dropped = 0
         """About how many samples were not read at a stop."""
         self.flooded = False
@@ -130,17 +133,26 @@ class Service:
         deadlines = StopDeadlines(stop)
         self._publish_health()
         while not deadlines.stopping(self._clock()) and not self._is_finished(once=once):
-            # one slice of the slow measures at a time: blocks that come meanwhile wait for it
-            busy = len(self._waiting) > 0 or self._monitor.run_pending()
-            self._read(0.0 if busy else _RECEIVE_TIMEOUT)
+            # one slice of the slow measures at a time: blocks that come meanwhile wait for it, and so does what sends
+            # a row that has just been published, if it shares this core: it goes first, unless every sample has a row
+            first, self._row_leaves = self._row_leaves and self._monitor.settings.every > 1, False
+            busy = len(self._waiting) > 0 or (not first and self._do_spare_work())
+            self._read(0.0 if busy else _SENDING_TIME if first else _RECEIVE_TIMEOUT)
             self._compute(self._clock() + _COMPUTE_SLICE)
         if deadlines.stopping(self._clock()):
             self._finish(deadlines)
+        self._publish_together()
+        self._publish_transfer()
         self._serve()
         for event in self._monitor.finish_order():
             self._publish_event(event)
         self._report_restarts(force=True)
         self._publish_health()
+        self._publish_alarms(())
+
+    def _do_spare_work(self) -> bool:
+        """Do one piece of what can wait; return whether there was any."""
+        return self._publish_transfer() or self._monitor.run_pending()
 
     def _finish(self, deadlines: StopDeadlines) -> None:
         """Record everything that has arrived, and compute as much of it as there is time for."""
@@ -152,6 +164,8 @@ class Service:
             self._read(0.0 if len(self._waiting) else in_flight)
             if deadlines.may_compute(self._now):
                 self._compute(self._now + _COMPUTE_SLICE)
+            else:
+                self._do_periodic_work()
         unread = self._source.waiting + self._source.dropped_at_end
         while len(self._waiting) and deadlines.may_compute(self._clock()):
             self._compute(self._clock() + _COMPUTE_SLICE)
@@ -169,18 +183,18 @@ class Service:
             received = self._now = self._clock()
             if timeout:
                 self._statistics.add_idle(received - began)
+                if not items:
+                    self._publish_together()
             self._items += len(items)
             for item, waited in join_blocks(zip(items, self._source.waited, strict=True)):
                 if isinstance(item, SignalBlock):
                     self._accept(item, received - waited)
                 else:
                     self._publish_event(item)
-            self._do_periodic_work()
             timeout = 0.0
             # an end is first computed: the service may be meant to stop there
             if not items or not self._source.waiting or self._statistics.ended or self._now - start >= _READ_SLICE:
                 break
-        self._hold()
 
     def _hold(self) -> None:
         """Ask senders that can to hold while results are late, as a replay at maximum speed does."""
@@ -191,20 +205,23 @@ class Service:
             self._source.hold(on=holding)
 
     def _compute(self, until: float) -> None:
-        """Compute what has been recorded, until the time `until` [s]."""
-        while len(self._waiting):
-            accepted, arrived = self._waiting.pop()
-            self._process(accepted, arrived)
+        """Compute what has been recorded, until the time `until` [s]; then do what is due besides."""
+        while True:
+            if len(self._waiting):
+                self._process(*self._waiting.pop())
             self._do_periodic_work()
-            if self._now >= until:
+            if not len(self._waiting) or self._now >= until:
                 break
+        self._hold()
 
     def _do_periodic_work(self) -> None:
-        """Serve requests and publish the health when due, however many blocks wait."""
+        """Serve requests, and publish the health or, in the turn after it, the alarms, however many blocks wait."""
         self._now = self._clock()
         self._running()
         if self._now - self._served >= _REQUEST_INTERVAL:
             self._serve()
+        if self._alarms_due:
+            self._publish_alarms(())
         if self._now - self._statistics.last_report_time >= _HEALTH_INTERVAL:
             self._publish_health()
 
@@ -262,34 +279,58 @@ class Service:
         if update.signals is not None:
             self._publish(update.signals, update.results, arrived)
         if update.transfer is not None:
-            for sink in self._sinks.all:
-                sink.transfer(update.transfer)
+            self._publish_transfer()
+            self._transfer = update.transfer
         for event in update.events:
             self._publish_event(event, sinks=self._sinks.clients if event in accepted.events else None)
 
     def _publish(self, signals: SignalBlock, results: ResultBlock | None, arrived: float) -> None:
         begins = results is not None and results.stream is not self._columns
-        unthinned = begins or signals.last
+        if begins:
+            self._publish_together()
         # the first block of a stream is published even if it is empty: it defines the columns
         publishable = results if results is not None and (len(results) > 0 or results.last or begins) else None
-        first = self._sinks.first(unthinned=unthinned)
+        if not self._unpublished_signals.add(signals) and publishable is None:
+            return
+        self._publish_together(publishable, arrived, unthinned=begins or signals.last)
         if publishable is not None:
-            for sink in first:
-                sink.results(publishable)
-            self._statistics.add_latency(self._clock() - arrived)
-        for sink in first:
-            sink.signals(signals)
-        for sink in self._sinks.others(unthinned=unthinned):
-            sink.signals(signals)
-            if publishable is not None:
-                sink.results(publishable)
-        if results is not None:
             for sink in self._sinks.recorders:
-                if len(results) > 0:
-                    sink.results(results)
-            if results.stream is not self._columns:
-                self._begin(results.stream, signals)
-            self._publish_transitions(self._alarms.evaluate(results, arrived, self._clock()))
+                if len(publishable) > 0:
+                    sink.results(publishable)
+            if begins:
+                self._begin(publishable.stream, signals)
+            self._publish_transitions(self._alarms.evaluate(publishable, arrived, self._clock()))
+
+    def _publish_together(
+        self, results: ResultBlock | None = None, arrived: float = 0.0, *, unthinned: bool = False
+    ) -> None:
+        """Publish results, of samples that `arrived`, and the signals that wait for them."""
+        if not len(self._unpublished_signals):
+            return
+        first = self._sinks.first(unthinned=unthinned)
+        if results is not None:
+            for sink in first:
+                sink.results(results)
+            self._row_leaves = True
+            self._statistics.add_latency(self._clock() - arrived)
+        blocks = self._unpublished_signals.take()
+        for sink in first:
+            for block in blocks:
+                sink.signals(block)
+        for sink in self._sinks.others(unthinned=unthinned):
+            for block in blocks:
+                sink.signals(block)
+            if results is not None:
+                sink.results(results)
+
+    def _publish_transfer(self) -> bool:
+        """Publish the transfer functions that wait for it, a megabyte of 64 actuators; return whether any did."""
+        block, self._transfer = self._transfer, None
+        if block is None:
+            return False
+        for sink in self._sinks.all:
+            sink.transfer(block)
+        return True
 
     def _begin(self, stream: ResultStream, signals: SignalBlock) -> None:
         """Set the columns that alarms are evaluated on."""
@@ -353,6 +394,7 @@ class Service:
             self._publish_alarms(transitions[first : first + MAX_TRANSITIONS])
 
     def _publish_alarms(self, transitions: Sequence[Transition]) -> None:
+        self._alarms_due = False
         report = AlarmReport(self._alarms.alarms, tuple(transitions))
         for sink in self._sinks.all:
             sink.alarms(report)
@@ -417,4 +459,5 @@ class Service:
         self._publish_transitions(self._alarms.evaluate_health(health, *self._statistics.newest_sample, passed, now))
         for sink in self._sinks.all:
             sink.health(health)
-        self._publish_alarms(())
+        # in the next turn, or all of this would delay one result
+        self._alarms_due = True

@@ -1,4 +1,4 @@
-"""Blocks that have arrived and are recorded, and wait to be computed, within a limit of memory."""
+"""Blocks that wait: recorded ones to be computed, within a limit of memory, and computed ones to be published."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections import deque
 from typing import NamedTuple
 
 from monitor.engine.continuity import Accepted
+from monitor.engine.monitor import MAX_ROWS_PER_SECOND
 from monitor.messages.blocks import Event, SignalBlock
+from monitor.service.load import join_blocks
 
 MAX_BYTES = 256 << 20
 """Memory for blocks that wait to be computed."""
@@ -15,16 +17,11 @@ _OVERHEAD = 512  # bytes of a block beside its samples
 
 
 class Waiting(NamedTuple):
-    """A block that waits, and when it arrived, s on the clock of the service."""
+    """A block that waits, when it arrived, s on the clock of the service, and its approximate memory."""
 
     accepted: Accepted
     arrived: float
-
-    @property
-    def n_bytes(self) -> int:
-        """Approximate memory."""
-        block = self.accepted.block
-        return _OVERHEAD + (0 if block is None else block.samples.nbytes)
+    n_bytes: int
 
 
 class WaitingBlocks:
@@ -66,36 +63,61 @@ class WaitingBlocks:
 
     def add(self, accepted: Accepted, arrived: float) -> None:
         """Append an accepted block, in parts if it is large."""
-        if accepted.block is None:
-            self._append(Waiting(accepted, arrived))
+        block = accepted.block
+        rows = 0 if block is None else 1 + _MAX_VALUES // (1 + len(block.stream.channels))
+        if block is None or len(block) <= rows:
+            self._append(accepted, arrived)
             return
-        rows = 1 + _MAX_VALUES // (1 + len(accepted.block.stream.channels))
-        first = accepted
-        for part in accepted.block.parts(rows):
-            self._append(Waiting(first._replace(block=part), arrived))
-            first = Accepted(None)
+        for part in block.parts(rows):
+            self._append(accepted._replace(block=part), arrived)
+            accepted = Accepted(None)
 
-    def _append(self, waiting: Waiting) -> None:
-        self._queue.append(waiting)
-        self._n_bytes += waiting.n_bytes
+    def _append(self, accepted: Accepted, arrived: float) -> None:
+        n_bytes = _OVERHEAD + (0 if accepted.block is None else accepted.block.samples.nbytes)
+        self._queue.append(Waiting(accepted, arrived, n_bytes))
+        self._n_bytes += n_bytes
 
-    def pop(self) -> Waiting:
-        """Remove and return the oldest; after blocks that were left out it starts its stream, or is after a gap."""
-        oldest = self._queue.popleft()
-        self._n_bytes -= oldest.n_bytes
-        if not self._left_out or oldest.accepted.block is None:
-            return oldest
-        started = oldest.accepted.started or self._start_left_out
-        self._left_out = self._start_left_out = False
-        return oldest._replace(accepted=oldest.accepted._replace(started=started, broken=True))
+    def pop(self) -> tuple[Accepted, float]:
+        """Remove and return the oldest, and its arrival; after blocks left out it starts its stream, or has a gap."""
+        accepted, arrived, n_bytes = self._queue.popleft()
+        self._n_bytes -= n_bytes
+        if self._left_out and accepted.block is not None:
+            accepted = accepted._replace(started=accepted.started or self._start_left_out, broken=True)
+            self._left_out = self._start_left_out = False
+        return accepted, arrived
 
     def leave_out(self, share: float) -> tuple[int, tuple[Event, ...]]:
         """Leave out the oldest until this share of the memory is used; return how many samples, and their events."""
         samples, events = 0, list[Event]()
         while self._queue and self._n_bytes > share * self._max_bytes:
-            accepted = self.pop().accepted
+            accepted, _ = self.pop()
             events += accepted.events
             if accepted.block is not None:
                 samples += len(accepted.block)
                 self._left_out, self._start_left_out = True, self._start_left_out or accepted.started
         return samples, tuple(events)
+
+
+class UnpublishedSignals:
+    """Computed blocks of signals until the next row of results, 200 times a second at most.
+
+    A message a sample costs publisher and subscribers more than its content.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[SignalBlock] = []
+        self._samples = 0
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def add(self, block: SignalBlock) -> bool:
+        """Append a block; return whether it is time to publish them, without results too."""
+        self._blocks.append(block)
+        self._samples += len(block)
+        return block.last or not len(block) or self._samples * MAX_ROWS_PER_SECOND >= block.stream.sample_rate
+
+    def take(self) -> list[SignalBlock]:
+        """Remove and return them, as one block where they are contiguous."""
+        blocks, self._blocks, self._samples = self._blocks, [], 0
+        return [block for block, _ in join_blocks((each, 0.0) for each in blocks) if isinstance(block, SignalBlock)]

@@ -188,8 +188,8 @@ class WorkerProcess:
 
 def pack_message(frames: Iterable[bytes]) -> bytes:
     """Return the bytes of a message for the pipe."""
-    message = b"".join(part for frame in frames for part in (_LENGTH.pack(len(frame)), frame))
-    return _LENGTH.pack(len(message)) + message
+    parts = [part for frame in frames for part in (_LENGTH.pack(len(frame)), frame)]
+    return b"".join((_LENGTH.pack(sum(map(len, parts))), *parts))
 
 
 def read_message(stream: IO[bytes]) -> list[bytes] | None:

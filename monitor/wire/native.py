@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import sys
 from collections.abc import Sequence
@@ -158,11 +159,14 @@ def _check_text(texts: Sequence[str], what: str) -> None:
 
 
 MAX_ROWS = 1 << 20
+_LITTLE_ENDIAN = np.dtype("<f8")
 _LAST = 1
 _POSITION = struct.Struct("<QdII")
 _CACHED_HEADERS = 64
 
 Frames = list[bytes]
+BLOCK_FRAMES = 4
+"""Of a block: topic, header, position and payload."""
 AnyBlock = SignalBlock | ResultBlock | TransferBlock
 
 
@@ -173,7 +177,7 @@ def topic(kind: str, rig: str = "") -> bytes:
 
 def claimed_rows(frames: Sequence[bytes]) -> int | None:
     """Return the number of rows that a message of signals says it has; None where it says none."""
-    if len(frames) != 4 or len(frames[2]) != _POSITION.size or not frames[0].startswith(topic("signals")):
+    if len(frames) != BLOCK_FRAMES or len(frames[2]) != _POSITION.size or not frames[0].startswith(topic("signals")):
         return None
     return int(_POSITION.unpack(frames[2])[2])
 
@@ -218,8 +222,8 @@ class Decoder:
         ------
         WireError : the message violates docs/wire-format.md.
         """
-        if len(frames) != 4:
-            raise WireError(f"a native message has 4 frames, this one {len(frames)}")
+        if len(frames) != BLOCK_FRAMES:
+            raise WireError(f"a native message has {BLOCK_FRAMES} frames, this one {len(frames)}")
         _, head, position, payload = frames
         stream = self._stream(head)
         if len(position) != _POSITION.size:
@@ -227,7 +231,7 @@ class Decoder:
         index, time, count, flags = _POSITION.unpack(position)
         if index >= 1 << 62:
             raise WireError(f"the index {index} is beyond 2^62")
-        if not np.isfinite(time):
+        if not math.isfinite(time):
             raise WireError("the time is not a finite number")
         if flags & ~_LAST:
             raise WireError(f"unknown flags {flags:#x}")
@@ -274,5 +278,5 @@ def _decode_rows(payload: bytes, count: int, width: int) -> Samples:
     size = 8 * count * width
     if len(payload) != size:
         raise WireError(f"the payload has {len(payload)} bytes; {count} rows of {width} need {size}")
-    rows: Samples = np.frombuffer(payload, dtype="<f8").reshape(count, width)
+    rows: Samples = np.ndarray((count, width), _LITTLE_ENDIAN, payload)
     return rows if sys.byteorder == "little" else rows.astype(np.float64)

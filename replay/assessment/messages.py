@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import SettingsError, load_settings
@@ -198,7 +199,7 @@ def _with_changes(alarms: Sequence[Alarm], recorded: Sequence[Event]) -> tuple[A
     """Return the alarms with the limits that were in force at the end of the run."""
     last = {event.limits.name: event.limits for event in recorded if event.limits is not None}
     return tuple(
-        replace(alarm, low=last[alarm.name].low, high=last[alarm.name].high) if alarm.name in last else alarm
+        structs.replace(alarm, low=last[alarm.name].low, high=last[alarm.name].high) if alarm.name in last else alarm
         for alarm in alarms
     )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from PySide6.QtGui import QColor
 
 from gui.model.receiver import ReceivedMessages

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from gui.model.endpoint_probe import PROBE_INTERVAL, PROBE_TIME, PROBE_TIMEOUT, RigProbe
 from gui.model.receiver import ReceivedMessages, ServiceSubscription

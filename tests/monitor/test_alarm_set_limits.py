@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.alarms.text import describe_change
@@ -199,7 +200,7 @@ def test_an_alarm_that_stands_keeps_its_state_over_the_change() -> None:
     service.evaluate(rows(3.0))
     before = alarm(service, "n.v.warn")
     service.set_limits(change(("n.v.warn", None, 1.8)))
-    assert replace(alarm(service, "n.v.warn"), high=1.0, configured=None) == before
+    assert structs.replace(alarm(service, "n.v.warn"), high=1.0, configured=None) == before
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from monitor.alarms.text import describe_transition
 from monitor.commands.alarms import print_alarms, state_text
@@ -23,8 +23,8 @@ ALARM = Alarm("north.delay.warn", "delay", "north", "s", Severity.WARN, high=0.0
 def test_the_list_has_the_reason_and_who_speaks(capsys) -> None:
     alarms = (
         ALARM,
-        replace(ALARM, name="roof.delay.warn", state=S.NOT_JUDGED, not_judged=REASON, last=None),
-        replace(
+        structs.replace(ALARM, name="roof.delay.warn", state=S.NOT_JUDGED, not_judged=REASON, last=None),
+        structs.replace(
             ALARM, name="south.delay.trip", severity=Severity.TRIP, state=S.UNACKNOWLEDGED, active=True, time=2.0
         ),
     )
@@ -37,15 +37,16 @@ def test_the_list_has_the_reason_and_who_speaks(capsys) -> None:
 
 
 def test_a_speaker_of_a_later_version_is_named_as_it_is(capsys) -> None:
-    print_alarms([replace(ALARM, source="kalman_delay")])
+    print_alarms([structs.replace(ALARM, source="kalman_delay")])
     assert "0.01 s kalman" in capsys.readouterr().out
 
 
 def test_other_states_keep_their_words_with_the_reason_beside_them() -> None:
     assert (
-        state_text(replace(ALARM, state=S.ACKNOWLEDGED, not_judged="no data")) == "acknowledged, not judged: no data"
+        state_text(structs.replace(ALARM, state=S.ACKNOWLEDGED, not_judged="no data"))
+        == "acknowledged, not judged: no data"
     )
-    shelved = replace(ALARM, state=S.SHELVED, shelved_for=60.0, not_judged="no data")
+    shelved = structs.replace(ALARM, state=S.SHELVED, shelved_for=60.0, not_judged="no data")
     assert state_text(shelved) == "shelved for 60 s, not judged: no data"
 
 

@@ -18,6 +18,7 @@ import pytest
 import zmq
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
@@ -147,12 +148,15 @@ def test_what_means_nothing_is_null_under_the_same_keys(viewer: Viewer) -> None:
 
 
 def test_alarms_are_numbers(viewer: Viewer) -> None:
-    warn = replace(TRIP, name="health.lost.warn", severity=Severity.WARN)
+    warn = structs.replace(TRIP, name="health.lost.warn", severity=Severity.WARN)
     reports = [
         (TRIP, warn),
-        (replace(TRIP, state=AlarmState.UNACKNOWLEDGED, active=True), warn),
-        (replace(TRIP, state=AlarmState.SHELVED, active=True), replace(warn, state=AlarmState.LATCHED_ACKNOWLEDGED)),
-        (replace(TRIP, state=AlarmState.NOT_JUDGED, not_judged="no data"), warn),
+        (structs.replace(TRIP, state=AlarmState.UNACKNOWLEDGED, active=True), warn),
+        (
+            structs.replace(TRIP, state=AlarmState.SHELVED, active=True),
+            structs.replace(warn, state=AlarmState.LATCHED_ACKNOWLEDGED),
+        ),
+        (structs.replace(TRIP, state=AlarmState.NOT_JUDGED, not_judged="no data"), warn),
     ]
     for alarms in reports:
         viewer.sink.alarms(AlarmReport(alarms))

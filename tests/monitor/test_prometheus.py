@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_open
 from prometheus_client.parser import text_string_to_metric_families as parse
@@ -191,7 +192,7 @@ NAMES = st.text(max_size=20).map(lambda text: text.encode(errors="ignore").decod
 
 @given(NAMES, st.lists(NAMES, max_size=4, unique=True))
 def test_names_of_any_kind_come_back_from_the_parser(rig: str, names: list[str]) -> None:
-    alarms = tuple(replace(TRIP, name=name) for name in names)
+    alarms = tuple(structs.replace(TRIP, name=name) for name in names)
     families: list[Metric] = list(metrics_of(replace(HEALTH, rig=rig), alarms, 0.0))
     active = next(f for f in families if f.name == "synchroscope_alarm_active")
     assert [sample.labels["name"] for sample in active.samples] == names
@@ -318,7 +319,7 @@ def test_the_service_goes_on_while_a_page_is_written(sink: PrometheusSink, monke
 
 def test_the_largest_page(sink: PrometheusSink) -> None:
     sink.health(HEALTH)
-    sink.alarms(AlarmReport(tuple(replace(TRIP, name=f"alarm {number}") for number in range(MAX_ALARMS))))
+    sink.alarms(AlarmReport(tuple(structs.replace(TRIP, name=f"alarm {number}") for number in range(MAX_ALARMS))))
     page = scrape(sink)
     assert page.count("synchroscope_alarm_state{") == MAX_ALARMS
     assert len(page) < 100_000

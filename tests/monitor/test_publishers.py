@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from time import monotonic, sleep
 
 import msgspec
@@ -55,6 +56,22 @@ def test_everything_published_comes_out_as_it_went_in(counting, gather):
     np.testing.assert_array_equal(results.values, [[1.0, np.nan]])
     assert rest == [event, health]
     assert sink.dropped == 0
+    client.close()
+    sink.close()
+
+
+@pytest.mark.parametrize("own_process", [False, True])
+def test_every_block_comes_with_the_header_of_its_stream(gather, own_process):
+    """A header is given to ZeroMQ once: also where streams, rigs and kinds of messages take turns."""
+    sink = ResultPublisher(LOOPBACK, own_process=own_process)
+    client = ResultSubscriber(sink.endpoint, kinds=("results", "health"))
+    heard(sink, gather, client)
+    streams = [replace(STREAM, rig=f"rig {n % 20}", epoch=n // 30) for n in range(60)]
+    sent = [result(n, stream) for n, stream in enumerate([*streams, *streams, *[STREAM] * 3])]
+    for block in sent:
+        sink.results(block)
+    found = gather(client, lambda found: len(found) == len(sent))
+    assert [(block.stream, block.index) for block in found] == [(block.stream, block.index) for block in sent]
     client.close()
     sink.close()
 

@@ -11,9 +11,11 @@ import pytest
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import AlarmSettings, IndicatorSettings
 from monitor.engine.monitor import Monitor
+from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import Channel, Event, EventKind, ResultBlock, Role, SignalBlock, Stream
 from monitor.messages.health import Health, RecordingStatus, StreamCounts, decode, encode
 from monitor.messages.requests import NoteRequest, Request
+from monitor.messages.transfer import TransferBlock
 from monitor.service.service import Service
 from monitor.transport.base import MemorySink, MemorySource
 
@@ -338,3 +340,87 @@ def test_trouble_that_changes_at_every_look_is_noted_now_and_then_and_its_last_w
     notes = [event.detail for event in sink.events_seen if event.kind is EventKind.NOTE]
     assert len(notes) <= 5 + 20 * 0.1 + 2 and notes[:5] == [f"restarted {i} times" for i in range(5)]
     assert notes[-1] == "restarted 39 times"
+
+
+FAST = Stream("rig", 1, 1000.0, CHANNELS)
+
+
+def samples(start: int, stop: int, stream: Stream = FAST) -> list[SignalBlock]:
+    return [replace(block(index, 1, stream), time=index / 1000.0) for index in range(start, stop)]
+
+
+def test_signals_are_published_with_the_rows_of_results_two_hundred_times_a_second() -> None:
+    order: list[tuple[str, int, int]] = []
+
+    class Ordered(MemorySink):
+        def signals(self, block: SignalBlock) -> None:
+            super().signals(block)
+            order.append(("signals", block.index, len(block)))
+
+        def results(self, block: ResultBlock) -> None:
+            order.append(("results", block.index, len(block)))
+
+    sink, monitor = Ordered(), Monitor(IndicatorSettings(window=0.5, measures=("nrmse",)), max_rows=200.0)
+    # silence in the middle, a restart, an end in the middle
+    items = [*samples(0, 13), 0.2, *samples(13, 17), *samples(0, 3, replace(FAST, epoch=2))]
+    clock = Clock()
+    Service(Script(clock, items), monitor, [sink], clock=clock).run(lambda: False)
+    assert order == [
+        *(("results", 0, 1), ("signals", 0, 1), ("results", 5, 1), ("signals", 1, 5), ("results", 10, 1)),
+        *(("signals", 6, 5), ("signals", 11, 2), ("results", 15, 1), ("signals", 13, 3), ("signals", 16, 1)),
+        *(("results", 0, 1), ("signals", 0, 1), ("signals", 1, 2)),
+    ]
+    sent = [item for item in items if isinstance(item, SignalBlock)]
+    assert np.concatenate([b.samples for b in sink.signals_seen]).tobytes() == b"".join(
+        b.samples.tobytes() for b in sent
+    )
+
+
+def test_signals_do_not_wait_for_seldom_rows_or_for_results_that_there_are_none() -> None:
+    auxiliary = Stream("rig", 1, 1000.0, (Channel("a", Role.AUXILIARY), Channel("b", Role.AUXILIARY)))
+    for settings, stream in ((IndicatorSettings(window=0.5, every=500), FAST), (IndicatorSettings(), auxiliary)):
+        sink = MemorySink()
+        Service(MemorySource(samples(0, 20, stream)), Monitor(settings), [sink]).run(lambda: False)
+        assert max(map(len, sink.signals_seen)) == 5
+        assert sum(map(len, sink.signals_seen)) == 20
+
+
+def test_the_alarms_are_told_after_the_results_that_come_after_the_health() -> None:
+    order: list[str] = []
+
+    class Ordered(MemorySink):
+        def health(self, health: Health) -> None:
+            order.append("health")
+
+        def results(self, block: ResultBlock) -> None:
+            order.append("results")
+
+        def alarms(self, report: AlarmReport) -> None:
+            order.append("alarms")
+
+    clock = Clock()
+    steps = [block(0), 0.25, block(50), block(100)]
+    Service(Script(clock, steps), Monitor(IndicatorSettings(window=0.5)), [Ordered()], clock=clock).run(lambda: False)
+    assert order == ["health", "results", "alarms", "health", "results", "alarms", "results", "health", "alarms"]
+
+
+def test_transfer_functions_wait_for_spare_time_and_none_is_left_out() -> None:
+    order: list[tuple[str, int]] = []
+
+    class Ordered(MemorySink):
+        def results(self, block: ResultBlock) -> None:
+            order.append(("results", block.index))
+
+        def transfer(self, block: TransferBlock) -> None:
+            order.append(("transfer", block.index))
+
+    settings = IndicatorSettings(window=0.5, measures=("nrmse", "transfer"), transfer_segment=0.5, every=5)
+    blocks, monitor = samples(0, 3003), Monitor(settings)
+    ready = [(b.index, found.index) for b in blocks if (found := monitor.update(b).transfer) is not None]
+    clock, sink = Clock(), Ordered()
+    Service(Script(clock, [*blocks]), Monitor(settings), [sink], clock=clock).run(lambda: False)
+    assert [index for kind, index in order if kind == "transfer"] == [index for _, index in ready]
+    assert len(ready) > 3
+    for done, index in ready:
+        before = order[: order.index(("transfer", index))]
+        assert max(row for kind, row in before if kind == "results") >= done - done % 5

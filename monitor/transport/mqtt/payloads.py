@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from monitor.catalogue import CODE_UNIT
@@ -164,13 +165,14 @@ def alarm(alarm: Alarm, transition: Transition | None = None) -> bytes:
         # of several transitions at once each is published with the state that it led to
         active = _ACTIVE.get(transition.action, alarm.active)
         state, at, index = transition.state, transition.time, transition.index
-        alarm = replace(alarm, state=state, active=active, time=at, index=index)
+        alarm = structs.replace(alarm, state=state, active=active, time=at, index=index)
         if transition.action in (AlarmAction.LOSE_VALUE, AlarmAction.REGAIN_VALUE):
             reason = transition.not_judged
-            alarm = replace(alarm, not_judged=reason, last=None if reason else alarm.last)
+            alarm = structs.replace(alarm, not_judged=reason, last=None if reason else alarm.last)
     derived = {"standing": alarm.is_annunciated, "needs_acknowledgement": alarm.needs_acknowledgement}
     step = None if transition is None else asdict(transition)
-    return encode({**asdict(alarm), **derived, "transition": step, "utc": now(), "refresh": transition is None})
+    told = {"transition": step, "utc": now(), "refresh": transition is None}
+    return encode({**structs.asdict(alarm), **derived, **told})
 
 
 def as_refresh(payload: bytes) -> bytes:

@@ -13,7 +13,7 @@ _MAX_HEADS = 64
 
 
 class Message(NamedTuple):
-    """Frames, the socket that received them, and the time of arrival within 10 ms, s on the monotonic clock.
+    """Frames, the socket that received them, the time of arrival within 10 ms (s, monotonic), and bytes in memory.
 
     A dropped one has no payload, and stands for those dropped before it with the same header: `dropped` rows.
     """
@@ -21,12 +21,8 @@ class Message(NamedTuple):
     frames: Frames
     socket: SubscriberSocket
     time: float
+    size: int
     dropped: int | None = None
-
-    @property
-    def size(self) -> int:
-        """Bytes in memory."""
-        return _OVERHEAD + sum(map(len, self.frames))
 
 
 class MessageQueue:
@@ -65,7 +61,7 @@ class MessageQueue:
 
     def put(self, frames: Frames, socket: SubscriberSocket, arrived: float) -> None:
         """Queue a message, or drop it."""
-        message = Message(frames, socket, arrived)
+        message = Message(frames, socket, arrived, _size(frames))
         if self.n_bytes + message.size <= self.max_bytes:
             if self._heads:
                 self.put_heads()
@@ -77,7 +73,7 @@ class MessageQueue:
             self.dropped_at_end += 1
         else:
             self.dropped_rows += rows
-            self._store_head(message._replace(frames=frames[:3], dropped=rows), rows)
+            self._store_head(Message(frames[:3], socket, arrived, _size(frames[:3]), rows), rows)
 
     def _store_head(self, head: Message, rows: int) -> None:
         former = self._heads.get(head.frames[0])
@@ -115,3 +111,7 @@ class MessageQueue:
         if isinstance(item, Message):
             self._bytes_out += item.size
         return item
+
+
+def _size(frames: Frames) -> int:
+    return _OVERHEAD + sum(map(len, frames))

@@ -18,14 +18,12 @@ from monitor.system.running_clock import RunningClock
 from monitor.system.worker_process import MessageReader, WorkerProcess, pack_message, read_first_line
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq.key_files import Keys
-from monitor.wire.native import Frames
+from monitor.wire.native import BLOCK_FRAMES, Frames
 
 if TYPE_CHECKING:
     from monitor.transport.zeromq.publisher_socket import PublisherSocket
 
 
-BLOCK_FRAMES = 4
-"""Topic, header, position and payload."""
 _SAME_HEADER = b""
 """Sent instead of a header that is the same as the last under its topic."""
 

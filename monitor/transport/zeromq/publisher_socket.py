@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from time import monotonic, sleep
@@ -13,7 +14,7 @@ from monitor.transport.zeromq import endpoint
 from monitor.transport.zeromq.endpoint import FAILED, SocketMonitor, rejection_reason
 from monitor.transport.zeromq.key_files import Keys
 from monitor.transport.zeromq.subscriber_socket import HOLD
-from monitor.wire.native import Frames
+from monitor.wire.native import BLOCK_FRAMES, Frames
 
 MAX_SUBSCRIPTION = 512
 """Bytes of a subscription; ZeroMQ stores a node for each byte of each."""
@@ -68,6 +69,7 @@ class Subscriptions:
         return True
 
 
+_MAX_HEADERS = 16
 _QUEUE = 2000  # messages: with 10 ms of signals and of results in each, 10 s
 _IDLE_INTERVAL = 0.05  # s between polls of subscriptions
 _BUSY_INTERVAL = 0.001  # s, after one that found some: a subscriber's topics are read one or two at a time
@@ -123,6 +125,7 @@ class PublisherSocket:
         self._queue_seconds, self._reliable, self._throttled = queue_seconds, reliable, throttled
         self._monitor: SocketMonitor | None = None
         self._rejection = ""
+        self._headers: dict[bytes, tuple[bytes, zmq.Frame]] = {}  # sent last, by topic
         self._last_bind = self._next_check = self._pause = 0.0
         self._closed = False
         self.url = bind or connect
@@ -217,7 +220,7 @@ class PublisherSocket:
                     self.wait(_WAIT_INTERVAL)
             else:
                 try:
-                    self.socket.send_multipart(frames, 0 if wait else zmq.NOBLOCK)
+                    self.socket.send_multipart(self._with_known_header(frames), 0 if wait else zmq.NOBLOCK)
                 except zmq.Again:
                     pass
                 else:
@@ -225,6 +228,18 @@ class PublisherSocket:
             if not wait:
                 return False
         return False
+
+    def _with_known_header(self, frames: Frames) -> Sequence[bytes | zmq.Frame]:
+        """Return the frames with the header in memory of ZeroMQ, which then copies it once, not for every block."""
+        if len(frames) != BLOCK_FRAMES:
+            return frames
+        topic, header, *rest = frames
+        known = self._headers.get(topic)
+        if known is None or known[0] is not header:
+            if len(self._headers) >= _MAX_HEADERS:
+                self._headers.clear()
+            known = self._headers[topic] = header, zmq.Frame(header, copy=True)
+        return [topic, known[1], *rest]
 
     def try_send(self, _frames: Frames) -> bool:
         """Return False: new subscriptions may block libzmq, and the caller with it."""

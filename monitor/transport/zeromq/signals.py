@@ -59,7 +59,7 @@ class SignalDecoder:
             return ()
         else:
             blocks = (self._native(frames),)
-        return tuple(block for block in blocks if not self._rig or block.stream.rig == self._rig)
+        return tuple(block for block in blocks if block.stream.rig == self._rig) if self._rig else blocks
 
     def _native(self, frames: Frames) -> SignalBlock:
         if not frames[0].startswith(_SIGNALS):

@@ -33,6 +33,7 @@ _FLOODED = (
 )
 _PAUSED = "this program was paused for {:.1f} s: what its senders kept meanwhile is read now"
 _OVERRUN = "messages came faster than they were processed: those beyond a queue of {} MB were dropped"
+_NUMBERED = SignalBlock, ResultBlock
 _END_DELAY = 1.0  # s without a message until an unused one is known to be its stream's last
 
 Item = TypeVar("Item")
@@ -265,7 +266,7 @@ class Subscriber(Generic[Item]):
                 newest[item.frames[0]] = item
             else:
                 self._accept(item, found)
-                size += sum(map(len, item.frames))
+                size += item.size
             if topic is None and (number == _DECODE_BATCH or size >= _DECODE_BYTES):
                 break
         for item in newest.values():
@@ -285,7 +286,7 @@ class Subscriber(Generic[Item]):
             return
         arrival.socket.reset_backoff()
         for item in items:
-            if isinstance(item, SignalBlock | ResultBlock):
+            if isinstance(item, _NUMBERED):
                 self._time, self._index = item.time, item.index
             if unused is not None and (end := unused.use(item)) is not None:
                 found.append((end, arrival.time))

@@ -139,9 +139,10 @@ class SubscriberSocket:
 
     def messages(self, limit: int) -> Iterator[Frames]:
         """Yield the messages that have arrived, at most `limit`, without waiting."""
+        # as a rule there is none, and asking is cheaper than an error
+        if self._socket.closed or not endpoint.readable(self._socket):
+            return
         for _ in range(limit):
-            if self._socket.closed:
-                return
             try:
                 frames = self._socket.recv_multipart(zmq.NOBLOCK)
             except zmq.Again:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gui.model.alarms import DisplayLimit, sorted_alarms, summarize, unknown_now
 from gui.model.ranking import severities

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from gui.model.alarms import AlarmLimit, DisplayLimit
 from gui.model.history import History
@@ -21,7 +22,7 @@ from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 
 S = AlarmState
 WARN = Alarm("north.fdb_delay.warn", "fdb_delay", "north", "s", Severity.WARN, low=-0.02, high=0.02)
-TRIP = replace(WARN, name="north.fdb_delay.trip", severity=Severity.TRIP, low=None, high=0.05)
+TRIP = structs.replace(WARN, name="north.fdb_delay.trip", severity=Severity.TRIP, low=None, high=0.05)
 
 
 def shown(qtbot, panel_of, history):
@@ -56,10 +57,15 @@ def test_the_services_limits_take_the_place_of_the_windows(qtbot, watched):
     assert not {line.colour for row in panel.stack.rows for line in row.limits} & {"warn", "bad"}
     assert limits_of(panel, "phase")
     tell(
-        panel, watched, WARN, TRIP,
-        replace(WARN, name="r", value="paei_ratio", unit="", low=0.9, high=1.1),
-        replace(WARN, name="p", value="fdb_phase", unit="rad", low=None, high=math.radians(12.0), actuator="south"),
-    )  # fmt: skip
+        panel,
+        watched,
+        WARN,
+        TRIP,
+        structs.replace(WARN, name="r", value="paei_ratio", unit="", low=0.9, high=1.1),
+        structs.replace(
+            WARN, name="p", value="fdb_phase", unit="rad", low=None, high=math.radians(12.0), actuator="south"
+        ),
+    )
     assert limits_of(panel, "delay") == {
         ("warn FDB", 20.0, False), ("warn FDB", -20.0, False), ("trip FDB", 50.0, True),
     }  # fmt: skip
@@ -70,13 +76,13 @@ def test_the_services_limits_take_the_place_of_the_windows(qtbot, watched):
     assert limits_of(panel, "phase") == {("warn FDB", 12.0, False)}
     # of what is read first a line need not say whose it is
     panel.view.select_actuator("north")
-    tell(panel, watched, WARN, replace(WARN, name="b", value="broadband_delay", low=None, high=0.03))
+    tell(panel, watched, WARN, structs.replace(WARN, name="b", value="broadband_delay", low=None, high=0.03))
     assert limits_of(panel, "delay") == {
         ("warn FDB", 20.0, False), ("warn FDB", -20.0, False), ("warn", 30.0, False),
     }  # fmt: skip
     # another service in its place watches something else, or nothing
     panel.view.select_actuator("north")
-    tell(panel, watched, replace(TRIP, high=0.03))
+    tell(panel, watched, structs.replace(TRIP, high=0.03))
     assert limits_of(panel, "delay") == {("trip FDB", 30.0, True)}
     tell(panel, watched)
     assert limits_of(panel, "delay") == own
@@ -86,9 +92,9 @@ def test_lines_change_with_limits_and_not_with_values(qtbot, watched):
     panel = shown(qtbot, IndicatorsPanel, watched)
     tell(panel, watched, WARN)
     rows = panel.stack.rows
-    tell(panel, watched, replace(WARN, last=0.013, state=S.UNACKNOWLEDGED, active=True))
+    tell(panel, watched, structs.replace(WARN, last=0.013, state=S.UNACKNOWLEDGED, active=True))
     assert panel.stack.rows is rows
-    tell(panel, watched, replace(WARN, state=S.OUT_OF_SERVICE))
+    tell(panel, watched, structs.replace(WARN, state=S.OUT_OF_SERVICE))
     assert limits_of(panel, "delay") == set()
 
 
@@ -123,8 +129,10 @@ def test_a_model_has_lines_where_its_reliability_is_watched(qtbot, judged):
     panel = shown(qtbot, ReliabilityPanel, judged)
     owner = panel.site
     assert limits_of(panel, f"reliability:{owner}") == set()
-    of_model = replace(WARN, name="m", value="reliability_accumulated", actuator=owner, low=0.85, high=None, unit="")
-    tell(panel, judged, of_model, replace(of_model, name="n", severity=Severity.TRIP, low=0.7))
+    of_model = structs.replace(
+        WARN, name="m", value="reliability_accumulated", actuator=owner, low=0.85, high=None, unit=""
+    )
+    tell(panel, judged, of_model, structs.replace(of_model, name="n", severity=Severity.TRIP, low=0.7))
     assert limits_of(panel, f"reliability:{owner}") == {
         ("warn accumulated", 0.85, False), ("trip accumulated", 0.7, True),
     }  # fmt: skip
@@ -141,10 +149,10 @@ def test_a_tile_shows_the_most_severe_active_alarm(qtbot, watched):
         ReceivedMessages(
             alarms=AlarmReport(
                 (
-                    replace(WARN, state=S.UNACKNOWLEDGED, active=True, last=0.061, time=9.0),
-                    replace(TRIP, state=S.ACKNOWLEDGED, active=True, last=0.061, time=8.0),
-                    replace(WARN, name="s", actuator="south", state=S.RETURNED, last=0.002),
-                    replace(TRIP, name="t", actuator="roof", state=S.SHELVED, active=True, last=0.061),
+                    structs.replace(WARN, state=S.UNACKNOWLEDGED, active=True, last=0.061, time=9.0),
+                    structs.replace(TRIP, state=S.ACKNOWLEDGED, active=True, last=0.061, time=8.0),
+                    structs.replace(WARN, name="s", actuator="south", state=S.RETURNED, last=0.002),
+                    structs.replace(TRIP, name="t", actuator="roof", state=S.SHELVED, active=True, last=0.061),
                 )
             )
         ),
@@ -166,7 +174,7 @@ def test_a_tile_shows_the_most_severe_active_alarm(qtbot, watched):
 
 def test_a_tile_is_normal_only_with_alarms_and_values(qtbot, watched):
     receiving = replace(watched.health, state="receiving")
-    report = AlarmReport((WARN, replace(WARN, name="o", actuator="south", state=S.OUT_OF_SERVICE)))
+    report = AlarmReport((WARN, structs.replace(WARN, name="o", actuator="south", state=S.OUT_OF_SERVICE)))
     watched.update(ReceivedMessages(health=receiving, alarms=report), age=0.0)
     panel = shown(qtbot, TilesPanel, watched)
     found = contents(panel)
@@ -185,10 +193,10 @@ def test_a_tile_is_normal_only_with_alarms_and_values(qtbot, watched):
 
 @pytest.mark.parametrize(("state", "level"), [(S.NORMAL, Level.NONE), (S.UNACKNOWLEDGED, Level.BAD)])
 def test_a_number_has_the_level_of_its_active_alarm(qtbot, watched, state, level):
-    headline = replace(TRIP, value="broadband_delay", state=state, active=state is not S.NORMAL, last=0.061)
+    headline = structs.replace(TRIP, value="broadband_delay", state=state, active=state is not S.NORMAL, last=0.061)
     # of the numbers that are shown: FDB's delay is none of them, its phase is one
-    active = replace(TRIP, state=S.ACKNOWLEDGED, active=True, last=0.061)
-    beside = replace(active, name="f"), replace(active, name="p", value="fdb_phase", unit="rad")
+    active = structs.replace(TRIP, state=S.ACKNOWLEDGED, active=True, last=0.061)
+    beside = structs.replace(active, name="f"), structs.replace(active, name="p", value="fdb_phase", unit="rad")
     watched.update(
         ReceivedMessages(health=replace(watched.health, state="receiving"), alarms=AlarmReport((headline, *beside))),
         age=0.0,
@@ -201,7 +209,7 @@ def test_a_number_has_the_level_of_its_active_alarm(qtbot, watched, state, level
 
 @pytest.mark.parametrize(("value", "said"), [("broadband_delay", "delay"), ("fdb_delay", "delay (FDB)")])
 def test_an_alarm_says_its_indicator_where_it_is_not_that_of_the_numbers(qtbot, watched, value, said):
-    stands = replace(TRIP, value=value, state=S.UNACKNOWLEDGED, active=True, last=0.061)
+    stands = structs.replace(TRIP, value=value, state=S.UNACKNOWLEDGED, active=True, last=0.061)
     health = replace(watched.health, state="receiving")
     watched.update(ReceivedMessages(health=health, alarms=AlarmReport((stands,))), age=0.0)
     assert contents(shown(qtbot, TilesPanel, watched))["north"].severity.text == f"■ TRIP: {said} 61 ms"
@@ -215,8 +223,10 @@ def test_a_history_without_word_of_alarms_has_none():
 @pytest.mark.parametrize("source", ["broadband_delay", "paei_delay"])
 def test_limits_of_the_headline_are_drawn_in_its_row_whoever_speaks(qtbot, watched, source):
     panel = shown(qtbot, IndicatorsPanel, watched)
-    delay = replace(TRIP, name="north.delay.trip", value="delay", source=source, changeable=True)
-    ratio = replace(TRIP, name="north.ratio.warn", value="ratio", unit="", low=0.9, high=1.1, severity=Severity.WARN)
+    delay = structs.replace(TRIP, name="north.delay.trip", value="delay", source=source, changeable=True)
+    ratio = structs.replace(
+        TRIP, name="north.ratio.warn", value="ratio", unit="", low=0.9, high=1.1, severity=Severity.WARN
+    )
     tell(panel, watched, delay, ratio)
     assert limits_of(panel, "delay") == {("trip", 50.0, True)}
     assert limits_of(panel, "ratio") == {("warn", 0.9, False), ("warn", 1.1, False)}
@@ -229,6 +239,6 @@ def test_limits_of_the_headline_are_drawn_in_its_row_whoever_speaks(qtbot, watch
     panel.together.setChecked(True)
     panel.refresh(watched)
     assert limits_of(panel, "delay") == {("trip north", 50.0, True)}
-    every = [replace(delay, name=name, actuator=name) for name in watched.results.actuators]
+    every = [structs.replace(delay, name=name, actuator=name) for name in watched.results.actuators]
     tell(panel, watched, *every)
     assert limits_of(panel, "delay") == {("trip", 50.0, True)}

@@ -1,9 +1,9 @@
 """The list of the alarms: its order, its words, what keys ask, and that what is chosen stays so."""
 
 import time
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication

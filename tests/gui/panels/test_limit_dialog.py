@@ -1,8 +1,7 @@
 """The dialog for the limits of an alarm: what it shows, what it refuses, what it asks for."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec import structs
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialogButtonBox
@@ -11,8 +10,8 @@ from gui.panels.limit_dialog import LimitDialog, limit_pair
 from monitor.messages.alarms import Alarm, AlarmState, Severity
 
 WARN = Alarm("n.fdb_delay.warn", "fdb_delay", "n", "s", Severity.WARN, high=0.02, last=0.0312, changeable=True)
-TRIP = replace(WARN, name="n.fdb_delay.trip", severity=Severity.TRIP, high=0.05)
-OTHERS = (replace(WARN, name="s.fdb_delay.warn"), replace(WARN, name="n.warn"))
+TRIP = structs.replace(WARN, name="n.fdb_delay.trip", severity=Severity.TRIP, high=0.05)
+OTHERS = (structs.replace(WARN, name="s.fdb_delay.warn"), structs.replace(WARN, name="n.warn"))
 BAND = Alarm("n.r.warn", "fdb_ratio", "n", "", Severity.WARN, low=0.9, high=1.1, changeable=True)
 
 
@@ -37,7 +36,7 @@ def write(dialog, name, side, text):
 def test_warning_and_trip_of_one_value_belong_together():
     every = (*OTHERS, TRIP, WARN)
     assert limit_pair(every, TRIP.name) == limit_pair(every, WARN.name) == (TRIP, WARN)
-    assert limit_pair((replace(WARN, changeable=False), TRIP), WARN.name) == (TRIP,)
+    assert limit_pair((structs.replace(WARN, changeable=False), TRIP), WARN.name) == (TRIP,)
     assert limit_pair(every, "n.other.warn") == ()
 
 
@@ -55,7 +54,7 @@ def test_it_shows_the_limits_in_the_units_of_the_display(qtbot):
 
 
 def test_only_what_was_changed_is_asked_for_and_nothing_is_rounded(qtbot):
-    odd = replace(WARN, high=0.0200000000003)
+    odd = structs.replace(WARN, high=0.0200000000003)
     dialog = shown(qtbot, odd, TRIP)
     write(dialog, TRIP.name, "high", "60,5")
     dialog.fields[TRIP.name, "low"].setText("−1e1")
@@ -89,7 +88,7 @@ def test_what_cannot_be_is_said_and_not_sent(qtbot, edits, problem):
 
 
 def test_the_limits_of_the_settings_can_be_had_back(qtbot):
-    dialog = shown(qtbot, replace(BAND, high=1.3, configured=(0.9, 1.1)))
+    dialog = shown(qtbot, structs.replace(BAND, high=1.3, configured=(0.9, 1.1)))
     texts = [label.text() for label in dialog.findChildren(type(dialog.problem))]
     assert "settings: 0.9 … 1.1" in texts
     assert dialog.findChild(QDialogButtonBox) is not None
@@ -99,5 +98,5 @@ def test_the_limits_of_the_settings_can_be_had_back(qtbot):
 
 
 def test_an_active_alarm_has_its_value_beside_the_fields(qtbot):
-    dialog = shown(qtbot, replace(WARN, state=AlarmState.UNACKNOWLEDGED, active=True))
+    dialog = shown(qtbot, structs.replace(WARN, state=AlarmState.UNACKNOWLEDGED, active=True))
     assert "n delay (FDB) is now 31.2 ms" in [label.text() for label in dialog.findChildren(type(dialog.problem))]

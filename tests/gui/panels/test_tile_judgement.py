@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
+from msgspec import structs
 
 from gui.model.receiver import ReceivedMessages
 from gui.panels.base import panel_instant
@@ -24,7 +25,7 @@ NO_BROADBAND = {**VALUES, **dict.fromkeys((name for name in VALUES if name.start
 DELAY = Alarm(
     "north.delay.trip", "delay", "north", "s", Severity.TRIP, -0.06, 0.06, last=0.0123, source="broadband_delay"
 )
-NOT_JUDGED = replace(DELAY, state=S.NOT_JUDGED, last=None, not_judged=REASON)
+NOT_JUDGED = structs.replace(DELAY, state=S.NOT_JUDGED, last=None, not_judged=REASON)
 
 
 def tile(values, *alarms, health=RECEIVING, silence=0.1, age=0.02):
@@ -41,7 +42,7 @@ def figure(content):
 def test_the_figure_is_that_of_the_alarm_with_the_name_of_who_speaks():
     both = {**VALUES, **PAEI}
     assert (tile(both, DELAY).source, figure(tile(both, DELAY))) == ("broadband", "12.3")
-    by_paei = replace(DELAY, source="paei_delay", state=S.UNACKNOWLEDGED, active=True, last=0.0697)
+    by_paei = structs.replace(DELAY, source="paei_delay", state=S.UNACKNOWLEDGED, active=True, last=0.0697)
     content = tile({**NO_BROADBAND, **PAEI}, by_paei)
     assert (content.source, figure(content), content.severity.text) == ("PAEI", "69.7", "■ TRIP: delay 69.7 ms")
     assert content.values[0].level is Level.BAD
@@ -65,7 +66,7 @@ def test_what_is_not_judged_is_grey_without_a_number_of_before():
     content = tile(NO_BROADBAND, NOT_JUDGED)
     assert (content.severity.text, content.level) == (f"⊘ not judged: {REASON}", Level.NONE)
     assert figure(content) == "—" and not content.current
-    active = tile(NO_BROADBAND, replace(NOT_JUDGED, state=S.ACKNOWLEDGED, active=True))
+    active = tile(NO_BROADBAND, structs.replace(NOT_JUDGED, state=S.ACKNOWLEDGED, active=True))
     assert active.severity.text == f"■ TRIP, not judged: delay, {REASON}"
     assert (figure(active), active.level) == ("—", Level.BAD)
 
@@ -77,7 +78,7 @@ def test_nothing_is_normal_unless_values_are_current(state, silence, age):
     history = history_of(VALUES, health=replace(RECEIVING, state=state))
     history.update(ReceivedMessages(health=history.health, alarms=AlarmReport((DELAY,))), silence=silence, age=age)
     assert history.state.current is ((state, silence, age) == ("receiving", 0.1, 0.02))
-    for alarm in (DELAY, replace(DELAY, state=S.UNACKNOWLEDGED, active=True)):
+    for alarm in (DELAY, structs.replace(DELAY, state=S.UNACKNOWLEDGED, active=True)):
         content = tile(VALUES, alarm, health=history.health, silence=silence, age=age)
         if not history.state.current:
             assert content.level is not Level.GOOD and "12.3 ms" not in content.severity.text
@@ -88,7 +89,7 @@ def test_nothing_is_normal_unless_values_are_current(state, silence, age):
 @pytest.mark.parametrize("missing", [(), ("delay",), ("ratio",), ("delay", "ratio")])
 def test_a_tile_is_not_normal_beside_a_missing_figure_that_it_judges(missing):
     gone = dict.fromkeys((f"broadband_{name}" for name in missing), math.nan)
-    ratio = replace(DELAY, name="r", value="ratio", source="broadband_ratio", last=1.08)
+    ratio = structs.replace(DELAY, name="r", value="ratio", source="broadband_ratio", last=1.08)
     for alarms in ((DELAY,), (DELAY, ratio), (NOT_JUDGED,), (NOT_JUDGED, ratio)):
         content = tile({**VALUES, **gone}, *alarms)
         assert (content.severity.words == "normal") is (NOT_JUDGED not in alarms)
@@ -112,13 +113,13 @@ def test_a_cell_that_is_not_judged_has_the_grey_of_no_level(qtbot, theme):
 
 
 def test_cells_that_are_not_judged_come_after_alarms_and_before_the_others():
-    active = replace(DELAY, state=S.UNACKNOWLEDGED, active=True)
-    shelved = replace(DELAY, state=S.SHELVED)
+    active = structs.replace(DELAY, state=S.UNACKNOWLEDGED, active=True)
+    shelved = structs.replace(DELAY, state=S.SHELVED)
     ranks = [urgency(tile(VALUES, alarm)) for alarm in (active, NOT_JUDGED, shelved, DELAY)]
     assert ranks == sorted(set(ranks))
 
 
 @pytest.mark.parametrize("source", ["", "delay", "kalman_delay", "_delay", "<b>x</b>_delay"])
 def test_a_speaker_of_a_later_version_leaves_the_figures_as_they_are(source):
-    content = tile(VALUES, replace(DELAY, source=source))
+    content = tile(VALUES, structs.replace(DELAY, source=source))
     assert (content.source, figure(content), content.severity.words) == ("broadband", "12.3", "normal")

@@ -1,10 +1,9 @@
 """Wall panel: what is read from three metres, for one actuator and for hundreds; the most urgent first."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QScrollArea

@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from msgspec import structs
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -18,10 +19,10 @@ from monitor.messages.health import Health
 
 S = AlarmState
 WARN = Alarm("north.fdb_delay.warn", "fdb_delay", "north", "s", Severity.WARN, high=0.02)
-TRIP = replace(WARN, name="north.fdb_delay.trip", severity=Severity.TRIP, high=0.05)
+TRIP = structs.replace(WARN, name="north.fdb_delay.trip", severity=Severity.TRIP, high=0.05)
 STANDING = (
-    replace(TRIP, state=S.UNACKNOWLEDGED, active=True, last=0.061),
-    replace(WARN, state=S.ACKNOWLEDGED, active=True),
+    structs.replace(TRIP, state=S.UNACKNOWLEDGED, active=True, last=0.061),
+    structs.replace(WARN, state=S.ACKNOWLEDGED, active=True),
 )
 HEARD = Health("lab", "receiving", sample_rate=200.0)
 
@@ -52,7 +53,7 @@ def test_it_says_how_many_stand_and_which_is_first(banner):
     banner.show_alarms(history_of(*STANDING), 0.0)
     assert banner.text == "■ TRIP 1 · ▲ WARN 1   north delay (FDB) 61 ms, limit 50 ms, unacknowledged"
     assert banner.accessibleDescription() == banner.text
-    banner.show_alarms(history_of(WARN, replace(TRIP, state=S.SHELVED)), 0.0)
+    banner.show_alarms(history_of(WARN, structs.replace(TRIP, state=S.SHELVED)), 0.0)
     assert banner.text == "● no active alarms   2 configured, 1 shelved"
     banner.show_alarms(history_of(), 0.0)
     assert banner.text == "○ this service has no alarms"
@@ -71,7 +72,7 @@ def test_it_blinks_once_a_second_while_somebody_must_take_note(banner, theme):
     turns = sum(a != b for a, b in pairwise(seen))
     # in 4 s it goes on and off four times
     assert turns == 7 and seen.count(True) == pytest.approx(50, abs=4)
-    acknowledged = history_of(*(replace(alarm, state=S.ACKNOWLEDGED) for alarm in STANDING))
+    acknowledged = history_of(*(structs.replace(alarm, state=S.ACKNOWLEDGED) for alarm in STANDING))
     for now in (0.0, 0.6):
         banner.show_alarms(acknowledged, now)
         assert banner.filled and ground(banner) == theme.bad
@@ -153,7 +154,7 @@ def test_it_sounds_while_one_is_unacknowledged_where_that_is_wanted(banner, monk
     assert seen(history_of(*STANDING), *every) == pytest.approx([0.0, 2.0, 4.0])
     quiet = [
         history_of(STANDING[1]),
-        history_of(replace(TRIP, state=S.SHELVED, active=True)),
+        history_of(structs.replace(TRIP, state=S.SHELVED, active=True)),
         history_of(*STANDING, silence=60.0),
         history_of(),
     ]
@@ -166,12 +167,14 @@ def test_it_sounds_while_one_is_unacknowledged_where_that_is_wanted(banner, monk
 
 
 def test_it_is_green_only_while_all_are_judged(banner):
-    unjudged = replace(TRIP, state=S.NOT_JUDGED, not_judged="no data")
+    unjudged = structs.replace(TRIP, state=S.NOT_JUDGED, not_judged="no data")
     banner.show_alarms(history_of(WARN, TRIP), 0.0)
     assert banner._level is Level.GOOD
     banner.show_alarms(history_of(WARN, unjudged), 0.0)
     assert (banner.text, banner._level) == ("⊘ 1 alarm not judged   no active alarms, 2 configured", Level.NONE)
-    history = history_of(*STANDING, replace(unjudged, name="t"), replace(WARN, name="w", state=S.SHELVED))
+    history = history_of(
+        *STANDING, structs.replace(unjudged, name="t"), structs.replace(WARN, name="w", state=S.SHELVED)
+    )
     banner.show_alarms(history, 0.0)
     assert banner.text.endswith("unacknowledged, 1 not judged, 1 shelved")
     (item,) = [item for item in health_items(history) if item.key == "alarms"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-from dataclasses import replace
 from io import StringIO
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from msgspec.structs import replace
 from rich.console import Console, Group
 
 from gui.model.results import ResultHistory

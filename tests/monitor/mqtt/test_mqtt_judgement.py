@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from jinja2 import Environment
+from msgspec.structs import replace
 
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Column, ResultBlock, ResultStream

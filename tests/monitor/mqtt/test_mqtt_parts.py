@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from monitor.commands.sinks import add_broker_option, broker_overrides
 from monitor.config import SettingsError, load_settings
@@ -105,7 +106,7 @@ def test_an_event_without_a_finite_time_has_none() -> None:
 
 
 def test_of_several_transitions_each_has_its_own_state() -> None:
-    after = replace(ALARM, state=AlarmState.NORMAL, active=False, time=0.2, index=20)
+    after = structs.replace(ALARM, state=AlarmState.NORMAL, active=False, time=0.2, index=20)
     first, second = (json.loads(payloads.alarm(after, transition(number))) for number in (1, 2))
     assert (first["state"], first["active"], first["standing"], first["time"]) == ("unacknowledged", True, True, 0.1)
     assert (second["state"], second["active"], second["standing"], second["time"]) == ("normal", False, False, 0.2)

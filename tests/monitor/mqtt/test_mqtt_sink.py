@@ -10,6 +10,7 @@ from dataclasses import replace
 from time import monotonic
 
 import pytest
+from msgspec import structs
 
 from monitor.messages.alarms import AlarmState
 from monitor.messages.blocks import Event, EventKind
@@ -143,8 +144,8 @@ def test_the_name_of_the_rig_comes_with_its_first_block(broker, watch, tell, cou
 def test_transitions_of_an_absence_come_once_and_in_order_and_what_was_kept_is_there_again(
     broker, watch, tell
 ) -> None:
-    other = replace(ALARM, name="south.fdb_delay.trip")
-    quiet = replace(ALARM, name="quiet", state=AlarmState.ACKNOWLEDGED)
+    other = structs.replace(ALARM, name="south.fdb_delay.trip")
+    quiet = structs.replace(ALARM, name="quiet", state=AlarmState.ACKNOWLEDGED)
     alarms = (ALARM, other, quiet)
     watcher = watch(broker.port)
     back = threading.Event()
@@ -182,7 +183,7 @@ def test_transitions_of_an_absence_come_once_and_in_order_and_what_was_kept_is_t
 
 def test_an_alarm_that_is_no_more_is_taken_away(broker, watch, tell) -> None:
     sink = tell(broker.port, discovery=True)
-    gone = replace(ALARM, name="gone")
+    gone = structs.replace(ALARM, name="gone")
     sink.alarms(report(transition(1, gone), alarms=(ALARM, gone)))
     sink.alarms(report(alarms=(ALARM,)))
     connected(sink)
