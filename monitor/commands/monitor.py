@@ -9,6 +9,7 @@ import sys
 import time
 import traceback
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -37,12 +38,19 @@ from monitor.commands.sources import LiveChannels, is_lsl, open_source
 from monitor.messages.ready import Endpoints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from monitor.alarms.monitor import AlarmMonitor
+    from monitor.commands.sinks import BrokerConnection, SystemdSink
     from monitor.config import ResultSettings, Settings
     from monitor.messages.health import StreamCounts
     from monitor.recording import Recorder
+    from monitor.recording.alarm_file import AlarmStateFile
+    from monitor.reliability.plan import ReliabilityPlan
+    from monitor.service.service import Service
+    from monitor.transport.base import ListeningSource, Sink
     from monitor.transport.zeromq.request_server import ZmqRequestServer
+    from monitor.transport.zeromq.results import ResultPublisher
 
 
 _RECORDER_START = 5.0  # s
@@ -85,17 +93,9 @@ def run(arguments: argparse.Namespace, live_channels: LiveChannels) -> int:
 
 def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals, live_channels: LiveChannels) -> int:
     from monitor.commands.checks.values import check_published
-    from monitor.commands.console_sink import ConsoleSink
-    from monitor.engine.monitor import MAX_ROWS_PER_SECOND, Monitor
     from monitor.ensembles.plan_files import open_plan
-    from monitor.messages.health import CompilationStatus, RecordingStatus
-    from monitor.service.service import Service
-    from monitor.transport.base import FaultReporter
-    from monitor.transport.zeromq.results import ResultPublisher
-    from monitor.wire.native import Encoder
 
     log = (lambda _text: None) if arguments.quiet else _log
-    stream = settings.stream
     if settings.reliability.channel:
         log(f"reading the ensemble {', '.join(settings.reliability.ensemble)} ...")
     try:
@@ -104,41 +104,11 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
     except KeyboardInterrupt:
         return 0
     check_published(settings, plan)
-    recorder: Recorder | None = None
     with ExitStack() as stack:
-        stack.push(lambda _, problem, __: _exit_if_disk_hangs(problem, recorder))
-        guard = stack.enter_context(open_guard(settings.security.keys, settings.security.rig_key, log))
-        if unencrypted := unencrypted_rigs(settings):
-            log(unencrypted)
-        source = open_source(stream, guard, live_channels, insecure=arguments.insecure)
-        stack.callback(source.close)
-        encoder = Encoder()
-        results = ResultPublisher(
-            settings.results.publish,
-            signals=settings.results.signals,
-            insecure=arguments.insecure,
-            security=guard.keys,
-            own_process=True,
-            clients=guard.clients,
-            encoder=encoder,
-        )
-        stack.callback(results.close)
-        requests = _request_server(settings.results, arguments.insecure, guard)
-        if requests is not None:
-            stack.callback(requests.close)
-        viewers = stack.enter_context(
-            open_viewers(settings.viewers, arguments.insecure, log, lsl_times=is_lsl(stream))
-        )
-        # closed after the recorder, whose outcome it publishes
-        broker = open_broker(settings, lambda: recorder, log)
-        stack.callback(broker.close)
-        recorder = open_recorder(settings, encoder) if settings.record.path else None
-        if recorder is not None:
-            stack.push(lambda kind, *_: close_recorder(recorder, stop, log, failed=kind is not None))
-            disk = DiskSpace(recorder.path.parent)
-            stack.callback(disk.close)
+        parts = _open_parts(stack, arguments, settings, stop, live_channels, log)
+        recorder = parts.recorder
         try:
-            kernels = _load_kernels(settings, stop, log, reliability=plan is not None)
+            kernels = parts.kernels = _load_kernels(settings, stop, log, reliability=plan is not None)
         except KeyboardInterrupt:
             stack.close()
             # the compiler cannot be interrupted: it may be seconds in one function
@@ -151,63 +121,15 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
         systemd = open_systemd(os.environ)
         if systemd is not None:
             stack.callback(systemd.close)
-        reporters: list[FaultReporter] = [
-            results,
-            *(each for each in viewers if isinstance(each, FaultReporter)),
-            *([requests] if requests else []),
-            *([kernels] if kernels else []),
-        ]
         if recorder is not None:
             recorder.wait_until_ready(_RECORDER_START)
         # only now, or samples would pile up during the start until some are lost
-        source.listen()
-        service = Service(
-            source,
-            Monitor(settings.indicators, plan, max_rows=MAX_ROWS_PER_SECOND),
-            [
-                results,
-                *([alarm_file] if alarm_file else []),
-                ConsoleSink(log, awaited=stream.connect),
-                *([systemd] if systemd else []),
-            ],
-            recorders=[recorder] if recorder else [],
-            viewers=[*broker.sinks, *viewers],
-            alarms=alarms,
-            rig=stream.rig,
-            stale_after=stream.stale_after,
-            recording=RecordingStatus
-            if recorder is None
-            else lambda: recording_state(recorder, disk, service.dropped),
-            unpublished=lambda: results.dropped,
-            broker=broker.state,
-            compilation=CompilationStatus if kernels is None else lambda: kernels.status,
-            fault=lambda: "; ".join(filter(None, [guard.fault(), *(each.fault for each in reporters)])),
-            request_servers=[
-                *([requests] if requests is not None else []),
-                *(each.notes for each in (recorder, alarm_file) if each is not None),
-                *broker.request_servers,
-            ],
-        )
-        accepts = "" if requests is None else f"; requests on {requests.endpoint}"
-        listening = f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}{accepts}"
-        if arguments.ready_json:
-            accepting = "" if requests is None else requests.endpoint
-            _log(Endpoints(tuple(source.endpoints), results.endpoint, accepting).json)
-        else:
-            log(listening)
+        parts.source.listen()
+        service = _assemble(parts, settings, plan, alarms, alarm_file, systemd, log)
+        listening = _announce(parts, log, as_json=arguments.ready_json)
         if systemd is not None:
             systemd.ready(listening)
-        deadline = float("inf") if arguments.duration is None else time.monotonic() + arguments.duration
-        # loaded modules stay in memory: a garbage collection over them would delay results by tens of milliseconds
-        gc.collect()
-        gc.freeze()
-        try:
-            service.run(lambda: stop.received or time.monotonic() >= deadline, once=arguments.once)
-        except BrokenPipeError:
-            raise
-        except (ValueError, OSError) as problem:
-            # not a mistake of the user: after exit code 2 systemd would not restart the service
-            raise RuntimeError(f"the service failed: {problem}") from problem
+        _run_service(service, stop, duration=arguments.duration, once=arguments.once)
         if recorder is not None and (service.dropped or service.flooded):
             recorder.count_unrecorded(service.dropped)
     stop.ignore()
@@ -220,6 +142,132 @@ def _serve(arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
         # the compiler cannot be interrupted
         exit_immediately(code)
     return code
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What receives, publishes and records."""
+
+    guard: Guard
+    source: ListeningSource
+    results: ResultPublisher
+    requests: ZmqRequestServer | None
+    viewers: Sequence[Sink]
+    broker: BrokerConnection
+    recorder: Recorder | None = None
+    disk: DiskSpace | None = None
+    kernels: FirstStart | None = None
+
+
+def _open_parts(
+    stack: ExitStack, arguments: argparse.Namespace, settings: Settings, stop: StopSignals,
+    live_channels: LiveChannels, log: Callable[[str], None],
+) -> _Parts:  # fmt: skip
+    """Open what the settings name; the stack closes it."""
+    from monitor.transport.zeromq.results import ResultPublisher
+    from monitor.wire.native import Encoder
+
+    recorder: Recorder | None = None
+    stack.push(lambda _, problem, __: _exit_if_disk_hangs(problem, recorder))
+    guard = stack.enter_context(open_guard(settings.security.keys, settings.security.rig_key, log))
+    if unencrypted := unencrypted_rigs(settings):
+        log(unencrypted)
+    source = open_source(settings.stream, guard, live_channels, insecure=arguments.insecure)
+    stack.callback(source.close)
+    encoder = Encoder()
+    results = ResultPublisher(
+        settings.results.publish, signals=settings.results.signals, insecure=arguments.insecure, security=guard.keys,
+        own_process=True, clients=guard.clients, encoder=encoder,
+    )  # fmt: skip
+    stack.callback(results.close)
+    requests = _request_server(settings.results, arguments.insecure, guard)
+    if requests is not None:
+        stack.callback(requests.close)
+    viewers = stack.enter_context(
+        open_viewers(settings.viewers, arguments.insecure, log, lsl_times=is_lsl(settings.stream))
+    )
+    # closed after the recorder, whose outcome it publishes
+    broker = open_broker(settings, lambda: recorder, log)
+    stack.callback(broker.close)
+    parts = _Parts(guard, source, results, requests, viewers, broker)
+    if settings.record.path:
+        parts.recorder = recorder = opened = open_recorder(settings, encoder)
+        stack.push(lambda kind, *_: close_recorder(opened, stop, log, failed=kind is not None))
+        parts.disk = DiskSpace(recorder.path.parent)
+        stack.callback(parts.disk.close)
+    return parts
+
+
+def _assemble(
+    parts: _Parts, settings: Settings, plan: ReliabilityPlan | None, alarms: AlarmMonitor,
+    alarm_file: AlarmStateFile | None, systemd: SystemdSink | None, log: Callable[[str], None],
+) -> Service:  # fmt: skip
+    """Return the service of these parts."""
+    from monitor.commands.console_sink import ConsoleSink
+    from monitor.engine.monitor import MAX_ROWS_PER_SECOND, Monitor
+    from monitor.messages.health import CompilationStatus, RecordingStatus
+    from monitor.service.service import Service
+    from monitor.transport.base import FaultReporter
+
+    recorder, disk, kernels, results, broker = parts.recorder, parts.disk, parts.kernels, parts.results, parts.broker
+    sinks = (results, alarm_file, ConsoleSink(log, awaited=settings.stream.connect), systemd)
+    reporters: list[FaultReporter] = [
+        results,
+        *(each for each in parts.viewers if isinstance(each, FaultReporter)),
+        *(each for each in (parts.requests, kernels) if each is not None),
+    ]
+    takers_of_notes = (each.notes for each in (recorder, alarm_file) if each is not None)
+    service: Service = Service(
+        parts.source,
+        Monitor(settings.indicators, plan, max_rows=MAX_ROWS_PER_SECOND),
+        [each for each in sinks if each is not None],
+        recorders=[] if recorder is None else [recorder],
+        viewers=[*broker.sinks, *parts.viewers],
+        alarms=alarms,
+        rig=settings.stream.rig,
+        stale_after=settings.stream.stale_after,
+        recording=RecordingStatus
+        if recorder is None or disk is None
+        else lambda: recording_state(recorder, disk, service.dropped),
+        unpublished=lambda: results.dropped,
+        broker=broker.state,
+        compilation=CompilationStatus if kernels is None else lambda: kernels.status,
+        fault=lambda: "; ".join(filter(None, [parts.guard.fault(), *(each.fault for each in reporters)])),
+        request_servers=[
+            *([] if parts.requests is None else [parts.requests]),
+            *takers_of_notes,
+            *broker.request_servers,
+        ],
+    )
+    return service
+
+
+def _announce(parts: _Parts, log: Callable[[str], None], *, as_json: bool) -> str:
+    """Tell where the service listens, also in JSON for the program that started it; return the line."""
+    source, results, requests = parts.source, parts.results, parts.requests
+    accepting = "" if requests is None else requests.endpoint
+    accepts = f"; requests on {accepting}" if accepting else ""
+    listening = f"listening on {', '.join(source.endpoints)}; results on {results.endpoint}{accepts}"
+    if as_json:
+        _log(Endpoints(tuple(source.endpoints), results.endpoint, accepting).json)
+    else:
+        log(listening)
+    return listening
+
+
+def _run_service(service: Service, stop: StopSignals, *, duration: float | None, once: bool) -> None:
+    """Run the service for so many seconds, or until a signal."""
+    deadline = float("inf") if duration is None else time.monotonic() + duration
+    # loaded modules stay in memory: a garbage collection over them would delay results by tens of milliseconds
+    gc.collect()
+    gc.freeze()
+    try:
+        service.run(lambda: stop.received or time.monotonic() >= deadline, once=once)
+    except BrokenPipeError:
+        raise
+    except (ValueError, OSError) as problem:
+        # not a mistake of the user: after exit code 2 systemd would not restart the service
+        raise RuntimeError(f"the service failed: {problem}") from problem
 
 
 def _load_kernels(
