@@ -206,9 +206,7 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
         return FdbState(*arrays)
 
 
-_MIN_POWER_RATIO = 1e-12
-# rad, of the phase: above it no value is valid
-_LARGEST_SD = 0.3
+_MIN_POWER_RATIO, _LARGEST_SD = 1e-12, 0.3  # the latter in rad, of the phase: above it no value is valid
 # share of the command's power outside the tone, where the offset hides a neighbour of its bin
 _MAX_NON_TONAL = 0.02
 # Cramer-Rao bound of a frequency, in cycles a window, over that of a phase, as variances

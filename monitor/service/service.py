@@ -23,15 +23,8 @@ from monitor.messages.health import BrokerStatus, CompilationStatus, Health, Rec
 from monitor.messages.reasons import Reason
 from monitor.messages.requests import AlarmRequest, NoteRequest, Request, SetLimitsRequest
 from monitor.messages.transfer import TransferBlock
+from monitor.service import load
 from monitor.service.health_statistics import HealthStatistics, SampleAccount
-from monitor.service.load import (
-    LoadShedding,
-    RestartLimiter,
-    SinkSchedule,
-    StopDeadlines,
-    join_blocks,
-    shedding_order,
-)
 from monitor.service.waiting import UnpublishedSignals, WaitingBlocks
 from monitor.system.running_clock import RunningClock
 from monitor.transport.base import RecordingSink, RequestServer, SignalSource, Sink
@@ -91,8 +84,8 @@ class Service:
     ) -> None:
         self._source = source
         self._monitor = monitor
-        self._shedding = LoadShedding(shedding_order(monitor.settings.measures))
-        self._sinks = SinkSchedule(sinks, recorders, viewers, self._shedding, clock)
+        self._shedding = load.LoadShedding(load.shedding_order(monitor.settings.measures))
+        self._sinks = load.SinkSchedule(sinks, recorders, viewers, self._shedding, clock)
         self._waiting, self._unpublished_signals = WaitingBlocks(), UnpublishedSignals()
         self._alarms = alarms or AlarmMonitor()
         self._rig = rig
@@ -105,7 +98,7 @@ class Service:
         self._clock = clock
         self._columns: ResultStream | None = None
         self._transfer: TransferBlock | None = None
-        self._restart_limiter = RestartLimiter(clock)
+        self._restart_limiter = load.RestartLimiter(clock)
         self._now = self._served = clock()
         self._running = RunningClock(clock=clock)
         self._items = 0
@@ -130,13 +123,15 @@ class Service:
         After a stop everything that has arrived is recorded, the last of it without results; `dropped` counts the
         samples for which there was no time.
         """
-        deadlines = StopDeadlines(stop)
+        deadlines = load.StopDeadlines(stop)
         self._publish_health()
-        while not deadlines.stopping(self._clock()) and not self._is_finished(once=once):
+        while not deadlines.stopping(self._clock()):
+            if not len(self._waiting) and (self._source.ended or (once and self._statistics.ended)):
+                break
             # one slice of the slow measures at a time: blocks that come meanwhile wait for it, and so does what sends
             # a row that has just been published, if it shares this core: it goes first, unless every sample has a row
             first, self._row_leaves = self._row_leaves and self._monitor.settings.every > 1, False
-            busy = len(self._waiting) > 0 or (not first and self._do_spare_work())
+            busy = len(self._waiting) > 0 or (not first and (self._publish_transfer() or self._monitor.run_pending()))
             self._read(0.0 if busy else _SENDING_TIME if first else _RECEIVE_TIMEOUT)
             self._compute(self._clock() + _COMPUTE_SLICE)
         if deadlines.stopping(self._clock()):
@@ -150,11 +145,7 @@ class Service:
         self._publish_health()
         self._publish_alarms(())
 
-    def _do_spare_work(self) -> bool:
-        """Do one piece of what can wait; return whether there was any."""
-        return self._publish_transfer() or self._monitor.run_pending()
-
-    def _finish(self, deadlines: StopDeadlines) -> None:
+    def _finish(self, deadlines: load.StopDeadlines) -> None:
         """Record everything that has arrived, and compute as much of it as there is time for."""
         self._read(0.0)
         while not self._source.ended and not deadlines.expired(self._now):
@@ -171,9 +162,6 @@ class Service:
             self._compute(self._clock() + _COMPUTE_SLICE)
         self._report_backlog(unread)
 
-    def _is_finished(self, *, once: bool) -> bool:
-        return not len(self._waiting) and (self._source.ended or (once and self._statistics.ended))
-
     def _read(self, timeout: float) -> None:
         """Record what has arrived; wait up to `timeout` s for the first of it."""
         start = self._clock()
@@ -186,7 +174,7 @@ class Service:
                 if not items:
                     self._publish_together()
             self._items += len(items)
-            for item, waited in join_blocks(zip(items, self._source.waited, strict=True)):
+            for item, waited in load.join_blocks(zip(items, self._source.waited, strict=True)):
                 if isinstance(item, SignalBlock):
                     self._accept(item, received - waited)
                 else:
@@ -230,8 +218,7 @@ class Service:
         self._rig = self._rig or block.stream.rig
         if block.stream.rig != self._rig:
             other = f"rig {block.stream.rig!r} is not {self._rig!r}, which is followed here"
-            event = Event(EventKind.REJECTED, block.time, block.index, 1, other, samples=len(block))
-            self._publish_event(event)
+            self._publish_event(Event(EventKind.REJECTED, block.time, block.index, 1, other, samples=len(block)))
             return
         if self._monitor.starts_stream(block) and not self._restart_limiter.allow(block):
             self._report_restarts()
@@ -255,8 +242,7 @@ class Service:
         samples, events = self._waiting.leave_out(share)
         for event in events:
             self._publish_event(event, sinks=self._sinks.clients)
-        what = f"{why}: {samples} samples are recorded, but have no results"
-        self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, what))
+        self._publish_note(f"{why}: {samples} samples are recorded, but have no results")
 
     def _record(self, block: SignalBlock, arrived: float, *, started: bool) -> None:
         results = self._monitor.results_of(block.stream) if started and self._sinks.recorders else None
@@ -333,14 +319,14 @@ class Service:
         return True
 
     def _begin(self, stream: ResultStream, signals: SignalBlock) -> None:
-        """Set the columns that alarms are evaluated on."""
         self._columns = stream
+        at = signals.time, signals.index
         for text in self._alarms.set_stream(stream, self._clock()):
-            self._publish_event(Event(EventKind.NOTE, signals.time, signals.index, 0, text))
+            self._publish_event(Event(EventKind.NOTE, *at, 0, text))
         for change in self._alarms.pop_restored_limits():
-            self._publish_limits(change, signals.time, signals.index, ", before this start")
+            self._publish_limits(change, *at, ", before this start")
         measures = self._monitor.settings.measures
-        self._shedding.set_order(shedding_order(measures, self._alarms.watched, self._alarms.headline))
+        self._shedding.set_order(load.shedding_order(measures, self._alarms.watched, self._alarms.headline))
         self._pause()
 
     def _pause(self) -> None:
@@ -357,8 +343,7 @@ class Service:
             self._compiling = status.measures
             self._pause()
         if joined and self._rig:
-            text = f"kernels are compiled, computed from here on: {', '.join(joined)}"
-            self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, text))
+            self._publish_note(f"kernels are compiled, computed from here on: {', '.join(joined)}")
 
     def _serve(self) -> None:
         self._served = self._now
@@ -381,9 +366,8 @@ class Service:
             raise ValueError("a monitor accepts requests about notes and alarms: this one is for a replay")  # noqa: TRY004
 
     def _publish_limits(self, change: LimitChange, time: float, index: int, suffix: str = "") -> None:
-        self._publish_event(
-            Event(EventKind.LIMITS, time, index, 0, f"{describe_change(change)}{suffix}", limits=change)
-        )
+        text = f"{describe_change(change)}{suffix}"
+        self._publish_event(Event(EventKind.LIMITS, time, index, 0, text, limits=change))
 
     def _publish_transitions(self, transitions: Sequence[Transition]) -> None:
         if not transitions:
@@ -399,6 +383,9 @@ class Service:
         for sink in self._sinks.all:
             sink.alarms(report)
 
+    def _publish_note(self, text: str) -> None:
+        self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, text))
+
     def _publish_event(self, event: Event, *, sinks: Sequence[Sink] | None = None) -> None:
         """Publish an event; one that is only for some sinks has been counted."""
         if sinks is None:
@@ -411,15 +398,13 @@ class Service:
         blocks, samples = self._restart_limiter.take_rejected(force=force)
         if blocks:
             why = f"rig {self._rig!r} restarts too frequently: its blocks are rejected for a while"
-            self._publish_event(
-                Event(EventKind.REJECTED, *self._statistics.newest_sample, blocks, why, samples=samples)
-            )
+            newest = self._statistics.newest_sample
+            self._publish_event(Event(EventKind.REJECTED, *newest, blocks, why, samples=samples))
 
     def _report_backlog(self, unread: int) -> None:
         """Report which samples have no results, and about how many were not read, in `unread` messages."""
         if uncomputed := self._waiting.samples:
-            behind = f"stopped while behind: the last {uncomputed} samples have no results"
-            self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, behind))
+            self._publish_note(f"stopped while behind: the last {uncomputed} samples have no results")
         if unread:
             # as many samples in each message as in those received
             self.dropped = max(1, round(unread * self.counts.received / max(self._items, 1)))
@@ -432,16 +417,14 @@ class Service:
         # a fault above the rate limit is reported later, if it is still there
         if (fault := self._fault()) and fault != self._last_fault and self._fault_limit.allow():
             self._last_fault = fault
-            self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, fault))
-        now = self._clock()
+            self._publish_note(fault)
+        now, recording, newest = self._clock(), self._recording(), self._statistics.newest
         passed = now - self._statistics.last_report_time
-        recording, newest = self._recording(), self._statistics.newest
         if len(self._waiting):
             self._statistics.set_lag(now - self._waiting.oldest_arrival)
+        servers, broker = self._request_servers, self._broker()
         health = replace(
-            self._statistics.report(
-                now, self._running(), self._rig, recording, self._request_servers, self._broker()
-            ),
+            self._statistics.report(now, self._running(), self._rig, recording, servers, broker),
             unaccounted=self._account.missing(self.counts, self.dropped, recording),
             unpublished=self._unpublished(),
             not_judged=self._alarms.not_judged,
@@ -450,7 +433,7 @@ class Service:
         )
         faster = health.measured_rate > _FASTER_THAN_REAL_TIME * health.sample_rate
         if text := self._shedding.update(now, health.lag, faster_than_real_time=faster):
-            self._publish_event(Event(EventKind.NOTE, *self._statistics.newest_sample, 0, text))
+            self._publish_note(text)
             self._pause()
         if self._shedding.exhausted and health.lag > self._alarms.max_age and len(self._waiting):
             self._leave_out(0.0, f"results are {health.lag:.2g} s late, and nothing more can be shed")

@@ -133,14 +133,7 @@ def assess(
         )
     wholes = whole_records(recording, settings.max_delay, fei=fei, window=settings.window, bridge=settings.bridge)
     pairs = tuple(
-        assess_pair(
-            whole,
-            pair,
-            series.elapsed,
-            series.of(pair.actuator),
-            settings.window,
-            settings.relative_gate,
-        )
+        assess_pair(whole, pair, series.elapsed, series.of(pair.actuator), settings.window, settings.relative_gate)
         for pair, whole in zip(stream.pairs, wholes, strict=True)
     )
     requested = settings.measures != MEASURES and "hsem" in settings.measures
