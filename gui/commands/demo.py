@@ -163,9 +163,10 @@ def stage(
     with ChildCommand("service", *monitor_arguments) as service:
         link = ServiceSubscription.connect(results)
         try:
-            _await_ready(service)
+            dashboard = Dashboard(link, console)
+            _await_ready(service, dashboard)
             with ChildCommand("publisher", *replay_arguments) as publisher:
-                dashboard, finished = Dashboard(link, console), _finished(service, publisher)
+                finished = _finished(service, publisher)
                 with _sending(notes, dashboard, results) as send_due:
                     yield dashboard, lambda: send_due() or finished()
             for line in service.new_lines():
@@ -202,17 +203,19 @@ def _window(duration: float) -> float:
     return min(_WINDOW, duration / _MIN_DURATION)
 
 
-def _await_ready(service: ChildCommand) -> None:
-    while True:
+def _await_ready(service: ChildCommand, dashboard: Dashboard) -> None:
+    """Wait until the service listens and, as a simulated test can, until all of its measures are compiled."""
+    listening = False
+    while not listening or dashboard.health is None or dashboard.health.compilation.measures:
         ended = service.ended
         for line in service.new_lines():
             if found := _endpoints(line):
-                _print_error(f"listening on {', '.join(found.signals)}; results on {found.results}")
-                return
+                listening = True
+                line = f"listening on {', '.join(found.signals)}; results on {found.results}"
             _print_error(line)
         if ended:
             raise ChildCommandError("the service ended before it was ready")
-        time.sleep(_POLL_INTERVAL)
+        dashboard.update(_POLL_INTERVAL)
 
 
 def _endpoints(line: str) -> Endpoints | None:

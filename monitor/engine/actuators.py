@@ -40,7 +40,9 @@ class ActuatorMonitor:
         pairs = stream.pairs
         self._every, self._measures = settings.every, frozenset[str](settings.measures)
         self._compiling = frozenset(compiling)
-        self._signals = _PairSignals(stream, settings.bandpass, compiling=self._measures <= self._compiling)
+        # whether there is nothing yet to compute
+        self._waits = self._measures <= self._compiling
+        self._signals = _PairSignals(stream, settings.bandpass, compiling=self._waits)
         with_force = self._signals.with_force
         indicators = create_indicators(
             settings, stream.sample_rate, len(pairs), with_force=with_force, compiling=compiling
@@ -94,7 +96,7 @@ class ActuatorMonitor:
         -------
         rows : (n_rows, n_columns), at the sample numbers that the settings' `every` divides.
         """
-        if self._measures <= self._compiling:
+        if self._waits:
             due = range(-(-block.index // self._every) * self._every, block.index + len(block), self._every)
             rows = np.tile(self._no_values, (len(due), self._no_rows.shape[1]))
         else:
@@ -115,6 +117,7 @@ class ActuatorMonitor:
     def pause(self, reasons: Mapping[str, Reason]) -> None:
         """Suspend these measures, whose columns show the reason, and resume all others."""
         self._compiling = frozenset(each for each, reason in reasons.items() if reason is Reason.COMPILING)
+        self._waits = self._measures <= self._compiling
         if self._pass is not None:
             self._pass.pause(reasons)
 

@@ -21,6 +21,9 @@ from monitor.messages.alarms import AlarmState
 from monitor.messages.blocks import EventKind
 from monitor.messages.health import CompilationStatus
 from monitor.messages.reasons import Reason
+from monitor.reliability.ensemble import sort_ensemble
+from monitor.reliability.plan import ReliabilityPlan, ValidationSite
+from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from monitor.service.service import Service
 from monitor.transport.base import MemorySink, MemorySource
 from tests.monitor.test_paused_measures import EVERY, RATE, SETTINGS, WINDOW, block, motion, of
@@ -60,6 +63,22 @@ def test_a_measure_joins_as_if_the_stream_had_begun_there(measure: str) -> None:
     assert not waits.any() or (measure in HOPPED and EVERY * waits.sum() < 1.6 * WINDOW * RATE)
     np.testing.assert_array_equal(after[~waits], expected[~waits])
     np.testing.assert_array_equal(after[:, ~codes], expected[:, ~codes])
+
+
+@pytest.mark.usefixtures("warm_kernels")
+def test_the_model_joins_as_if_the_stream_had_been_joined_there() -> None:
+    samples, join = motion(600), 300
+    ensemble = sort_ensemble(np.arange(600.0) / RATE, samples[:, :1] * [0.9, 1.0, 1.1])
+    plan = ReliabilityPlan((ValidationSite("ca", ensemble, Tolerance(TolerancePolicy.ABSOLUTE, 0.1)),))
+    late, fresh = Monitor(SETTINGS, plan), Monitor(SETTINGS, plan)
+    late.pause(ALL | {RELIABILITY: Reason.COMPILING})
+    before = late.update(block(samples, 0, join)).results
+    late.pause({})
+    found, expected = (each.update(block(samples, join, 600)) for each in (late, fresh))
+    model = [i for i, column in enumerate(before.stream.columns) if not measure_of(column.name)]
+    assert len(model) > 8 and np.isnan(before.values[:, model]).all()
+    np.testing.assert_array_equal(found.results.values[:, model], expected.results.values[:, model])
+    assert found.events[-1].detail == "the reliability starts 1.5 s late: first-passage counts from here"
 
 
 NOTHING_IS_CALLED = """
