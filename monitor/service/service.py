@@ -132,7 +132,7 @@ class Service:
             # one slice of the slow measures at a time: blocks that come meanwhile wait for it, and so does what sends
             # a row that has just been published, if it shares this core: it goes first, unless every sample has a row
             first, self._row_leaves = self._row_leaves and self._monitor.settings.every > 1, False
-            busy = len(self._waiting) > 0 or (not first and self._do_spare_work())
+            busy = len(self._waiting) > 0 or (not first and (self._publish_transfer() or self._monitor.run_pending()))
             self._read(0.0 if busy else _SENDING_TIME if first else _RECEIVE_TIMEOUT)
             self._compute(self._clock() + _COMPUTE_SLICE)
         if deadlines.stopping(self._clock()):
@@ -145,10 +145,6 @@ class Service:
         self._report_restarts(force=True)
         self._publish_health()
         self._publish_alarms(())
-
-    def _do_spare_work(self) -> bool:
-        """Do one piece of what can wait; return whether there was any."""
-        return self._publish_transfer() or self._monitor.run_pending()
 
     def _finish(self, deadlines: StopDeadlines) -> None:
         """Record everything that has arrived, and compute as much of it as there is time for."""
