@@ -16,13 +16,13 @@ from benchmarks.timing import median_ratio
 SUMMARY = "source to result over loopback TCP, 64 pairs at 1 kHz, one sample a message"
 RATE, N_PAIRS, WINDOW = 1000.0, 64, 1.0
 OUTPUTS = 50
-STALL = 5e-3
+LARGEST = 2e4  # us
 THREE = ("--measures", "fdb,paei,ti")
 ALARMS = ("--alarm", "fdb_delay=0.05:0.1", "--alarm", "broadband_delay=0.05:0.1")
 
 
 def run(quick: bool) -> Iterator[Figure]:
-    """Yield median, 99th percentile, largest latency and stalls of the service beside those of the bare hops."""
+    """Yield median, 99th percentile, largest latency and late results of the service beside those of bare hops."""
     per_turn, turns = (20, 2) if quick else (500, 12)
     with TemporaryDirectory(prefix="synchroscope-benchmark-") as folder:
         recording = ("--record", f"{folder}/")
@@ -99,8 +99,10 @@ def _figures(kind: str, most: float, ours: list[list[float]], theirs: list[list[
         median_ratio(*medians),
         most_ratio=most,
     )
-    for case, percent, most_ratio in (("99th percentile", 99.0, 2.0), ("largest", 100.0, None)):
+    for case, percent, most, most_ratio in (("99th percentile", 99.0, None, 2.0), ("largest", 100.0, LARGEST, None)):
         a, b = (float(np.percentile(x, percent)) for x in flat)
-        yield Figure("latency", f"{kind}: {case}", a, US, None, against, b, a / b, most_ratio=most_ratio)
-    stalls = [float(np.count_nonzero(x > 1e6 * STALL)) / len(x) * 1e3 for x in flat]
-    yield Figure("latency", f"{kind}: over 5 ms, of 1000", stalls[0], COUNT, None, against, stalls[1], most=stalls[1])
+        yield Figure("latency", f"{kind}: {case}", a, US, None, against, b, a / b, most=most, most_ratio=most_ratio)
+    # one that is late comes after the next sample, and what the hops need nearly always
+    on_time = 1e6 / RATE + float(np.percentile(flat[1], 99.9))
+    late = [float(np.mean(x > on_time)) * 1e3 for x in flat]
+    yield Figure("latency", f"{kind}: late, of 1000", late[0], COUNT, None, against, late[1], most=1.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
 
 from monitor.engine.continuity import Accepted
 from monitor.engine.monitor import MAX_ROWS_PER_SECOND
@@ -16,14 +15,6 @@ _MAX_VALUES = 1 << 13  # computed at once: a tenth of a second of work at most
 _OVERHEAD = 512  # bytes of a block beside its samples
 
 
-class Waiting(NamedTuple):
-    """A block that waits, when it arrived, s on the clock of the service, and its approximate memory."""
-
-    accepted: Accepted
-    arrived: float
-    n_bytes: int
-
-
 class WaitingBlocks:
     """A queue of accepted blocks in order of arrival.
 
@@ -34,7 +25,7 @@ class WaitingBlocks:
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._queue: deque[Waiting] = deque()
+        self._queue: deque[tuple[Accepted, float, int]] = deque()  # with its arrival and approximate memory
         self._n_bytes = 0
         self._left_out = self._start_left_out = False  # before the next block
 
@@ -44,12 +35,12 @@ class WaitingBlocks:
     @property
     def samples(self) -> int:
         """Samples that wait."""
-        return sum(len(each.accepted.block) for each in self._queue if each.accepted.block is not None)
+        return sum(len(accepted.block) for accepted, *_ in self._queue if accepted.block is not None)
 
     @property
     def oldest_arrival(self) -> float:
         """When the next block arrived, s; there is one."""
-        return self._queue[0].arrived
+        return self._queue[0][1]
 
     @property
     def used(self) -> float:
@@ -74,7 +65,7 @@ class WaitingBlocks:
 
     def _append(self, accepted: Accepted, arrived: float) -> None:
         n_bytes = _OVERHEAD + (0 if accepted.block is None else accepted.block.samples.nbytes)
-        self._queue.append(Waiting(accepted, arrived, n_bytes))
+        self._queue.append((accepted, arrived, n_bytes))
         self._n_bytes += n_bytes
 
     def pop(self) -> tuple[Accepted, float]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
+import platform
 import signal
+import struct
 import subprocess
 import threading
 from pathlib import Path
@@ -152,3 +155,18 @@ def test_the_process_takes_nothing_from_the_current_folder(tmp_path: Path, monke
         (tmp_path / f"{name}.py").write_text("raise SystemExit(1)\n")
     monkeypatch.chdir(tmp_path)
     PublisherProcess("tcp://127.0.0.1:*", queue_seconds=1.0).close()
+
+
+@pytest.mark.skipif(
+    platform.system() != "Linux"
+    or platform.machine() not in ("x86_64", "aarch64")
+    or tuple(map(int, platform.release().split(".")[:2])) < (6, 12),
+    reason="Linux before 6.12 has no slices",
+)
+def test_the_process_has_the_shortest_slices_and_our_nice_value():
+    publisher = PublisherProcess("tcp://127.0.0.1:*", queue_seconds=1.0)
+    sched_getattr, found = {"x86_64": 315, "aarch64": 275}[platform.machine()], ctypes.create_string_buffer(48)
+    assert ctypes.CDLL(None).syscall(sched_getattr, publisher._process.pid, found, 48, 0) == 0
+    publisher.close()
+    _, policy, _, nice, _, slice_ns, _, _ = struct.unpack("=IIQiIQQQ", found.raw)
+    assert (policy, nice, slice_ns) == (os.SCHED_OTHER, os.getpriority(os.PRIO_PROCESS, 0), 100_000)

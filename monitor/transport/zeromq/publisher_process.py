@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import platform
 import select
 import signal
+import struct
 import sys
 from contextlib import ExitStack, suppress
 from math import inf
@@ -28,6 +31,8 @@ _SAME_HEADER = b""
 """Sent instead of a header that is the same as the last under its topic."""
 
 _MAX_MEMORY = 2 << 30  # bytes; with more it ends and is restarted
+_SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}  # numbers of the system call, which Python has not
+_SLICE = 100_000  # ns, the shortest; a row of 64 actuators takes as long
 _SIGN_INTERVAL = 0.5  # s between empty lines, by which the process shows that it runs
 
 
@@ -55,6 +60,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     _limit_memory()
+    _ask_for_short_slices()
     head, rest = read_first_line()
     settings = msgspec.json.decode(head, type=ProcessSettings)
     with ExitStack() as stack:
@@ -77,6 +83,19 @@ def _limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (_MAX_MEMORY, _MAX_MEMORY))
         # no core dump when the limit is reached: memory contains keys
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _ask_for_short_slices() -> None:
+    """Ask Linux, from 6.12 on, to run this process as soon as a message comes: it is done before others notice.
+
+    It wakes up on the core of the service, and else waits until that sleeps. Its share of the processor is as before.
+    """
+    number = _SCHED_SETATTR.get(platform.machine()) if sys.platform == "linux" else None
+    if number is not None:
+        # size, policy, flags, nice, priority, slice, deadline, period; what the system refuses changes nothing
+        nice = os.getpriority(os.PRIO_PROCESS, 0)
+        wanted = struct.pack("=IIQiIQQQ", 48, os.SCHED_OTHER, 0, nice, 0, _SLICE, 0, 0)
+        ctypes.CDLL(None).syscall(number, 0, wanted, 0)
 
 
 def _open(settings: ProcessSettings, stack: ExitStack) -> PublisherSocket:
