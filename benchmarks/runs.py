@@ -51,7 +51,9 @@ def run(quick: bool) -> Iterator[Figure]:
             },
             repeats,
         )
-        assert [row.worst_delay_ms for row in list_runs(folder).rows] == [found[2] for found in _loop(folder)]
+        listed = [row.worst_delay_ms for row in list_runs(folder).rows]
+        # fitted levels, against the largest value
+        np.testing.assert_allclose(listed, [found[2] for found in _loop(folder)], rtol=1e-4)
     other, size = median(taken["loop"]), f"{runs} runs of {DURATION} s at {RATE} Hz"
     # a row has more than the loop reads: losses, restarts, levels of the delay, what is damaged
     for kind, case, most in (("warm", "from the index", WARM_MOST), ("cold", "all files read", None)):
