@@ -89,7 +89,7 @@ def filter_forward(
         into = covariances[new]
         _predict(step, noise[which[k]], after, product, into)
         if same:
-            held = _has_converged(into, before)
+            held = not _has_changed(into, before)
         if not held:
             place = new
     return total
@@ -222,8 +222,19 @@ def _subtract_product(vector: Samples, matrix: Samples, other: Samples, out: Sam
 
 
 @inlined
+def _has_changed(matrix: Samples, before: Samples) -> bool:
+    """Return whether a symmetric matrix is another than it was; one that overflows is not, and its gains are held."""
+    changed = False
+    for a in range(len(matrix)):
+        for b in range(a + 1):
+            if abs(matrix[a, b] - before[a, b]) > _CONVERGED * np.sqrt(matrix[a, a] * matrix[b, b]):
+                changed = True
+    return changed
+
+
+@inlined
 def _has_converged(matrix: Samples, before: Samples) -> bool:
-    """Return whether a symmetric matrix is what it was."""
+    """Return whether a symmetric matrix is what it was; one that overflows, or was not known, is not."""
     same = True
     for a in range(len(matrix)):
         for b in range(a + 1):
