@@ -68,14 +68,17 @@ def tables_of_channels(
             f"{path}: no channel of numbers with two samples or more" + (f"; it holds {listed}" * bool(listed))
         )
     said = (*notes, *((f"left out, no signals: {listed}",) if listed else ()))
-    groups: dict[tuple[str, int, float | None, int], list[tuple[int, FileChannel]]] = {}
+    groups: dict[tuple[str, int, float | None, float, int], list[tuple[int, FileChannel]]] = {}
     for position, channel in enumerate(channels):
-        key = channel.group, channel.n_rows, channel.rate, id(channel.times)
+        # starts that are no further apart than a thousandth of a sample are one
+        start = round(1e3 * channel.start * (channel.rate or 0.0))
+        key = channel.group, channel.n_rows, channel.rate, start, id(channel.times)
         groups.setdefault(key, []).append((position, channel))
     names = [name_and_unit(channel.name)[0] for channel in channels]
     of_group = [group for group, *_ in groups]
+    sizes = [(group, n_rows) for group, n_rows, *_ in groups]
     tables = []
-    for (group, n_rows, rate, _), members in groups.items():
+    for (group, n_rows, rate, _, _), members in groups.items():
         columns = tuple(_column(position, channel, names) for position, channel in members)
         first = members[0][1]
         days = {position: channel.day for position, channel in members if channel.day is not None}
@@ -85,7 +88,7 @@ def tables_of_channels(
                 columns,
                 n_rows,
                 _reader(dict(members)),
-                name=group if of_group.count(group) == 1 else f"{group} ({n_rows} rows)",
+                name=group if of_group.count(group) == 1 else _part_name(first, members, sizes),
                 notes=said,
                 days=days,
                 in_utc=frozenset(days),
@@ -96,6 +99,16 @@ def tables_of_channels(
             )
         )
     return tables
+
+
+def _part_name(
+    first: FileChannel, members: Sequence[tuple[int, FileChannel]], sizes: Sequence[tuple[str, int]]
+) -> str:
+    """Return the name of channels of a group that has others: by their number of samples, else by the first name."""
+    if sizes.count((first.group, first.n_rows)) == 1:
+        return f"{first.group} ({first.n_rows} rows)"
+    more = f" and {len(members) - 1} more" if len(members) > 1 else ""
+    return f"{first.group}/{first.name}{more}"
 
 
 def _column(position: int, channel: FileChannel, names: Sequence[str]) -> TableColumn:

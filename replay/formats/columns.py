@@ -76,7 +76,8 @@ def read_columns(header: Sequence[str], units: Sequence[str], width: int) -> tup
             count += 1
             name = f"{base}_{count}"
         taken.add(name)
-        columns.append(TableColumn(position, name, "" if unit == "-" else unit, text))
+        own = base if count > 1 else ""
+        columns.append(TableColumn(position, name, "" if unit == "-" else unit, text, own))
     return tuple(columns)
 
 

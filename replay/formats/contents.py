@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from replay.formats.clock import has_zone, parse_instants
+from replay.formats.columns import words
 from replay.formats.reading import as_numbers
 
-LABELS = frozenset(("columns", "column_names", "names", "labels", "channels", "channel_names", "headers", "signals"))
+LABELS = words(
+    "columns column_names columnnames names labels channels channel_names channelnames headers colheaders signals"
+)
 INDEX_IS_TIME = "the index of the table is the time in s"
 """Note on tables of pandas."""
 UNITS = frozenset(("unit", "units"))
@@ -53,13 +56,17 @@ class Entry:
 
 @dataclass
 class Contents:
-    """All that a file holds: arrays, single numbers and texts by their paths, and what cannot be a signal."""
+    """All that a file holds: arrays, single numbers and texts by their paths, and what cannot be a signal.
+
+    Not `ordered` are those that a library gives by their names, not as they were written.
+    """
 
     entries: list[Entry] = field(default_factory=list)
     numbers: dict[str, float] = field(default_factory=dict)
     texts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     others: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    ordered: bool = True
 
     def add(
         self, path: str, values: np.ndarray, unit: str = "", labels: tuple[str, ...] = (), *, in_utc: bool = False

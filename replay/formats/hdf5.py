@@ -170,7 +170,7 @@ def _chunks_missing(dataset: Any) -> str:
 def _tables(path: Path) -> list[SignalTable]:
     import h5py
 
-    contents = Contents()
+    contents = Contents(ordered=False)
     with damage_reported(path, _WHAT), h5py.File(path, "r") as file:
         _attributes(contents, file)
 

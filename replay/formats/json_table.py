@@ -76,6 +76,9 @@ class _Found:
         if own and isinstance(values, list) and not any(isinstance(each, list | dict) for each in values):
             # a channel: its values, and what is said of it
             self._about(own, value)
+            for key, item in value.items():
+                if isinstance(item, int | float):
+                    self.contents.numbers[f"{name}/{key}"] = float(item)
             self._array(name, values, depth + 1)
             return
         for key, item in value.items():

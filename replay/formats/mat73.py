@@ -31,7 +31,7 @@ def is_mat73(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: AR
 def _tables(path: Path) -> list[SignalTable]:
     import h5py
 
-    contents = Contents()
+    contents = Contents(ordered=False)
     with damage_reported(path, _WHAT), h5py.File(path, "r") as file:
         for name, node in file.items():
             # what references point to, and the contents of objects

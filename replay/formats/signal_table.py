@@ -57,6 +57,9 @@ class SignalTable:
     rate, start : Hz, and s of the first sample, where the file gives them in place of times.
     pairs : the actuators, where the file gives the roles.
     place : row -> where it is in the file, for messages.
+    clock : the column of times, where it is known not by its name alone.
+    ordered : whether the columns are in the order in which they were written.
+    cut : whether the file ends before it was finished.
     """
 
     path: Path
@@ -73,6 +76,9 @@ class SignalTable:
     start: float = 0.0
     pairs: tuple[PairColumns, ...] = ()
     place: Callable[[int], str] = row_place
+    clock: TableColumn | None = None
+    ordered: bool = True
+    cut: bool = False
 
     def values(self, columns: Sequence[TableColumn]) -> Samples:
         """Return whole columns, (n_rows, n).
@@ -127,6 +133,8 @@ def choose_time(table: SignalTable, selection: Selection) -> TableColumn | None:
     """Return the column of times: the user's, one with such a name, with dates, or an increasing first one."""
     if selection.time is not None:
         return find_column(table.columns, selection.time)
+    if table.clock is not None:
+        return table.clock
     named = [column for column in table.columns if column.is_time]
     if named or table.times is not None:
         return named[0] if named and table.times is None else None
@@ -164,7 +172,8 @@ def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selec
     if dated:
         day = np.datetime64(table.days[time.position], "D")
         return replace(timing, notes=(f"the times of {time.name} count from {day}, 00:00 UTC", *hour, *timing.notes))
-    if not table.named and selection.time is None:
+    by_values = not table.named or (time is table.clock and not time.is_time)
+    if by_values and selection.time is None:
         return replace(timing, notes=(f"{time.name} is the time in s", *timing.notes))
     if not unit and timing.sample_rate <= _SLOW:
         rate = 1000.0 * timing.sample_rate

@@ -85,7 +85,7 @@ def test_a_dataset_is_chosen_or_its_columns_are(tmp_path: Path) -> None:
     for names in (("x", "y"), ("run1/x", "run1/y")):
         chosen = open_recording(path, Selection(names[:1], names[1:], dataset="/run1/"))
         assert chosen.stream.sample_rate == 100.0
-    with pytest.raises(RecordingError, match=r"not sampled together: run1/x \(50 rows of run1\), run2/y"):
+    with pytest.raises(RecordingError, match=r"not sampled together: run1/x \(50 rows of run1, .*\), run2/y"):
         open_recording(path, Selection(("run1/x",), ("run2/y",)))
 
 

@@ -210,7 +210,9 @@ def streams_of_two(path: Path, *, footer: bool = True) -> Path:
 def test_streams_of_other_rates_are_put_together_only_when_asked(tmp_path: Path) -> None:
     path = streams_of_two(tmp_path / "two.xdf")
     chosen = Selection(("command",), ("measured",))
-    asked = r"not sampled together: command \(600 rows of controller\), measured .*one dataset, or give --resample HZ"
+    asked = (
+        r"not sampled together: command \(600 rows of controller, .*\), measured .*one dataset, or give --resample HZ"
+    )
     with pytest.raises(RecordingError, match=asked):
         open_recording(path, chosen)
     recording = open_recording(path, Selection(("command",), ("measured",), resample=200.0))
