@@ -184,7 +184,7 @@ def _labels(each: _Columns, contents: Contents) -> tuple[str, ...]:
 def _beside(entry: Entry, contents: Contents) -> str:
     """Return the name of a signal that is a struct: the text beside its values, or the name of the struct.
 
-    So are a scope's ``signals(1).values`` and a capture's ``Y(1).Data`` with ``label`` or ``Name``, a series' ``Data``.
+    So are a scope's ``signals(1).values``, a capture's ``Y(1).Data`` with ``Name``, a time series' ``Data``.
     """
     if entry.own.lower() not in _VALUES or not entry.parent:
         return ""

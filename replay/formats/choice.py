@@ -12,9 +12,11 @@ from monitor.messages.blocks import Role, Samples
 from monitor.messages.recordings import FileColumn
 from replay.formats.base import DamagedFileError, Inspection, Recording, RecordingError, Selection
 from replay.formats.columns import TableColumn, find_column, references
+from replay.formats.making import make_recording
 from replay.formats.own_times import by_own_times, joined
 from replay.formats.roles import PairColumns, as_channels, choose_actuators, role_by_name
-from replay.formats.signal_table import SignalTable, choose_time, make_recording
+from replay.formats.signal_table import SignalTable
+from replay.formats.times import choose_time
 from replay.formats.units import unit_factor
 
 _LARGEST = 1e50  # sums of its squares are numbers

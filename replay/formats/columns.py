@@ -20,7 +20,8 @@ SECONDS = {
     **dict.fromkeys(("us", "µs", "μs", "usec", "microsecond", "microseconds"), 1e-6),
     **dict.fromkeys(("ns", "nsec", "nanosecond", "nanoseconds"), 1e-9),
     **dict.fromkeys(("min", "minute", "minutes"), 60.0),
-    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("h", "hr", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86400.0),
 }
 # "m", "in" and "g" are left out: "x_m" is a measured signal and "u_in" an input
 _SUFFIXES = words(
@@ -31,7 +32,7 @@ _UNITS = _SUFFIXES | words("m in g mm/s m/s mm/s2 m/s2 mm/s^2 m/s^2 in/s % - 1 �
 _BRACKETS = re.compile(r"^(?P<name>.*?)\s*[\[(](?P<unit>[^\[\]()]*)[\])]$")
 _TIME_NAMES = words(
     "time t timestamp elapsed elapsedtime testtime runtime runningtime totaltime simtime "
-    "simulationtime zeit seconds sec"
+    "simulationtime zeit seconds sec datetime datenum timestamps times"
 )
 _MAX_LISTED = 24
 _MAX_NAME = 120  # what a message can carry, less a little

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from replay.formats.clock import has_zone, parse_instants
 from replay.formats.columns import words
+from replay.formats.dates import has_zone, parse_instants
 from replay.formats.reading import as_numbers
 
 LABELS = words(

@@ -14,8 +14,8 @@ from monitor.system.files import HDF5_SIGNATURE
 from replay.formats.arrays import tables_of
 from replay.formats.base import DamagedFileError, Format, Inspection, RecordingError, Selection
 from replay.formats.choice import inspect_tables
-from replay.formats.clock import parse_instants
 from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents, Entry
+from replay.formats.dates import parse_instants
 from replay.formats.memory import check_memory
 from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable

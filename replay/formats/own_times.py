@@ -13,7 +13,8 @@ from replay.formats.base import RecordingError, Selection
 from replay.formats.columns import SECONDS, TableColumn
 from replay.formats.resampling import resample
 from replay.formats.roles import role_by_name
-from replay.formats.signal_table import SignalTable, array_reader, choose_time, sample_times
+from replay.formats.signal_table import SignalTable, array_reader
+from replay.formats.times import choose_time, sample_times
 
 _TIME_WORD = re.compile(r"^(?:time|t|zeit|timestamp|tid)[ _.:]+(?=.)|(?<=.)[ _.:]+(?:time|t|zeit|timestamp)$", re.I)
 _NUMBERED = re.compile(r"^(?:t|time|zeit|timestamp)[ _]?\d{1,2}$", re.I)
@@ -257,7 +258,7 @@ def _on_one_clock(tables: Sequence[SignalTable]) -> list[Samples]:
     for table in tables:
         # options of the user are of one table
         time = choose_time(table, Selection())
-        found.append(sample_times(table, time, Selection()))
+        found.append(sample_times(table, time, Selection())[0])
         days.append(None if time is None else table.days.get(time.position))
     known = [day for day in days if day is not None]
     if known and len(known) < len(days):

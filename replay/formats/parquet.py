@@ -10,9 +10,9 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.formats.base import Format, RecordingError, Selection
-from replay.formats.clock import has_zone, parse_instants
 from replay.formats.columns import TableColumn, name_and_unit
 from replay.formats.contents import INDEX_IS_TIME
+from replay.formats.dates import has_zone, parse_instants
 from replay.formats.memory import check_memory
 from replay.formats.reading import as_numbers, damage_reported, optional
 from replay.formats.signal_table import SignalTable, pairs_given
@@ -197,7 +197,8 @@ class _Reader:
             found = _instants(values, column.name)
             since = (found - np.datetime64(day, "D")).astype(np.int64) / 1e9
             return np.where(np.isnat(found), np.nan, since)
-        return as_numbers(values.cast("float64").to_numpy())[0]
+        # integers beyond 2^53, such as ns since 1970, are rounded by a float
+        return as_numbers(values.cast("float64", safe=False).to_numpy())[0]
 
 
 FORMAT = Format("Parquet", ("*.parquet", "*.pq"), is_parquet, tables=_tables)

@@ -1,4 +1,4 @@
-"""Rates, periods and starts that a file gives by name: ``fs``, ``dt_ms``, ``StepSize``, ``isi`` with its units, ``X0``."""
+"""Rates, periods and starts that a file gives by name: ``fs``, ``dt_ms``, ``StepSize``, ``isi``, ``X0``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _RATES = words(
 )
 _PERIODS = words(
     "dt ts deltat deltatime sampletime sampleperiod timestep tsample tsampling samplingperiod stepsize isi deltax "
-    "xdelta samplinginterval sampleinterval wfincrement xincrement xinc timeincrement timeinterval tinterval scaninterval "
-    "samplingtime samplingstep tstep"
+    "xdelta samplinginterval sampleinterval wfincrement xincrement xinc timeincrement timeinterval tinterval "
+    "scaninterval samplingtime samplingstep tstep"
 )
 _STARTS = words(
     "t0 x0 xzero xoffset starttime tstart timestart startoffset wfstartoffset timeoffset firsttime initialtime start"
