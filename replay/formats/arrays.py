@@ -15,6 +15,7 @@ from replay.formats.columns import TableColumn, name_and_unit, words
 from replay.formats.contents import LABELS, UNITS, Contents, Entry
 from replay.formats.reading import as_numbers
 from replay.formats.sampling import Sampling, read_sampling
+from replay.formats.scaling import beside, read_scaling, scaled
 from replay.formats.signal_table import SignalTable
 
 _VALUES = words("values data value samples y signal")
@@ -66,6 +67,7 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
     ------
     RecordingError : no array can be a signal.
     """
+    _scale(contents)
     found = _as_columns(contents, columns_first)
     listed = ", ".join(f"{each[:_LONGEST]}{'..' * (len(each) > _LONGEST)}" for each in contents.others[:_LEFT_OUT])
     if not found:
@@ -83,6 +85,8 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
         name_and_unit(label)[0] for group in groups.values() for each in group for label in _labels(each, contents)
     ]
     tables: list[SignalTable] = []
+    # texts that name columns are no column of their own
+    used = {path for path in contents.texts if path.rpartition("/")[2].lower() in LABELS | UNITS}
     taken: set[str] = set()
     for name, n_rows, group, sampling in _by_sampling(groups, contents):
         columns: list[TableColumn] = []
@@ -105,6 +109,10 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
                 days[position] = each.entry.day
             if each.entry.in_utc:
                 in_utc.add(position)
+        unread = [path for path, texts in contents.texts.items() if len(texts) == n_rows and path not in used]
+        if unread:
+            said.append(f"left out, columns of text: {', '.join(unread[:_LEFT_OUT])}")
+            used.update(unread)
         tables.append(
             SignalTable(
                 path,
@@ -119,9 +127,24 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
                 rate=sampling.rate,
                 start=sampling.start if sampling.rate is not None else 0.0,
                 ordered=contents.ordered,
+                cut=contents.cut,
             )
         )
     return _distinct(tables)
+
+
+def _scale(contents: Contents) -> None:
+    """Scale arrays by the numbers that belong to them, such as ``scale_factor``."""
+    for place, entry in enumerate(contents.entries):
+        scaling = read_scaling(entry.path, beside(entry.path, contents.numbers, _VALUES))
+        contents.notes += scaling.notes
+        if not scaling.does_nothing:
+            across = entry.read_across
+            contents.entries[place] = replace(
+                entry,
+                read=scaled(entry.read, scaling),
+                read_across=None if across is None else scaled(across, scaling),
+            )
 
 
 def _as_columns(contents: Contents, columns_first: bool) -> list[_Columns]:

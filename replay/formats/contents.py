@@ -58,7 +58,7 @@ class Entry:
 class Contents:
     """All that a file holds: arrays, single numbers and texts by their paths, and what cannot be a signal.
 
-    Not `ordered` are those that a library gives by their names, not as they were written.
+    Not `ordered` are those that a library gives by their names, not as they were written; `cut` is what ends early.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -67,6 +67,7 @@ class Contents:
     others: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     ordered: bool = True
+    cut: bool = False
 
     def add(
         self, path: str, values: np.ndarray, unit: str = "", labels: tuple[str, ...] = (), *, in_utc: bool = False

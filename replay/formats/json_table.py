@@ -13,7 +13,9 @@ import numpy as np
 
 from replay.formats.arrays import tables_of
 from replay.formats.base import Format, RecordingError, Selection
+from replay.formats.blocks import expanded, flattened
 from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents
+from replay.formats.layout import HEAD, text_encoding
 from replay.formats.memory import check_memory, json_size
 from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable, pairs_given, row_place
@@ -27,6 +29,7 @@ _BEGINS = re.compile(rb'^(\xef\xbb\xbf)?\s*(\{\s*"|\[\s*[\[{])')
 _NUMBERS = re.compile(rb"\[\s*(-?\d|null|NaN)")
 _NUMBER = re.compile(rb":\s*-?\d")
 _OBJECTS = re.compile(rb"^(\xef\xbb\xbf)?\s*(\[\s*\{|\{[^\r\n]*\}\s*\{)")  # in an array, or one a line
+_ROLES = ("command", "measured", "force")
 _VALUES = ("values", "data", "samples")
 _WHAT = "JSON"
 _DEEPEST = 32
@@ -99,6 +102,8 @@ class _Found:
                 for each in value:
                     self._about(each["name"], each)
                 return
+            if self._blocks(value):
+                return
             # the records of a whole file, or of its "data", have the names of their fields
             base = name.rpartition("/")[0] if own in _VALUES else name
             for key in dict.fromkeys(key for each in value for key in each):
@@ -115,6 +120,37 @@ class _Found:
         else:
             self._numbers(name, value, (len(value),))
 
+    def _blocks(self, messages: Sequence[Mapping[str, Any]]) -> bool:
+        """Add messages whose lists are samples, as in the plain form of the wire; return whether they are."""
+        try:
+            found = expanded([flattened(message) for message in messages])
+        except RecordingError as problem:
+            raise RecordingError(f"{self.path}: {problem}") from None
+        if found is None:
+            lists = dict.fromkeys(key for each in messages for key, item in each.items() if isinstance(item, list))
+            if lists:
+                self.contents.notes.append(f"{', '.join(lists)}: each number of a list is a channel")
+            return False
+        units: Mapping[str, Any] = next(
+            (each["units"] for each in messages if isinstance(each.get("units"), dict)), {}
+        )
+        for path, values in found.columns.items():
+            role, _, actuator = path.partition(".")
+            own = f"{actuator}.{role}" if actuator and role in _ROLES else path.removeprefix("auxiliary.")
+            name = own.replace("/", "_")
+            self.contents.add(name, values)
+            if role in _ROLES:
+                self.roles[name] = role, actuator
+            unit = units.get(name, units.get(role))
+            if isinstance(unit, str):
+                self.units[name] = unit
+        if found.times is not None:
+            self.contents.add("t", found.times)
+        elif found.rate is not None:
+            self.contents.numbers["sample_rate"] = found.rate
+        self.contents.notes += found.notes
+        return True
+
     def _numbers(self, name: str, cells: Sequence[Any], shape: tuple[int, ...]) -> None:
         """Add numbers, where null is a missing one, or dates and times; texts are kept as texts."""
         if all(each is None or isinstance(each, int | float) for each in cells):
@@ -129,10 +165,11 @@ class _Found:
         self.contents.add_texts(name, tuple(texts))
 
 
-def _load(path: Path, notes: list[str]) -> Any:
+def _load(path: Path, contents: Contents) -> Any:
     content = path.read_bytes()
     check_memory(path, json_size(content))
-    text = content.decode("utf-8-sig")
+    encoding = text_encoding(content[:HEAD])
+    text = content.decode("utf-8-sig" if encoding == "latin-1" else encoding)
     del content
     if path.suffix.lower() not in _BY_LINES:
         try:
@@ -147,7 +184,8 @@ def _load(path: Path, notes: list[str]) -> Any:
             json.loads(lines[-1])
         except json.JSONDecodeError:
             del lines[-1]
-            notes.append(LAST_LINE_CUT)
+            contents.notes.append(LAST_LINE_CUT)
+            contents.cut = True
     return [json.loads(line) for line in lines]
 
 
@@ -155,7 +193,7 @@ def _tables(path: Path) -> list[SignalTable]:
     found = _Found(path)
     check_memory(path, path.stat().st_size)
     with damage_reported(path, _WHAT):
-        found.walk("", _load(path, found.contents.notes))
+        found.walk("", _load(path, found.contents))
     contents = found.contents
     _index_as_time(contents)
     tables = tables_of(path, contents)

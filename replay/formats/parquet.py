@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,14 @@ from replay.formats.contents import INDEX_IS_TIME
 from replay.formats.dates import has_zone, parse_instants
 from replay.formats.memory import check_memory
 from replay.formats.reading import as_numbers, damage_reported, optional
+from replay.formats.sampling import Sampling, read_sampling
+from replay.formats.scaling import Scaling, read_scaling
 from replay.formats.signal_table import SignalTable, pairs_given
 from replay.formats.units import unit_symbol
 
 _MAGIC = b"PAR1"
 _WHAT = "a Parquet file"
 _UNIT_KEYS = (b"unit", b"units", b"Unit", b"Units")
-_RATE_KEYS = ("sample_rate", "rate", "fs")
 _PANDAS_INDEX = "__index_level_"
 _AT_ONCE = "is read as a whole; write smaller ones"
 _DAY_NS = 86_400_000_000_000
@@ -43,6 +45,7 @@ def _tables(path: Path) -> list[SignalTable]:
         days: dict[int, int] = {}
         in_utc: set[int] = set()
         names: dict[int, str] = {}
+        scalings: dict[int, Scaling] = {}
         left_out = []
         for position, field in enumerate(schema):
             kind = field.type
@@ -57,17 +60,21 @@ def _tables(path: Path) -> list[SignalTable]:
                 if has_zone(written) if written else kind.tz is not None:
                     in_utc.add(position)
             names[position] = field.name
+            about = {key.decode("utf-8", "replace"): value for key, value in (field.metadata or {}).items()}
+            scalings[position] = read_scaling(field.name, {key: _float(value) for key, value in about.items()})
             columns.append(_column(position, field, {column.name for column in columns}))
-            about = field.metadata or {}
-            role, actuator = (about.get(key, b"").decode("utf-8", "replace") for key in (b"role", b"actuator"))
+            raw = field.metadata or {}
+            role, actuator = (raw.get(key, b"").decode("utf-8", "replace") for key in (b"role", b"actuator"))
             roles[position] = role, actuator
         if not columns or n_rows < 2:
             raise RecordingError(f"{path}: no columns of numbers with two rows or more")
         notes = [f"left out, not numbers: {', '.join(left_out)}"] if left_out else []
         if not days and any(column.header.startswith(_PANDAS_INDEX) for column in columns):
             notes.append(INDEX_IS_TIME)
-        rate = None if any(c.is_time for c in columns) or days else _rate(schema.metadata or {})
-    reader, pairs = _Reader(path, names, days), pairs_given(columns, roles)
+        sampling = _sampling(schema.metadata or {})
+        notes += [sampling.note] if sampling.note else []
+    notes += [note for scaling in scalings.values() for note in scaling.notes]
+    reader, pairs = _Reader(path, names, days, scalings), pairs_given(columns, roles)
     return [
         SignalTable(
             path,
@@ -77,7 +84,8 @@ def _tables(path: Path) -> list[SignalTable]:
             notes=tuple(notes),
             days=days,
             in_utc=frozenset(in_utc),
-            rate=rate,
+            rate=sampling.rate,
+            start=sampling.start,
             pairs=pairs,
         )
     ]
@@ -152,23 +160,30 @@ def _nanoseconds(kind: Any) -> Any:
     return pa.timestamp("ns", tz=kind.tz)
 
 
-def _rate(metadata: Mapping[bytes, bytes]) -> float | None:
-    """Return the rate in the metadata of the file, Hz."""
-    for key in _RATE_KEYS:
-        try:
-            rate = float(metadata.get(key.encode(), b""))
-        except ValueError:
-            continue
-        if 0.0 < rate < float("inf"):
-            return rate
-    return None
+def _float(value: bytes) -> float | None:
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _sampling(metadata: Mapping[bytes, bytes]) -> Sampling:
+    """Return what the metadata of the file say of its sampling."""
+    numbers = {}
+    texts = {key.decode("utf-8", "replace"): (value.decode("utf-8", "replace"),) for key, value in metadata.items()}
+    for key, (text,) in texts.items():
+        with suppress(ValueError):
+            numbers[key] = float(text)
+    return read_sampling(numbers, texts)
 
 
 class _Reader:
     """Reads rows of columns; only the row groups that hold them are decoded."""
 
-    def __init__(self, path: Path, names: Mapping[int, str], days: Mapping[int, int]) -> None:
-        self._path, self._names, self._days = path, names, days
+    def __init__(
+        self, path: Path, names: Mapping[int, str], days: Mapping[int, int], scalings: Mapping[int, Scaling]
+    ) -> None:
+        self._path, self._names, self._days, self._scalings = path, names, days, scalings
 
     def __call__(self, begin: int, end: int, columns: Sequence[TableColumn]) -> Samples:
         parquet = optional("pyarrow.parquet", _WHAT, self._path)
@@ -198,7 +213,8 @@ class _Reader:
             since = (found - np.datetime64(day, "D")).astype(np.int64) / 1e9
             return np.where(np.isnat(found), np.nan, since)
         # integers beyond 2^53, such as ns since 1970, are rounded by a float
-        return as_numbers(values.cast("float64", safe=False).to_numpy())[0]
+        numbers = as_numbers(values.cast("float64", safe=False).to_numpy())[0]
+        return self._scalings[column.position].applied(numbers)
 
 
 FORMAT = Format("Parquet", ("*.parquet", "*.pq"), is_parquet, tables=_tables)

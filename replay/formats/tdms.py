@@ -12,7 +12,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
-from replay.formats.reading import as_numbers, damage_reported, optional
+from replay.formats.reading import CUT_SHORT, as_numbers, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
 
@@ -73,8 +73,7 @@ def _tables(path: Path) -> list[SignalTable]:
                 # a cut segment may have given the first channels more samples than the last
                 n_rows = shortest if cut and len(channel) - shortest <= _last_segment(channel) else len(channel)
                 channels.append(_channel(path, group.name, channel, n_rows, first))
-    notes = ["the file is cut short: its last segment is not complete"] if cut else []
-    return tables_of_channels(path, channels, notes, left_out)
+    return tables_of_channels(path, channels, (CUT_SHORT,) if cut else (), left_out, cut=cut)
 
 
 def _is_numbers(channel: Any) -> bool:
@@ -115,6 +114,7 @@ def _channel(path: Path, group: str, channel: Any, n_rows: int, first: np.dateti
         # waveforms are on one clock: that of the first start
         start=float(said.get("wf_start_offset", 0.0)) + (0.0 if began is None else (began - first) / _SECOND),
         day=day,
+        about={key: value for key, value in said.items() if not key.startswith(("NI_", "wf_"))},
     )
 
 

@@ -81,7 +81,7 @@ def test_a_zip_file_without_arrays_is_no_recording(tmp_path: Path) -> None:
 
     with zipfile.ZipFile(tmp_path / "x.xlsx", "w") as file:
         file.writestr("xl/workbook.xml", "<a/>")
-    with pytest.raises(RecordingError, match="not a recording; this program reads run file"):
+    with pytest.raises(RecordingError, match="a workbook of Excel: save its sheet as CSV"):
         open_recording(tmp_path / "x.xlsx")
 
 
