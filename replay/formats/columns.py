@@ -29,6 +29,15 @@ _SUFFIXES = words(
     "degC Nm kNm"
 )
 _UNITS = _SUFFIXES | words("m in g mm/s m/s mm/s2 m/s2 mm/s^2 m/s^2 in/s % - 1 µm °C")
+COMMANDS = words(
+    "command commanded commands cmd cmnd target targ tgt reference ref desired des demand ctrl control "
+    "setpoint setpt sp input in"
+)
+MEASUREDS = words("measured meas measurement feedback fdbk fbk fb daq actual act response resp achieved output out")
+"""Words that name a command, and a measured signal."""
+NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+"""One word of a name."""
+_AFTER_A_ROLE = words("m in g")  # units only there: demand_m, feedback_in
 _BRACKETS = re.compile(r"^(?P<name>.*?)\s*[\[(](?P<unit>[^\[\]()]*)[\])]$")
 _TIME_NAMES = words(
     "time t timestamp elapsed elapsedtime testtime runtime runningtime totaltime simtime "
@@ -142,6 +151,10 @@ def _cut_suffix(name: str) -> tuple[str, str]:
         unit = "_".join(parts[-length:])
         if len(parts) > length and unit in _SUFFIXES:
             return "_".join(parts[:-length]), unit.replace("_", "/")
+    *others, last = parts
+    said = {word.lower() for part in others for word in NAME_WORD.findall(part)}
+    if last in _AFTER_A_ROLE and said & (COMMANDS | MEASUREDS):
+        return "_".join(others), last
     return name, ""
 
 

@@ -47,7 +47,13 @@ def find_sentinels(table: SignalTable, columns: Sequence[TableColumn]) -> tuple[
 def without_sentinels(values: Samples, columns: Sequence[TableColumn]) -> tuple[Samples, tuple[str, ...]]:
     """Return samples, (n, n_columns), with NaN in the place of numbers without a meaning, and notes on these."""
     found, notes = _named(columns, [_sentinels([column]) for column in values.T])
-    return found.removed(values), notes
+    missing = np.count_nonzero(np.isnan(values), axis=0).tolist()
+    empty = tuple(
+        f"{column.name}: {count} of {len(values)} values are missing"
+        for column, count in zip(columns, missing, strict=True)
+        if count
+    )
+    return found.removed(values), (*notes, *empty)
 
 
 def _sentinels(pieces: Sequence[Samples]) -> dict[float, int]:

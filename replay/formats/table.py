@@ -6,7 +6,7 @@ import io
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from math import isnan
@@ -19,6 +19,7 @@ from monitor.messages.blocks import Samples
 from monitor.system.files import check_regular
 from replay.formats.base import RecordingError
 from replay.formats.columns import TableColumn, read_columns
+from replay.formats.dates import find_form
 from replay.formats.layout import HEAD, Layout, find_layout, is_data, split
 from replay.formats.numbers import MISSING, mend_text, number
 from replay.formats.units import unit_symbol
@@ -72,6 +73,7 @@ def read_table(path: Path) -> Table:
         layout = find_layout(head)
     except RecordingError as problem:
         raise RecordingError(f"{path}: {problem}") from None
+    layout = _with_order_of_dates(path, layout)
     columns = read_columns(layout.header, tuple(map(unit_symbol, layout.units)), layout.width)
     cut = _is_cut(path, layout.encoding)
     notes = list(layout.notes)
@@ -93,6 +95,34 @@ def read_table(path: Path) -> Table:
     if not layout.header:
         notes.insert(0, f"no header: the columns are named {columns[0].name} .. {columns[-1].name}")
     return Table(path, layout, columns, values, tuple(notes), joints, cut)
+
+
+def _with_order_of_dates(path: Path, layout: Layout) -> Layout:
+    """Return the layout with the order of day and month as the last rows show it, where the first ones do not."""
+    doubtful = [place for place, form in layout.forms.items() if form.note]
+    if not doubtful:
+        return layout
+    first = [cells for _, cells in islice(_rows(path, layout), 1)]
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, 2) - HEAD) // 2 * 2)
+        lines = file.read().decode(_wide(path, layout.encoding), "replace").splitlines()[1:-1]
+    last = [cells for cells in (split(line, layout.delimiter) for line in lines) if len(cells) == layout.cells]
+    forms = dict(layout.forms)
+    for place in doubtful:
+        texts = dict.fromkeys(cells[place] for cells in (*first, *last) if cells[place].lower() not in MISSING)
+        forms[place] = find_form(list(texts)) or forms[place]
+    named = [layout.header[place] if layout.header else f"column {place + 1}" for place in doubtful]
+    notes = [f"{name}: {forms[p].note}" for name, p in zip(named, doubtful, strict=True) if forms[p].note]
+    days = [form.parse(first[0][p])[0] for p, form in forms.items() if form.order and first and first[0][p]]
+    return replace(layout, forms=forms, notes=tuple(notes), first_day=days[0] if days else layout.first_day)
+
+
+def _wide(path: Path, encoding: str) -> str:
+    """Return the encoding of a part of the file, which has no mark of the byte order."""
+    if encoding != "utf-16":
+        return encoding
+    with path.open("rb") as file:
+        return "utf-16-le" if file.read(1) == b"\xff" else "utf-16-be"
 
 
 def _open(path: Path, layout: Layout) -> IO[str]:
@@ -245,9 +275,7 @@ def _is_cut(path: Path, encoding: str) -> bool:
         # from the first of two bytes
         file.seek(max(0, size - HEAD) // 2 * 2)
         tail = file.read()
-    if encoding == "utf-16":
-        with path.open("rb") as file:
-            encoding = "utf-16-le" if file.read(1) == b"\xff" else "utf-16-be"
+    encoding = _wide(path, encoding)
     wide = encoding.startswith("utf-16")
     text = tail.decode(encoding if wide else "latin-1", "replace")
     return is_data(re.split(r"[\r\n]", text)[-1])

@@ -26,8 +26,8 @@ class TimeUnit:
 def unit_of_times(times: Samples) -> TimeUnit:
     """Return the unit of times, (n,), as they are written.
 
-    Since 1970 in ms or less they are too large for any other beginning; in days since 1900, or of MATLAB, they would be
-    a rate in s that no test has; ticks of ns or us are whole numbers with long steps.
+    Since 1970 in ms or less they are too large for any other beginning; in days since 1900, or of MATLAB, they would
+    be a rate in s that no test has; ticks of ns or us are whole numbers with long steps.
     """
     size = float(np.median(np.abs(times)))
     for unit, least in _SINCE_1970:

@@ -98,7 +98,7 @@ def _written_timing(
         return timing, written.notes
     if not written.unit and timing.sample_rate > _IMPLAUSIBLE:
         raise RecordingError(
-            f"the times of {time.name} have no unit, and as s would be {timing.sample_rate:.6g} Hz, which no test has: "
+            f"the times of {time.name} have no unit; as s they are {timing.sample_rate:.6g} Hz, which no test has: "
             f"name the column {time.name} [days], [h] or another unit, or give --rate HZ"
         )
     if (not table.named or (time is table.clock and not time.is_time)) and not by_user:

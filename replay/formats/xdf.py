@@ -19,6 +19,7 @@ from replay.formats.memory import check_memory
 from replay.formats.reading import CUT_SHORT, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
+from replay.formats.xdf_clocks import line_without_false_offsets, without_offsets
 
 _MAGIC, _GZIP = b"XDF:", b"\x1f\x8b"
 _WHAT = "an XDF file"
@@ -114,11 +115,26 @@ def _tables(path: Path) -> list[SignalTable]:
     with damage_reported(path, _WHAT, logger="pyxdf"):
         end = _check_chunks(path)
         cut = not _is_packed(path) and end < path.stat().st_size
-        with _open(path) as whole:
-            file = io.BytesIO(whole.read(end)) if cut else whole
-            # its own removal of jitter spreads a gap over all samples
-            streams, _ = pyxdf.load_xdf(file, dejitter_timestamps=False)
-        notes = [CUT_SHORT] if cut else []
+
+        def load(*, synchronize: bool) -> list[dict[str, Any]]:
+            with _open(path) as whole:
+                file = io.BytesIO(whole.read(end)) if cut else whole
+                # its own removal of jitter spreads a gap over all samples
+                loaded = pyxdf.load_xdf(file, synchronize_clocks=synchronize, dejitter_timestamps=False)
+            return list(loaded[0])
+
+        streams, notes = load(synchronize=True), [CUT_SHORT] if cut else []
+        names = [_text(stream["info"], "name") or "stream" for stream in streams]
+        lines = [line_without_false_offsets(name, stream) for name, stream in zip(names, streams, strict=True)]
+        if any(lines):
+            as_sent = {stream["info"]["stream_id"]: stream for stream in load(synchronize=False)}
+        missing = without_offsets(names, streams)
+        notes += [missing] if missing else []
+        for stream, line in zip(streams, lines, strict=True):
+            if line is not None:
+                sent = as_sent[stream["info"]["stream_id"]]["time_stamps"]
+                stream["time_stamps"] = line.corrected(np.asarray(sent, dtype=np.float64))
+                notes.append(line.note)
         for stream in streams:
             about = stream["info"]
             name, values, times = _text(about, "name") or "stream", stream["time_series"], stream["time_stamps"]
