@@ -93,6 +93,7 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
         places: dict[int, tuple[_Columns, int]] = {}
         days: dict[int, int] = {}
         in_utc: set[int] = set()
+        of_day: set[int] = set()
         turned = [each for each in group if each.across and each.width > 1 and not columns_first]
         said = [sampling.note] if sampling.note else []
         said += [f"{each.entry.path}: each of its {each.width} rows is a channel" for each in turned]
@@ -109,6 +110,8 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
                 days[position] = each.entry.day
             if each.entry.in_utc:
                 in_utc.add(position)
+            if each.entry.time_of_day:
+                of_day.add(position)
         unread = [path for path, texts in contents.texts.items() if len(texts) == n_rows and path not in used]
         if unread:
             said.append(f"left out, columns of text: {', '.join(unread[:_LEFT_OUT])}")
@@ -124,6 +127,7 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
                 named=not _is_bare(group, contents),
                 days=days,
                 in_utc=frozenset(in_utc),
+                times_of_day=frozenset(of_day),
                 rate=sampling.rate,
                 start=sampling.start if sampling.rate is not None else 0.0,
                 ordered=contents.ordered,

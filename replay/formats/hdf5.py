@@ -137,6 +137,8 @@ def _attributes(contents: Contents, node: Any) -> tuple[str, tuple[str, ...]]:
         elif key.lower() in (*LABELS, *UNITS) and texts:
             contents.texts[f"{name}/{key}".strip("/")] = texts
             labels = texts if key.lower() in LABELS else labels
+        elif len(texts) == 1:
+            contents.texts[f"{name}/{key}".strip("/")] = texts
         elif np.size(value) == 1 and np.asarray(value).dtype.kind in "fiu":
             contents.numbers[f"{name}/{key}".strip("/")] = float(np.asarray(value).ravel()[0])
     return unit, labels

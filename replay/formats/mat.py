@@ -267,6 +267,8 @@ def _add_cell(contents: Contents, name: str, value: np.ndarray, depth: int) -> N
     items = list(value.ravel()[:_MOST_ELEMENTS])
     if items and all(isinstance(item, np.ndarray) and item.dtype.kind == "U" for item in items):
         contents.texts[name] = tuple(str(item.ravel()[0]) if item.size else "" for item in items)
+        if value.size > _MOST_ELEMENTS:
+            contents.others.append(f"{name} (texts)")
         return
     _note_more(contents, name, value.size)
     for number, item in enumerate(items, 1):

@@ -68,6 +68,8 @@ def _add_references(contents: Contents, path: Path, name: str, node: Any, depth:
     items = [node.file[reference] for reference in read_whole(path, node).ravel()[:_MOST_ELEMENTS] if reference]
     if cell and items and all(item.attrs.get("MATLAB_class", b"") == b"char" for item in items):
         contents.texts[name] = tuple("" if "MATLAB_empty" in item.attrs else _decode(path, item) for item in items)
+        if node.size > _MOST_ELEMENTS:
+            contents.others.append(f"{name} (texts)")
         return
     if node.size > _MOST_ELEMENTS:
         contents.others.append(f"{name} (elements beyond {_MOST_ELEMENTS})")

@@ -41,12 +41,14 @@ class _Topic:
     columns: dict[str, array[float]] = field(default_factory=dict)
     about: dict[str, dict[str, Any]] = field(default_factory=dict)
     blocks: list[Flat] = field(default_factory=list)
+    texts: set[str] = field(default_factory=set)
 
     def add(self, time: int, message: Any) -> None:
         """Add a message; what one has and another has not is missing there."""
         row = len(self.times)
         self.times.append(time)
         if isinstance(message, dict):
+            self.texts |= {key for key, value in message.items() if isinstance(value, str)}
             flat = flattened(message)
             if any(isinstance(value, list) for value in flat.values()):
                 self.blocks.append(flat)
@@ -168,6 +170,9 @@ def _tables(path: Path) -> list[SignalTable]:
     left_out = [f"{topic} (messages in {encoding!r}, only JSON is read)" for topic, encoding in others.items()]
     left_out += [
         f"{name} (no numbers)" for name, topic in topics.items() if not topic.columns or len(topic.times) < 2
+    ]
+    left_out += [
+        f"{name} {key} (text)" for name, topic in topics.items() if topic.columns for key in sorted(topic.texts)
     ]
     kept = {name: topic for name, topic in topics.items() if topic.columns and len(topic.times) > 1}
     origin = min((min(topic.times) for topic in kept.values()), default=0)

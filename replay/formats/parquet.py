@@ -13,7 +13,7 @@ from monitor.messages.blocks import Samples
 from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.columns import TableColumn, name_and_unit
 from replay.formats.contents import INDEX_IS_TIME
-from replay.formats.dates import has_zone, parse_instants
+from replay.formats.dates import DateForm, find_form, has_zone, parse_instants
 from replay.formats.memory import check_memory
 from replay.formats.reading import as_numbers, damage_reported, optional
 from replay.formats.sampling import Sampling, read_sampling
@@ -44,19 +44,25 @@ def _tables(path: Path) -> list[SignalTable]:
         roles: dict[int, tuple[str, str]] = {}
         days: dict[int, int] = {}
         in_utc: set[int] = set()
+        notes: list[str] = []
+        forms: dict[int, DateForm | None] = {}
         names: dict[int, str] = {}
         scalings: dict[int, Scaling] = {}
         left_out = []
         for position, field in enumerate(schema):
             kind = field.type
-            written = _written_time(file, field.name) if types.is_string(kind) or types.is_large_string(kind) else ""
-            dated = types.is_timestamp(kind) or bool(written)
+            is_text = types.is_string(kind) or types.is_large_string(kind)
+            form, written = _date_form(file, field.name) if is_text else (None, "")
+            dated = types.is_timestamp(kind) or form is not None
             numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
             if not (dated or numeric or types.is_decimal(kind)):
                 left_out.append(f"{field.name} ({kind})")
                 continue
             if dated:
-                days[position] = _first_day(file, field.name)
+                forms[position] = form
+                days[position] = _first_day(file, field.name, form)
+                if form is not None and form.note:
+                    notes.append(f"{field.name}: {form.note}")
                 if has_zone(written) if written else kind.tz is not None:
                     in_utc.add(position)
             names[position] = field.name
@@ -68,13 +74,14 @@ def _tables(path: Path) -> list[SignalTable]:
             roles[position] = role, actuator
         if not columns or n_rows < 2:
             raise RecordingError(f"{path}: no columns of numbers with two rows or more")
-        notes = [f"left out, not numbers: {', '.join(left_out)}"] if left_out else []
+        notes += [f"left out, not numbers: {', '.join(left_out)}"] if left_out else []
+        of_day = frozenset(p for p, form in forms.items() if form is not None and not form.order)
         if not days and any(column.header.startswith(_PANDAS_INDEX) for column in columns):
             notes.append(INDEX_IS_TIME)
         sampling = _sampling(schema.metadata or {})
         notes += [sampling.note] if sampling.note else []
     notes += [note for scaling in scalings.values() for note in scaling.notes]
-    reader, pairs = _Reader(path, names, days, scalings), pairs_given(columns, roles)
+    reader, pairs = _Reader(path, names, (days, forms), scalings), pairs_given(columns, roles)
     return [
         SignalTable(
             path,
@@ -82,7 +89,8 @@ def _tables(path: Path) -> list[SignalTable]:
             n_rows,
             reader,
             notes=tuple(notes),
-            days=days,
+            days={position: day for position, day in days.items() if position not in of_day},
+            times_of_day=of_day,
             in_utc=frozenset(in_utc),
             rate=sampling.rate,
             start=sampling.start,
@@ -111,17 +119,20 @@ def _column(position: int, field: Any, taken: set[str]) -> TableColumn:
     return TableColumn(position, name or f"column_{position + 1}", unit, field.name)
 
 
-def _written_time(file: Any, name: str) -> str:
-    """Return the first text of a column where it is an ISO 8601 date and time, or nothing."""
-    for batch in file.iter_batches(1 << 10, columns=[name]):
-        values = batch.column(0).drop_null()
-        if len(values):
-            (text,) = values[:1].to_pylist()
-            return str(text) if parse_instants([text]) is not None else ""
-    return ""
+def _date_form(file: Any, name: str) -> tuple[DateForm | None, str]:
+    """Return how a column of texts writes dates and times, by all of them, and the first; None where it has none."""
+    found: dict[str, None] = {}
+    for batch in file.iter_batches(1 << 16, columns=[name]):
+        texts = batch.column(0).drop_null().unique().to_pylist()
+        if not found and find_form([str(text) for text in texts[:1]]) is None and texts:
+            return None, ""
+        found |= dict.fromkeys(map(str, texts))
+    first = next(iter(found), "")
+    # one that is none is named where it is read
+    return (find_form(list(found)) or find_form([first]) if found else None), first
 
 
-def _instants(values: Any, name: str) -> np.ndarray:
+def _instants(values: Any, name: str, form: DateForm | None) -> np.ndarray:
     """Return dates and times, (n,) datetime64[ns], of a column of time stamps or of texts; NaT where one is missing.
 
     Raises
@@ -137,20 +148,20 @@ def _instants(values: Any, name: str) -> np.ndarray:
     texts = values.to_pylist()
     found = np.full(len(texts), np.datetime64("NaT", "ns"))
     there = [at for at, text in enumerate(texts) if text is not None]
-    instants = parse_instants([texts[at] for at in there])
+    instants = parse_instants([texts[at] for at in there], form) if there else found[:0]
     if instants is None:
-        wrong = next(at for at in there if parse_instants([texts[at]]) is None)
+        wrong = next(at for at in there if parse_instants([texts[at]], form) is None)
         raise RecordingError(f"column {name}: {texts[wrong][:30]!r} is no date and time as those before it")
     found[there] = instants
     return found
 
 
-def _first_day(file: Any, name: str) -> int:
+def _first_day(file: Any, name: str, form: DateForm | None) -> int:
     """Return the day of the first instant, in days since 1970."""
     for batch in file.iter_batches(1 << 16, columns=[name]):
         values = batch.column(0).drop_null()
         if len(values):
-            return int(_instants(values[:1], name).astype(np.int64)[0] // _DAY_NS)
+            return int(_instants(values[:1], name, form).astype(np.int64)[0] // _DAY_NS)
     return 0
 
 
@@ -177,13 +188,15 @@ def _sampling(metadata: Mapping[bytes, bytes]) -> Sampling:
     return read_sampling(numbers, texts)
 
 
+_Dates = tuple[Mapping[int, int], Mapping[int, DateForm | None]]
+
+
 class _Reader:
     """Reads rows of columns; only the row groups that hold them are decoded."""
 
-    def __init__(
-        self, path: Path, names: Mapping[int, str], days: Mapping[int, int], scalings: Mapping[int, Scaling]
-    ) -> None:
-        self._path, self._names, self._days, self._scalings = path, names, days, scalings
+    def __init__(self, path: Path, names: Mapping[int, str], dates: _Dates, scalings: Mapping[int, Scaling]) -> None:
+        self._path, self._names, self._scalings = path, names, scalings
+        self._days, self._forms = dates
 
     def __call__(self, begin: int, end: int, columns: Sequence[TableColumn]) -> Samples:
         parquet = optional("pyarrow.parquet", _WHAT, self._path)
@@ -209,7 +222,7 @@ class _Reader:
         values = table.column(self._names[column.position])
         day = self._days.get(column.position)
         if day is not None:
-            found = _instants(values, column.name)
+            found = _instants(values, column.name, self._forms.get(column.position))
             since = (found - np.datetime64(day, "D")).astype(np.int64) / 1e9
             return np.where(np.isnat(found), np.nan, since)
         # integers beyond 2^53, such as ns since 1970, are rounded by a float

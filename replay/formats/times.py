@@ -78,10 +78,8 @@ def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selec
         return SampleTiming(table.rate, table.start, notes=notes)
     timing, notes = _written_timing(table, time, by_user=selection.time is not None)
     if table.rate is not None and abs(table.rate - timing.sample_rate) > _SAME_RATE * timing.sample_rate:
-        notes = (
-            *notes,
-            f"the file gives a rate of {table.rate:.6g} Hz, its times one of {timing.sample_rate:.6g} Hz",
-        )
+        rates = f"a rate of {table.rate:.6g} Hz, its times one of {timing.sample_rate:.6g} Hz"
+        notes = (*notes, f"the file gives {rates}: the times are used")
     return replace(timing, notes=(*notes, *timing.notes))
 
 

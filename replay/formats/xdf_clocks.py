@@ -47,10 +47,8 @@ def line_without_false_offsets(name: str, stream: Mapping[str, Any]) -> ClockLin
         return None
     good = ~false
     slope, offset = np.polyfit(x[good], offsets[good], 1) if np.count_nonzero(good) > 1 else (0.0, offsets[good][0])
-    note = (
-        f"{name}: {np.count_nonzero(false)} of {len(at)} clock offsets are false, by {1e3 * np.max(deviation):.0f} ms, "
-        "and not used"
-    )
+    count, off = np.count_nonzero(false), 1e3 * float(np.max(deviation))
+    note = f"{name}: {count} of {len(at)} clock offsets are false, by {off:.0f} ms, and not used"
     return ClockLine(float(slope), float(offset), float(at[0]), note)
 
 
