@@ -69,6 +69,7 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
     """
     _scale(contents)
     found = _as_columns(contents, columns_first)
+    _give_own_numbers(contents)
     listed = ", ".join(f"{each[:_LONGEST]}{'..' * (len(each) > _LONGEST)}" for each in contents.others[:_LEFT_OUT])
     if not found:
         others = f"; it holds {listed}" if contents.others else ""
@@ -135,6 +136,17 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
             )
         )
     return _distinct(tables)
+
+
+def _give_own_numbers(contents: Contents) -> None:
+    """Give arrays the numbers beside them that bear their names, such as ``t0_measured`` or ``command_dt``."""
+    for path, value in list(contents.numbers.items()):
+        parent, _, own = path.rpartition("/")
+        for entry in contents.entries:
+            if entry.parent == parent and own.startswith(f"{entry.own}_"):
+                contents.numbers[f"{entry.path}/{own[len(entry.own) + 1 :]}"] = value
+            elif entry.parent == parent and own.endswith(f"_{entry.own}"):
+                contents.numbers[f"{entry.path}/{own[: -len(entry.own) - 1]}"] = value
 
 
 def _scale(contents: Contents) -> None:

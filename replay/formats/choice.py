@@ -287,18 +287,13 @@ def _in_one_unit(choice: _Choice) -> _Choice:
             notes.append(f"{measured.name} is converted from {measured.unit} to {command.unit}, as its command is")
     if not factors:
         return choice
-    table = choice.table
-
-    def read(begin: int, end: int, columns: Sequence[TableColumn]) -> Samples:
-        scale = np.array([factors.get(column.position, 1.0) for column in columns])
-        return np.asarray(table.read(begin, end, columns) * scale)
 
     def converted(column: TableColumn) -> TableColumn:
         return replace(column, unit=units.get(column.position, column.unit))
 
     return replace(
         choice,
-        table=replace(table, read=read),
+        table=replace(choice.table, factors=factors),
         signals=tuple(map(converted, choice.signals)),
         actuators=tuple(replace(actuator, measured=converted(actuator.measured)) for actuator in choice.actuators),
         notes=(*choice.notes, *notes),

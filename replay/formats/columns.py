@@ -152,6 +152,8 @@ def _cut_suffix(name: str) -> tuple[str, str]:
         if len(parts) > length and unit in _SUFFIXES:
             return "_".join(parts[:-length]), unit.replace("_", "/")
     *others, last = parts
+    if last.lower() in SECONDS and "".join(others).lower() in _TIME_NAMES:
+        return "_".join(others), last
     said = {word.lower() for part in others for word in NAME_WORD.findall(part)}
     if last in _AFTER_A_ROLE and said & (COMMANDS | MEASUREDS):
         return "_".join(others), last

@@ -54,6 +54,7 @@ class Layout:
     first_day : of the first row, in days since 1970.
     in_utc : those of `forms` whose first text has a zone.
     texts : columns, from 0, of texts.
+    blank : columns, from 0, that are empty so far.
     unusual : whether numbers have separators of thousands, a Fortran exponent or another minus.
     sampling : what the lines above say of it.
     notes : what was taken for granted.
@@ -71,6 +72,7 @@ class Layout:
     first_day: int = 0
     in_utc: tuple[int, ...] = ()
     texts: frozenset[int] = frozenset()
+    blank: frozenset[int] = frozenset()
     unusual: bool = False
     sampling: Sampling = field(default_factory=Sampling)
     notes: tuple[str, ...] = ()
@@ -131,11 +133,13 @@ def find_layout(head: bytes) -> Layout:
         )
     rows = [i for i, (width, _, _) in enumerate(kinds) if width == cells]
     counts = Counter(place for i in rows for place in kinds[i][1])
+    filled = Counter(place for i in rows for place, cell in enumerate(split(lines[i], delimiter)) if cell)
     # a text in one of the rows is a fault; the parser will name it
     texts = frozenset(
         place
         for place, count in counts.items()
-        if 2 * count > len(rows) > 2 and not is_instant_like(split(lines[rows[-1]], delimiter)[place])
+        if (2 * count > len(rows) > 2 or count == filled[place] > 0 < len(rows) - count)
+        and not is_instant_like(split(lines[rows[-1]], delimiter)[place])
     )
     pure = [i for i in rows if kinds[i][1] <= texts]
     trailing = cells > 1 and all(not split(lines[i], delimiter)[-1] for i in pure or rows)
@@ -162,6 +166,7 @@ def find_layout(head: bytes) -> Layout:
         days[0] if days else 0,
         tuple(place for place in forms if has_zone(first[place])),
         frozenset(place for place in texts if place < width),
+        frozenset(place for place in range(width) if not any(row[place] for row in table)),
         any(mended(c, decimal) not in (None, c.replace(decimal, ".")) for row in table for c in row),
         _sampling_above(lines[:skip]),
         tuple(notes),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from monitor.messages.blocks import Channel, Samples, Stream
 from monitor.system.safe_text import printable
 from monitor.wire.native import MAX_RATE, MIN_RATE
@@ -35,26 +37,29 @@ def make_recording(
     rig, notes = _rig(table.path.stem), (*table.notes, *notes)
     if selection.resample is not None:
         times, said = sample_times(table, time, selection)
-        notes = (*notes, *said)
-        samples, timing = resample(times, table.values(signals), selection.resample, table.place)
+        values, missing = without_sentinels(table.values(signals), signals)
+        samples, timing = resample(times, values, selection.resample, table.place)
+        notes = (*notes, *said, *missing)
     else:
         timing, samples = sample_timing(table, time, selection), None
     if not MIN_RATE <= timing.sample_rate <= MAX_RATE:
         given = f"{timing.sample_rate:g} Hz by the file is no rate of a test"
         raise RecordingError(f"{given}, which is {MIN_RATE:g} to {MAX_RATE:g} Hz: give --rate HZ")
     stream, notes = Stream(rig, 0, timing.sample_rate, channels), tuple(map(printable, (*notes, *timing.notes)))
+    scale = np.array([table.factors.get(column.position, 1.0) for column in signals])
     outcome = "truncated" if table.cut else ""
     if samples is None and 8 * table.n_rows * len(signals) > _IN_MEMORY:
         sentinels, said = find_sentinels(table, signals)
-        notes = (*notes, *said)
 
         def read(begin: int, end: int) -> Samples:
-            return sentinels.removed(table.read(begin, end, signals))
+            return np.asarray(sentinels.removed(table.read(begin, end, signals)) * scale)
 
-        return PiecewiseRecording(stream, read, table.n_rows, timing.start, notes, timing.index, outcome)
-    values = table.values(signals) if samples is None else samples
-    values, said = without_sentinels(values, signals)
-    return ArrayRecording(stream, values, timing.start, (*notes, *said), timing.index, outcome)
+        return PiecewiseRecording(stream, read, table.n_rows, timing.start, (*notes, *said), timing.index, outcome)
+    said = ()
+    if samples is None:
+        samples, said = without_sentinels(table.values(signals), signals)
+    samples = samples * scale if table.factors else samples
+    return ArrayRecording(stream, samples, timing.start, (*notes, *said), timing.index, outcome)
 
 
 def _rig(name: str) -> str:

@@ -13,6 +13,7 @@ from replay.formats.base import RecordingError, Selection
 from replay.formats.columns import SECONDS, TableColumn
 from replay.formats.resampling import resample
 from replay.formats.roles import role_by_name
+from replay.formats.sentinels import without_sentinels
 from replay.formats.signal_table import SignalTable, array_reader
 from replay.formats.times import choose_time, sample_times
 
@@ -32,10 +33,12 @@ def by_own_times(table: SignalTable, selection: Selection) -> list[SignalTable]:
     ------
     RecordingError : which signals the times belong to is not clear; one line.
     """
-    if table.clock is not None or table.times is not None:
+    if table.clock is not None:
         return [table]
     table = replace(table, columns=_without_signals_as_units(table.columns))
     owners = _named_owners(table)
+    if table.times is not None and not owners:
+        return [table]
     plain = [c for c in table.columns if (c.is_time or c.position in table.days) and c not in owners]
     plain += [c for c in table.columns if _NUMBERED.match(c.stem) and c not in (*owners, *plain) and _rises(table, c)]
     plain.sort(key=table.columns.index)
@@ -171,7 +174,7 @@ def _parts(
         rows = np.flatnonzero(np.isfinite(table.column(clock)))
         name = f"{table.name}/{clock.name}".strip("/") if table.name else clock.name
         columns = tuple(sorted((clock, *signals), key=lambda c: c.position))
-        part = replace(table, columns=columns, name=name, clock=clock, pairs=())
+        part = replace(table, columns=columns, name=name, clock=clock, pairs=(), times=None)
         parts.append(part if len(rows) == table.n_rows else _with_rows(part, rows))
     return parts
 
@@ -237,11 +240,12 @@ def joined(wanted: Sequence[tuple[TableColumn, SignalTable]], selection: Selecti
     columns: list[TableColumn] = []
     notes = [f"{names} are put together from {span[0]:.6g} to {span[1]:.6g} s, where all have samples"]
     for table, each in zip(tables, times, strict=True):
-        samples, timing = resample(each, table.values(table.columns), rate, table.place, span)
+        kept, missing = without_sentinels(table.values(table.columns), table.columns)
+        samples, timing = resample(each, kept, rate, table.place, span)
         at = slice(None) if timing.index is None else timing.index
         values[at, len(columns) : len(columns) + len(table.columns)] = samples
         columns += table.columns
-        notes += [f"{table.name}: {note}" for note in timing.notes]
+        notes += [*missing, *(f"{table.name}: {note}" for note in timing.notes)]
     places = {column.position: place for place, column in enumerate(columns)}
     whole = _side_by_side(tables, span[0] + np.arange(n_samples) / rate, names, notes)
     return replace(whole, n_rows=n_samples, read=array_reader(values, places)), True

@@ -55,7 +55,7 @@ def _tables(path: Path) -> list[SignalTable]:
             form, written = _date_form(file, field.name) if is_text else (None, "")
             dated = types.is_timestamp(kind) or form is not None
             numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-            if not (dated or numeric or types.is_decimal(kind)):
+            if not (dated or numeric or types.is_decimal(kind) or types.is_duration(kind)):
                 left_out.append(f"{field.name} ({kind})")
                 continue
             if dated:
@@ -226,6 +226,8 @@ class _Reader:
             since = (found - np.datetime64(day, "D")).astype(np.int64) / 1e9
             return np.where(np.isnat(found), np.nan, since)
         # integers beyond 2^53, such as ns since 1970, are rounded by a float
+        if str(values.type).startswith("duration"):
+            return as_numbers(values.to_numpy())[0]
         numbers = as_numbers(values.cast("float64", safe=False).to_numpy())[0]
         return self._scalings[column.position].applied(numbers)
 

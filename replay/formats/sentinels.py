@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -37,59 +37,68 @@ class Sentinels:
 
 def find_sentinels(table: SignalTable, columns: Sequence[TableColumn]) -> tuple[Sentinels, tuple[str, ...]]:
     """Return the numbers without a meaning in columns of a table, which is read once, piece by piece, and notes."""
-
-    def pieces(column: TableColumn) -> list[Samples]:
-        return [table.read(k, min(k + _PIECE, table.n_rows), (column,))[:, 0] for k in range(0, table.n_rows, _PIECE)]
-
-    return _named(columns, [_sentinels(pieces(column)) for column in columns])
+    starts = range(0, table.n_rows, _PIECE)
+    return _named(columns, (table.read(k, min(k + _PIECE, table.n_rows), columns) for k in starts))
 
 
 def without_sentinels(values: Samples, columns: Sequence[TableColumn]) -> tuple[Samples, tuple[str, ...]]:
     """Return samples, (n, n_columns), with NaN in the place of numbers without a meaning, and notes on these."""
-    found, notes = _named(columns, [_sentinels([column]) for column in values.T])
-    missing = np.count_nonzero(np.isnan(values), axis=0).tolist()
-    empty = tuple(
-        f"{column.name}: {count} of {len(values)} values are missing"
-        for column, count in zip(columns, missing, strict=True)
-        if count
-    )
-    return found.removed(values), (*notes, *empty)
+    pieces = (values[k : k + _PIECE] for k in range(0, len(values), _PIECE))
+    found, notes = _named(columns, pieces)
+    return found.removed(values), notes
 
 
-def _sentinels(pieces: Sequence[Samples]) -> dict[float, int]:
-    """Return the numbers without a meaning in a column, and how often each is there.
+@dataclass
+class _Column:
+    """What is known of a column so far: its ends, and numbers that are missing or may have no meaning."""
 
-    A known one is taken for such where it is far beyond all other values.
-    """
-    ends = [end for piece in pieces if len(piece) for end in (np.fmin.reduce(piece), np.fmax.reduce(piece))]
-    low, high = min(ends, default=0.0), max(ends, default=0.0)
-    if not (max(high, -low) >= _NO_MEASUREMENT or low in _KNOWN or high in _KNOWN):
-        return {}
-    found: dict[float, int] = {}
+    least: float = np.inf
+    most: float = -np.inf
+    others: int = 0
+    missing: int = 0
+    doubtful: dict[float, int] = field(default_factory=dict)
+
+    def add(self, values: Samples, low: float, high: float) -> None:
+        """Add a piece, whose ends are known."""
+        missing = int(np.count_nonzero(np.isnan(values)))
+        self.missing += missing
+        if low in _KNOWN or high in _KNOWN or max(high, -low) >= _NO_MEASUREMENT:
+            doubtful = np.isin(values, _KNOWN) | (np.abs(values) >= _NO_MEASUREMENT)
+            for value, count in zip(*np.unique(values[doubtful], return_counts=True), strict=True):
+                self.doubtful[float(value)] = self.doubtful.get(float(value), 0) + int(count)
+            rest = values[~doubtful & ~np.isnan(values)]
+            low, high = (float(np.min(rest)), float(np.max(rest))) if len(rest) else (np.inf, -np.inf)
+            self.others += len(rest)
+        else:
+            self.others += len(values) - missing
+        self.least, self.most = np.fmin(self.least, low), np.fmax(self.most, high)
+
+    def sentinels(self) -> dict[float, int]:
+        """Return the numbers without a meaning, and how often each is there: a known one far beyond all others."""
+        # of a column at rest, or of few values, nothing is known
+        known = self.most > self.least and self.others >= _FEWEST
+        far = _FAR * (self.most - self.least) if known else np.inf
+        return {
+            value: count
+            for value, count in self.doubtful.items()
+            if abs(value) >= _NO_MEASUREMENT or value > self.most + far or value < self.least - far
+        }
+
+
+def _named(columns: Sequence[TableColumn], pieces: Iterable[Samples]) -> tuple[Sentinels, tuple[str, ...]]:
+    known = [_Column() for _ in columns]
+    total = 0
     for piece in pieces:
-        there, counts = np.unique(
-            piece[np.isin(piece, _KNOWN) | (np.abs(piece) >= _NO_MEASUREMENT)], return_counts=True
-        )
-        for value, count in zip(there.tolist(), counts.tolist(), strict=True):
-            found[value] = found.get(value, 0) + count
-    others = [piece[~np.isin(piece, list(found)) & np.isfinite(piece)] for piece in pieces]
-    rest = np.concatenate([np.array([np.min(o), np.max(o)]) for o in others if len(o)] or [np.zeros(1)])
-    least, most = float(np.min(rest)), float(np.max(rest))
-    # of a column at rest, or of few values, nothing is known
-    known = most > least and sum(map(len, others)) >= _FEWEST
-    far = _FAR * (most - least) if known else np.inf
-    return {
-        value: count
-        for value, count in found.items()
-        if abs(value) >= _NO_MEASUREMENT or value > most + far or value < least - far
-    }
-
-
-def _named(columns: Sequence[TableColumn], found: Sequence[dict[float, int]]) -> tuple[Sentinels, tuple[str, ...]]:
-    said = [", ".join(f"{value:.6g} ({count} times)" for value, count in numbers.items()) for numbers in found]
-    notes = tuple(
-        f"{column.name}: {text} is no value, taken as missing"
-        for column, text in zip(columns, said, strict=True)
-        if text
-    )
-    return Sentinels(tuple((place, tuple(numbers)) for place, numbers in enumerate(found) if numbers)), notes
+        total += len(piece)
+        low, high = np.fmin.reduce(piece, axis=0), np.fmax.reduce(piece, axis=0)
+        for place, each in enumerate(known):
+            each.add(piece[:, place], float(low[place]), float(high[place]))
+    found = [each.sentinels() for each in known]
+    notes = []
+    for column, each, numbers in zip(columns, known, found, strict=True):
+        if numbers:
+            said = ", ".join(f"{value:.6g} ({count} times)" for value, count in numbers.items())
+            notes.append(f"{column.name}: {said} is no value, taken as missing")
+        if each.missing:
+            notes.append(f"{column.name}: {each.missing} of {total} values are missing")
+    return Sentinels(tuple((place, tuple(numbers)) for place, numbers in enumerate(found) if numbers)), tuple(notes)

@@ -41,6 +41,7 @@ class SignalTable:
     cut : whether the file ends before it was finished.
     times_of_day : positions of columns of times of day alone, s.
     joints : rows at which the writer began again, with a repeated header.
+    factors : position of a column -> what its values are multiplied by in a recording, to be in the unit of another.
     """
 
     path: Path
@@ -62,6 +63,7 @@ class SignalTable:
     cut: bool = False
     times_of_day: frozenset[int] = frozenset()
     joints: tuple[int, ...] = ()
+    factors: Mapping[int, float] = field(default_factory=dict)
 
     def values(self, columns: Sequence[TableColumn]) -> Samples:
         """Return whole columns, (n_rows, n).

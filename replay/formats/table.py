@@ -79,6 +79,10 @@ def read_table(path: Path) -> Table:
     notes = list(layout.notes)
     joints: tuple[int, ...] = ()
     values = _read_fast(path, layout)
+    if values is None and layout.blank:
+        # remarks, below many rows without any
+        layout = replace(layout, texts=layout.texts | layout.blank)
+        values = _read_fast(path, layout)
     if values is not None and cut:
         # its last number may be a part of one
         values = values[:-1]
