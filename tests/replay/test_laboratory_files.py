@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from replay.formats import Recording, RecordingError, Selection, open_recording
 from replay.formats.dates import find_form
+from replay.formats.making import in_units_of
 from replay.formats.numbers import number
 from replay.formats.reading import CUT_SHORT
 from replay.formats.table import LAST_LINE_CUT
@@ -327,6 +328,20 @@ def test_units_at_the_end_of_names_are_no_actuators(
     recording = open_recording(tmp_path / "u.csv")
     check_delay(recording)
     assert {pair.actuator for pair in recording.stream.pairs} == {"actuator"}
+
+
+def test_files_in_other_units_are_compared_after_conversion(tmp_path: Path) -> None:
+    for name, unit, factor in (("mm", "mm", 1.0), ("m", "m", 1e-3), ("in", "in", 1 / 25.4)):
+        columns = {"time": TIMES, **{f"{k} [{unit}]": factor * v for k, v in MOTION.items()}}
+        (tmp_path / f"{name}.csv").write_text(text(columns, form="{:.17g}"))
+    reference = open_recording(tmp_path / "mm.csv")
+    for name in ("m", "in"):
+        found = in_units_of(open_recording(tmp_path / f"{name}.csv"), reference.stream)
+        assert found.stream.channels == reference.stream.channels
+        assert f"command is converted from {name} to mm, as the reference is" in found.notes
+        ours, theirs = (next(each.blocks(N)).samples for each in (found, reference))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    assert in_units_of(reference, reference.stream) is reference
 
 
 def blocks_of_samples(size: int, **more: object) -> list[dict[str, object]]:
