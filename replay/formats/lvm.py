@@ -11,6 +11,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
+from replay.formats.dates import DateForm
 from replay.formats.layout import text_encoding
 from replay.formats.memory import check_memory
 from replay.formats.numbers import number
@@ -108,39 +109,50 @@ def _channels(group: str, segment: _Segment, kind: str, left_out: list[str]) -> 
     found = []
     times: Samples | None = None
     known: dict[bytes, Samples] = {}
-    order = 0
-    for name, column, x in zip(segment.names, segment.columns, is_x, strict=True):
+    began = [when for place in range(len(is_x)) if (when := _began(segment, place - 1)) is not None]
+    for place, (name, column, x) in enumerate(zip(segment.names, segment.columns, is_x, strict=True), -1):
         if x:
             values = np.array(column)
             times = known.setdefault(values.tobytes(), values) if len(values) else None
             continue
-        values, place = np.array(column), order
-        order += 1
+        # cells of the header stand above those of their column, one further to the left without its name
+        values, when = np.array(column), _began(segment, place)
         if len(values) < 2:
             left_out.append(f"{name} ({len(values)} samples)")
             continue
         step, start = _said(segment, "delta_x", place, 0.0), _said(segment, "x0", place, 0.0)
+        later = 0.0 if when is None else when - min(began)
         own = times if kind != "no" and times is not None and len(times) == len(values) else None
         units = segment.about.get("y_unit_label", ())
         found.append(
             FileChannel(
                 group,
-                name or f"channel_{place + 1}",
+                name or f"channel_{place + 2}",
                 len(values),
                 lambda a, b, v=values: v[a:b],  # type: ignore[misc]
-                unit_symbol(units[place]) if place < len(units) else "",
+                unit_symbol(units[place]) if 0 <= place < len(units) else "",
                 rate=None if own is not None or step <= 0.0 else float(f"{1.0 / step:.12g}"),
-                start=start,
-                times=own,
+                start=start + later,
+                times=own if own is None or not later else own + later,
             )
         )
     return found
 
 
+def _began(segment: _Segment, place: int) -> float | None:
+    """Return when a channel began by its date and time of day, s; None where these are not given."""
+    date, time = ((segment.about.get(key, ())[place : place + 1] or [""])[0] for key in ("date", "time"))
+    try:
+        day, _, _ = DateForm("ymd", has_time=False).parse(date)
+        return 86400.0 * (day % 1000) + DateForm("").seconds(time.replace(",", ".")[:21])
+    except ValueError:
+        return None
+
+
 def _said(segment: _Segment, key: str, place: int, default: float) -> float:
     cells = segment.about.get(key, ())
     try:
-        return number(cells[place].replace(",", "."), ".") if place < len(cells) and cells[place] else default
+        return number(cells[place].replace(",", "."), ".") if 0 <= place < len(cells) and cells[place] else default
     except ValueError:
         return default
 

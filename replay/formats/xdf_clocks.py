@@ -12,7 +12,7 @@ from monitor.messages.blocks import Samples
 
 _LEAST = 5e-3  # s off the others
 _SPREADS = 20.0  # of the usual deviation
-_MOST = 0.25  # of the offsets: more are a clock that was set, which pyxdf knows
+_MOST = 0.25  # of the offsets
 _FEWEST = 4
 
 
@@ -43,7 +43,8 @@ def line_without_false_offsets(name: str, stream: Mapping[str, Any]) -> ClockLin
     residual = offsets - slope * x
     deviation = np.abs(residual - np.median(residual))
     false = deviation > max(_LEAST, _SPREADS * float(np.median(deviation)))
-    if not 0 < np.count_nonzero(false) <= _MOST * len(at):
+    # one after the other they are those of a clock that was set, which pyxdf knows
+    if not 0 < np.count_nonzero(false) <= _MOST * len(at) or np.any(false[1:] & false[:-1]):
         return None
     good = ~false
     slope, offset = np.polyfit(x[good], offsets[good], 1) if np.count_nonzero(good) > 1 else (0.0, offsets[good][0])

@@ -529,32 +529,41 @@ def test_a_fault_between_rows_is_still_named(tmp_path: Path) -> None:
         assert said in refusal(tmp_path / "x.csv")
 
 
-def lvm(kind: str, decimal: str = ".") -> str:
+def lvm(kind: str, decimal: str = ".", *, by_time: bool = False) -> str:
+    """Write as LabVIEW does: cells of the header above their columns, an X column for each channel, one or none."""
+
     def cell(value: float) -> str:
         return f"{value:.9f}".replace(".", decimal)
 
+    def both(one: str, other: str) -> str:
+        return f"{one}\t\t{other}" if kind == "Multi" else f"{one}\t{other}"
+
+    later = TIMES if kind == "One" and not by_time else TIMES + 0.0025
     head = f"LabVIEW Measurement\t\nSeparator\tTab\nDecimal_Separator\t{decimal}\nX_Columns\t{kind}\n"
-    head += f"***End_of_Header***\t\n\t\nChannels\t2\t\t\nSamples\t{N}\t{N}\t\nY_Unit_Label\tmm\tmm\t\n"
-    head += f"X0\t0{decimal}0E+0\t{0 if kind == 'One' else f'0{decimal}0025'}\t\n"
-    head += f"Delta_X\t0{decimal}005\t0{decimal}005\t\n***End_of_Header***\t\t\n"
-    later = TIMES if kind == "One" else TIMES + 0.0025
+    head += f"***End_of_Header***\t\n\t\nChannels\t2\t\t\nSamples\t{both(str(N), str(N))}\t\n"
+    if by_time:
+        head += f"Date\t{both('2024/03/07', '2024/03/07')}\nTime\t{both('09:58:52.5', '09:58:52.5024999999999999')}\n"
+    start = cell(0.0 if kind == "One" or by_time else 0.0025)
+    head += f"Y_Unit_Label\t{both('mm', 'mm')}\t\nX0\t{both('0', start)}\t\n"
+    head += f"Delta_X\t{both(cell(0.005), cell(0.005))}\t\n***End_of_Header***\t\t\n"
     sent, came = map(cell, command(TIMES)), map(cell, measured(later))
     if kind == "Multi":
-        rows = zip(map(cell, TIMES), sent, map(cell, later), came, strict=True)
-        return (
-            head + "X_Value\tcommand\tX_Value\tmeasured\tComment\n" + "".join("\t".join(row) + "\n" for row in rows)
-        )
-    x = map(cell, TIMES) if kind == "One" else [""] * N
-    rows3 = zip(x, sent, came, strict=True)
-    return head + "X_Value\tcommand\tmeasured\tComment\n" + "".join("\t".join(row) + "\n" for row in rows3)
+        x = TIMES if by_time else later
+        lines = ["X_Value\tcommand\tX_Value\tmeasured\tComment"]
+        lines += map("\t".join, zip(map(cell, TIMES), sent, map(cell, x), came, strict=True))
+    else:
+        lines = ["X_Value\tcommand\tmeasured\tComment"]
+        lines += map("\t".join, zip(map(cell, TIMES) if kind == "One" else [""] * N, sent, came, strict=True))
+    return head + "\n".join(lines) + "\n"
 
 
 @pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("by_time", [False, True])
 @pytest.mark.parametrize("kind", ["No", "One", "Multi"])
-def test_measurement_files_of_labview(kind: str, decimal: str, tmp_path: Path) -> None:
-    (tmp_path / "l.lvm").write_text(lvm(kind, decimal))
+def test_measurement_files_of_labview(kind: str, by_time: bool, decimal: str, tmp_path: Path) -> None:
+    (tmp_path / "l.lvm").write_text(lvm(kind, decimal, by_time=by_time))
     chosen = Selection()
-    if kind != "One":
+    if kind != "One" or by_time:
         assert "not sampled together" in refusal(tmp_path / "l.lvm")
         chosen = Selection(resample=RATE)
     recording = open_recording(tmp_path / "l.lvm", chosen)
