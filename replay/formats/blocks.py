@@ -46,6 +46,10 @@ def flattened(message: Mapping[str, Any]) -> Flat:
                 walk(f"{name}.{key}" if name else key, item)
         elif isinstance(value, list) and all(each is None or isinstance(each, int | float) for each in value):
             found[name] = [float("nan") if each is None else float(each) for each in value]
+        elif isinstance(value, list) and all(isinstance(each, list) and len(each) == len(value[0]) for each in value):
+            # rows of samples
+            for number, cells in enumerate(zip(*value, strict=True), 1):
+                walk(f"{name}_{number}", list(cells))
         elif isinstance(value, int | float):
             found[name] = float(value)
 

@@ -115,7 +115,9 @@ class _Found:
                 raise RecordingError(
                     f"{self.path}: the rows of {own or 'the matrix'} are not equally long: {lengths}"
                 )
-            if depth <= _DEEPEST and not any(isinstance(cell, list | dict) for each in value for cell in each):
+            if any(isinstance(cell, list | dict) for each in value for cell in each):
+                self.contents.others.append(f"{name or 'the matrix'} (nested lists)")
+            elif depth <= _DEEPEST:
                 self._numbers(name, [cell for each in value for cell in each], (len(value), widths.pop()))
         else:
             self._numbers(name, value, (len(value),))

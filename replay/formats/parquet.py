@@ -67,7 +67,13 @@ def _tables(path: Path) -> list[SignalTable]:
                     in_utc.add(position)
             names[position] = field.name
             about = {key.decode("utf-8", "replace"): value for key, value in (field.metadata or {}).items()}
-            scalings[position] = read_scaling(field.name, {key: _float(value) for key, value in about.items()})
+            said = {key: number for key, value in about.items() if (number := _float(value)) is not None}
+            scalings[position] = read_scaling(field.name, said)
+            own = read_sampling(said)
+            if own.rate or own.start:
+                notes.append(
+                    f"{field.name}: its metadata give {_listed(said)}, which is not used: rows have one time"
+                )
             columns.append(_column(position, field, {column.name for column in columns}))
             raw = field.metadata or {}
             role, actuator = (raw.get(key, b"").decode("utf-8", "replace") for key in (b"role", b"actuator"))
@@ -169,6 +175,10 @@ def _nanoseconds(kind: Any) -> Any:
     import pyarrow as pa
 
     return pa.timestamp("ns", tz=kind.tz)
+
+
+def _listed(numbers: Mapping[str, float]) -> str:
+    return ", ".join(f"{key} {value:g}" for key, value in numbers.items())
 
 
 def _float(value: bytes) -> float | None:

@@ -392,6 +392,13 @@ def test_the_plain_form_of_two_actuators_with_units_and_an_index(tmp_path: Path)
     assert any(note.startswith("40 missing samples in a gap") for note in recording.notes)
 
 
+def test_rows_of_samples_in_messages_are_samples(tmp_path: Path) -> None:
+    both = np.column_stack([command(TIMES), measured(TIMES)]).tolist()
+    lines = [{"t": float(TIMES[k]), "dt": 0.005, "values": both[k : k + 20]} for k in range(0, N, 20)]
+    (tmp_path / "r.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    check_delay(open_recording(tmp_path / "r.jsonl", Selection(("values_1",), ("values_2",))))
+
+
 def test_lists_of_channels_stay_channels_and_it_is_said(tmp_path: Path) -> None:
     lines = [{"t": k / 100, "position": [float(k), 1.0], "effort": [0.0, 0.5]} for k in range(50)]
     (tmp_path / "j.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
