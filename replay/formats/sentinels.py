@@ -77,12 +77,12 @@ class _Column:
         """Return the numbers without a meaning, and how often each is there: a known one far beyond all others."""
         # of a column at rest, or of few values, nothing is known
         known = self.most > self.least and self.others >= _FEWEST
-        far = _FAR * (self.most - self.least) if known else np.inf
-        return {
-            value: count
-            for value, count in self.doubtful.items()
-            if abs(value) >= _NO_MEASUREMENT or value > self.most + far or value < self.least - far
-        }
+        far = _FAR * (self.most - self.least) if known else 0.0
+
+        def is_far(value: float) -> bool:
+            return known and (value > self.most + far or value < self.least - far)
+
+        return {v: count for v, count in self.doubtful.items() if abs(v) >= _NO_MEASUREMENT or is_far(v)}
 
 
 def _named(columns: Sequence[TableColumn], pieces: Iterable[Samples]) -> tuple[Sentinels, tuple[str, ...]]:
