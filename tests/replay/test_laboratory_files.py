@@ -246,6 +246,19 @@ def test_numbers_without_a_meaning_are_missing_and_said(name: str, sentinel: flo
     check_delay(recording)
 
 
+def test_numbers_without_a_meaning_in_a_file_read_piece_by_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    came = measured(TIMES)
+    came[[300, 1100]] = -9999.0, 9.9e37
+    _hdf5(tmp_path / "p.h5", {"time": TIMES, "command": command(TIMES), "measured": came})
+    monkeypatch.setattr("replay.formats.making._IN_MEMORY", 1000)
+    recording = open_recording(tmp_path / "p.h5")
+    found = np.concatenate([block.samples for block in recording.blocks(100)])
+    assert np.flatnonzero(np.isnan(found[:, 1])).tolist() == [300, 1100]
+    assert "measured: -9999 (1 times), 9.9e+37 (1 times) is no value, taken as missing" in recording.notes
+
+
 def test_a_true_value_like_a_sentinel_is_kept(tmp_path: Path) -> None:
     ramp = np.linspace(-9999.0, 9999.0, N)
     np.savez(tmp_path / "r.npz", fs=RATE, command=ramp, measured=ramp)
