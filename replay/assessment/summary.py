@@ -84,7 +84,7 @@ class RunSummary:
     start : ISO 8601, of the first sample; None where the file does not know it.
     duration_s, sample_rate, samples, window_s : of the record, Hz, and of the indicators.
     lost_samples, gaps, restarts : samples that are missing, the gaps that lack them, and restarts of the rig.
-    outcome : clean, lossy, truncated or recovered, of a run file; None for other files.
+    outcome : clean, lossy, truncated or recovered, of a run file; truncated or None of other files.
     warnings, warning_codes : of all actuators and of the run.
     alarms, trips, alarm_names : occurrences of all alarms.
     notes, note_texts : what the operator noted.
@@ -160,7 +160,7 @@ def summarise(path: Path | str, recording: Recording, assessment: Assessment) ->
         assessment.missing,
         assessment.gaps,
         assessment.restarts,
-        recording.outcome if isinstance(recording, RunRecording) else None,
+        getattr(recording, "outcome", None) or None,
         len(assessment.warnings),
         _names(warning.code for warning in assessment.warnings),
         len(occurred),

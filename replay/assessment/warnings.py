@@ -29,7 +29,7 @@ from replay.assessment.results import (
 )
 from replay.assessment.signal_checks import signal_warnings
 from replay.formats import Recording
-from replay.formats.signal_table import UNUSUAL_RATE
+from replay.formats.times import UNUSUAL_RATE
 
 # amplitudes that differ by this factor do not belong to one actuator
 _UNLIKE = 10.0

@@ -58,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from replay.assessment.run import record_settings
     from replay.comparison import assess_run, compare_runs, parse_tolerance
     from replay.formats import open_recording
+    from replay.formats.making import in_units_of
 
     tolerances = dict(map(parse_tolerance, arguments.tolerance))
     lag = 0.0 if arguments.no_align else arguments.lag
@@ -77,7 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
             for path in arguments.files:
                 with others_go_on(arguments, left_out):
                     # the same window for all, for the same figures of the same motion
-                    run = assess_run(path, open_recording(path, selection), settings, thin=thin, progress=progress)
+                    other = in_units_of(open_recording(path, selection), recording.stream)
+                    run = assess_run(path, other, settings, thin=thin, progress=progress)
                     found.append(
                         compare_runs(
                             reference,

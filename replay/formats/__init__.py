@@ -14,6 +14,7 @@ from monitor.system.safe_text import printable
 from replay.formats import (
     hdf5,
     json_table,
+    lvm,
     mat,
     mat73,
     mcap_log,
@@ -28,6 +29,7 @@ from replay.formats import (
 )
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables
+from replay.formats.foreign import foreign_kind
 from replay.formats.layout import HEAD
 from replay.formats.recordings import ArrayRecording, with_notes
 from replay.formats.sidecar import SUFFIX, remember, with_remembered
@@ -52,7 +54,7 @@ __all__ = [
 _FORMATS = (
     *(mat73.FORMAT, hdf5.FORMAT, run_file.FORMAT, mat.FORMAT),
     *(tdms.FORMAT, numpy_arrays.FORMAT, parquet.FORMAT, mcap_log.FORMAT, xdf.FORMAT),
-    *(json_table.FORMAT, opensees_xml.FORMAT, openfresco.FORMAT, text.FORMAT),
+    *(json_table.FORMAT, lvm.FORMAT, opensees_xml.FORMAT, openfresco.FORMAT, text.FORMAT),
 )
 _LISTED = sorted(_FORMATS, key=lambda known: known is not run_file.FORMAT)  # the others in their order
 _HEAD = 4096
@@ -186,8 +188,14 @@ def _format_of(path: Path, selection: Selection) -> Format:
             f"{path}: a ground motion (AT2), not the record of a test: it has no command and no measured signal; "
             "'study loop --motion FILE' uses it"
         )
+    # a text, and a file in MATLAB's name alone, may be of another program
+    foreign = foreign_kind(path, head)
     for known in _FORMATS:
-        if known.accepts(path, head, selection):
+        if known.accepts(path, head, selection) and not (
+            foreign and known in (text.FORMAT, mat.FORMAT, json_table.FORMAT)
+        ):
             return known
+    if foreign:
+        raise RecordingError(f"{path}: {foreign}")
     kinds = ", ".join(known.name for known in _LISTED)
     raise RecordingError(f"{path}: not a recording; this program reads {kinds}: export other files as CSV")

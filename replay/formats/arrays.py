@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,13 +11,15 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.formats.base import RecordingError
-from replay.formats.columns import SECONDS, TableColumn, name_and_unit
+from replay.formats.columns import TableColumn, name_and_unit, words
 from replay.formats.contents import LABELS, UNITS, Contents, Entry
 from replay.formats.reading import as_numbers
+from replay.formats.sampling import Sampling, read_sampling
+from replay.formats.scaling import beside, read_scaling, scaled
 from replay.formats.signal_table import SignalTable
 
-_RATES = frozenset(("fs", "rate", "samplerate", "samplingrate", "samplingfrequency", "samplefrequency", "fsample"))
-_PERIODS = frozenset(("dt", "ts", "deltat", "sampletime", "sampleperiod", "timestep", "tsample", "samplingperiod"))
+_VALUES = words("values data value samples y signal")
+_NAMES = words("name label title signalname signal_name")
 _LEFT_OUT, _LONGEST = 6, 120
 _PIECE = 1 << 18  # rows read at a time
 _MOST_COLUMNS = 4096
@@ -66,7 +67,9 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
     ------
     RecordingError : no array can be a signal.
     """
+    _scale(contents)
     found = _as_columns(contents, columns_first)
+    _give_own_numbers(contents)
     listed = ", ".join(f"{each[:_LONGEST]}{'..' * (len(each) > _LONGEST)}" for each in contents.others[:_LEFT_OUT])
     if not found:
         others = f"; it holds {listed}" if contents.others else ""
@@ -83,13 +86,15 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
         name_and_unit(label)[0] for group in groups.values() for each in group for label in _labels(each, contents)
     ]
     tables: list[SignalTable] = []
+    # texts that name columns are no column of their own
+    used = {path for path in contents.texts if path.rpartition("/")[2].lower() in LABELS | UNITS}
     taken: set[str] = set()
-    for (name, n_rows), group in groups.items():
+    for name, n_rows, group, sampling in _by_sampling(groups, contents):
         columns: list[TableColumn] = []
         places: dict[int, tuple[_Columns, int]] = {}
-        days: dict[int, int] = {}
-        in_utc: set[int] = set()
         turned = [each for each in group if each.across and each.width > 1 and not columns_first]
+        said = [sampling.note] if sampling.note else []
+        said += [f"{each.entry.path}: each of its {each.width} rows is a channel" for each in turned]
         for each, place, label in ((e, at, text) for e in group for at, text in enumerate(_labels(e, contents))):
             own, written = name_and_unit(label)
             position = len(taken)
@@ -99,10 +104,10 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
             header = f"{each.entry.path}/{label}" if each.width > 1 else each.entry.path
             columns.append(TableColumn(position, whole[:120], _unit(each, place, contents) or written, header, own))
             places[position] = each, place
-            if each.entry.day is not None:
-                days[position] = each.entry.day
-            if each.entry.in_utc:
-                in_utc.add(position)
+        unread = [path for path, texts in contents.texts.items() if len(texts) == n_rows and path not in used]
+        if unread:
+            said.append(f"left out, columns of text: {', '.join(unread[:_LEFT_OUT])}")
+            used.update(unread)
         tables.append(
             SignalTable(
                 path,
@@ -110,14 +115,43 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
                 n_rows,
                 _reader(places),
                 name,
-                (*notes, *(f"{each.entry.path}: each of its {each.width} rows is a channel" for each in turned)),
+                (*notes, *said),
                 named=not _is_bare(group, contents),
-                days=days,
-                in_utc=frozenset(in_utc),
-                rate=None if any(c.is_time for c in columns) else _rate(name, group, contents),
+                days={at: each.entry.day for at, (each, _) in places.items() if each.entry.day is not None},
+                in_utc=frozenset(at for at, (each, _) in places.items() if each.entry.in_utc),
+                times_of_day=frozenset(at for at, (each, _) in places.items() if each.entry.time_of_day),
+                rate=sampling.rate,
+                start=sampling.start if sampling.rate is not None else 0.0,
+                ordered=contents.ordered,
+                cut=contents.cut,
             )
         )
     return _distinct(tables)
+
+
+def _give_own_numbers(contents: Contents) -> None:
+    """Give arrays the numbers beside them that bear their names, such as ``t0_measured`` or ``command_dt``."""
+    for path, value in list(contents.numbers.items()):
+        parent, _, own = path.rpartition("/")
+        for entry in contents.entries:
+            if entry.parent == parent and own.startswith(f"{entry.own}_"):
+                contents.numbers[f"{entry.path}/{own[len(entry.own) + 1 :]}"] = value
+            elif entry.parent == parent and own.endswith(f"_{entry.own}"):
+                contents.numbers[f"{entry.path}/{own[: -len(entry.own) - 1]}"] = value
+
+
+def _scale(contents: Contents) -> None:
+    """Scale arrays by the numbers that belong to them, such as ``scale_factor``."""
+    for place, entry in enumerate(contents.entries):
+        scaling = read_scaling(entry.path, beside(entry.path, contents.numbers, _VALUES))
+        contents.notes += scaling.notes
+        if not scaling.does_nothing:
+            across = entry.read_across
+            contents.entries[place] = replace(
+                entry,
+                read=scaled(entry.read, scaling),
+                read_across=None if across is None else scaled(across, scaling),
+            )
 
 
 def _as_columns(contents: Contents, columns_first: bool) -> list[_Columns]:
@@ -169,14 +203,32 @@ def _common(entries: Sequence[Entry]) -> str:
 def _labels(each: _Columns, contents: Contents) -> tuple[str, ...]:
     """Return the names of the columns of an array: its own, those of a text array of that length, or numbers."""
     if each.width == 1:
-        # a scope of Simulink: signals(1).values, and its name in signals(1).label
-        beside = contents.texts.get(f"{each.entry.parent}/label", ()) if each.entry.own == "values" else ()
-        label = next((text for text in (*each.entry.labels, *beside) if text.strip()), each.entry.own)
-        return (label if len(each.entry.labels) < 2 else each.entry.own,)
+        label = next((text for text in (*each.entry.labels, _beside(each.entry, contents)) if text.strip()), "")
+        return (label if label and len(each.entry.labels) < 2 else each.entry.own,)
     given = each.entry.labels or _text(LABELS, each, contents)
     if len(given) == each.width and len(set(given)) == each.width:
         return tuple(given)
     return _numbered(each)
+
+
+def _beside(entry: Entry, contents: Contents) -> str:
+    """Return the name of a signal that is a struct: the text beside its values, or the name of the struct.
+
+    So are a scope's ``signals(1).values``, a capture's ``Y(1).Data`` with ``Name``, a time series' ``Data``.
+    """
+    if entry.own.lower() not in _VALUES or not entry.parent:
+        return ""
+    for path, texts in contents.texts.items():
+        parent, _, own = path.rpartition("/")
+        if parent == entry.parent and own.lower() in _NAMES and len(texts) == 1 and texts[0].strip():
+            return texts[0]
+    struct = entry.parent.rpartition("/")[2]
+    siblings = [e.own for e in contents.entries if e.parent == entry.parent and e is not entry]
+    several = sum(e.own.lower() == entry.own.lower() for e in contents.entries) > 1
+    if "(" in struct or not several or not all(TableColumn(0, own, "", "").is_time for own in siblings):
+        return ""
+    # the x axis of a capture
+    return "time" if struct == "X" else struct
 
 
 def _is_bare(group: Sequence[_Columns], contents: Contents) -> bool:
@@ -205,21 +257,32 @@ def _text(names: frozenset[str], each: _Columns, contents: Contents) -> tuple[st
     return max(found, key=lambda item: len(item[0]), default=("", ()))[1]
 
 
-def _rate(name: str, group: Iterable[_Columns], contents: Contents) -> float | None:
-    """Return the rate of a table, Hz, from a number such as ``fs`` or ``dt`` in it or in the nearest group above."""
-    prefixes = {name, *(each.entry.path for each in group)}
-    found: dict[int, float] = {}
-    for path, value in contents.numbers.items():
-        parent, _, own = path.rpartition("/")
-        if not any(f"{prefix}/".startswith(f"{parent}/" if parent else "") for prefix in prefixes):
+def _sampling(prefixes: Iterable[str], contents: Contents) -> Sampling:
+    """Return what numbers such as ``fs`` or ``dt`` in arrays or groups, or in the nearest group above, say."""
+
+    def near(path: str) -> bool:
+        parent = path.rpartition("/")[0]
+        return any(f"{prefix}/".startswith(f"{parent}/" if parent else "") for prefix in prefixes)
+
+    numbers = {path: value for path, value in contents.numbers.items() if near(path)}
+    return read_sampling(numbers, contents.texts)
+
+
+def _by_sampling(
+    groups: Mapping[tuple[str, int], list[_Columns]], contents: Contents
+) -> Iterator[tuple[str, int, list[_Columns], Sampling]]:
+    """Give the groups; one without times is divided where its arrays have other rates or starts."""
+    for (name, n_rows), group in groups.items():
+        if any(TableColumn(0, label, "", "").is_time for each in group for label in _labels(each, contents)):
+            yield name, n_rows, group, Sampling()
             continue
-        text, _, suffix = own.rpartition("_")
-        scale = SECONDS.get(suffix.lower(), 1.0) if text else 1.0
-        plain = re.sub(r"[^a-z]", "", (text if text and suffix.lower() in (*SECONDS, "hz") else own).lower())
-        rate = value if plain in _RATES else 1.0 / (scale * value) if plain in _PERIODS and value else 0.0
-        if np.isfinite(rate) and rate > 0.0:
-            found[len(parent)] = float(f"{rate:.12g}")
-    return found[max(found)] if found else None
+        shared = _sampling({name, *(each.entry.path for each in group)}, contents)
+        parts: dict[Sampling, list[_Columns]] = {}
+        for each in group:
+            own = _sampling({each.entry.path}, contents)
+            parts.setdefault(own if own.rate is not None else shared, []).append(each)
+        for sampling, part in parts.items():
+            yield (name if len(parts) == 1 else _common([e.entry for e in part])), n_rows, part, sampling
 
 
 def _reader(

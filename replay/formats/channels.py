@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from replay.formats.base import RecordingError
 from replay.formats.columns import TableColumn, name_and_unit
+from replay.formats.scaling import read_scaling, scaled
 from replay.formats.signal_table import SignalTable, pairs_given
 
 _LISTED = 6
@@ -30,6 +31,7 @@ class FileChannel:
     times : (n_rows,) s; the same array for all channels of a group that share it.
     day : of dates in UTC, whose values are s since the beginning of it, in days since 1970.
     role, actuator : where the file gives them.
+    about : what else the file says of it, such as a gain.
     """
 
     group: str
@@ -43,10 +45,16 @@ class FileChannel:
     day: int | None = None
     role: str = ""
     actuator: str = ""
+    about: Mapping[str, object] = field(default_factory=dict)
 
 
 def tables_of_channels(
-    path: Path, channels: Sequence[FileChannel], notes: Iterable[str] = (), left_out: Sequence[str] = ()
+    path: Path,
+    channels: Sequence[FileChannel],
+    notes: Iterable[str] = (),
+    left_out: Sequence[str] = (),
+    *,
+    cut: bool = False,
 ) -> list[SignalTable]:
     """Return the tables of a file: channels of one group, length and rate are one.
 
@@ -56,6 +64,7 @@ def tables_of_channels(
     channels : with two samples or more each.
     notes : on the file.
     left_out : what cannot be a signal.
+    cut : whether the file ends before it was finished.
 
     Raises
     ------
@@ -67,15 +76,24 @@ def tables_of_channels(
         raise RecordingError(
             f"{path}: no channel of numbers with two samples or more" + (f"; it holds {listed}" * bool(listed))
         )
+    scalings = [read_scaling(channel.name, channel.about) for channel in channels]
+    channels = [
+        channel if scaling.does_nothing else replace(channel, read=scaled(channel.read, scaling))
+        for channel, scaling in zip(channels, scalings, strict=True)
+    ]
+    notes = (*notes, *(note for scaling in scalings for note in scaling.notes))
     said = (*notes, *((f"left out, no signals: {listed}",) if listed else ()))
-    groups: dict[tuple[str, int, float | None, int], list[tuple[int, FileChannel]]] = {}
+    groups: dict[tuple[str, int, float | None, float, int], list[tuple[int, FileChannel]]] = {}
     for position, channel in enumerate(channels):
-        key = channel.group, channel.n_rows, channel.rate, id(channel.times)
+        # starts that are no further apart than a thousandth of a sample are one
+        start = round(1e3 * channel.start * (channel.rate or 0.0))
+        key = channel.group, channel.n_rows, channel.rate, start, id(channel.times)
         groups.setdefault(key, []).append((position, channel))
     names = [name_and_unit(channel.name)[0] for channel in channels]
     of_group = [group for group, *_ in groups]
+    sizes = [(group, n_rows) for group, n_rows, *_ in groups]
     tables = []
-    for (group, n_rows, rate, _), members in groups.items():
+    for (group, n_rows, rate, _, _), members in groups.items():
         columns = tuple(_column(position, channel, names) for position, channel in members)
         first = members[0][1]
         days = {position: channel.day for position, channel in members if channel.day is not None}
@@ -85,17 +103,28 @@ def tables_of_channels(
                 columns,
                 n_rows,
                 _reader(dict(members)),
-                name=group if of_group.count(group) == 1 else f"{group} ({n_rows} rows)",
+                name=group if of_group.count(group) == 1 else _part_name(first, members, sizes),
                 notes=said,
                 days=days,
                 in_utc=frozenset(days),
                 times=first.times,
                 rate=rate,
                 start=first.start,
+                cut=cut,
                 pairs=pairs_given(columns, {position: (c.role, c.actuator) for position, c in members}),
             )
         )
     return tables
+
+
+def _part_name(
+    first: FileChannel, members: Sequence[tuple[int, FileChannel]], sizes: Sequence[tuple[str, int]]
+) -> str:
+    """Return the name of channels of a group that has others: by their number of samples, else by the first name."""
+    if sizes.count((first.group, first.n_rows)) == 1:
+        return f"{first.group} ({first.n_rows} rows)"
+    more = f" and {len(members) - 1} more" if len(members) > 1 else ""
+    return f"{first.group}/{first.name}{more}"
 
 
 def _column(position: int, channel: FileChannel, names: Sequence[str]) -> TableColumn:

@@ -11,11 +11,12 @@ import numpy as np
 from monitor.messages.blocks import Role, Samples
 from monitor.messages.recordings import FileColumn
 from replay.formats.base import DamagedFileError, Inspection, Recording, RecordingError, Selection
-from replay.formats.clock import SampleTiming
 from replay.formats.columns import TableColumn, find_column, references
-from replay.formats.resampling import resample
+from replay.formats.making import make_recording
+from replay.formats.own_times import by_own_times, joined
 from replay.formats.roles import PairColumns, as_channels, choose_actuators, role_by_name
-from replay.formats.signal_table import SignalTable, array_reader, choose_time, make_recording
+from replay.formats.signal_table import SignalTable
+from replay.formats.times import choose_time
 from replay.formats.units import unit_factor
 
 _LARGEST = 1e50  # sums of its squares are numbers
@@ -130,11 +131,19 @@ def inspect_tables(tables: Sequence[SignalTable], selection: Selection) -> Inspe
     ------
     RecordingError : the file is damaged; one line with its name.
     """
+    try:
+        tables = [part for table in tables for part in by_own_times(table, selection)]
+    except RecordingError as problem:
+        unclear = str(problem)
+    else:
+        unclear = ""
     every = tuple(column for table in tables for column in table.columns)
     found = references(every)
     names = {c: table.name if len(tables) > 1 else "" for table in tables for c in table.columns}
     columns = tuple(FileColumn(c.name, c.unit, c.position + 1, found[c], names[c]) for c in every)
     try:
+        if unclear:
+            raise RecordingError(unclear)
         choice = _choose(tables, selection)
         recording = _read(choice, selection)
     except DamagedFileError:
@@ -180,12 +189,15 @@ def _choose(tables: Sequence[SignalTable], selection: Selection) -> _Choice:
         several = [choice.table for choice in found]
         text = f"{len(several)} datasets have a command and a measured signal: {_ask_dataset(several)}"
         raise _SeveralDatasetsError(text, found[0])
-    every = tuple(column for table in tables for column in table.columns)
+    every = tuple(c for table in tables for c in table.columns if c is not choose_time(table, selection))
+    owner = {column.position: table for table in tables for column in table.columns}
     try:
-        choose_actuators(every, selection)
+        actuators, notes = choose_actuators(every, selection)
     except RecordingError as problem:
         raise RecordingError(f"{problem}; or {_ask_dataset(tables)}") from None
-    raise RecordingError(f"command and measured signal are in different datasets: {_ask_dataset(tables)}")
+    chosen = [c for a in actuators for c in (a.command, a.measured, a.force) if c is not None]
+    table, resampled = joined([(column, owner[column.position]) for column in chosen], selection)
+    return _Choice(table, None, table.columns, actuators, notes, None if resampled else selection.resample)
 
 
 def _dataset(tables: Sequence[SignalTable], name: str | None) -> Sequence[SignalTable]:
@@ -215,54 +227,10 @@ def _of_columns(tables: Sequence[SignalTable], selection: Selection) -> tuple[Si
     owner = {column.position: table for table in tables for column in table.columns}
     texts = [*selection.command, *selection.measured, *selection.force]
     texts += [] if selection.time is None else [selection.time]
-    columns = [find_column(every, text) for text in texts]
-    owners = list({id(owner[c.position]): owner[c.position] for c in columns}.values())
-    if len(owners) > 1 and selection.resample is not None and all(table.times is not None for table in owners):
-        return _merged(owners, selection.resample), True
-    if len(owners) > 1:
-        advice = ", or give --resample HZ" if all(table.times is not None for table in owners) else ""
-        parts = ", ".join(f"{c.name} ({owner[c.position].n_rows} rows of {owner[c.position].name})" for c in columns)
-        raise RecordingError(f"the columns were not sampled together: {parts}; choose columns of one dataset{advice}")
-    return owners[0], False
-
-
-def _merged(tables: Sequence[SignalTable], rate: float) -> SignalTable:
-    """Return tables with times of one clock as one, resampled where all of them have samples.
-
-    Raises
-    ------
-    RecordingError : they were not sampled at the same time, or their times do not rise.
-    """
-    spans = [(float(table.times[0]), float(table.times[-1])) for table in tables if table.times is not None]
-    span = max(first for first, _ in spans), min(last for _, last in spans)
-    names = " and ".join(table.name for table in tables)
-    if not span[0] < span[1]:
-        raise RecordingError(f"{names} have no time in common: choose columns of one of them")
-    found: list[tuple[SignalTable, Samples, SampleTiming]] = []
-    for table in tables:
-        assert table.times is not None
-        samples, timing = resample(table.times, table.values(table.columns), rate, table.place, span)
-        found.append((table, samples, timing))
-    n_samples = int(np.floor((span[1] - span[0]) * rate + 1e-9)) + 1
-    values = np.full((n_samples, sum(len(table.columns) for table in tables)), np.nan)
-    columns: list[TableColumn] = []
-    notes = [f"{names} are put together from {span[0]:.6g} to {span[1]:.6g} s, where all have samples"]
-    for table, samples, timing in found:
-        rows = slice(None) if timing.index is None else timing.index
-        values[rows, len(columns) : len(columns) + len(table.columns)] = samples
-        columns += table.columns
-        notes += [f"{table.name}: {note}" for note in timing.notes]
-    places = {column.position: place for place, column in enumerate(columns)}
-    return replace(
-        tables[0],
-        columns=tuple(columns),
-        n_rows=n_samples,
-        read=array_reader(values, places),
-        name=names,
-        notes=(*tables[0].notes, *notes),
-        times=span[0] + np.arange(n_samples) / rate,
-        pairs=(),
-    )
+    wanted = [(column, owner[column.position]) for column in (find_column(every, text) for text in texts)]
+    if all(table is wanted[0][1] for _, table in wanted):
+        return wanted[0][1], False
+    return joined(wanted, selection)
 
 
 def _columns(table: SignalTable, selection: Selection) -> _Choice:
@@ -319,18 +287,13 @@ def _in_one_unit(choice: _Choice) -> _Choice:
             notes.append(f"{measured.name} is converted from {measured.unit} to {command.unit}, as its command is")
     if not factors:
         return choice
-    table = choice.table
-
-    def read(begin: int, end: int, columns: Sequence[TableColumn]) -> Samples:
-        scale = np.array([factors.get(column.position, 1.0) for column in columns])
-        return np.asarray(table.read(begin, end, columns) * scale)
 
     def converted(column: TableColumn) -> TableColumn:
         return replace(column, unit=units.get(column.position, column.unit))
 
     return replace(
         choice,
-        table=replace(table, read=read),
+        table=replace(choice.table, factors=factors),
         signals=tuple(map(converted, choice.signals)),
         actuators=tuple(replace(actuator, measured=converted(actuator.measured)) for actuator in choice.actuators),
         notes=(*choice.notes, *notes),

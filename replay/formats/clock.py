@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,79 +39,8 @@ class SampleTiming:
     notes: tuple[str, ...] = ()
 
 
-_ISO_8601 = re.compile(
-    r"(?:(?P<day>\d{4}-\d\d-\d\d)[T ](?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
-    # the basic format, without separators
-    r"|(?P<day_>\d{8})T(?P<hour_>\d\d)(?P<minute_>\d\d)(?P<second_>\d\d))(?:[.,](?P<fraction>\d{1,12}))?"
-    r" ?(?P<zone>Z|UTC|[+-](?:0\d|1[0-4])(?::?[0-5]\d)?)?"
-)
-_DAY, _HOUR = 86400, 3600.0
-_EPOCH = date(1970, 1, 1).toordinal()
-_FARTHEST_DAY = 106_750  # from 1970, that 64 bits of ns reach: 1677 to 2262
+_HOUR, _HALF_DAY = 3600.0, 43200.0
 _FEWEST_TO_GO_BACK = 4
-
-
-def parse_instant(text: str, first_day: int = 0) -> float:
-    """Return the s of an ISO 8601 date and time since the beginning of a day, in UTC; without a zone it is UTC.
-
-    Parameters
-    ----------
-    text : such as ``2026-03-02T09:31:07.482Z`` or ``20260302T093107.482Z``; a space for the first T is accepted.
-    first_day : days since 1970 of that day. Since 1970 itself a float resolves 0.2 us only.
-
-    Raises
-    ------
-    ValueError : it is no such text.
-    """
-    day, seconds, fraction = _parse(text)
-    return (day - first_day) * _DAY + seconds + fraction
-
-
-def _parse(text: str) -> tuple[int, int, float]:
-    """Return the date in days since 1970, the whole s in UTC since its beginning, and the fraction of a second."""
-    found = _ISO_8601.fullmatch(text)
-    if found is None:
-        raise ValueError(text)
-    day = date.fromisoformat(found["day"] or found["day_"]).toordinal() - _EPOCH
-    hour, minute, second = (int(found[name] or found[f"{name}_"]) for name in ("hour", "minute", "second"))
-    if hour > 23 or minute > 59 or second > 60:
-        raise ValueError(text)
-    zone = found["zone"] or "Z"
-    offset = 0
-    if zone[0] in "+-":
-        offset = int(zone[:3]) * 3600 + int(zone[0] + (zone[3:].lstrip(":") or "0")) * 60
-    return day, hour * 3600 + minute * 60 + second - offset, float(f"0.{found['fraction'] or 0}")
-
-
-def is_instant_like(text: str) -> bool:
-    """Whether a text has the form of an ISO 8601 date and time, also of a day that does not exist."""
-    return _ISO_8601.fullmatch(text) is not None
-
-
-def has_zone(text: str) -> bool:
-    """Whether a text is an ISO 8601 date and time with its zone."""
-    found = _ISO_8601.fullmatch(text)
-    return found is not None and found["zone"] is not None
-
-
-def parse_instants(texts: Sequence[str]) -> NDArray[np.datetime64] | None:
-    """Return ISO 8601 dates and times as (n,) datetime64[ns], in UTC.
-
-    None where one of them is another text, or outside the years 1678 to 2261, which such numbers hold.
-    """
-    try:
-        parsed = [_parse(text) for text in texts]
-    except ValueError:
-        return None
-    days = np.array([day for day, _, _ in parsed], dtype=np.int64)
-    if np.any(np.abs(days) > _FARTHEST_DAY):
-        return None
-    # of a day a float resolves 0.01 ns
-    since = np.array([seconds + fraction for _, seconds, fraction in parsed], dtype=np.float64)
-    nanoseconds = np.round(since * 1e9).astype(np.int64)
-    midnights: NDArray[np.datetime64] = days.astype("datetime64[D]").astype("datetime64[ns]")
-    found: NDArray[np.datetime64] = midnights + nanoseconds.astype("timedelta64[ns]")
-    return found
 
 
 def through_daylight_saving(times: Samples) -> tuple[Samples, int | None]:
@@ -133,6 +60,14 @@ def through_daylight_saving(times: Samples) -> tuple[Samples, int | None]:
     if not abs(steps[row - 1] + _HOUR - usual) <= 0.5 * usual:
         return times, None
     return np.concatenate([times[:row], times[row:] + _HOUR]), row
+
+
+def over_midnight(times: Samples) -> tuple[Samples, int | None]:
+    """Return times of day, (n,) s, with a day added wherever they begin again, and the first row after that."""
+    with np.errstate(invalid="ignore"):
+        again = np.diff(times, prepend=times[:1]) < -_HALF_DAY
+    row = int(np.argmax(again)) if np.any(again) else None
+    return times + 2.0 * _HALF_DAY * np.cumsum(again), row
 
 
 def check_times(times: Samples, place: Callable[[int], str], advice: str = f"; {_OVERRIDE}") -> None:

@@ -20,7 +20,8 @@ SECONDS = {
     **dict.fromkeys(("us", "µs", "μs", "usec", "microsecond", "microseconds"), 1e-6),
     **dict.fromkeys(("ns", "nsec", "nanosecond", "nanoseconds"), 1e-9),
     **dict.fromkeys(("min", "minute", "minutes"), 60.0),
-    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("h", "hr", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86400.0),
 }
 # "m", "in" and "g" are left out: "x_m" is a measured signal and "u_in" an input
 _SUFFIXES = words(
@@ -28,10 +29,19 @@ _SUFFIXES = words(
     "degC Nm kNm"
 )
 _UNITS = _SUFFIXES | words("m in g mm/s m/s mm/s2 m/s2 mm/s^2 m/s^2 in/s % - 1 µm °C")
+COMMANDS = words(
+    "command commanded commands cmd cmnd target targ tgt reference ref desired des demand ctrl control "
+    "setpoint setpt sp input in"
+)
+MEASUREDS = words("measured meas measurement feedback fdbk fbk fb daq actual act response resp achieved output out")
+"""Words that name a command, and a measured signal."""
+NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+"""One word of a name."""
+_AFTER_A_ROLE = words("m in g")  # units only there: demand_m, feedback_in
 _BRACKETS = re.compile(r"^(?P<name>.*?)\s*[\[(](?P<unit>[^\[\]()]*)[\])]$")
 _TIME_NAMES = words(
     "time t timestamp elapsed elapsedtime testtime runtime runningtime totaltime simtime "
-    "simulationtime zeit seconds sec"
+    "simulationtime zeit seconds sec datetime datenum timestamps times"
 )
 _MAX_LISTED = 24
 _MAX_NAME = 120  # what a message can carry, less a little
@@ -76,7 +86,8 @@ def read_columns(header: Sequence[str], units: Sequence[str], width: int) -> tup
             count += 1
             name = f"{base}_{count}"
         taken.add(name)
-        columns.append(TableColumn(position, name, "" if unit == "-" else unit, text))
+        own = base if count > 1 else ""
+        columns.append(TableColumn(position, name, "" if unit == "-" else unit, text, own))
     return tuple(columns)
 
 
@@ -140,6 +151,12 @@ def _cut_suffix(name: str) -> tuple[str, str]:
         unit = "_".join(parts[-length:])
         if len(parts) > length and unit in _SUFFIXES:
             return "_".join(parts[:-length]), unit.replace("_", "/")
+    *others, last = parts
+    if last.lower() in SECONDS and "".join(others).lower() in _TIME_NAMES:
+        return "_".join(others), last
+    said = {word.lower() for part in others for word in NAME_WORD.findall(part)}
+    if last in _AFTER_A_ROLE and said & (COMMANDS | MEASUREDS):
+        return "_".join(others), last
     return name, ""
 
 

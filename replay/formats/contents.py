@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from replay.formats.clock import has_zone, parse_instants
+from replay.formats.columns import words
+from replay.formats.dates import find_form, has_zone, parse_instants
 from replay.formats.reading import as_numbers
 
-LABELS = frozenset(("columns", "column_names", "names", "labels", "channels", "channel_names", "headers", "signals"))
+LABELS = words(
+    "columns column_names columnnames names labels channels channel_names channelnames headers colheaders signals"
+)
 INDEX_IS_TIME = "the index of the table is the time in s"
 """Note on tables of pandas."""
 UNITS = frozenset(("unit", "units"))
@@ -28,6 +31,7 @@ class Entry:
     unit, labels : of its columns, where the file gives them.
     day : of an array of dates, whose values are s since the beginning of it, in days since 1970.
     in_utc : whether the dates were written with a zone.
+    time_of_day : whether they are times of day alone, s.
     read_across : as `read`, along the second axis; None where the array is in memory.
     """
 
@@ -38,6 +42,7 @@ class Entry:
     labels: tuple[str, ...] = ()
     day: int | None = None
     in_utc: bool = False
+    time_of_day: bool = False
     read_across: Callable[[int, int], np.ndarray] | None = None
 
     @property
@@ -53,13 +58,18 @@ class Entry:
 
 @dataclass
 class Contents:
-    """All that a file holds: arrays, single numbers and texts by their paths, and what cannot be a signal."""
+    """All that a file holds: arrays, single numbers and texts by their paths, and what cannot be a signal.
+
+    Not `ordered` are those that a library gives by their names, not as they were written; `cut` is what ends early.
+    """
 
     entries: list[Entry] = field(default_factory=list)
     numbers: dict[str, float] = field(default_factory=dict)
     texts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     others: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    ordered: bool = True
+    cut: bool = False
 
     def add(
         self, path: str, values: np.ndarray, unit: str = "", labels: tuple[str, ...] = (), *, in_utc: bool = False
@@ -81,11 +91,16 @@ class Contents:
 
     def add_texts(self, path: str, texts: tuple[str, ...]) -> None:
         """Add texts; several that are all dates and times, as a column of these."""
-        instants = parse_instants(texts) if len(texts) > 1 else None
-        if instants is None:
+        form = find_form(texts) if len(texts) > 1 else None
+        instants = None if form is None else parse_instants(texts, form)
+        if form is None or instants is None:
             self.texts[path] = texts
-        else:
+        elif form.order:
+            self.notes += [f"{path}: {form.note}"] if form.note else []
             self.add(path, instants, in_utc=has_zone(texts[0]))
+        else:
+            of_day = np.array([form.seconds(text) for text in texts])
+            self.entries.append(Entry(path, of_day.shape, lambda a, b: of_day[a:b], "s", time_of_day=True))
 
 
 def _kind(values: np.ndarray) -> str:

@@ -17,7 +17,8 @@ from replay.formats import read_tables
 from replay.formats.base import RecordingError, Selection
 from replay.formats.columns import TableColumn, find_column, listing
 from replay.formats.memory import check_memory
-from replay.formats.signal_table import SignalTable, choose_time, sample_timing
+from replay.formats.signal_table import SignalTable
+from replay.formats.times import choose_time, sample_timing
 from replay.formats.units import STANDARD_GRAVITY, si_factor, units_of
 
 _HEADER_LINES = 20

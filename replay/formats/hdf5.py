@@ -14,8 +14,8 @@ from monitor.system.files import HDF5_SIGNATURE
 from replay.formats.arrays import tables_of
 from replay.formats.base import DamagedFileError, Format, Inspection, RecordingError, Selection
 from replay.formats.choice import inspect_tables
-from replay.formats.clock import parse_instants
 from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents, Entry
+from replay.formats.dates import parse_instants
 from replay.formats.memory import check_memory
 from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable
@@ -137,6 +137,8 @@ def _attributes(contents: Contents, node: Any) -> tuple[str, tuple[str, ...]]:
         elif key.lower() in (*LABELS, *UNITS) and texts:
             contents.texts[f"{name}/{key}".strip("/")] = texts
             labels = texts if key.lower() in LABELS else labels
+        elif len(texts) == 1:
+            contents.texts[f"{name}/{key}".strip("/")] = texts
         elif np.size(value) == 1 and np.asarray(value).dtype.kind in "fiu":
             contents.numbers[f"{name}/{key}".strip("/")] = float(np.asarray(value).ravel()[0])
     return unit, labels
@@ -170,7 +172,7 @@ def _chunks_missing(dataset: Any) -> str:
 def _tables(path: Path) -> list[SignalTable]:
     import h5py
 
-    contents = Contents()
+    contents = Contents(ordered=False)
     with damage_reported(path, _WHAT), h5py.File(path, "r") as file:
         _attributes(contents, file)
 

@@ -13,7 +13,9 @@ import numpy as np
 
 from replay.formats.arrays import tables_of
 from replay.formats.base import Format, RecordingError, Selection
+from replay.formats.blocks import expanded, flattened
 from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents
+from replay.formats.layout import HEAD, text_encoding
 from replay.formats.memory import check_memory, json_size
 from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable, pairs_given, row_place
@@ -27,6 +29,7 @@ _BEGINS = re.compile(rb'^(\xef\xbb\xbf)?\s*(\{\s*"|\[\s*[\[{])')
 _NUMBERS = re.compile(rb"\[\s*(-?\d|null|NaN)")
 _NUMBER = re.compile(rb":\s*-?\d")
 _OBJECTS = re.compile(rb"^(\xef\xbb\xbf)?\s*(\[\s*\{|\{[^\r\n]*\}\s*\{)")  # in an array, or one a line
+_ROLES = ("command", "measured", "force")
 _VALUES = ("values", "data", "samples")
 _WHAT = "JSON"
 _DEEPEST = 32
@@ -76,6 +79,9 @@ class _Found:
         if own and isinstance(values, list) and not any(isinstance(each, list | dict) for each in values):
             # a channel: its values, and what is said of it
             self._about(own, value)
+            for key, item in value.items():
+                if isinstance(item, int | float):
+                    self.contents.numbers[f"{name}/{key}"] = float(item)
             self._array(name, values, depth + 1)
             return
         for key, item in value.items():
@@ -96,6 +102,8 @@ class _Found:
                 for each in value:
                     self._about(each["name"], each)
                 return
+            if self._blocks(value):
+                return
             # the records of a whole file, or of its "data", have the names of their fields
             base = name.rpartition("/")[0] if own in _VALUES else name
             for key in dict.fromkeys(key for each in value for key in each):
@@ -107,10 +115,43 @@ class _Found:
                 raise RecordingError(
                     f"{self.path}: the rows of {own or 'the matrix'} are not equally long: {lengths}"
                 )
-            if depth <= _DEEPEST and not any(isinstance(cell, list | dict) for each in value for cell in each):
+            if any(isinstance(cell, list | dict) for each in value for cell in each):
+                self.contents.others.append(f"{name or 'the matrix'} (nested lists)")
+            elif depth <= _DEEPEST:
                 self._numbers(name, [cell for each in value for cell in each], (len(value), widths.pop()))
         else:
             self._numbers(name, value, (len(value),))
+
+    def _blocks(self, messages: Sequence[Mapping[str, Any]]) -> bool:
+        """Add messages whose lists are samples, as in the plain form of the wire; return whether they are."""
+        try:
+            found = expanded([flattened(message) for message in messages])
+        except RecordingError as problem:
+            raise RecordingError(f"{self.path}: {problem}") from None
+        if found is None:
+            lists = dict.fromkeys(key for each in messages for key, item in each.items() if isinstance(item, list))
+            if lists:
+                self.contents.notes.append(f"{', '.join(lists)}: each number of a list is a channel")
+            return False
+        units: Mapping[str, Any] = next(
+            (each["units"] for each in messages if isinstance(each.get("units"), dict)), {}
+        )
+        for path, values in found.columns.items():
+            role, _, actuator = path.partition(".")
+            own = f"{actuator}.{role}" if actuator and role in _ROLES else path.removeprefix("auxiliary.")
+            name = own.replace("/", "_")
+            self.contents.add(name, values)
+            if role in _ROLES:
+                self.roles[name] = role, actuator
+            unit = units.get(name, units.get(role))
+            if isinstance(unit, str):
+                self.units[name] = unit
+        if found.times is not None:
+            self.contents.add("t", found.times)
+        elif found.rate is not None:
+            self.contents.numbers["sample_rate"] = found.rate
+        self.contents.notes += found.notes
+        return True
 
     def _numbers(self, name: str, cells: Sequence[Any], shape: tuple[int, ...]) -> None:
         """Add numbers, where null is a missing one, or dates and times; texts are kept as texts."""
@@ -126,10 +167,11 @@ class _Found:
         self.contents.add_texts(name, tuple(texts))
 
 
-def _load(path: Path, notes: list[str]) -> Any:
+def _load(path: Path, contents: Contents) -> Any:
     content = path.read_bytes()
     check_memory(path, json_size(content))
-    text = content.decode("utf-8-sig")
+    encoding = text_encoding(content[:HEAD])
+    text = content.decode("utf-8-sig" if encoding == "latin-1" else encoding)
     del content
     if path.suffix.lower() not in _BY_LINES:
         try:
@@ -144,7 +186,8 @@ def _load(path: Path, notes: list[str]) -> Any:
             json.loads(lines[-1])
         except json.JSONDecodeError:
             del lines[-1]
-            notes.append(LAST_LINE_CUT)
+            contents.notes.append(LAST_LINE_CUT)
+            contents.cut = True
     return [json.loads(line) for line in lines]
 
 
@@ -152,7 +195,7 @@ def _tables(path: Path) -> list[SignalTable]:
     found = _Found(path)
     check_memory(path, path.stat().st_size)
     with damage_reported(path, _WHAT):
-        found.walk("", _load(path, found.contents.notes))
+        found.walk("", _load(path, found.contents))
     contents = found.contents
     _index_as_time(contents)
     tables = tables_of(path, contents)

@@ -6,6 +6,7 @@ are nested, and makes them as large as they say: here the same elements are visi
 
 from __future__ import annotations
 
+import io
 import math
 import struct
 import zlib
@@ -18,7 +19,7 @@ from replay.formats.arrays import tables_of
 from replay.formats.base import Format, Selection
 from replay.formats.contents import Contents
 from replay.formats.memory import check_memory
-from replay.formats.reading import damage_reported, optional
+from replay.formats.reading import CUT_SHORT, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.text import is_text
 from replay.formats.xpc import xpc_table
@@ -55,10 +56,13 @@ def check_elements(path: Path) -> None:
         at, inflated = _HEADER, 0
         while at < size:
             file.seek(at)
-            kind, count = struct.unpack(f"{order}II", _whole(file, 8))
+            tag = file.read(8)
+            if len(tag) < 8:
+                raise CutElementError("an element ends within its tag", at)
+            kind, count = struct.unpack(f"{order}II", tag)
             at += 8 + count
             if at > size:
-                raise ValueError(f"an element of {count} bytes ends beyond the file")
+                raise CutElementError(f"an element of {count} bytes ends beyond the file", at - 8 - count)
             if kind == _COMPRESSED:
                 stream: IO[bytes] | _Inflated = _Inflated(file, count)
                 kind, count = struct.unpack(f"{order}II", _whole(stream, 8))
@@ -67,6 +71,20 @@ def check_elements(path: Path) -> None:
             else:
                 stream = file
             _Elements(stream, order, count).matrix(kind)
+
+
+class CutElementError(ValueError):
+    """The last element is not whole.
+
+    Parameters
+    ----------
+    text : of the message.
+    begin : of the element, bytes.
+    """
+
+    def __init__(self, text: str, begin: int) -> None:
+        super().__init__(text)
+        self.begin = begin
 
 
 class _Inflated:
@@ -207,8 +225,16 @@ def is_mat(path: Path, head: bytes, selection: Selection) -> bool:
 def _tables(path: Path) -> list[SignalTable]:
     scipy_io = optional("scipy.io", "a MAT file", path)
     contents = Contents()
-    with damage_reported(path, _WHAT), path.open("rb") as file:
-        check_elements(path)
+    with damage_reported(path, _WHAT), path.open("rb") as whole:
+        file: IO[bytes] = whole
+        try:
+            check_elements(path)
+        except CutElementError as cut:
+            if cut.begin <= _HEADER:
+                raise
+            contents.cut = True
+            contents.notes.append(CUT_SHORT)
+            file = io.BytesIO(whole.read(cut.begin))
         found: dict[str, Any] = scipy_io.loadmat(file, struct_as_record=True)
         for name, value in found.items():
             # __header__, __version__, __globals__, __function_workspace__
@@ -241,6 +267,8 @@ def _add_cell(contents: Contents, name: str, value: np.ndarray, depth: int) -> N
     items = list(value.ravel()[:_MOST_ELEMENTS])
     if items and all(isinstance(item, np.ndarray) and item.dtype.kind == "U" for item in items):
         contents.texts[name] = tuple(str(item.ravel()[0]) if item.size else "" for item in items)
+        if value.size > _MOST_ELEMENTS:
+            contents.others.append(f"{name} (texts)")
         return
     _note_more(contents, name, value.size)
     for number, item in enumerate(items, 1):

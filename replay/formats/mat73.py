@@ -31,7 +31,7 @@ def is_mat73(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: AR
 def _tables(path: Path) -> list[SignalTable]:
     import h5py
 
-    contents = Contents()
+    contents = Contents(ordered=False)
     with damage_reported(path, _WHAT), h5py.File(path, "r") as file:
         for name, node in file.items():
             # what references point to, and the contents of objects
@@ -68,6 +68,8 @@ def _add_references(contents: Contents, path: Path, name: str, node: Any, depth:
     items = [node.file[reference] for reference in read_whole(path, node).ravel()[:_MOST_ELEMENTS] if reference]
     if cell and items and all(item.attrs.get("MATLAB_class", b"") == b"char" for item in items):
         contents.texts[name] = tuple("" if "MATLAB_empty" in item.attrs else _decode(path, item) for item in items)
+        if node.size > _MOST_ELEMENTS:
+            contents.others.append(f"{name} (texts)")
         return
     if node.size > _MOST_ELEMENTS:
         contents.others.append(f"{name} (elements beyond {_MOST_ELEMENTS})")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from replay.formats.base import Format, RecordingError, Selection
+from replay.formats.blocks import Expanded, Flat, expanded, flattened
 from replay.formats.channels import FileChannel, tables_of_channels
 from replay.formats.memory import check_memory, json_size
-from replay.formats.reading import damage_reported, optional
+from replay.formats.reading import CUT_SHORT, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
 
@@ -39,11 +40,18 @@ class _Topic:
     times: array[int] = field(default_factory=lambda: array("q"))
     columns: dict[str, array[float]] = field(default_factory=dict)
     about: dict[str, dict[str, Any]] = field(default_factory=dict)
+    blocks: list[Flat] = field(default_factory=list)
+    texts: set[str] = field(default_factory=set)
 
     def add(self, time: int, message: Any) -> None:
         """Add a message; what one has and another has not is missing there."""
         row = len(self.times)
         self.times.append(time)
+        if isinstance(message, dict):
+            self.texts |= {key for key, value in message.items() if isinstance(value, str)}
+            flat = flattened(message)
+            if any(isinstance(value, list) for value in flat.values()):
+                self.blocks.append(flat)
         for name, value in _numbers("", message):
             column = self.columns.setdefault(name, array("d"))
             if len(self.columns) > _MOST_COLUMNS:
@@ -80,9 +88,8 @@ def _records(path: Path) -> Iterator[Any]:
     total = 0
     with path.open("rb") as file:
         size = path.stat().st_size
-        for record in reading.StreamReader(
-            file, emit_chunks=True, validate_crcs=True, record_size_limit=size
-        ).records:
+        records = reading.StreamReader(file, emit_chunks=True, validate_crcs=True, record_size_limit=size).records
+        for record in _until_cut(file, records):
             if not isinstance(record, kinds.Chunk):
                 yield record
                 continue
@@ -90,6 +97,23 @@ def _records(path: Path) -> Iterator[Any]:
             check_memory(path, _CHUNK * record.uncompressed_size + _NUMBERS * total)
             plain = replace(record, compression="", data=_inflated(path, record))
             yield from reading.breakup_chunk(plain, validate_crc=True)
+
+
+def _until_cut(file: IO[bytes], records: Iterable[Any]) -> Iterator[Any]:
+    """Yield whole records, and None where the file ends within one, or without the bytes that close it."""
+    found = iter(records)
+    while True:
+        try:
+            record = next(found)
+        except StopIteration:
+            return
+        except Exception:
+            # a cut file has no bytes left, and not those at the end; any other error is damage
+            if file.read(1) or file.seek(-len(_MAGIC), 2) < 0 or file.read() == _MAGIC:
+                raise
+            yield None
+            return
+        yield record
 
 
 def _inflated(path: Path, chunk: Any) -> bytes:
@@ -116,10 +140,12 @@ def _tables(path: Path) -> list[SignalTable]:
     others: dict[str, str] = {}
     schemas: dict[int, Any] = {}
     channels_by_id: dict[int, Any] = {}
-    count, expected = 0, None
+    count, expected, cut = 0, None, False
     with damage_reported(path, _WHAT):
         for record in _records(path):
             match record:
+                case None:
+                    cut, expected = True, None
                 case kinds.Schema():
                     schemas[record.id] = record
                 case kinds.Channel():
@@ -145,11 +171,23 @@ def _tables(path: Path) -> list[SignalTable]:
     left_out += [
         f"{name} (no numbers)" for name, topic in topics.items() if not topic.columns or len(topic.times) < 2
     ]
+    left_out += [
+        f"{name} {key} (text)" for name, topic in topics.items() if topic.columns for key in sorted(topic.texts)
+    ]
     kept = {name: topic for name, topic in topics.items() if topic.columns and len(topic.times) > 1}
     origin = min((min(topic.times) for topic in kept.values()), default=0)
-    channels = []
+    channels: list[FileChannel] = []
+    said: list[str] = []
     for name, topic in kept.items():
         logged = np.array(topic.times, dtype=np.int64)
+        if topic.blocks and len(topic.blocks) == len(logged):
+            found = expanded(topic.blocks, ((logged - origin) / 1e9).tolist())
+            if found is not None:
+                said += found.notes
+                channels += _samples(name, found, topic.about)
+                continue
+        if topic.blocks:
+            said.append(f"{name}: each number of a list in its messages is a channel")
         # writers may put messages down later than others of a later time
         order = np.argsort(logged, kind="stable")
         times = (logged[order] - origin) / 1e9
@@ -165,10 +203,31 @@ def _tables(path: Path) -> list[SignalTable]:
                     times=times,
                     role=str(about.get("role", "")),
                     actuator=str(about.get("actuator", "")),
+                    about=about,
                 )
             )
-    notes = (f"the times count from the first message, at {origin / 1e9:.9g} s of the log's clock",)
-    return tables_of_channels(path, channels, notes, left_out)
+    notes = (
+        *said,
+        f"the times count from the first message, at {origin / 1e9:.9g} s of the log's clock",
+    )
+    return tables_of_channels(path, channels, (*notes, CUT_SHORT) if cut else notes, left_out, cut=cut)
+
+
+def _samples(topic: str, found: Expanded, about: Mapping[str, Mapping[str, Any]]) -> list[FileChannel]:
+    """Return the samples of messages that are blocks of these."""
+    return [
+        FileChannel(
+            topic,
+            name,
+            len(values),
+            lambda a, b, v=values: v[a:b],  # type: ignore[misc]
+            unit_symbol(about.get(name, {}).get("unit") or ""),
+            about=about.get(name, {}),
+            rate=found.rate if found.times is None else None,
+            times=found.times,
+        )
+        for name, values in found.columns.items()
+    ]
 
 
 def _about(schema: Any, metadata: Mapping[str, str]) -> dict[str, dict[str, Any]]:
@@ -181,8 +240,8 @@ def _about(schema: Any, metadata: Mapping[str, str]) -> dict[str, dict[str, Any]
     if schema is not None and schema.encoding == "jsonschema":
         properties = (_object(schema.data) or {}).get("properties", {})
         for name, about in properties.items() if isinstance(properties, dict) else ():
-            if isinstance(about, dict) and isinstance(about.get("unit"), str):
-                found.setdefault(name, {"unit": about["unit"]})
+            if isinstance(about, dict):
+                found.setdefault(name, {key: value for key, value in about.items() if key != "name"})
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +11,19 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.formats.base import Format, RecordingError, Selection
-from replay.formats.clock import has_zone, parse_instants
 from replay.formats.columns import TableColumn, name_and_unit
 from replay.formats.contents import INDEX_IS_TIME
+from replay.formats.dates import DateForm, find_form, has_zone, parse_instants
 from replay.formats.memory import check_memory
 from replay.formats.reading import as_numbers, damage_reported, optional
+from replay.formats.sampling import Sampling, read_sampling
+from replay.formats.scaling import Scaling, read_scaling
 from replay.formats.signal_table import SignalTable, pairs_given
 from replay.formats.units import unit_symbol
 
 _MAGIC = b"PAR1"
 _WHAT = "a Parquet file"
 _UNIT_KEYS = (b"unit", b"units", b"Unit", b"Units")
-_RATE_KEYS = ("sample_rate", "rate", "fs")
 _PANDAS_INDEX = "__index_level_"
 _AT_ONCE = "is read as a whole; write smaller ones"
 _DAY_NS = 86_400_000_000_000
@@ -42,32 +44,50 @@ def _tables(path: Path) -> list[SignalTable]:
         roles: dict[int, tuple[str, str]] = {}
         days: dict[int, int] = {}
         in_utc: set[int] = set()
+        notes: list[str] = []
+        forms: dict[int, DateForm | None] = {}
         names: dict[int, str] = {}
+        scalings: dict[int, Scaling] = {}
         left_out = []
         for position, field in enumerate(schema):
             kind = field.type
-            written = _written_time(file, field.name) if types.is_string(kind) or types.is_large_string(kind) else ""
-            dated = types.is_timestamp(kind) or bool(written)
+            is_text = types.is_string(kind) or types.is_large_string(kind)
+            form, written = _date_form(file, field.name) if is_text else (None, "")
+            dated = types.is_timestamp(kind) or form is not None
             numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-            if not (dated or numeric or types.is_decimal(kind)):
+            if not (dated or numeric or types.is_decimal(kind) or types.is_duration(kind)):
                 left_out.append(f"{field.name} ({kind})")
                 continue
             if dated:
-                days[position] = _first_day(file, field.name)
+                forms[position] = form
+                days[position] = _first_day(file, field.name, form)
+                if form is not None and form.note:
+                    notes.append(f"{field.name}: {form.note}")
                 if has_zone(written) if written else kind.tz is not None:
                     in_utc.add(position)
             names[position] = field.name
+            about = {key.decode("utf-8", "replace"): value for key, value in (field.metadata or {}).items()}
+            said = {key: number for key, value in about.items() if (number := _float(value)) is not None}
+            scalings[position] = read_scaling(field.name, said)
+            own = read_sampling(said)
+            if own.rate or own.start:
+                notes.append(
+                    f"{field.name}: its metadata give {_listed(said)}, which is not used: rows have one time"
+                )
             columns.append(_column(position, field, {column.name for column in columns}))
-            about = field.metadata or {}
-            role, actuator = (about.get(key, b"").decode("utf-8", "replace") for key in (b"role", b"actuator"))
+            raw = field.metadata or {}
+            role, actuator = (raw.get(key, b"").decode("utf-8", "replace") for key in (b"role", b"actuator"))
             roles[position] = role, actuator
         if not columns or n_rows < 2:
             raise RecordingError(f"{path}: no columns of numbers with two rows or more")
-        notes = [f"left out, not numbers: {', '.join(left_out)}"] if left_out else []
+        notes += [f"left out, not numbers: {', '.join(left_out)}"] if left_out else []
+        of_day = frozenset(p for p, form in forms.items() if form is not None and not form.order)
         if not days and any(column.header.startswith(_PANDAS_INDEX) for column in columns):
             notes.append(INDEX_IS_TIME)
-        rate = None if any(c.is_time for c in columns) or days else _rate(schema.metadata or {})
-    reader, pairs = _Reader(path, names, days), pairs_given(columns, roles)
+        sampling = _sampling(schema.metadata or {})
+        notes += [sampling.note] if sampling.note else []
+    notes += [note for scaling in scalings.values() for note in scaling.notes]
+    reader, pairs = _Reader(path, names, (days, forms), scalings), pairs_given(columns, roles)
     return [
         SignalTable(
             path,
@@ -75,9 +95,11 @@ def _tables(path: Path) -> list[SignalTable]:
             n_rows,
             reader,
             notes=tuple(notes),
-            days=days,
+            days={position: day for position, day in days.items() if position not in of_day},
+            times_of_day=of_day,
             in_utc=frozenset(in_utc),
-            rate=rate,
+            rate=sampling.rate,
+            start=sampling.start,
             pairs=pairs,
         )
     ]
@@ -103,17 +125,20 @@ def _column(position: int, field: Any, taken: set[str]) -> TableColumn:
     return TableColumn(position, name or f"column_{position + 1}", unit, field.name)
 
 
-def _written_time(file: Any, name: str) -> str:
-    """Return the first text of a column where it is an ISO 8601 date and time, or nothing."""
-    for batch in file.iter_batches(1 << 10, columns=[name]):
-        values = batch.column(0).drop_null()
-        if len(values):
-            (text,) = values[:1].to_pylist()
-            return str(text) if parse_instants([text]) is not None else ""
-    return ""
+def _date_form(file: Any, name: str) -> tuple[DateForm | None, str]:
+    """Return how a column of texts writes dates and times, by all of them, and the first; None where it has none."""
+    found: dict[str, None] = {}
+    for batch in file.iter_batches(1 << 16, columns=[name]):
+        texts = batch.column(0).drop_null().unique().to_pylist()
+        if not found and find_form([str(text) for text in texts[:1]]) is None and texts:
+            return None, ""
+        found |= dict.fromkeys(map(str, texts))
+    first = next(iter(found), "")
+    # one that is none is named where it is read
+    return (find_form(list(found)) or find_form([first]) if found else None), first
 
 
-def _instants(values: Any, name: str) -> np.ndarray:
+def _instants(values: Any, name: str, form: DateForm | None) -> np.ndarray:
     """Return dates and times, (n,) datetime64[ns], of a column of time stamps or of texts; NaT where one is missing.
 
     Raises
@@ -129,20 +154,20 @@ def _instants(values: Any, name: str) -> np.ndarray:
     texts = values.to_pylist()
     found = np.full(len(texts), np.datetime64("NaT", "ns"))
     there = [at for at, text in enumerate(texts) if text is not None]
-    instants = parse_instants([texts[at] for at in there])
+    instants = parse_instants([texts[at] for at in there], form) if there else found[:0]
     if instants is None:
-        wrong = next(at for at in there if parse_instants([texts[at]]) is None)
+        wrong = next(at for at in there if parse_instants([texts[at]], form) is None)
         raise RecordingError(f"column {name}: {texts[wrong][:30]!r} is no date and time as those before it")
     found[there] = instants
     return found
 
 
-def _first_day(file: Any, name: str) -> int:
+def _first_day(file: Any, name: str, form: DateForm | None) -> int:
     """Return the day of the first instant, in days since 1970."""
     for batch in file.iter_batches(1 << 16, columns=[name]):
         values = batch.column(0).drop_null()
         if len(values):
-            return int(_instants(values[:1], name).astype(np.int64)[0] // _DAY_NS)
+            return int(_instants(values[:1], name, form).astype(np.int64)[0] // _DAY_NS)
     return 0
 
 
@@ -152,23 +177,36 @@ def _nanoseconds(kind: Any) -> Any:
     return pa.timestamp("ns", tz=kind.tz)
 
 
-def _rate(metadata: Mapping[bytes, bytes]) -> float | None:
-    """Return the rate in the metadata of the file, Hz."""
-    for key in _RATE_KEYS:
-        try:
-            rate = float(metadata.get(key.encode(), b""))
-        except ValueError:
-            continue
-        if 0.0 < rate < float("inf"):
-            return rate
-    return None
+def _listed(numbers: Mapping[str, float]) -> str:
+    return ", ".join(f"{key} {value:g}" for key, value in numbers.items())
+
+
+def _float(value: bytes) -> float | None:
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _sampling(metadata: Mapping[bytes, bytes]) -> Sampling:
+    """Return what the metadata of the file say of its sampling."""
+    numbers = {}
+    texts = {key.decode("utf-8", "replace"): (value.decode("utf-8", "replace"),) for key, value in metadata.items()}
+    for key, (text,) in texts.items():
+        with suppress(ValueError):
+            numbers[key] = float(text)
+    return read_sampling(numbers, texts)
+
+
+_Dates = tuple[Mapping[int, int], Mapping[int, DateForm | None]]
 
 
 class _Reader:
     """Reads rows of columns; only the row groups that hold them are decoded."""
 
-    def __init__(self, path: Path, names: Mapping[int, str], days: Mapping[int, int]) -> None:
-        self._path, self._names, self._days = path, names, days
+    def __init__(self, path: Path, names: Mapping[int, str], dates: _Dates, scalings: Mapping[int, Scaling]) -> None:
+        self._path, self._names, self._scalings = path, names, scalings
+        self._days, self._forms = dates
 
     def __call__(self, begin: int, end: int, columns: Sequence[TableColumn]) -> Samples:
         parquet = optional("pyarrow.parquet", _WHAT, self._path)
@@ -194,10 +232,14 @@ class _Reader:
         values = table.column(self._names[column.position])
         day = self._days.get(column.position)
         if day is not None:
-            found = _instants(values, column.name)
+            found = _instants(values, column.name, self._forms.get(column.position))
             since = (found - np.datetime64(day, "D")).astype(np.int64) / 1e9
             return np.where(np.isnat(found), np.nan, since)
-        return as_numbers(values.cast("float64").to_numpy())[0]
+        # integers beyond 2^53, such as ns since 1970, are rounded by a float
+        if str(values.type).startswith("duration"):
+            return as_numbers(values.to_numpy())[0]
+        numbers = as_numbers(values.cast("float64", safe=False).to_numpy())[0]
+        return self._scalings[column.position].applied(numbers)
 
 
 FORMAT = Format("Parquet", ("*.parquet", "*.pq"), is_parquet, tables=_tables)

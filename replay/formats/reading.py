@@ -16,6 +16,8 @@ from monitor.messages.blocks import Samples
 from replay.formats.base import DamagedFileError, RecordingError
 
 _EXCERPT = 160
+CUT_SHORT = "the file is cut short, as a crash leaves it: what was written whole before its end is read"
+"""Note on it; damage before the end is refused."""
 
 
 def optional(package: str, what: str, path: Path) -> ModuleType:

@@ -90,6 +90,7 @@ class ArrayRecording(EvenRecording):
     start_time : time of the first sample, s.
     notes : as in `Recording`.
     index : (n_samples,), increasing, starting at 0: number of each sample; None when none is missing.
+    outcome : ``truncated`` where the file ends before it was finished; empty for others.
 
     Raises
     ------
@@ -101,6 +102,7 @@ class ArrayRecording(EvenRecording):
     start_time: float = 0.0
     notes: tuple[str, ...] = ()
     index: NDArray[np.int64] | None = None
+    outcome: str = ""
 
     def __post_init__(self) -> None:
         samples = np.ascontiguousarray(self.samples, dtype=np.float64)
@@ -127,7 +129,7 @@ class PiecewiseRecording(EvenRecording):
     ----------
     read : first row, end row -> (n, n_channels).
     n_rows : of the file.
-    stream, start_time, notes, index : as in `ArrayRecording`.
+    stream, start_time, notes, index, outcome : as in `ArrayRecording`.
     """
 
     stream: Stream
@@ -136,6 +138,7 @@ class PiecewiseRecording(EvenRecording):
     start_time: float = 0.0
     notes: tuple[str, ...] = ()
     index: NDArray[np.int64] | None = None
+    outcome: str = ""
 
     def __post_init__(self) -> None:
         self._check_index()

@@ -8,18 +8,13 @@ from dataclasses import dataclass
 
 from monitor.messages.blocks import Channel, Role
 from replay.formats.base import RecordingError, Selection
-from replay.formats.columns import TableColumn, find_column, listing, words
+from replay.formats.columns import COMMANDS, MEASUREDS, NAME_WORD, TableColumn, find_column, listing, words
+from replay.formats.units import unit_factor
 
-_COMMAND = words(
-    "command commanded commands cmd cmnd target targ tgt reference ref desired des demand ctrl control "
-    "setpoint setpt sp input in"
-)
-_MEASURED = words("measured meas measurement feedback fdbk fbk fb daq actual act response resp achieved output out")
 _FORCE = words("force load loadcell restoring reaction")
 _DISPLACEMENT = "displacement"
 _DISPLACEMENTS = words("displacement displ disp dis position pos stroke")
 _LETTERS = {"c": Role.COMMAND, "m": Role.MEASURED}  # x_c and x_m, uc and um
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _COMPACT = re.compile(r"^([udxyq])([cm])(\d*)$")
 _ASK = "name them with --command NAME --measured NAME"
 
@@ -95,7 +90,7 @@ def role_by_name(column: TableColumn) -> Role | None:
     role, rest = _read_name(column)
     if role is not None:
         return role
-    forces = (word.lower() in _FORCE for word in _WORD.findall(rest))
+    forces = (word.lower() in _FORCE for word in NAME_WORD.findall(rest))
     return Role.FORCE if any(forces) else None
 
 
@@ -104,8 +99,8 @@ def _read_name(column: TableColumn) -> tuple[Role | None, str]:
     compact = _COMPACT.match(column.stem.lower())
     if compact:
         return _LETTERS[compact[2]], compact[1] + compact[3]
-    parts = _WORD.findall(column.stem)
-    for role, known in ((Role.COMMAND, _COMMAND), (Role.MEASURED, _MEASURED)):
+    parts = NAME_WORD.findall(column.stem)
+    for role, known in ((Role.COMMAND, COMMANDS), (Role.MEASURED, MEASUREDS)):
         hits = [i for i, word in enumerate(parts) if word.lower() in known]
         if hits:
             return role, "_".join(parts[: hits[0]] + parts[hits[0] + 1 :])
@@ -130,7 +125,7 @@ def _guess(columns: Sequence[TableColumn]) -> tuple[PairColumns, ...]:
     pairs = [(commands[rest][0], measureds[rest][0]) for rest in shared]
     if not pairs:
         only = [[c for group in found[role].values() for c in group] for role in (Role.COMMAND, Role.MEASURED)]
-        if len(only[0]) == len(only[1]) == 1 and only[0][0].unit == only[1][0].unit:
+        if len(only[0]) == len(only[1]) == 1 and _may_be_equal(only[0][0].unit, only[1][0].unit):
             pairs = [(only[0][0], only[1][0])]
     pairs = pairs or _plain_measurements(columns, commands)
     if not pairs:
@@ -140,6 +135,11 @@ def _guess(columns: Sequence[TableColumn]) -> tuple[PairColumns, ...]:
         )
     names = _distinct([_pair_name(c, m) for c, m in pairs], [c for c, _ in pairs])
     return tuple(PairColumns(name, c, m) for name, (c, m) in zip(names, pairs, strict=True))
+
+
+def _may_be_equal(one: str, other: str) -> bool:
+    """Whether units are one, or one can be converted to the other."""
+    return one == other or bool(one and other and unit_factor(one, other) is not None)
 
 
 def _plain_measurements(
@@ -164,7 +164,7 @@ def _plain_measurements(
 
 def _motion(name: str) -> tuple[str, ...]:
     """Return the words of a name in lower case, those for a displacement as one."""
-    plain = (word.lower() for word in _WORD.findall(name))
+    plain = (word.lower() for word in NAME_WORD.findall(name))
     return tuple(_DISPLACEMENT if word in _DISPLACEMENTS else word for word in plain)
 
 
@@ -174,7 +174,7 @@ def _guess_forces(actuators: tuple[PairColumns, ...], columns: Sequence[TableCol
     forces: list[tuple[str, TableColumn]] = []
     for column in columns:
         rest = _read_name(column)[1] if column.position not in taken else ""
-        parts = _WORD.findall(rest)
+        parts = NAME_WORD.findall(rest)
         if any(word.lower() in _FORCE for word in parts) or rest.lower() in ("f", "r"):
             own = "_".join(word for word in parts if word.lower() not in (*_FORCE, "cell", "f", "r"))
             forces.append((own.lower(), column))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 from array import array
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from math import isnan
 from pathlib import Path
 from typing import IO
 
@@ -17,7 +19,10 @@ from monitor.messages.blocks import Samples
 from monitor.system.files import check_regular
 from replay.formats.base import RecordingError
 from replay.formats.columns import TableColumn, read_columns
-from replay.formats.layout import HEAD, MISSING, Layout, find_layout, is_data, split
+from replay.formats.dates import find_form
+from replay.formats.layout import HEAD, Layout, find_layout, is_data, split
+from replay.formats.numbers import MISSING, mend_text, number
+from replay.formats.units import unit_symbol
 
 _MISSING_AS_WRITTEN = sorted({f(word) for word in MISSING for f in (str, str.upper, str.title)} | {"NaN", "-NaN"})
 _EXCERPT = 30
@@ -35,6 +40,8 @@ class Table:
     columns : one a column of `values`.
     values : (n_rows, n_columns); NaN where a cell is empty.
     notes : what was left out.
+    joints : rows before which the header is repeated.
+    cut : whether the last line has no end.
     """
 
     path: Path
@@ -42,10 +49,13 @@ class Table:
     columns: tuple[TableColumn, ...]
     values: Samples
     notes: tuple[str, ...]
+    joints: tuple[int, ...] = ()
+    cut: bool = False
 
     def place(self, row: int) -> str:
         """Return where `row` is in the file: ``line 12``, counted from 1."""
-        return f"line {next(islice(_rows(self.path, self.layout), row, None))[0]}"
+        rows = (number for number, cells in _rows(self.path, self.layout) if _row_values(cells, self.layout))
+        return f"line {next(islice(rows, row, None))}"
 
 
 def read_table(path: Path) -> Table:
@@ -63,21 +73,60 @@ def read_table(path: Path) -> Table:
         layout = find_layout(head)
     except RecordingError as problem:
         raise RecordingError(f"{path}: {problem}") from None
-    columns = read_columns(layout.header, layout.units, layout.width)
-    cut = _is_cut(path)
+    layout = _with_order_of_dates(path, layout)
+    columns = read_columns(layout.header, tuple(map(unit_symbol, layout.units)), layout.width)
+    cut = _is_cut(path, layout.encoding)
+    notes = list(layout.notes)
+    joints: tuple[int, ...] = ()
     values = _read_fast(path, layout)
+    if values is None and layout.blank:
+        # remarks, below many rows without any
+        layout = replace(layout, texts=layout.texts | layout.blank)
+        values = _read_fast(path, layout)
     if values is not None and cut:
         # its last number may be a part of one
         values = values[:-1]
     if values is None or _short_rows(path, layout, values):
-        values = _read_carefully(path, layout, columns)
+        values, joints, remarks = _read_carefully(path, layout, columns)
+        notes += remarks
     if len(values) < 2:
         raise RecordingError(f"{path}: fewer than 2 rows of numbers{', the last line has no end' if cut else ''}")
-    notes: tuple[str, ...] = (LAST_LINE_CUT,) if cut else ()
+    if layout.texts:
+        left_out = ", ".join(f"{columns[place].name}" for place in sorted(layout.texts))
+        notes.append(f"left out, columns of text: {left_out}")
+    if cut:
+        notes.insert(0, LAST_LINE_CUT)
     if not layout.header:
-        names = f"{columns[0].name} .. {columns[-1].name}"
-        notes = (f"no header: the columns are named {names}", *notes)
-    return Table(path, layout, columns, values, notes)
+        notes.insert(0, f"no header: the columns are named {columns[0].name} .. {columns[-1].name}")
+    return Table(path, layout, columns, values, tuple(notes), joints, cut)
+
+
+def _with_order_of_dates(path: Path, layout: Layout) -> Layout:
+    """Return the layout with the order of day and month as the last rows show it, where the first ones do not."""
+    doubtful = [place for place, form in layout.forms.items() if form.note]
+    if not doubtful:
+        return layout
+    first = [cells for _, cells in islice(_rows(path, layout), 1)]
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, 2) - HEAD) // 2 * 2)
+        lines = file.read().decode(_wide(path, layout.encoding), "replace").splitlines()[1:-1]
+    last = [cells for cells in (split(line, layout.delimiter) for line in lines) if len(cells) == layout.cells]
+    forms = dict(layout.forms)
+    for place in doubtful:
+        texts = dict.fromkeys(cells[place] for cells in (*first, *last) if cells[place].lower() not in MISSING)
+        forms[place] = find_form(list(texts)) or forms[place]
+    named = [layout.header[place] if layout.header else f"column {place + 1}" for place in doubtful]
+    notes = [f"{name}: {forms[p].note}" for name, p in zip(named, doubtful, strict=True) if forms[p].note]
+    days = [form.parse(first[0][p])[0] for p, form in forms.items() if form.order and first and first[0][p]]
+    return replace(layout, forms=forms, notes=tuple(notes), first_day=days[0] if days else layout.first_day)
+
+
+def _wide(path: Path, encoding: str) -> str:
+    """Return the encoding of a part of the file, which has no mark of the byte order."""
+    if encoding != "utf-16":
+        return encoding
+    with path.open("rb") as file:
+        return "utf-16-le" if file.read(1) == b"\xff" else "utf-16-be"
 
 
 def _open(path: Path, layout: Layout) -> IO[str]:
@@ -94,7 +143,9 @@ def _read_fast(path: Path, layout: Layout) -> Samples | None:
     except ImportError:
         return None
 
-    with _open(path, layout) as file:
+    used = [place for place in range(layout.cells) if place not in layout.texts]
+    with _open(path, layout) as opened:
+        file = io.StringIO(mend_text(opened.read(), layout.delimiter, layout.decimal)) if layout.unusual else opened
         try:
             frame = pd.read_csv(
                 file,
@@ -103,15 +154,18 @@ def _read_fast(path: Path, layout: Layout) -> Samples | None:
                 header=None,
                 names=list(range(layout.cells)),
                 index_col=False,
-                dtype={place: np.float64 for place in range(layout.cells) if place not in layout.instants},
-                converters={place: partial(layout.value, position=place) for place in layout.instants},
+                dtype={place: np.float64 for place in used if place not in layout.forms}
+                | dict.fromkeys(layout.texts, "category"),
+                converters={place: partial(layout.value, position=place) for place in layout.forms},
                 na_values=_MISSING_AS_WRITTEN,
                 keep_default_na=False,
                 skipinitialspace=True,
             )
         except (ValueError, OverflowError):  # pandas' ParserError is a ValueError
             return None
-    cells = frame.to_numpy(dtype=np.float64)
+    cells = np.full((len(frame), layout.cells), np.nan) if layout.texts else frame.to_numpy(dtype=np.float64)
+    if layout.texts:
+        cells[:, used] = frame[used].to_numpy(dtype=np.float64)
     if not np.all(np.isnan(cells[:, layout.width :])):
         return None
     return np.ascontiguousarray(cells[:, : layout.width])
@@ -119,6 +173,8 @@ def _read_fast(path: Path, layout: Layout) -> Samples | None:
 
 def _short_rows(path: Path, layout: Layout, values: Samples) -> bool:
     """Whether a row has fewer cells than the others; pandas fills it with NaN."""
+    if layout.width - 1 in layout.texts:
+        return False
     suspects = set(np.flatnonzero(np.isnan(values[:, -1])).tolist())
     if not suspects:
         return False
@@ -133,29 +189,97 @@ def _rows(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
                 yield line_number, split(line, layout.delimiter)
 
 
-def _read_carefully(path: Path, layout: Layout, columns: tuple[TableColumn, ...]) -> Samples:
-    """Read row by row and name the first bad cell."""
-    values = array("d")
+def _read_carefully(
+    path: Path, layout: Layout, columns: tuple[TableColumn, ...]
+) -> tuple[Samples, tuple[int, ...], list[str]]:
+    """Return the rows, those before which the header is repeated, and notes on lines that are none.
+
+    Lines without any number are remarks; those with some are part of a header that is repeated after them, or, after
+    the last row, a footer with a text in front.
+
+    Raises
+    ------
+    RecordingError : another line is no row; one line that names its first bad cell.
+    """
+    values, joints = array("d"), []
+    remarks: list[tuple[int, list[str]]] = []
+    pending: list[tuple[int, list[str]]] = []
     for line_number, cells in _rows(path, layout):
-        where = f"{path}: line {line_number}"
-        if not layout.width <= len(cells) <= layout.cells or any(cells[layout.width :]):
-            raise RecordingError(f"{where} has {len(cells)} cells instead of {layout.width}")
-        for column, cell in zip(columns, cells, strict=False):
-            try:
-                values.append(layout.value(cell, column.position))
-            except ValueError:
-                text = repr(cell if len(cell) <= _EXCERPT else cell[:_EXCERPT] + "..")
-                what = layout.expected(cell, column.position)
-                raise RecordingError(
-                    f"{where}, column {column.position + 1} ({column.name}): {text} is not a {what}"
-                ) from None
-    return np.array(values, dtype=np.float64).reshape(-1, layout.width)
+        row = _row_values(cells, layout)
+        if row is None:
+            if _is_header(cells, layout):
+                joints.append(len(values) // layout.width)
+                remarks += pending
+                pending = []
+            (pending if _has_number(cells, layout) else remarks).append((line_number, cells))
+            continue
+        if pending:
+            raise _bad_row(path, layout, columns, *pending[0])
+        values.extend(row)
+    for line_number, cells in pending:
+        if cells[0][:1].isdigit() or _has_number(cells[:1], layout):
+            raise _bad_row(path, layout, columns, line_number, cells)
+    notes = []
+    remarks = sorted((*remarks, *pending))
+    if remarks:
+        first = " ".join(remarks[0][1])[:_EXCERPT]
+        many = f"{len(remarks)} lines that are" if len(remarks) > 1 else "a line that is"
+        notes.append(f"left out: {many} no row of numbers, line {remarks[0][0]}: {first!r}")
+    rows = np.array(values, dtype=np.float64).reshape(-1, layout.width)
+    return rows, tuple(dict.fromkeys(row for row in joints if row)), notes
 
 
-def _is_cut(path: Path) -> bool:
+def _row_values(cells: Sequence[str], layout: Layout) -> list[float] | None:
+    if not layout.width <= len(cells) <= layout.cells or any(cells[layout.width :]):
+        return None
+    try:
+        return [
+            float("nan") if place in layout.texts else layout.value(cell, place)
+            for place, cell in enumerate(cells[: layout.width])
+        ]
+    except ValueError:
+        return None
+
+
+def _is_header(cells: Sequence[str], layout: Layout) -> bool:
+    return bool(layout.header) and tuple(cells[: layout.width]) == layout.header
+
+
+def _has_number(cells: Sequence[str], layout: Layout) -> bool:
+    for place, cell in enumerate(cells):
+        try:
+            if not isnan(number(cell, layout.decimal) if cell[:1].isalpha() else layout.value(cell, place)):
+                return True
+        except ValueError:
+            continue
+    return False
+
+
+def _bad_row(
+    path: Path, layout: Layout, columns: tuple[TableColumn, ...], line_number: int, cells: Sequence[str]
+) -> RecordingError:
+    """Return the error about a line that is no row."""
+    where = f"{path}: line {line_number}"
+    if not layout.width <= len(cells) <= layout.cells or any(cells[layout.width :]):
+        return RecordingError(f"{where} has {len(cells)} cells instead of {layout.width}")
+    for column, cell in zip(columns, cells, strict=False):
+        try:
+            layout.value(cell, column.position)
+        except ValueError:
+            text = repr(cell if len(cell) <= _EXCERPT else cell[:_EXCERPT] + "..")
+            what = layout.expected(cell, column.position)
+            return RecordingError(f"{where}, column {column.position + 1} ({column.name}): {text} is not a {what}")
+    return RecordingError(f"{where} is no row of numbers")
+
+
+def _is_cut(path: Path, encoding: str) -> bool:
     """Whether the last line has no end and is more than spaces or a comment."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
-        file.seek(max(0, size - HEAD))
-        last = re.split(rb"[\r\n]", file.read())[-1]
-    return is_data(last.decode("latin-1"))
+        # from the first of two bytes
+        file.seek(max(0, size - HEAD) // 2 * 2)
+        tail = file.read()
+    encoding = _wide(path, encoding)
+    wide = encoding.startswith("utf-16")
+    text = tail.decode(encoding if wide else "latin-1", "replace")
+    return is_data(re.split(r"[\r\n]", text)[-1])

@@ -12,7 +12,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
-from replay.formats.reading import as_numbers, damage_reported, optional
+from replay.formats.reading import CUT_SHORT, as_numbers, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
 
@@ -21,6 +21,7 @@ _LEAD = struct.Struct("<4s4sIQQ")
 _BIG_ENDIAN = 1 << 6
 _UNKNOWN = (1 << 64) - 1
 _WHAT = "a TDMS file"
+_SECOND = np.timedelta64(1, "s")
 _UNITS = ("unit_string", "NI_UnitDescription", "Unit", "unit")
 
 
@@ -59,9 +60,11 @@ def _tables(path: Path) -> list[SignalTable]:
         if raw.read(4) == _INDEX:
             raise RecordingError(f"{path}: is only the index of a TDMS file: open {path.stem}.tdms")
     cut = _cut(path)
-    channels, left_out, starts = [], [], set()
+    channels, left_out = [], []
     # not by its name: an index beside it may be of another file
     with damage_reported(path, _WHAT, logger="nptdms"), path.open("rb") as raw, nptdms.TdmsFile.open(raw) as file:
+        started = [_started(channel) for group in file.groups() for channel in group.channels()]
+        first = min((when for when in started if when is not None), default=None)
         for group in file.groups():
             found = [channel for channel in group.channels() if _is_numbers(channel)]
             left_out += [f"{c.name} ({_kind(c)})" for c in group.channels() if not _is_numbers(c)]
@@ -69,14 +72,8 @@ def _tables(path: Path) -> list[SignalTable]:
             for channel in found:
                 # a cut segment may have given the first channels more samples than the last
                 n_rows = shortest if cut and len(channel) - shortest <= _last_segment(channel) else len(channel)
-                channels.append(_channel(path, group.name, channel, n_rows))
-                starts.add(str(channel.properties.get("wf_start_time", "")))
-    notes = ["the file is cut short: its last segment is not complete"] if cut else []
-    if len(starts) > 1:
-        notes.append(
-            "the channels' waveforms start at different times, which are not used: taken as sampled together"
-        )
-    return tables_of_channels(path, channels, notes, left_out)
+                channels.append(_channel(path, group.name, channel, n_rows, first))
+    return tables_of_channels(path, channels, (CUT_SHORT,) if cut else (), left_out, cut=cut)
 
 
 def _is_numbers(channel: Any) -> bool:
@@ -92,10 +89,17 @@ def _last_segment(channel: Any) -> int:
     return int(channel.properties.get("wf_samples", 0)) or len(channel)
 
 
-def _channel(path: Path, group: str, channel: Any, n_rows: int) -> FileChannel:
+def _started(channel: Any) -> np.datetime64 | None:
+    """Return when the waveform began; None where that is not given, as by the zero of LabVIEW, 1904."""
+    when = channel.properties.get("wf_start_time")
+    known = isinstance(when, np.datetime64) and _is_numbers(channel) and when > np.datetime64("1905-01-01")
+    return when if known else None
+
+
+def _channel(path: Path, group: str, channel: Any, n_rows: int, first: np.datetime64 | None) -> FileChannel:
     said = channel.properties
     unit = next((unit_symbol(said[key]) for key in _UNITS if str(said.get(key, "")).strip()), "")
-    step = float(said.get("wf_increment", 0.0))
+    step, began = float(said.get("wf_increment", 0.0)), _started(channel)
     day = None
     if np.dtype(channel.dtype).kind == "M":
         day = as_numbers(np.asarray(channel.read_data(0, n_rows)))[1]
@@ -107,8 +111,10 @@ def _channel(path: Path, group: str, channel: Any, n_rows: int) -> FileChannel:
         unit,
         # rounded as the increment is
         rate=float(f"{1.0 / step:.12g}") if 0.0 < step < float("inf") else None,
-        start=float(said.get("wf_start_offset", 0.0)),
+        # waveforms are on one clock: that of the first start
+        start=float(said.get("wf_start_offset", 0.0)) + (0.0 if began is None else (began - first) / _SECOND),
         day=day,
+        about={key: value for key, value in said.items() if not key.startswith(("NI_", "wf_"))},
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from replay.formats.base import Format, RecordingError, Selection
-from replay.formats.layout import find_layout
+from replay.formats.layout import find_layout, text_encoding
 from replay.formats.memory import check_memory
 from replay.formats.signal_table import SignalTable, array_reader
 from replay.formats.table import Table, read_table
@@ -15,6 +16,9 @@ _BINARY = frozenset(range(32)) - set(b"\t\n\v\f\r\x1a")
 
 def is_text(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 any name, any selection
     """Whether the first bytes hold no control characters; a crash may leave zeros at the end of a file."""
+    encoding = text_encoding(head)
+    if encoding.startswith("utf-16"):
+        head = head.decode(encoding, "replace").encode("latin-1", "replace")
     return _BINARY.isdisjoint(head.rstrip(b"\0"))
 
 
@@ -30,16 +34,37 @@ def begins_as_table(head: bytes) -> bool:
 def signal_table(table: Table) -> SignalTable:
     """Return the columns of a text file."""
     layout = table.layout
+    columns = tuple(c for c in table.columns if c.position not in layout.texts)
+    values, notes = table.values, table.notes
+    dates, times = (
+        [p for p, f in layout.forms.items() if bool(f.order) is one and f.has_time is not one]
+        for one in (True, False)
+    )
+    if len(dates) == len(times) == 1:
+        # a date, and beside it a time of day
+        values = values.copy()
+        values[:, times[0]] += values[:, dates[0]]
+    columns = tuple(c for c in columns if c.position not in dates)
+    days = dict.fromkeys((p for p, f in layout.forms.items() if f.order and f.has_time), layout.first_day)
+    if len(dates) == len(times) == 1:
+        days[times[0]] = layout.first_day
+    elif dates:
+        notes = (*notes, f"left out, dates without a time of day: {table.columns[dates[0]].name}")
     return SignalTable(
         path=table.path,
-        columns=table.columns,
-        n_rows=len(table.values),
-        read=array_reader(table.values),
-        notes=table.notes,
+        columns=tuple(replace(c, unit="s") if c.position in times and c.position not in days else c for c in columns),
+        n_rows=len(values),
+        read=array_reader(values),
+        notes=notes if not layout.sampling.note else (*notes, layout.sampling.note),
         named=bool(layout.header),
-        days=dict.fromkeys(layout.instants, layout.first_day),
+        days=days,
         in_utc=frozenset(layout.in_utc),
+        rate=layout.sampling.rate,
+        start=layout.sampling.start,
         place=table.place,
+        times_of_day=frozenset(times),
+        joints=table.joints,
+        cut=table.cut,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,9 +16,10 @@ from monitor.transport.lsl.numbering import SampleNumbering
 from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
 from replay.formats.memory import check_memory
-from replay.formats.reading import damage_reported, optional
+from replay.formats.reading import CUT_SHORT, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
+from replay.formats.xdf_clocks import line_without_false_offsets, without_offsets
 
 _MAGIC, _GZIP = b"XDF:", b"\x1f\x8b"
 _WHAT = "an XDF file"
@@ -26,6 +28,8 @@ _HEADER, _SAMPLES, _WITH_XML = 2, 3, (1, 2, 6)
 _CHANNELS = re.compile(rb"<channel_count>\s*(\d{1,18})\s*<")
 _IN_MEMORY = 2  # times the chunks: the values and the times
 _PIECE = 1 << 22  # bytes between two looks at the memory
+_BOUNDARY = bytes.fromhex("43a546dccbf5410fb30ed5467383cbe4")
+_LARGEST_CHUNK = 1 << 24  # bytes
 _AT_ONCE = 1024  # samples
 _WRONG = 0.02  # of the nominal rate
 
@@ -45,8 +49,10 @@ def _open(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if _is_packed(path) else path.open("rb")  # type: ignore[return-value]
 
 
-def _check_chunks(path: Path) -> None:
-    """Check that every chunk is whole and holds what it says; pyxdf reads what is missing as zeros or old values.
+def _check_chunks(path: Path) -> int:
+    """Return where the last whole chunk ends, after a check that each holds what it says.
+
+    Pyxdf reads what is missing as zeros or old values.
 
     Raises
     ------
@@ -58,7 +64,10 @@ def _check_chunks(path: Path) -> None:
         size = float("inf") if _is_packed(path) else path.stat().st_size
         at, checked = len(file.read(len(_MAGIC))), 0
         while width := file.read(1):
-            length = int.from_bytes(file.read(width[0]), "little") if width[0] in _LENGTHS else 0
+            digits = file.read(width[0]) if width[0] in _LENGTHS else b""
+            if digits and len(digits) < width[0]:
+                return _before_cut(path, at)
+            length = int.from_bytes(digits, "little")
             if length < 2:
                 raise RecordingError(f"{path}: damaged or cut short: no chunk begins at byte {at}")
             at += 1 + width[0] + length
@@ -67,7 +76,7 @@ def _check_chunks(path: Path) -> None:
                 check_memory(path, _IN_MEMORY * checked)
             content = file.read(length) if at <= size else b""
             if len(content) < length:
-                raise RecordingError(f"{path}: damaged or cut short: its last chunk ends beyond the file")
+                return _before_cut(path, at - 1 - width[0] - length)
             tag, stream = int.from_bytes(content[:2], "little"), content[2:6]
             if tag in _WITH_XML and (b"<!DOCTYPE" in content or b"\0" in content[6:]):
                 raise ValueError("a header has a document type or zeros")
@@ -77,6 +86,22 @@ def _check_chunks(path: Path) -> None:
             # a sample has a byte at least, and so has each of its channels
             if tag == _SAMPLES and _count(content[6:15]) * (1 + widths.get(stream, 0)) > length:
                 raise ValueError("a chunk says that it has more samples than its bytes")
+    return at
+
+
+def _before_cut(path: Path, at: int) -> int:
+    """Return `at`, where a chunk begins that ends beyond the file, unless a wrong length makes it seem so.
+
+    Raises
+    ------
+    RecordingError : other chunks follow.
+    """
+    with path.open("rb") as file:
+        file.seek(at)
+        rest = file.read(_LARGEST_CHUNK + 1)
+    if _is_packed(path) or _BOUNDARY in rest or b"<sample_count>" in rest or len(rest) > _LARGEST_CHUNK:
+        raise RecordingError(f"{path}: damaged or cut short: its last chunk ends beyond the file")
+    return at
 
 
 def _count(data: bytes) -> int:
@@ -88,11 +113,28 @@ def _tables(path: Path) -> list[SignalTable]:
     pyxdf = optional("pyxdf", _WHAT, path)
     channels, left_out = [], []
     with damage_reported(path, _WHAT, logger="pyxdf"):
-        _check_chunks(path)
-        with _open(path) as file:
-            # its own removal of jitter spreads a gap over all samples
-            streams, _ = pyxdf.load_xdf(file, dejitter_timestamps=False)
-        notes = []
+        end = _check_chunks(path)
+        cut = not _is_packed(path) and end < path.stat().st_size
+
+        def load(*, synchronize: bool) -> list[dict[str, Any]]:
+            with _open(path) as whole:
+                file = io.BytesIO(whole.read(end)) if cut else whole
+                # its own removal of jitter spreads a gap over all samples
+                loaded = pyxdf.load_xdf(file, synchronize_clocks=synchronize, dejitter_timestamps=False)
+            return list(loaded[0])
+
+        streams, notes = load(synchronize=True), [CUT_SHORT] if cut else []
+        names = [_text(stream["info"], "name") or "stream" for stream in streams]
+        lines = [line_without_false_offsets(name, stream) for name, stream in zip(names, streams, strict=True)]
+        if any(lines):
+            as_sent = {stream["info"]["stream_id"]: stream for stream in load(synchronize=False)}
+        missing = without_offsets(names, streams)
+        notes += [missing] if missing else []
+        for stream, line in zip(streams, lines, strict=True):
+            if line is not None:
+                sent = as_sent[stream["info"]["stream_id"]]["time_stamps"]
+                stream["time_stamps"] = line.corrected(np.asarray(sent, dtype=np.float64))
+                notes.append(line.note)
         for stream in streams:
             about = stream["info"]
             name, values, times = _text(about, "name") or "stream", stream["time_series"], stream["time_stamps"]
@@ -105,10 +147,11 @@ def _tables(path: Path) -> list[SignalTable]:
             times = np.round(even_times(times, rate) if rate else times, 9)
             if "footer" not in stream:
                 notes.append(f"stream {name} was not closed: it may be cut short")
+                cut = True
             notes.append(f"{name}: {_rates(about)}, times of the clock of LSL without jitter")
             described = _described(about)
             for number in range(values.shape[1]):
-                label, unit = described.get(number, (f"{name}_{number + 1}", ""))
+                label, unit, scales = described.get(number, (f"{name}_{number + 1}", "", {}))
                 column = values[:, number].astype(np.float64)
                 channels.append(
                     FileChannel(
@@ -118,9 +161,10 @@ def _tables(path: Path) -> list[SignalTable]:
                         lambda a, b, v=column: v[a:b],  # type: ignore[misc]
                         unit_symbol(unit),
                         times=times,
+                        about=scales,
                     )
                 )
-    return tables_of_channels(path, channels, notes, left_out)
+    return tables_of_channels(path, channels, notes, left_out, cut=cut)
 
 
 def _check_count(path: Path, name: str, stream: Mapping[str, Any]) -> None:
@@ -182,8 +226,8 @@ def _text(about: Mapping[str, Any], key: str) -> str:
     return first.strip() if isinstance(first, str) else ""
 
 
-def _described(about: Mapping[str, Any]) -> dict[int, tuple[str, str]]:
-    """Return label and unit of the channels that the header describes."""
+def _described(about: Mapping[str, Any]) -> dict[int, tuple[str, str, dict[str, str]]]:
+    """Return label, unit and other texts of the channels that the header describes."""
     found = {}
     try:
         described = about["desc"][0]["channels"][0]["channel"]
@@ -191,7 +235,8 @@ def _described(about: Mapping[str, Any]) -> dict[int, tuple[str, str]]:
         return {}
     for number, channel in enumerate(described):
         if isinstance(channel, Mapping) and _text(channel, "label"):
-            found[number] = _text(channel, "label"), _text(channel, "unit")
+            texts = {key: _text(channel, key) for key in channel}
+            found[number] = _text(channel, "label"), _text(channel, "unit"), texts
     return found
 
 

@@ -15,7 +15,8 @@ from replay.formats.base import RecordingError, Selection
 from replay.formats.clock import check_times
 from replay.formats.columns import SECONDS, TableColumn, find_column, listing
 from replay.formats.run_file import is_run_file, open_run_file
-from replay.formats.signal_table import SignalTable, dated_times
+from replay.formats.signal_table import SignalTable
+from replay.formats.times import dated_times
 
 RESPONSE = "response"
 

@@ -13,6 +13,7 @@ from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import assess
 from replay.export import export
 from replay.formats import ArrayRecording, Recording, RecordingError, inspect_recording, open_recording
+from replay.formats.reading import CUT_SHORT
 from tests.campaign.run_file_mutations import damaged_bytes
 from tests.replay.exported_run import record
 from tests.replay.written_formats import CHECKSUMMED, NAMES, RATE, ROUNDED, UNITS, WRITERS, N, run_samples, written
@@ -80,7 +81,9 @@ def test_a_damaged_file_is_read_or_refused_in_one_line(name: str, tmp_path: Path
         found = _read(tmp_path / f"damaged{number}{WRITERS[name][0]}", damaged_bytes(whole, chance))
         refused += found is None
         if found is not None and name in CHECKSUMMED:
-            np.testing.assert_array_equal(found[0], run_samples())
+            # a file without its end may be what a crash left
+            rows = len(found[0]) if CUT_SHORT in found[1] else N
+            np.testing.assert_array_equal(found[0], run_samples()[:rows])
     assert refused
 
 

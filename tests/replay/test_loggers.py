@@ -11,11 +11,13 @@ import pytest
 from mcap.writer import Writer
 from nptdms import ChannelObject, GroupObject, TdmsWriter
 
+import replay.formats.making
 import replay.formats.recordings
-import replay.formats.signal_table
 from monitor.messages.blocks import Role
 from replay.formats import Recording, RecordingError, Selection, inspect_recording, open_recording
+from replay.formats.reading import CUT_SHORT
 from tests.replay.written_formats import (
+    NAMES,
     RATE,
     TIMES,
     N,
@@ -94,7 +96,7 @@ def test_a_logger_that_was_stopped_is_read_as_far_as_it_came_and_reported(tmp_pa
     whole = written(tmp_path, "tdms").read_bytes()
     (tmp_path / "cut.tdms").write_bytes(whole[: len(whole) - 8 * 1000])
     recording = open_recording(tmp_path / "cut.tdms")
-    assert "the file is cut short: its last segment is not complete" in recording.notes
+    assert CUT_SHORT in recording.notes and recording.outcome == "truncated"
     found = samples(recording)
     # the last of four segments holds one channel after the other, and loses the last of them
     assert len(found) == N * 3 // 4
@@ -115,7 +117,7 @@ def test_a_wrong_index_beside_a_tdms_file_is_not_used(tmp_path: Path) -> None:
 
 def test_a_large_tdms_file_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = samples(open_recording(written(tmp_path, "tdms")))
-    monkeypatch.setattr(replay.formats.signal_table, "_IN_MEMORY", 1000)
+    monkeypatch.setattr(replay.formats.making, "_IN_MEMORY", 1000)
     monkeypatch.setattr(replay.formats.recordings, "_PIECE", 777)
     np.testing.assert_array_equal(samples(open_recording(tmp_path / "run.tdms")), whole)
 
@@ -181,12 +183,20 @@ def test_messages_in_another_encoding_are_left_out(tmp_path: Path) -> None:
         open_recording(path)
 
 
-def test_an_mcap_file_that_was_not_closed_is_refused(tmp_path: Path) -> None:
+def test_an_mcap_file_that_was_not_closed_is_read_as_far_as_it_is_whole(tmp_path: Path) -> None:
     whole = written(tmp_path, "mcap").read_bytes()
     for end in (len(whole) - 8, len(whole) // 2):
         (tmp_path / "cut.mcap").write_bytes(whole[:end])
-        with pytest.raises(RecordingError, match="damaged or cut short, not readable as an MCAP file"):
-            open_recording(tmp_path / "cut.mcap")
+        recording = open_recording(tmp_path / "cut.mcap")
+        assert CUT_SHORT in recording.notes and recording.outcome == "truncated"
+        found = samples(recording)
+        assert len(found) > N // 4
+        by_name = [[c.name for c in recording.stream.channels].index(name) for name in NAMES]
+        np.testing.assert_array_equal(found[:, by_name], run_samples()[: len(found)])
+    # damage before the end is refused
+    (tmp_path / "hole.mcap").write_bytes(whole[:3000] + bytes(200) + whole[3200:])
+    with pytest.raises(RecordingError, match="damaged"):
+        open_recording(tmp_path / "hole.mcap")
 
 
 def streams_of_two(path: Path, *, footer: bool = True) -> Path:
@@ -210,7 +220,9 @@ def streams_of_two(path: Path, *, footer: bool = True) -> Path:
 def test_streams_of_other_rates_are_put_together_only_when_asked(tmp_path: Path) -> None:
     path = streams_of_two(tmp_path / "two.xdf")
     chosen = Selection(("command",), ("measured",))
-    asked = r"not sampled together: command \(600 rows of controller\), measured .*one dataset, or give --resample HZ"
+    asked = (
+        r"not sampled together: command \(600 rows of controller, .*\), measured .*one dataset, or give --resample HZ"
+    )
     with pytest.raises(RecordingError, match=asked):
         open_recording(path, chosen)
     recording = open_recording(path, Selection(("command",), ("measured",), resample=200.0))

@@ -11,8 +11,8 @@ import pytest
 import scipy.io
 from pyarrow import parquet
 
+import replay.formats.making
 import replay.formats.recordings
-import replay.formats.signal_table
 from monitor.messages.blocks import Role
 from replay.formats import Recording, RecordingError, Selection, inspect_recording, open_recording
 from tests.records import Records
@@ -81,7 +81,7 @@ def test_a_zip_file_without_arrays_is_no_recording(tmp_path: Path) -> None:
 
     with zipfile.ZipFile(tmp_path / "x.xlsx", "w") as file:
         file.writestr("xl/workbook.xml", "<a/>")
-    with pytest.raises(RecordingError, match="not a recording; this program reads run file"):
+    with pytest.raises(RecordingError, match="a workbook of Excel: save its sheet as CSV"):
         open_recording(tmp_path / "x.xlsx")
 
 
@@ -127,7 +127,7 @@ def test_an_index_of_pandas_is_the_time(tmp_path: Path) -> None:
 
 def test_a_large_parquet_file_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = samples(open_recording(written(tmp_path, "parquet")))
-    monkeypatch.setattr(replay.formats.signal_table, "_IN_MEMORY", 1000)
+    monkeypatch.setattr(replay.formats.making, "_IN_MEMORY", 1000)
     monkeypatch.setattr(replay.formats.recordings, "_PIECE", 333)
     np.testing.assert_array_equal(samples(open_recording(tmp_path / "run.parquet")), whole)
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.formats import RecordingError, Selection, open_recording
-from replay.formats.clock import parse_instant, parse_instants, read_timing, through_daylight_saving
+from replay.formats.clock import read_timing, through_daylight_saving
+from replay.formats.dates import parse_instant, parse_instants
 
 PAIR = Selection(command=("cmd",), measured=("meas",))
 

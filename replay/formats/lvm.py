@@ -1,0 +1,160 @@
+"""LabVIEW's measurement files, LVM: segments of channels with their own starts and steps, or columns of X values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from monitor.messages.blocks import Samples
+from replay.formats.base import Format, RecordingError, Selection
+from replay.formats.channels import FileChannel, tables_of_channels
+from replay.formats.dates import DateForm
+from replay.formats.layout import text_encoding
+from replay.formats.memory import check_memory
+from replay.formats.numbers import number
+from replay.formats.signal_table import SignalTable
+from replay.formats.table import LAST_LINE_CUT
+from replay.formats.units import unit_symbol
+
+_BEGINS = b"LabVIEW Measurement"
+_END = "***end_of_header***"
+_IN_MEMORY = 8  # times the file: its text, lines and numbers
+
+
+@dataclass
+class _Segment:
+    """One segment: its header by names, the names of its columns, and their cells as far as they have a number."""
+
+    about: Mapping[str, Sequence[str]]
+    names: Sequence[str]
+    columns: list[list[float]] = field(default_factory=list)
+
+
+def is_lvm(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
+    """Whether the file begins as LVM does."""
+    return head.decode(text_encoding(head), "replace").lstrip("\ufeff").encode().startswith(_BEGINS)
+
+
+def _tables(path: Path) -> list[SignalTable]:
+    check_memory(path, _IN_MEMORY * path.stat().st_size)
+    data = path.read_bytes()
+    lines = data.decode(text_encoding(data), "replace").lstrip("\ufeff").splitlines(keepends=True)
+    cut = bool(lines) and not lines[-1].endswith(("\n", "\r")) and bool(lines[-1].strip())
+    rows = [line.rstrip("\r\n") for line in (lines[:-1] if cut else lines)]
+    separator = (
+        "," if any(row.replace("\t", ",").lower().startswith("separator,comma") for row in rows[:20]) else "\t"
+    )
+    cells = [[cell.strip().strip('"') for cell in row.split(separator)] for row in rows]
+    file_header: dict[str, Sequence[str]] = {}
+    segments: list[_Segment] = []
+    at = 0
+    ends = [k for k, row in enumerate(cells) if row[0].lower() == _END]
+    for number_of, end in enumerate(ends):
+        header: dict[str, Sequence[str]] = {row[0].lower(): row[1:] for row in cells[at:end] if row[0]}
+        if number_of == 0:
+            file_header = header
+            at = end + 1
+            continue
+        stop = ends[number_of + 1] if number_of + 1 < len(ends) else len(cells)
+        if stop < len(cells):
+            stop = _header_begin(cells, end + 1, stop)
+        segments.append(_segment(path, header, cells[end + 1 : stop], end + 2, _decimal(file_header)))
+        at = stop
+    if not segments:
+        raise RecordingError(f"{path}: no channels below the header of a LabVIEW measurement file")
+    kinds = file_header.get("x_columns", ("One",))
+    channels: list[FileChannel] = []
+    left_out: list[str] = []
+    for count, segment in enumerate(segments, 1):
+        group = f"segment {count}" if len(segments) > 1 else ""
+        channels += _channels(group, segment, (kinds[0] if kinds else "One").lower(), left_out)
+    return tables_of_channels(path, channels, (LAST_LINE_CUT,) if cut else (), left_out, cut=cut)
+
+
+def _decimal(header: Mapping[str, Sequence[str]]) -> str:
+    return "," if header.get("decimal_separator", ("",))[:1] == [","] else "."
+
+
+def _header_begin(cells: Sequence[Sequence[str]], begin: int, end: int) -> int:
+    """Return the line at which the header above `end` begins: at its number of channels."""
+    return next((k for k in range(end - 1, begin, -1) if cells[k][0].lower() == "channels"), end)
+
+
+def _segment(
+    path: Path, about: Mapping[str, Sequence[str]], rows: Sequence[Sequence[str]], line: int, decimal: str
+) -> _Segment:
+    """Return a segment; the last column is one of comments."""
+    names = list(rows[0]) if rows else []
+    width = len(names) - 1 if names and names[-1].lower() == "comment" else len(names)
+    segment = _Segment(about, names[:width], [[] for _ in range(width)])
+    for offset, row in enumerate(rows[1:], line + 1):
+        if not any(row):
+            continue
+        for place, cell in enumerate(row[:width]):
+            if not cell:
+                continue
+            try:
+                segment.columns[place].append(number(cell, decimal))
+            except ValueError:
+                raise RecordingError(f"{path}: line {offset}: {cell[:30]!r} is not a number") from None
+    return segment
+
+
+def _channels(group: str, segment: _Segment, kind: str, left_out: list[str]) -> list[FileChannel]:
+    """Return the channels of a segment: with its one column of X values, one for each, or by X0 and Delta_X."""
+    is_x = [name.lower().startswith("x_value") for name in segment.names]
+    found = []
+    times: Samples | None = None
+    known: dict[bytes, Samples] = {}
+    began = [when for place in range(len(is_x)) if (when := _began(segment, place - 1)) is not None]
+    for place, (name, column, x) in enumerate(zip(segment.names, segment.columns, is_x, strict=True), -1):
+        if x:
+            values = np.array(column)
+            times = known.setdefault(values.tobytes(), values) if len(values) else None
+            continue
+        # cells of the header stand above those of their column, one further to the left without its name
+        values, when = np.array(column), _began(segment, place)
+        if len(values) < 2:
+            left_out.append(f"{name} ({len(values)} samples)")
+            continue
+        step, start = _said(segment, "delta_x", place, 0.0), _said(segment, "x0", place, 0.0)
+        later = 0.0 if when is None else when - min(began)
+        own = times if kind != "no" and times is not None and len(times) == len(values) else None
+        units = segment.about.get("y_unit_label", ())
+        found.append(
+            FileChannel(
+                group,
+                name or f"channel_{place + 2}",
+                len(values),
+                lambda a, b, v=values: v[a:b],  # type: ignore[misc]
+                unit_symbol(units[place]) if 0 <= place < len(units) else "",
+                rate=None if own is not None or step <= 0.0 else float(f"{1.0 / step:.12g}"),
+                start=start + later,
+                times=own if own is None or not later else own + later,
+            )
+        )
+    return found
+
+
+def _began(segment: _Segment, place: int) -> float | None:
+    """Return when a channel began by its date and time of day, s; None where these are not given."""
+    date, time = ((segment.about.get(key, ())[place : place + 1] or [""])[0] for key in ("date", "time"))
+    try:
+        day, _, _ = DateForm("ymd", has_time=False).parse(date)
+        return 86400.0 * (day % 1000) + DateForm("").seconds(time.replace(",", ".")[:21])
+    except ValueError:
+        return None
+
+
+def _said(segment: _Segment, key: str, place: int, default: float) -> float:
+    cells = segment.about.get(key, ())
+    try:
+        return number(cells[place].replace(",", "."), ".") if 0 <= place < len(cells) and cells[place] else default
+    except ValueError:
+        return default
+
+
+FORMAT = Format("LabVIEW LVM", ("*.lvm",), is_lvm, tables=_tables)

@@ -1,0 +1,89 @@
+"""Rates, periods and starts that a file gives by name: ``fs``, ``dt_ms``, ``StepSize``, ``isi``, ``X0``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from replay.formats.columns import SECONDS, words
+
+_RATES = words(
+    "fs rate srate sps samplerate samplingrate samplingfrequency samplefrequency samplefreq fsample fsamp scanrate "
+    "acquisitionrate samplespersecond samplespersec nominalsrate loggingrate datarate"
+)
+_PERIODS = words(
+    "dt ts deltat deltatime sampletime sampleperiod timestep tsample tsampling samplingperiod stepsize isi deltax "
+    "xdelta samplinginterval sampleinterval wfincrement xincrement xinc timeincrement timeinterval tinterval "
+    "scaninterval samplingtime samplingstep tstep"
+)
+_STARTS = words(
+    "t0 x0 xzero xoffset starttime tstart timestart startoffset wfstartoffset timeoffset firsttime initialtime start"
+)
+_HERTZ = {"hz": 1.0, "khz": 1e3, "mhz": 1e6}
+_AGREE = 1e-3  # of a rate
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Hz, None where the file gives none, s of the first sample, and a note where names contradict each other."""
+
+    rate: float | None = None
+    start: float = 0.0
+    note: str = ""
+
+
+def read_sampling(numbers: Mapping[str, float], texts: Mapping[str, Sequence[str]] | None = None) -> Sampling:
+    """Return what names say of the sampling.
+
+    Parameters
+    ----------
+    numbers : by their names, or paths in a tree; of one name that is given twice the deeper path is used.
+    texts : among which the unit of `x` may be, as ``x_units``.
+    """
+    rates: list[tuple[int, str, float]] = []
+    starts: list[tuple[int, float]] = []
+    units = {_plain(path): each[0] for path, each in (texts or {}).items() if len(each) == 1}
+    for path, value in numbers.items():
+        parent, _, own = path.rpartition("/")
+        kind, scale = _kind(own)
+        beside = next((units[key] for end in ("units", "unit") if (key := _plain(path) + end) in units), "")
+        scale = SECONDS.get(beside.strip().lower(), scale) if kind != "rate" else scale
+        scale = _HERTZ.get(beside.strip().lower(), scale) if kind == "rate" else scale
+        if not np.isfinite(value):
+            continue
+        if kind == "start":
+            starts.append((len(parent), scale * value))
+        elif kind and value > 0.0:
+            rates.append(
+                (len(parent), own, float(f"{scale * value if kind == 'rate' else 1 / (scale * value):.12g}"))
+            )
+    start = max(starts, default=(0, 0.0), key=lambda each: each[0])[1]
+    if not rates:
+        return Sampling(None, start)
+    deepest = max(depth for depth, _, _ in rates)
+    names = {own: rate for depth, own, rate in rates if depth == deepest}
+    (first, rate), *others = names.items()
+    said = [f"{own} of {other:.6g} Hz" for own, other in others if abs(other - rate) > _AGREE * rate]
+    note = f"{first} gives {rate:.6g} Hz and is used, against {', '.join(said)}: --rate HZ" if said else ""
+    return Sampling(rate, start, note)
+
+
+def _kind(name: str) -> tuple[str, float]:
+    """Return what a name gives, a rate, a period or a start, and Hz or s in its unit; nothing for other names."""
+    bracket = re.match(r"^(.*?)\s*[\[(]\s*([^\[\]()]*?)\s*[\])]\s*$", name)
+    text, suffix = (bracket[1], bracket[2]) if bracket else name.rpartition("_")[::2]
+    scales = SECONDS | _HERTZ
+    for part, scale in ((text, scales.get(suffix.lower())), (name, 1.0)):
+        plain = _plain(part)
+        if scale is not None and plain:
+            for kind, known in (("rate", _RATES), ("period", _PERIODS), ("start", _STARTS)):
+                if plain in known:
+                    return kind, scale
+    return "", 1.0
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())
