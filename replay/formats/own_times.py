@@ -40,7 +40,9 @@ def by_own_times(table: SignalTable, selection: Selection) -> list[SignalTable]:
     if table.times is not None and not owners:
         return [table]
     plain = [c for c in table.columns if (c.is_time or c.position in table.days) and c not in owners]
-    plain += [c for c in table.columns if _NUMBERED.match(c.stem) and c not in (*owners, *plain) and _rises(table, c)]
+    numbered = [c for c in table.columns if _NUMBERED.match(c.stem) and c not in (*owners, *plain)]
+    # T1 may be a temperature that rises
+    plain += [c for c in numbered if _rises(table, c) and all(_is_as_long(table, c, clock) for clock in plain[:1])]
     plain.sort(key=table.columns.index)
     if not owners and all(c.is_time or c.position in table.days for c in plain[:2]) and len(plain) < 2:
         return [table]
@@ -99,6 +101,12 @@ def _rises(table: SignalTable, column: TableColumn) -> bool:
     values = table.column(column)
     values = values[np.isfinite(values)]
     return len(values) > 1 and bool(np.all(np.diff(values) > 0.0))
+
+
+def _is_as_long(table: SignalTable, column: TableColumn, clock: TableColumn) -> bool:
+    """Whether a column covers a time of about the length that a clock does."""
+    spans = [float(np.ptp(values[np.isfinite(values)])) for values in (_seconds(table, c) for c in (column, clock))]
+    return bool(0.2 * spans[1] <= spans[0] <= 5.0 * spans[1])
 
 
 def _seconds(table: SignalTable, column: TableColumn) -> Samples:

@@ -222,6 +222,16 @@ def test_a_clock_of_another_origin_is_no_other_clock(tmp_path: Path) -> None:
     check_delay(open_recording(tmp_path / "o.csv"))
 
 
+def test_a_temperature_that_rises_is_no_clock(tmp_path: Path) -> None:
+    columns = (TIMES, command(TIMES), 40.0 + 0.01 * TIMES, measured(TIMES))
+    np.savetxt(
+        tmp_path / "t.csv", np.column_stack(columns), "%.9f", ",", header="time,command,T1,measured", comments=""
+    )
+    recording = open_recording(tmp_path / "t.csv")
+    assert [c.name for c in recording.stream.channels] == ["command", "T1", "measured"]
+    check_delay(recording)
+
+
 def test_times_in_a_group_without_order_that_differ_are_asked_for(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "u.h5", "w") as file:
         for name, values in {"time": TIMES, "elapsed": TIMES + 0.002, "x_c": TIMES, "x_m": TIMES}.items():
