@@ -163,7 +163,7 @@ def test_swapped_columns():
 
 def test_a_lag_of_half_a_period_may_be_a_sign():
     found = look((tone(T), late(0.3, motion=tone)), settings=SETTINGS.model_copy(update={"max_delay": 0.5}))
-    assert "the phase at 1.3 Hz is -140 deg" in text(found, "large_phase")
+    assert "the phase at 1.3 Hz is -140°" in text(found, "large_phase")
 
 
 def test_a_delay_beyond_what_is_looked_for():
