@@ -283,10 +283,12 @@ def _read(state: PaeiState, pair: int, ring: Samples, at: int, number: int) -> _
     gain /= 1.0 - gain_change + 0.5 * held[CURVATURE] * excess * excess
     amplitude, lag = chords.amplitude, shift + excess / chords.omega
     if state.settings[2] == 0.0:
-        slope, point_sum = state.frame[pair, 2], state.point_sum
+        point_sum = state.point_sum
         sum_points(
             pair, ring, state.point_suffix, state.point_prefix, state.frame, state.point_counts, at, number, point_sum
         )
+        # the frame may be a new one
+        slope = state.frame[pair, 2]
         ellipse = fit_ellipse(point_sum, float(n_window), slope, False)
         in_phase, opening = slope - 0.5 * ellipse.b, np.sqrt(max(ellipse.a - 0.25 * ellipse.b * ellipse.b, 0.0))
         amplitude, gain = ellipse.half_width, np.hypot(in_phase, opening)

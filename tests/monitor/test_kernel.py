@@ -17,16 +17,16 @@ ROOT = Path(__file__).parents[2]
 def test_no_kernel_calls_blas():
     """Sums of products by BLAS depend on the processor, and numba takes it from scipy.
 
-    Identification is left out: it is of scipy throughout, and no stream's bits depend on it.
+    The missing force is left out: it is of scipy throughout, and no stream's bits depend on it.
     """
     found, kernels = [], 0
     paths = (path for folder in ("monitor", "sim", "gui", "replay") for path in (ROOT / folder).rglob("*.py"))
-    for path in (path for path in paths if not path.is_relative_to(ROOT / "sim" / "identification")):
+    for path in (path for path in paths if not path.is_relative_to(ROOT / "sim" / "missing_force")):
         for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(function, ast.FunctionDef):
                 continue
             decorators = {ast.unparse(each).partition("(")[0] for each in function.decorator_list}
-            if not decorators & {"kernel", "fused_kernel", "part", "step", "reduction", "njit"}:
+            if not decorators & {"kernel", "fused_kernel", "part", "inlined", "reduction", "njit"}:
                 continue
             kernels += 1
             for node in ast.walk(function):
