@@ -13,7 +13,7 @@ from gui.model.service_state import RECORDED, ServiceState
 from gui.wording.event_text import NOT_JUDGED_SHAPE
 from gui.wording.level import Level
 from monitor.messages.health import LONGEST_UNWRITTEN, Health
-from monitor.text.numbers import bytes_text, count, duration_text, instant_text
+from monitor.text.numbers import bytes_text, count, duration_text, instant_text, percent
 
 _LOW, _VERY_LOW = 3600.0, 600.0  # s of disk space left
 _LOW_BYTES = 1 << 30  # where it is not known how long they last
@@ -63,7 +63,7 @@ def health_items(history: History, dropped: int = 0, loading: float | None = Non
     items = list(_items(history, health, history.state, dropped))
     if loading is not None:
         tip = "samples from before this window connected are read from the run file"
-        items.insert(1, HealthItem("loading", f"loading earlier samples {loading:.0%}", tip, Level.INFO, 2))
+        items.insert(1, HealthItem("loading", f"loading earlier samples {percent(loading)}", tip, Level.INFO, 2))
     return tuple(items)
 
 
@@ -107,7 +107,7 @@ def _items(history: History, health: Health, state: ServiceState, dropped: int) 
         tip = f"the service has been slower than the rig, and omits {_shed(health)}; everything is recorded"
         yield HealthItem("shed", "▲ output reduced", tip, Level.WARN, 2)
     if health.compilation.measures:
-        left, share = ", ".join(health.compilation.measures), f"{health.compilation.share:.0%}"
+        left, share = ", ".join(health.compilation.measures), percent(health.compilation.share)
         tip = f"a first start: {left} are computed once their kernels are compiled; everything is recorded"
         yield HealthItem("compiling", f"compiling {share}", tip, Level.INFO, 2)
     if health.latency:

@@ -22,7 +22,7 @@ from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event
 from monitor.messages.health import LONGEST_UNWRITTEN, Health
 from monitor.messages.transfer import TransferBlock
-from monitor.text.numbers import count, instant_text, shortened
+from monitor.text.numbers import count, instant_text, percent, shortened
 
 _EVENTS, _MOST_EVENTS = 3, 12
 _ALARMS = 8
@@ -139,7 +139,7 @@ class Screen:
         if health.shed:
             yield [Text(f"left out: {', '.join(health.shed)}", style="yellow")]
         if missing := health.compilation.measures:
-            text = f"being compiled, {health.compilation.share:.0%}: {', '.join(missing)}"
+            text = f"being compiled, {percent(health.compilation.share)}: {', '.join(missing)}"
             yield [Text(text, style="yellow")]
         if not health.recording:
             yield [Text("not recording", style="yellow")]

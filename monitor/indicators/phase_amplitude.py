@@ -237,7 +237,7 @@ def _slide(state: PaeiState, pair: int, ring: Samples, at: int, number: int) -> 
 
 @inlined
 def _look(state: PaeiState, pair: int, ring: Samples, at: int) -> None:
-    """Find the loop's lag in the whole window, and hold it; where it differs, the chords are summed anew."""
+    """Find the loop's lag in the whole window, and hold it; where it differs, the chords are summed again."""
     held, counts, oldest, newest = state.held[pair], state.counts, at + 1 - state.suffix.shape[1], at + 1
     k, lag, rough = choose_lag(pair, ring, oldest, newest - oldest, state.lags, state.chord_sum)
     command, measured = ring[pair, 0, oldest:newest], ring[pair, 1, oldest:newest]

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from replay.assessment.run import record_settings
     from replay.comparison import assess_run, compare_runs, parse_tolerance
     from replay.formats import open_recording
-    from replay.formats.making import in_units_of
+    from replay.formats.table_recording import in_units_of
 
     tolerances = dict(map(parse_tolerance, arguments.tolerance))
     lag = 0.0 if arguments.no_align else arguments.lag

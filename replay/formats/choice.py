@@ -12,10 +12,10 @@ from monitor.messages.blocks import Role, Samples
 from monitor.messages.recordings import FileColumn
 from replay.formats.base import DamagedFileError, Inspection, Recording, RecordingError, Selection
 from replay.formats.columns import TableColumn, find_column, references
-from replay.formats.making import make_recording
 from replay.formats.own_times import by_own_times, joined
 from replay.formats.roles import PairColumns, as_channels, choose_actuators, role_by_name
 from replay.formats.signal_table import SignalTable
+from replay.formats.table_recording import make_recording
 from replay.formats.times import choose_time
 from replay.formats.units import unit_factor
 

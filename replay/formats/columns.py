@@ -31,9 +31,11 @@ _SUFFIXES = words(
 _UNITS = _SUFFIXES | words("m in g mm/s m/s mm/s2 m/s2 mm/s^2 m/s^2 in/s % - 1 µm °C")
 COMMANDS = words(
     "command commanded commands cmd cmnd target targ tgt reference ref desired des demand ctrl control "
-    "setpoint setpt sp input in"
+    "setpoint setpt sp input in soll sollwert"
 )
-MEASUREDS = words("measured meas measurement feedback fdbk fbk fb daq actual act response resp achieved output out")
+MEASUREDS = words(
+    "measured meas measurement feedback fdbk fbk fb daq actual act response resp achieved output out ist istwert"
+)
 """Words that name a command, and a measured signal."""
 NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 """One word of a name."""

@@ -13,9 +13,9 @@ from monitor.messages.blocks import Channel, Role
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables
 from replay.formats.columns import TableColumn
-from replay.formats.making import make_recording
 from replay.formats.signal_table import SignalTable, array_reader
 from replay.formats.table import Table, read_table
+from replay.formats.table_recording import make_recording
 from replay.formats.text import begins_as_table, is_text, signal_table
 from replay.formats.times import choose_time
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from monitor.alarms.text import describe_transition
 from monitor.messages.alarms import AlarmAction, Severity
 from monitor.messages.blocks import Channel, Event, EventKind, Samples
-from monitor.text.numbers import DASH, number
+from monitor.text.numbers import DASH, number, percent
 from replay import Progress, silent
 from replay.assessment import Assessment, PairAssessment
 from replay.assessment.record_signals import RecordSignals, read_signals
@@ -358,7 +358,7 @@ def _timed_events(recording: Recording) -> tuple[_Events | None, tuple[float, fl
 def _unjudged_table(found: Mapping[str, Unjudged], length: float) -> Table | None:
     """Return for how long each alarm was not judged, and what was said; None where all were."""
     rows = tuple(
-        (name, f"{each.seconds:.3f} s", f"{each.seconds / length:.1%}", "; ".join(each.reasons))
+        (name, f"{each.seconds:.3f} s", percent(each.seconds / length, 3), "; ".join(each.reasons))
         for name, each in found.items()
     )
     headings = ("alarm", "not judged for", "of the time", "because")

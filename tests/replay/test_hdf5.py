@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-import replay.formats.making
+import replay.formats.table_recording
 from replay.formats import Recording, RecordingError, Selection, inspect_recording, open_recording
 from tests.replay.test_mat import RATE, xpc
 from tests.replay.written_formats import NAMES, TIMES, UNITS, matlab_73, run_samples, written
@@ -102,7 +102,7 @@ def test_what_was_never_written_is_reported(tmp_path: Path) -> None:
 def test_a_large_file_is_read_piece_by_piece(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, name)
     whole = open_recording(path)
-    monkeypatch.setattr(replay.formats.making, "_IN_MEMORY", 1000)
+    monkeypatch.setattr(replay.formats.table_recording, "_IN_MEMORY", 1000)
     monkeypatch.setattr(replay.formats.recordings, "_PIECE", 700)
     pieces = open_recording(path)
     assert (pieces.n_samples, pieces.duration, pieces.locate(1.0)) == (

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from replay.formats import Recording, RecordingError, Selection, open_recording
 from replay.formats.dates import find_form
-from replay.formats.making import in_units_of
 from replay.formats.numbers import number
 from replay.formats.reading import CUT_SHORT
 from replay.formats.table import LAST_LINE_CUT
+from replay.formats.table_recording import in_units_of
 from tests.replay.known_motion import RATE, TIMES, N, check_delay, command, measured, refusal
 from tests.replay.test_loggers import mcap
 from tests.replay.written_formats import matlab_73, written, xdf_chunk, xdf_samples, xdf_stream
@@ -252,7 +252,7 @@ def test_numbers_without_a_meaning_in_a_file_read_piece_by_piece(
     came = measured(TIMES)
     came[[300, 1100]] = -9999.0, 9.9e37
     _hdf5(tmp_path / "p.h5", {"time": TIMES, "command": command(TIMES), "measured": came})
-    monkeypatch.setattr("replay.formats.making._IN_MEMORY", 1000)
+    monkeypatch.setattr("replay.formats.table_recording._IN_MEMORY", 1000)
     recording = open_recording(tmp_path / "p.h5")
     found = np.concatenate([block.samples for block in recording.blocks(100)])
     assert np.flatnonzero(np.isnan(found[:, 1])).tolist() == [300, 1100]

@@ -32,7 +32,7 @@ def samples(path: Path, selection: Selection = PAIR) -> np.ndarray:
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every array for a large one, and every table for one that is read piece by piece."""
     monkeypatch.setattr(numpy_arrays, "_LARGE", 1000)
-    monkeypatch.setattr("replay.formats.making._IN_MEMORY", 1000)
+    monkeypatch.setattr("replay.formats.table_recording._IN_MEMORY", 1000)
 
 
 def little_memory(monkeypatch: pytest.MonkeyPatch, free: float = 2000.0) -> None:

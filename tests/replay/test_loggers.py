@@ -11,8 +11,8 @@ import pytest
 from mcap.writer import Writer
 from nptdms import ChannelObject, GroupObject, TdmsWriter
 
-import replay.formats.making
 import replay.formats.recordings
+import replay.formats.table_recording
 from monitor.messages.blocks import Role
 from replay.formats import Recording, RecordingError, Selection, inspect_recording, open_recording
 from replay.formats.reading import CUT_SHORT
@@ -117,7 +117,7 @@ def test_a_wrong_index_beside_a_tdms_file_is_not_used(tmp_path: Path) -> None:
 
 def test_a_large_tdms_file_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = samples(open_recording(written(tmp_path, "tdms")))
-    monkeypatch.setattr(replay.formats.making, "_IN_MEMORY", 1000)
+    monkeypatch.setattr(replay.formats.table_recording, "_IN_MEMORY", 1000)
     monkeypatch.setattr(replay.formats.recordings, "_PIECE", 777)
     np.testing.assert_array_equal(samples(open_recording(tmp_path / "run.tdms")), whole)
 

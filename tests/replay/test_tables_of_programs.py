@@ -11,8 +11,8 @@ import pytest
 import scipy.io
 from pyarrow import parquet
 
-import replay.formats.making
 import replay.formats.recordings
+import replay.formats.table_recording
 from monitor.messages.blocks import Role
 from replay.formats import Recording, RecordingError, Selection, inspect_recording, open_recording
 from tests.records import Records
@@ -127,7 +127,7 @@ def test_an_index_of_pandas_is_the_time(tmp_path: Path) -> None:
 
 def test_a_large_parquet_file_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = samples(open_recording(written(tmp_path, "parquet")))
-    monkeypatch.setattr(replay.formats.making, "_IN_MEMORY", 1000)
+    monkeypatch.setattr(replay.formats.table_recording, "_IN_MEMORY", 1000)
     monkeypatch.setattr(replay.formats.recordings, "_PIECE", 333)
     np.testing.assert_array_equal(samples(open_recording(tmp_path / "run.parquet")), whole)
 

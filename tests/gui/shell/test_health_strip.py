@@ -83,7 +83,7 @@ def test_an_overload_is_told_with_what_is_left_out(qtbot):
 
 def test_what_is_being_compiled_is_told(qtbot):
     strip = strip_of(qtbot, replace(GOOD, compilation=CompilationStatus(("fdb", "paei"), 0.42)))
-    (label,) = (label for label in strip.findChildren(QLabel) if label.text() == "compiling 42%")
+    (label,) = (label for label in strip.findChildren(QLabel) if label.text() == "compiling 42 %")
     assert "fdb, paei are computed once their kernels are compiled; everything is recorded" in label.toolTip()
 
 

@@ -242,7 +242,7 @@ def test_an_overload_is_told_with_what_is_left_out():
 def test_what_is_being_compiled_is_told():
     health = Health("rig", "receiving", compilation=CompilationStatus(("fdb", "paei"), 0.42))
     text = "\n".join(drawn(Screen(followed(["north"]), health, 0.1, 0.0), 100))
-    assert "being compiled, 42%: fdb, paei" in text
+    assert "being compiled, 42 %: fdb, paei" in text
 
 
 def test_long_names_and_paths_give_way():
