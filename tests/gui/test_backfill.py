@@ -242,7 +242,7 @@ def test_progress_is_shown_and_another_source_ends_it(fed, hybrid_arrivals, tmp_
     hands.played.say(*(replace(each, health=health(50_000, str(writer.path))) for each in hybrid_arrivals[50:60]))
     hands.until(lambda: hands.connection.backfill_progress is not None)
     hands.ticks(2)
-    assert "loading earlier samples 0%" in hands.strip
+    assert "loading earlier samples 0 %" in hands.strip
     backfill = hands.connection._backfill
     hands.program.sources.disconnect_source()
     assert hands.connection.backfill_progress is None

@@ -92,8 +92,8 @@ def test_a_report_has_how_long_and_why(run: Path) -> None:
     report = report_contents(run, open_recording(run), None, ())
     assert report.unjudged is not None
     assert report.unjudged.rows == (
-        ("a.delay.warn", "12.000 s", "20.0%", PAUSED),
-        ("a.ratio.warn", "40.000 s", "66.7%", NO_DATA),
+        ("a.delay.warn", "12.000 s", "20 %", PAUSED),
+        ("a.ratio.warn", "40.000 s", "66.7 %", NO_DATA),
     )
     assert dict(report.facts)["alarms not judged"] == "2, for 50 s"
     kinds = [each.kind for each in report.events or ()]
