@@ -43,7 +43,7 @@ class Running:
             self.process = subprocess.Popen(
                 [*program, *self.words],
                 cwd=ROOT,
-                env={**os.environ, **environment},
+                env={**os.environ, "PYTHONFAULTHANDLER": "1", **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
@@ -91,6 +91,9 @@ class Running:
         try:
             self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
+            # it prints where each thread is
+            self.process.send_signal(signal.SIGABRT)
+            self.process.wait()
             raise HangError(f"{self.words} does not end: {self.err}") from None
         assert code in (None, self.process.returncode), (self.words, self.process.returncode, self.err)
         return self
