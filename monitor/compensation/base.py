@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from math import factorial, isfinite
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from monitor.catalogue import Output
+from monitor.compensation.lead import AT, FIT, HELD, LEAD, ON, SHARE, Lead, new_lead, send, set_weights
+from monitor.indicators.parts.memory import arrays_of, new_memory
 from monitor.messages.blocks import Channel, Role, Samples
 
 Shape = tuple[int, ...]
@@ -34,6 +36,11 @@ LONGEST_WINDOW = 60.0
 def channels(actuator: str, columns: Iterable[Output] = COLUMNS) -> tuple[Channel, ...]:
     """Return the auxiliary channels in which a rig streams a compensator's columns for one actuator."""
     return tuple(Channel(f"{actuator}.{column.name}", Role.AUXILIARY, column.unit) for column in columns)
+
+
+def block_of(dt: float) -> int:
+    """Return the samples between changes of the coefficients."""
+    return max(1, round(_BLOCK / dt))
 
 
 def derivative_weights(order: int, spacing: float) -> Samples:
@@ -72,6 +79,7 @@ class Compensator:
     coefficients : (order + 1, ...) a0, a1, ... that broadcast to (order + 1, *shape).
     spacing : s between the commands of which derivatives are taken, rounded to samples, at least one.
     ramp : s that switching on or off takes.
+    fit : arrays of an adaptation, which a kernel finds in the memory.
 
     Attributes
     ----------
@@ -80,7 +88,16 @@ class Compensator:
 
     columns: ClassVar[tuple[Output, ...]] = COLUMNS
 
-    def __init__(self, dt: float, shape: Shape, coefficients: ArrayLike, *, spacing: float, ramp: float) -> None:
+    def __init__(
+        self,
+        dt: float,
+        shape: Shape,
+        coefficients: ArrayLike,
+        *,
+        spacing: float,
+        ramp: float,
+        fit: tuple[NDArray[Any], ...] | None = None,
+    ) -> None:
         if not (isfinite(dt) and dt > 0.0):
             raise ValueError(f"dt = {dt} s: must be a positive time step")
         if not (isfinite(ramp) and ramp > 0.0):
@@ -98,23 +115,12 @@ class Compensator:
         )
         self._gap = max(1, round(spacing / dt))
         self._derivatives = derivative_weights(self._order, self._gap * dt)
-        self.block = max(1, round(_BLOCK / dt))
-        self._weights: Samples = self._derivatives @ self.coefficients
-        self._change: Samples = np.zeros_like(self._weights)
-        self._changes_left = 0
-        self._length = self._order * self._gap + 1
-        # doubled, so that the newest commands are always one slice
-        self._ring: Samples = np.zeros((2 * self._length, self.n))
-        self._at = -1
-        self._share, self._share_step, self._on = 1.0, dt / ramp, True
-        # the newest finite command, where the newest one is not finite if anywhere, and what was sent
-        self._command: Samples = np.zeros(self.n)
-        self._absent: NDArray[np.bool_] | None = None
-        self._sent: Samples = np.zeros(self.n)
-        # samples during which what is sent may be held, or makes up for having been held
-        self._unsettled = 0
-        self._held, self._run, self._left = np.zeros((3, self.n), dtype=np.int64)
-        self._missing: Samples = np.zeros(self.n)
+        self.block = block_of(dt)
+        lead = new_lead((self._derivatives @ self.coefficients).T, self._gap, dt / ramp)
+        parts = {LEAD: lead, **({} if fit is None else {FIT: fit})}
+        self.memory = new_memory(parts, dict.fromkeys(parts, 0))
+        """All that it remembers, for kernels."""
+        self._lead = arrays_of(self.memory, LEAD, Lead)
         # of an adaptive one
         self._adapting, self._limited = np.zeros((2, self.n), dtype=np.bool_)
         self._bridged = np.zeros(self.n, dtype=np.int64)
@@ -125,51 +131,12 @@ class Compensator:
         While a command that it is made of is not finite, the last value is sent again; what was missed is made up
         over as many samples as were held.
         """
-        x = np.asarray(command, dtype=np.float64)
+        x = np.ascontiguousarray(command, dtype=np.float64)
         if x.shape != self.shape:
             raise ValueError(f"command {x.shape}: must be {self.shape}, as at the begin")
-        x = x.reshape(self.n)
-        finite = np.isfinite(x)
-        self._absent = None if finite.all() else ~finite
-        if self._absent is not None:
-            if self._at < 0:
-                raise ValueError("the first command is not finite: there is no earlier one that could be sent again")
-            x = np.where(finite, x, np.nan)
-            self._unsettled = self._length
-        if self._at < 0:
-            # from rest at the first command
-            self._ring[:] = x
-        self._at = (self._at + 1) % self._length
-        newest = self._at + self._length
-        self._ring[self._at] = self._ring[newest] = x
-        if self._changes_left:
-            self._weights += self._change
-            self._changes_left -= 1
-        taps = self._ring[newest : newest - self._length : -self._gap]
-        sent: Samples = np.einsum("kn,kn->n", self._weights, taps)
-        if self._share != 1.0 or not self._on:
-            self._share = min(1.0, max(0.0, self._share + (self._share_step if self._on else -self._share_step)))
-            sent = x + self._share * (sent - x)
-        if self._unsettled:
-            sent = self._hold(sent)
-            x = np.where(finite, x, self._command)
-        self._command, self._sent = x, sent
-        return sent.reshape(self.shape)
-
-    def _hold(self, sent: Samples) -> Samples:
-        """Return the last value for one that is NaN, and make up for what was missed after a row of them."""
-        usable = np.isfinite(sent)
-        resumed = usable & (self._run > 0)
-        self._missing = np.where(resumed, self._sent - sent, self._missing)
-        self._left = np.where(resumed, self._left + self._run, self._left)
-        over = np.maximum(1, self._left)
-        self._left = np.where(usable, np.maximum(0, self._left - 1), self._left)
-        self._run = np.where(usable, 0, self._run + 1)
-        self._held += ~usable
-        missing = self._missing * (self._left / over)
-        self._missing = np.where(usable, missing, self._missing)
-        self._unsettled = max(self._unsettled - 1, int(self._run.any() or self._left.any()))
-        return np.where(usable, sent + missing, self._sent)
+        if not send(self.memory, x.reshape(self.n)):
+            raise ValueError("the first command is not finite: there is no earlier one that could be sent again")
+        return self._lead.sent.reshape(self.shape).copy()
 
     def observe(self, command: ArrayLike, measured: ArrayLike) -> None:
         """Learn from command and measured signal of one instant, once a step; lost samples are NaN."""
@@ -177,26 +144,29 @@ class Compensator:
 
     def _pair(self, command: ArrayLike, measured: ArrayLike) -> tuple[Samples, Samples]:
         """Return both, (n,): the command is always finite, and measured is NaN where there was none to compensate."""
-        c, m = np.asarray(command, dtype=np.float64), np.asarray(measured, dtype=np.float64)
+        c, m = self._checked(command, measured)
+        newest = self._lead.ring[:, self._lead.sizes[AT]]
+        # what was compensated is known, even where its record is lost
+        return np.where(np.isfinite(c), c, self._lead.command), np.where(np.isfinite(newest), m, np.nan)
+
+    def _checked(self, command: ArrayLike, measured: ArrayLike) -> tuple[Samples, Samples]:
+        c, m = np.ascontiguousarray(command, np.float64), np.ascontiguousarray(measured, np.float64)
         if c.shape != self.shape or m.shape != self.shape:
             raise ValueError(f"command {c.shape}, measured {m.shape}: both must be {self.shape}, as at the begin")
-        if self._at < 0:
+        if self._lead.sizes[AT] < 0:
             raise ValueError("observe before the first compensate: call compensate, then observe, once in every step")
-        c, m = c.reshape(self.n), m.reshape(self.n)
-        # what was compensated is known, even where its record is lost
-        c = np.where(np.isfinite(c), c, self._command)
-        return c, m if self._absent is None else np.where(self._absent, np.nan, m)
+        return c.reshape(self.n), m.reshape(self.n)
 
     def switch(self, on: bool) -> None:
         """Blend the compensation in or out; what is sent stays continuous."""
         if not isinstance(on, bool | np.bool_):
             raise TypeError(f"switch({on!r}): must be True or False")
-        self._on = bool(on)
+        self._lead.sizes[ON] = on
 
     @property
     def on(self) -> bool:
         """Whether it compensates, or is about to."""
-        return self._on
+        return bool(self._lead.sizes[ON])
 
     @property
     def values(self) -> Samples:
@@ -205,20 +175,28 @@ class Compensator:
 
     def _values(self) -> list[Samples]:
         gain, lead = self._effective()
-        counted = (self._adapting, self._bridged, self._limited, self._held)
+        counted = (self._adapting, self._bridged, self._limited, self._lead.counts[:, HELD])
         return [lead, gain, *(each.astype(np.float64) for each in counted)]
 
     def _effective(self) -> tuple[Samples, Samples]:
         """Return gain and lead [s], (n,) each, that are applied to a slow motion, as far as it is switched on."""
-        gain = 1.0 + self._share * (self.coefficients[0] - 1.0)
-        lead = self._share * self.coefficients[1] / gain if self._order else np.zeros(self.n)
+        share = self._lead.blend[SHARE]
+        gain = 1.0 + share * (self.coefficients[0] - 1.0)
+        lead = share * self.coefficients[1] / gain if self._order else np.zeros(self.n)
         return np.asarray(gain), np.asarray(lead)
 
     def _set_coefficients(self, coefficients: Samples) -> None:
         """Change the coefficients, (order + 1, n), within one block from now."""
         self.coefficients = coefficients
-        self._change = (self._derivatives @ coefficients - self._weights) / self.block
-        self._changes_left = self.block
+        set_weights(self.memory, np.ascontiguousarray((self._derivatives @ coefficients).T), self.block)
+
+
+def check_low_pass(cutoff: float, order: int) -> None:
+    """Raise ValueError unless the low-pass has a cutoff, Hz, and an even order."""
+    if not (order >= 2 and order % 2 == 0):
+        raise ValueError(f"filter_order = {order}: must be 2, 4, 6, ...")
+    if not 0.0 < cutoff < np.inf:
+        raise ValueError(f"cutoff = {cutoff} Hz: must be a positive frequency")
 
 
 def check_gate(relative: float) -> None:

@@ -144,7 +144,7 @@ class IndicatorDrivenCompensator(Compensator):
     def observe(self, command: ArrayLike, measured: ArrayLike) -> None:
         """See `Compensator`."""
         c, m = self._pair(command, measured)
-        released = self._bridge.push(c, m, self._sent)
+        released = self._bridge.push(c, m, self._lead.sent)
         if released is None:
             return
         self._read(released)

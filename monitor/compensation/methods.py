@@ -10,6 +10,7 @@ from monitor.compensation.adaptive_time_series import AdaptiveTimeSeries
 from monitor.compensation.base import LONGEST_WINDOW, Compensation
 from monitor.compensation.fixed_inverse import FixedInverse
 from monitor.compensation.indicator_driven import IndicatorDriven, IndicatorName
+from monitor.compensation.recursive_inverse import RecursiveInverse
 
 # periods of the slowest dominant motion in a window; the broadband delay is read only four times a window
 _PERIODS, _BROADBAND_PERIODS = 2.6, 1.75
@@ -31,6 +32,7 @@ METHODS: dict[str, Callable[[FixedInverse, float], Compensation]] = {
     "none": lambda nominal, _: FixedInverse(spacing=nominal.spacing),
     "fixed": lambda nominal, _: nominal,
     "ats": lambda nominal, _: AdaptiveTimeSeries(replace(nominal, coefficients=nominal.coefficients[:3])),
+    "recursive": lambda nominal, _: RecursiveInverse(nominal),
     "fdb": lambda nominal, slowest: _driven("fdb", nominal, 1.0 / slowest, _PERIODS),
     "paei": lambda nominal, slowest: _driven("paei", nominal, 1.0 / slowest, _PERIODS),
     "broadband": lambda nominal, slowest: _driven("broadband", nominal, 1.0 / slowest, _BROADBAND_PERIODS),

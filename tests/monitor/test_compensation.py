@@ -282,7 +282,7 @@ def test_ats_agrees_with_least_squares_over_its_window():
     sent, measured = run(compensator, x, WRONG[:1])
     sections = scipy.signal.butter(6, 20.0, fs=1 / DT, output="sos")
     u, m = (scipy.signal.sosfilt(sections, signal[:, 0]) for signal in (sent, measured))
-    newest = len(x) - 1 - compensator.block
+    newest = len(x) // compensator.block * compensator.block - 1
     rows = newest - compensator.block * np.arange(round(1.0 / (compensator.block * DT)))
     regressors = np.stack(
         (
