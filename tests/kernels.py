@@ -14,8 +14,9 @@ import numpy as np
 from gui.model.formula import SecondOrderFilter
 from monitor.alarms.monitor import warm_up as warm_up_alarms
 from monitor.commands import first_start
-from monitor.compensation.adaptive_time_series import AdaptiveTimeSeries
+from monitor.compensation.recursive_inverse import RecursiveInverse
 from monitor.config import IndicatorSettings
+from monitor.embedding.compensation import EmbeddedCompensator
 from monitor.embedding.reliability import EmbeddedReliability, step_reliability
 from monitor.embedding.tracking import EmbeddedTracking, step_tracking
 from monitor.engine.monitor import warm_up
@@ -48,13 +49,14 @@ def compile_all() -> None:
     step_tracking(tracking.state, one, one, one, 0, tracking.new_row())
     ensemble = sort_ensemble(0.01 * np.arange(4.0), np.ones((4, 3)))
     tolerance = Tolerance(TolerancePolicy.ABSOLUTE, 0.1)
+    EmbeddedCompensator(RecursiveInverse(), 1000.0)
     reliability = EmbeddedReliability(ensemble, tolerance, 2)
     state, response, order = reliability.state, reliability.response, reliability.order
     step_reliability(state, response, order, np.ones(2), 0, reliability.new_row())
     instants, measured = np.arange(4), np.ones((4, 1))
     SiteReliability(ensemble, tolerance).update(instants, measured)
     JointReliability([ensemble] * 2, [tolerance] * 2, [1, 1]).update(instants, [measured] * 2)
-    compensator = AdaptiveTimeSeries().begin(0.001)
+    compensator = RecursiveInverse().begin(0.001)
     for _ in range(100):
         compensator.compensate(one)
         compensator.observe(one, one)

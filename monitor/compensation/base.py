@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from monitor.catalogue import Output
-from monitor.compensation.lead import AT, FIT, HELD, LEAD, ON, SHARE, Lead, new_lead, send, set_weights
+from monitor.compensation.lead import AT, FIT, HELD, LEAD, ON, SHARE, Lead, new_lead, send
 from monitor.indicators.parts.memory import arrays_of, new_memory
 from monitor.messages.blocks import Channel, Role, Samples
 
@@ -105,25 +105,22 @@ class Compensator:
         self.dt, self.shape, self.n = dt, shape, int(np.prod(shape))
         given = np.asarray(coefficients, dtype=np.float64)
         self._order = len(given) - 1
-        self.coefficients: Samples = (
-            np.broadcast_to(
-                given.reshape(len(given), *(1,) * (1 + len(shape) - given.ndim), *given.shape[1:]),
-                (len(given), *shape),
-            )
-            .reshape(len(given), self.n)
-            .copy()
-        )
-        self._gap = max(1, round(spacing / dt))
-        self._derivatives = derivative_weights(self._order, self._gap * dt)
-        self.block = block_of(dt)
-        lead = new_lead((self._derivatives @ self.coefficients).T, self._gap, dt / ramp)
+        given = given.reshape(len(given), *(1,) * (1 + len(shape) - given.ndim), *given.shape[1:])
+        first = np.broadcast_to(given, (len(given), *shape)).reshape(len(given), self.n).T.copy()
+        gap = max(1, round(spacing / dt))
+        lead = new_lead(first, derivative_weights(self._order, gap * dt), block_of(dt), gap, dt / ramp)
         parts = {LEAD: lead, **({} if fit is None else {FIT: fit})}
         self.memory = new_memory(parts, dict.fromkeys(parts, 0))
         """All that it remembers, for kernels."""
+        self.block = block_of(dt)
+        # views of it
         self._lead = arrays_of(self.memory, LEAD, Lead)
+        self.coefficients = self._lead.coefficients.T
+        """(order + 1, n) a0, a1, ..."""
         # of an adaptive one
-        self._adapting, self._limited = np.zeros((2, self.n), dtype=np.bool_)
-        self._bridged = np.zeros(self.n, dtype=np.int64)
+        self._adapting: NDArray[Any] = np.zeros(self.n, np.bool_)
+        self._limited: NDArray[Any] = np.zeros(self.n, np.bool_)
+        self._bridged: NDArray[Any] = np.zeros(self.n, np.int64)
 
     def compensate(self, command: ArrayLike) -> Samples:
         """Return what to send to the actuators so that they follow the command, the same shape.
@@ -184,11 +181,6 @@ class Compensator:
         gain = 1.0 + share * (self.coefficients[0] - 1.0)
         lead = share * self.coefficients[1] / gain if self._order else np.zeros(self.n)
         return np.asarray(gain), np.asarray(lead)
-
-    def _set_coefficients(self, coefficients: Samples) -> None:
-        """Change the coefficients, (order + 1, n), within one block from now."""
-        self.coefficients = coefficients
-        set_weights(self.memory, np.ascontiguousarray((self._derivatives @ coefficients).T), self.block)
 
 
 def check_low_pass(cutoff: float, order: int) -> None:

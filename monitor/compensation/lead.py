@@ -1,4 +1,4 @@
-"""The lead of a compensator, sample by sample: derivatives of past commands, blending, and holding what is not finite."""
+"""The lead of a compensator, sample by sample: taps of past commands, blending, and holding what is not finite."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from monitor.messages.blocks import Samples
 
 LEAD, FIT = range(2)
 """Parts of the memory of a compensator."""
-AT, GAP, ON, SHARE, STEP = 0, 1, 2, 0, 1
-"""Places in `Lead.sizes` and `Lead.blend`."""
-_CHANGES, _RUN, _LEFT, HELD = range(4)
-N_COUNTS = 4
+AT, ON, BLOCK, GAP = range(4)
+"""Places in `Lead.sizes`."""
+SHARE, _STEP = range(2)
+"""Places in `Lead.blend`."""
+_CHANGES, _RUN, _LEFT, HELD, _N_COUNTS = range(5)
 
 
 class Lead(NamedTuple):
@@ -24,15 +25,20 @@ class Lead(NamedTuple):
     Attributes
     ----------
     ring : (n, length) newest commands, NaN where one was not finite.
+    coefficients : (n, order + 1) a0, a1, ... that are sent, once the weights have changed.
+    derivatives : (order + 1, order + 1) weights of the taps, a derivative a column.
     weights, change : (n, order + 1) of the taps, and what is added to them at each sample while they change.
     command, sent : (n,) newest finite command, and what was sent.
     missing : (n,) of what is sent after it was held, made up for linearly.
-    counts : (n, 4) samples in which the weights still change; held in a row; left to make up for; held since the start.
-    sizes : position of the newest command in the ring, -1 before the first; samples between taps; 1 while switched on.
+    counts : (n, 4) samples in which the weights still change; held in a row; left to make up for; `HELD` in all.
+    sizes : position of the newest command in the ring, -1 before the first; 1 while switched on; samples in which the
+        weights change; samples between taps.
     blend : share of the compensation, and its change within a sample while it is blended in or out.
     """
 
     ring: Matrix
+    coefficients: Matrix
+    derivatives: Matrix
     weights: Matrix
     change: Matrix
     command: Vector
@@ -43,23 +49,20 @@ class Lead(NamedTuple):
     blend: Vector
 
 
-def new_lead(weights: Samples, gap: int, step: float) -> Lead:
-    """Return a lead at rest with these weights, (n, order + 1), of taps `gap` samples apart.
-
-    Parameters
-    ----------
-    step : change of the share of the compensation within a sample, when it is switched on or off.
-    """
-    n, n_taps = weights.shape
+def new_lead(coefficients: Samples, derivatives: Samples, block: int, gap: int, step: float) -> Lead:
+    """Return a lead at rest, see `Lead`; `step` is the change of the share within a sample."""
+    n, n_taps = coefficients.shape
     return Lead(
         ring=np.zeros((n, (n_taps - 1) * gap + 1)),
-        weights=weights.copy(),
+        coefficients=coefficients,
+        derivatives=derivatives,
+        weights=coefficients @ derivatives.T,
         change=np.zeros((n, n_taps)),
         command=np.zeros(n),
         sent=np.zeros(n),
         missing=np.zeros(n),
-        counts=np.zeros((n, N_COUNTS), np.int64),
-        sizes=np.array([-1, gap, 1]),
+        counts=np.zeros((n, _N_COUNTS), np.int64),
+        sizes=np.array([-1, 1, block, gap]),
         blend=np.array([1.0, step]),
     )
 
@@ -89,7 +92,7 @@ def advance_lead(lead: Lead, command: Samples) -> bool:
     sizes[AT] = at
     blended = blend[SHARE] != 1.0 or sizes[ON] == 0
     if blended:
-        step = blend[STEP] if sizes[ON] else -blend[STEP]
+        step = blend[_STEP] if sizes[ON] else -blend[_STEP]
         blend[SHARE] = min(1.0, max(0.0, blend[SHARE] + step))
     for k in range(len(command)):
         ring, weights, counts, x = lead.ring[k], lead.weights[k], lead.counts[k], command[k]
@@ -133,24 +136,30 @@ def _held(lead: Lead, k: int, wanted: float) -> float:
 
 
 @part
-def change_weights(lead: Lead, k: int, weights: Samples, block: int) -> None:
-    """Change the weights of an actuator linearly within a block from now."""
-    for j in range(len(weights)):
-        lead.change[k, j] = (weights[j] - lead.weights[k, j]) / block
+def follow_coefficients(lead: Lead, k: int) -> None:
+    """Change the weights of an actuator linearly, within a block from now, to those of its coefficients."""
+    n_taps, block = lead.weights.shape[1], lead.sizes[BLOCK]
+    for tap in range(n_taps):
+        wanted = 0.0
+        for j in range(n_taps):
+            wanted += lead.derivatives[tap, j] * lead.coefficients[k, j]
+        lead.change[k, tap] = (wanted - lead.weights[k, tap]) / block
     lead.counts[k, _CHANGES] = block
 
 
 @kernel
 def send(memory: Samples, command: Samples) -> bool:
-    """Advance the lead of a compensator by a command, (n,); False, and nothing is changed, if the first is not finite."""
+    """Advance a lead by a command, (n,); False, and nothing is changed, if the first is not finite."""
     memory = borrowed(memory)
     return bool(advance_lead(open_lead(memory, first_array(memory.view(np.int64), LEAD)), command))
 
 
 @kernel
-def set_weights(memory: Samples, weights: Samples, block: int) -> None:
-    """Change all weights, (n, order + 1), linearly within a block from now."""
+def set_coefficients(memory: Samples, coefficients: Samples) -> None:
+    """Set the coefficients of all actuators, (order + 1, n)."""
     memory = borrowed(memory)
     lead = open_lead(memory, first_array(memory.view(np.int64), LEAD))
-    for k in range(len(weights)):
-        change_weights(lead, k, weights[k], block)
+    for k in range(lead.coefficients.shape[0]):
+        for j in range(len(coefficients)):
+            lead.coefficients[k, j] = coefficients[j, k]
+        follow_coefficients(lead, k)

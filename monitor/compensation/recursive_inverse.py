@@ -23,7 +23,7 @@ from monitor.messages.blocks import Samples
 
 _PERIODS = 3.0  # of the low-pass's cutoff in a memory: six values, for four coefficients beside their prior
 _SETTLING = 0.25  # s after a start or a gap until the filters have settled
-# standard deviations of the prior, as shares: of all coefficients at once, of all but a0, of each from a2 on by itself
+# standard deviations of the prior, as shares: of all coefficients, of all but a0, of each from a2 on by itself
 _GAIN, _LEAD, _OWN = 0.1, 0.35, 0.25
 # and of a lead, s, that a nominal inverse may lack
 _UNKNOWN_LEAD, _UNKNOWN = 0.01, 0.1
@@ -34,8 +34,8 @@ class RecursiveInverse(Compensation):
     """Sends ``a0 x + a1 x' + a2 x'' + a3 x'''``; the coefficients are the likeliest ones, by the newest motion.
 
     As in `AdaptiveTimeSeries`, what was sent is fitted by derivatives of what was measured. Here the rows of the fit
-    are forgotten within a fraction of a period, so that a change of actuator or specimen is followed within that; where
-    they do not tell a coefficient, a prior does: a normal distribution about the nominal inverse. The noise of the
+    are forgotten within a fraction of a period, so that a change of actuator or specimen is followed in that time.
+    Where     they do not tell a coefficient, a prior does, a normal distribution about the nominal inverse. The noise of the
     measured signal, by what the fit leaves, is taken out of the equations.
 
     Parameters
@@ -115,11 +115,10 @@ def _series(lead: Samples, order: int) -> Samples:
 
 
 def _largest_changes(nominal: Samples, gain: float, lead: float) -> Samples:
-    """Return by how much the coefficients may differ from the nominal ones, (n, q): by a gain and a lead."""
+    """Return by how much the coefficients may differ from the nominal ones, (n, q): as those of a pure lead do."""
     a0, order = nominal[:, 0], nominal.shape[1] - 1
-    largest = np.exp(gain) * _series(np.abs(nominal[:, 1]) / a0 + lead, order) * a0
-    largest[0] -= a0
-    return np.asarray(largest.T)
+    known = np.abs(nominal[:, 1]) / a0
+    return np.asarray((a0 * (np.exp(gain) * _series(known + lead, order) - _series(known, order))).T)
 
 
 def _prior_precision(nominal: Samples) -> Samples:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from monitor.compensation.base import Compensator, Shape, block_of, derivative_weights
 from monitor.compensation.fixed_inverse import FixedInverse
-from monitor.compensation.lead import FIT, LEAD, Lead, change_weights, is_absent, open_lead
+from monitor.compensation.lead import BLOCK, FIT, GAP, LEAD, Lead, follow_coefficients, is_absent, open_lead
 from monitor.indicators.parts.memory import (
     Cube,
     IntMatrix,
@@ -35,7 +35,7 @@ _SINGULAR = 1e-9  # reciprocal condition number of the scaled equations below wh
 _GRID, _CUTOFFS = 4096, 8.0  # frequencies of an integral, and how many cutoffs it reaches
 
 _KEEP, _GATE, _THRESHOLD, _AMPLITUDE = range(4)
-_BLOCK, _GAP, _LONGEST, _SETTLING, _WINDOW = range(5)
+_LONGEST, _SETTLING, _WINDOW = range(3)
 _SEEN, _PUSHED, _MISSING, BRIDGED, ADAPTING, LIMITED, _AT, _ROW, _N_COUNTS = range(9)
 _POWER, _WEIGHT, _NOW, _LARGEST, _ERROR, _N_SUMS = range(6)
 
@@ -51,7 +51,7 @@ class Fit(NamedTuple):
     noise : (q, q) covariance of the derivatives of white noise of variance 1; zero: noise is not looked for.
     rates : (q,) largest change of a coefficient at a row.
     settings : share that is kept of the sums, gate, threshold, share that is kept of the amplitude.
-    sizes : samples of a row, between taps, of the longest gap, and until the filters have settled; rows of a window.
+    sizes : samples of the longest gap, and until the filters have settled; rows of a window, 0: exponential.
     ranges : (n, q, 2) lowest and highest coefficients.
     nominal, precision : (n, q), (n, q, q) mean and inverse covariance of the prior.
     filters, recent : (n, 2 sections, 2), (n, 2, length) of the low-pass, and newest sent and measured behind it.
@@ -60,7 +60,7 @@ class Fit(NamedTuple):
     rows : (n, window, q + 1).
     normal, right : (n, q, q), (n, q) of the equations, the former's lower half.
     sums : (n, 5) squares of sent, number of rows, amplitude, largest amplitude, newest error.
-    solution, coefficients : (n, q).
+    solution : (n, q).
     work : (q + 3, q) for intermediate results.
     """
 
@@ -83,7 +83,6 @@ class Fit(NamedTuple):
     right: Matrix
     sums: Matrix
     solution: Matrix
-    coefficients: Matrix
     work: Matrix
 
 
@@ -141,7 +140,7 @@ def new_fit(coefficients: Samples, spacing: float, dt: float, settings: FitSetti
         noise=_noise_covariance(sections, derivatives, gap, settings.cutoff * dt) if recursive else np.zeros((q, q)),
         rates=np.array(settings.rates[:q]) * row,
         settings=np.array([keep, settings.gate, settings.threshold, amplitude]),
-        sizes=np.array([block, gap, longest, round(settings.settling / dt), n_rows]),
+        sizes=np.array([longest, round(settings.settling / dt), n_rows]),
         ranges=settings.ranges.copy(),
         nominal=coefficients / scale,
         precision=precision,
@@ -154,7 +153,6 @@ def new_fit(coefficients: Samples, spacing: float, dt: float, settings: FitSetti
         right=np.zeros((n, q)),
         sums=np.zeros((n, _N_SUMS)),
         solution=coefficients / scale,
-        coefficients=coefficients.copy(),
         work=np.zeros((q + 3, q)),
     )
 
@@ -196,7 +194,6 @@ class TimeSeriesCompensator(Compensator):
         )  # fmt: skip
         fit = arrays_of(self.memory, FIT, Fit)
         # views, which follow the kernel
-        self.coefficients = fit.coefficients.T
         self._adapting, self._bridged, self._limited = (fit.counts[:, i] for i in (ADAPTING, BRIDGED, LIMITED))
 
     def observe(self, command: ArrayLike, measured: ArrayLike) -> None:
@@ -241,17 +238,17 @@ def learn_pair(lead: Lead, fit: Fit, k: int, command: float, measured: float) ->
     for i in range(lost + 1):
         if i < lost:
             between = sums[_ERROR] + (i + 1) / (lost + 1) * (error - sums[_ERROR])
-            due = _filter(fit, k, fit.pending[k, 1, i], fit.pending[k, 0, i] + between)
+            due = _filter(lead, fit, k, fit.pending[k, 1, i], fit.pending[k, 0, i] + between)
         else:
-            due = _filter(fit, k, lead.sent[k], measured)
-        if due and _add_row(fit, k) and _solve(fit, k):
+            due = _filter(lead, fit, k, lead.sent[k], measured)
+        if due and _add_row(lead, fit, k) and _solve(fit, k):
             _move(lead, fit, k)
     counts[BRIDGED] += lost
     counts[_MISSING], sums[_ERROR] = 0, error
 
 
 @part
-def _filter(fit: Fit, k: int, sent: float, measured: float) -> bool:
+def _filter(lead: Lead, fit: Fit, k: int, sent: float, measured: float) -> bool:
     """Filter a sample of both signals; return whether a row is due."""
     counts, sections, recent = fit.counts[k], fit.sections, fit.recent[k]
     counts[_AT] = (counts[_AT] + 1) % recent.shape[1]
@@ -265,19 +262,19 @@ def _filter(fit: Fit, k: int, sent: float, measured: float) -> bool:
             x = y
         recent[signal, counts[_AT]] = x
     counts[_SEEN] += 1
-    counts[_PUSHED] = (counts[_PUSHED] + 1) % fit.sizes[_BLOCK]
+    counts[_PUSHED] = (counts[_PUSHED] + 1) % lead.sizes[BLOCK]
     return bool(counts[_PUSHED] == 0 and counts[_SEEN] >= fit.sizes[_SETTLING])
 
 
 @part
-def _add_row(fit: Fit, k: int) -> bool:
+def _add_row(lead: Lead, fit: Fit, k: int) -> bool:
     """Add a row to the sums; return whether there is motion enough for a solution."""
     counts, sums, recent, q = fit.counts[k], fit.sums[k], fit.recent[k], len(fit.scale)
     length, row = recent.shape[1], fit.work[q]
     for j in range(q):
         row[j] = 0.0
         for tap in range(q):
-            row[j] += fit.derivatives[tap, j] * recent[1, (counts[_AT] - tap * fit.sizes[_GAP]) % length]
+            row[j] += fit.derivatives[tap, j] * recent[1, (counts[_AT] - tap * lead.sizes[GAP]) % length]
     sent = recent[0, counts[_AT]]
     counts[ADAPTING] = 0
     if fit.sizes[_WINDOW]:
@@ -389,19 +386,14 @@ def _solve(fit: Fit, k: int) -> bool:
 
 @part
 def _move(lead: Lead, fit: Fit, k: int) -> None:
-    """Move the coefficients towards the solution, within their ranges and rates, and the weights of the lead with them."""
-    coefficients, counts, q = fit.coefficients[k], fit.counts[k], len(fit.scale)
+    """Move the coefficients towards the solution, within their ranges and rates."""
+    coefficients, counts = lead.coefficients[k], fit.counts[k]
     counts[ADAPTING], counts[LIMITED] = 1, 0
-    for j in range(q):
+    for j in range(len(coefficients)):
         wanted = fit.solution[k, j] * fit.scale[j]
         low, high = fit.ranges[k, j, 0], fit.ranges[k, j, 1]
         if not low <= wanted <= high:
             counts[LIMITED] = 1
         step = min(max(wanted, low), high) - coefficients[j]
         coefficients[j] += min(max(step, -fit.rates[j]), fit.rates[j])
-    weights = fit.work[q]
-    for tap in range(q):
-        weights[tap] = 0.0
-        for j in range(q):
-            weights[tap] += fit.derivatives[tap, j] / fit.scale[j] * coefficients[j]
-    change_weights(lead, k, weights, fit.sizes[_BLOCK])
+    follow_coefficients(lead, k)

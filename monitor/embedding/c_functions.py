@@ -12,7 +12,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.embedding import reliability, tracking
+from monitor.embedding import compensation, reliability, tracking
+from monitor.embedding.compensation import EmbeddedCompensator, step_compensator
 from monitor.embedding.reliability import EmbeddedReliability, step_reliability
 from monitor.embedding.states import (
     COLUMNS,
@@ -41,12 +42,13 @@ _Floats: Any = types.CPointer(types.float64)
 _Ranks: Any = types.CPointer(types.uint32)
 _Int: Any = types.int64
 _TRACKING_STEP: Any = _Int(_Floats, _Floats, _Floats, _Floats, _Int, _Floats)
+_COMPENSATOR_STEP: Any = _Int(_Floats, _Floats, _Floats, _Floats, _Floats)
 _RELIABILITY_STEP: Any = _Int(_Floats, _Floats, _Ranks, _Floats, _Int, _Floats)
 _CHECK: Any = _Int(_Floats, _Int, _Int, _Int)
 
 
-class TrackingStruct(ctypes.Structure):
-    """``synchroscope_tracking`` of the header."""
+class PairsStruct(ctypes.Structure):
+    """``synchroscope_tracking`` and ``synchroscope_compensator`` of the header."""
 
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("version", "n_words", "n_pairs", "n_columns")),
@@ -68,10 +70,16 @@ def include_folder() -> Path:
     return Path(__file__).parent
 
 
-def tracking_struct(embedded: EmbeddedTracking) -> TrackingStruct:
+def tracking_struct(embedded: EmbeddedTracking) -> PairsStruct:
     """Return the structure for C; `embedded` must live as long as it is used."""
     sizes, state = (len(embedded.state), embedded.n_pairs, embedded.n_columns), embedded.state.ctypes.data
-    return TrackingStruct(VERSION, *sizes, state, _address("tracking_step"), _address("tracking_check"))
+    return PairsStruct(VERSION, *sizes, state, _address("tracking_step"), _address("tracking_check"))
+
+
+def compensator_struct(embedded: EmbeddedCompensator) -> PairsStruct:
+    """Return the structure for C; `embedded` must live as long as it is used."""
+    sizes, state = (len(embedded.state), embedded.n_pairs, embedded.n_columns), embedded.state.ctypes.data
+    return PairsStruct(VERSION, *sizes, state, _address("compensator_step"), _address("compensator_check"))
 
 
 def reliability_struct(embedded: EmbeddedReliability) -> ReliabilityStruct:
@@ -87,13 +95,15 @@ def _address(name: str) -> int:
     functions: dict[str, tuple[Any, Callable[..., Any]]] = {
         "tracking_step": (_TRACKING_STEP, _tracking_step),
         "tracking_check": (_CHECK, _tracking_check),
+        "compensator_step": (_COMPENSATOR_STEP, _compensator_step),
+        "compensator_check": (_CHECK, _compensator_check),
         "reliability_step": (_RELIABILITY_STEP, _reliability_step),
         "reliability_check": (_CHECK, _reliability_check),
     }
     return c_function(*functions[name])
 
 
-_TRACKING, _RELIABILITY = tracking.MAGIC, reliability.MAGIC
+_TRACKING, _COMPENSATOR, _RELIABILITY = tracking.MAGIC, compensation.MAGIC, reliability.MAGIC
 _N_TIMES, _N_REALIZATIONS = reliability.N_TIMES, reliability.N_REALIZATIONS
 
 
@@ -122,6 +132,10 @@ def _tracking_check(state: Any, n_words: int, n_rows: int, n_columns: int) -> in
     return _check(state, _TRACKING, n_words, n_rows, n_columns)
 
 
+def _compensator_check(state: Any, n_words: int, n_rows: int, n_columns: int) -> int:
+    return _check(state, _COMPENSATOR, n_words, n_rows, n_columns)
+
+
 def _reliability_check(state: Any, n_words: int, n_rows: int, n_columns: int) -> int:
     return _check(state, _RELIABILITY, n_words, n_rows, n_columns)
 
@@ -141,6 +155,22 @@ def _tracking_step(state: Any, command: Any, measured: Any, force: Any, number: 
         carray(measured, (n,)),
         carray(force, (n,)),
         number,
+        carray(row, (n * words[COLUMNS],)),
+    )
+
+
+def _compensator_step(state: Any, command: Any, measured: Any, sent: Any, row: Any) -> int:
+    if not _is_state(state, _COMPENSATOR):
+        return NOT_A_STATE
+    words = carray(state, (HEADER,)).view(np.int64)
+    n = words[ROWS]
+    if address_of(command) == 0 or address_of(measured) == 0 or address_of(sent) == 0 or address_of(row) == 0:
+        return WRONG_ARGUMENT
+    return step_compensator(
+        carray(state, (words[N_WORDS],)),
+        carray(command, (n,)),
+        carray(measured, (n,)),
+        carray(sent, (n,)),
         carray(row, (n * words[COLUMNS],)),
     )
 

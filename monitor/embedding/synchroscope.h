@@ -33,6 +33,12 @@ enum {
 typedef int64_t (*synchroscope_tracking_step)(double *state, const double *command, const double *measured,
                                               const double *force, int64_t number, double *row);
 
+/* Returns 0, a negative code where nothing was done: SYNCHROSCOPE_WRONG_ARGUMENT also where the first command is not finite.
+ * command, measured, sent: n_pairs each; measured at the instant of the command, NaN where a sample is lost; sent is written.
+ * row: n_pairs * n_columns, written: those of a pair adjacent. */
+typedef int64_t (*synchroscope_compensator_step)(double *state, const double *command, const double *measured,
+                                                 double *sent, double *row);
+
 /* Returns 1 where the instant was assessed, 0 where a measurement is not finite, a negative code where nothing was done.
  * measured: n_replicates; instant: row of the ensemble, increasing; row: n_columns. */
 typedef int64_t (*synchroscope_reliability_step)(double *state, const double *response, const uint32_t *order,
@@ -48,6 +54,13 @@ typedef struct {
     synchroscope_tracking_step step;
     synchroscope_check check;
 } synchroscope_tracking;
+
+typedef struct {
+    int64_t version, n_words, n_pairs, n_columns;
+    double *state;
+    synchroscope_compensator_step step;
+    synchroscope_check check;
+} synchroscope_compensator;
 
 typedef struct {
     int64_t version, n_words, n_replicates, n_columns;
@@ -102,6 +115,13 @@ static inline int64_t synchroscope_check_tracking(const synchroscope_tracking *t
     return t->check(t->state, t->n_words, n_pairs, n_columns);
 }
 
+static inline int64_t synchroscope_check_compensator(const synchroscope_compensator *c, int64_t n_pairs,
+                                                     int64_t n_columns)
+{
+    if (!c || c->version != SYNCHROSCOPE_VERSION) return SYNCHROSCOPE_NOT_A_STATE;
+    return c->check(c->state, c->n_words, n_pairs, n_columns);
+}
+
 static inline int64_t synchroscope_check_reliability(const synchroscope_reliability *r, int64_t n_replicates,
                                                      int64_t n_columns)
 {
@@ -115,6 +135,13 @@ static inline int64_t synchroscope_step_tracking(const synchroscope_tracking *t,
                                                  double *row)
 {
     return t->step(t->state, command, measured, force, number, row);
+}
+
+/* Every sample: what to send to the actuators. */
+static inline int64_t synchroscope_step_compensator(const synchroscope_compensator *c, const double *command,
+                                                    const double *measured, double *sent, double *row)
+{
+    return c->step(c->state, command, measured, sent, row);
 }
 
 /* Every instant of the ensemble. */

@@ -27,6 +27,22 @@ int64_t track(const synchroscope_tracking *t, int64_t n_pairs, int64_t n_columns
     return n_rows;
 }
 
+/* Return 0, a negative code, or -100 less the number of allocations; sent and rows of every sample. */
+int64_t compensate(const synchroscope_compensator *c, int64_t n_pairs, const double *command, const double *measured,
+                   int64_t n_samples, double *sent, double *rows, counter allocations)
+{
+    int64_t i, before = allocations ? allocations() : 0;
+    const int64_t known = synchroscope_check_compensator(c, n_pairs, 6);
+    if (known != SYNCHROSCOPE_OK) return known;
+    for (i = 0; i < n_samples; ++i) {
+        const int64_t code = synchroscope_step_compensator(c, command + i * n_pairs, measured + i * n_pairs,
+                                                           sent + i * n_pairs, rows + i * n_pairs * 6);
+        if (code < 0) return code;
+    }
+    if (allocations && allocations() != before) return -100 - (allocations() - before);
+    return 0;
+}
+
 const char *message(int64_t code)
 {
     return synchroscope_message(code);

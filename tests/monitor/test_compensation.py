@@ -115,7 +115,7 @@ def test_leading_axes_are_more_actuators(name):
     assert square.values.shape == (2, 2, len(square.columns))
 
 
-@pytest.mark.parametrize("name", ["ats", "fdb", "paei", "broadband"])
+@pytest.mark.parametrize("name", ["ats", "recursive", "fdb", "paei", "broadband"])
 def test_adaptive_compensators_beat_the_inverse_of_a_wrong_plant(name):
     x = motion(10, 2)
     fixed = tracking_error(x, run(nominal_inverse().begin(DT, (2,)), x, WRONG)[1])
@@ -126,7 +126,7 @@ def test_adaptive_compensators_beat_the_inverse_of_a_wrong_plant(name):
     assert np.all(late < 2.0), late
 
 
-@pytest.mark.parametrize("name", ["ats", "fdb", "paei", "broadband"])
+@pytest.mark.parametrize("name", ["ats", "recursive", "fdb", "paei", "broadband"])
 def test_a_lost_measured_signal_freezes_the_coefficients(name):
     x = motion(6)
     compensator = by_name(name, nominal_inverse()).begin(DT)
@@ -152,7 +152,7 @@ def test_a_window_of_less_than_a_period_is_not_trusted(name):
     np.testing.assert_array_equal(coefficients[-1], coefficients[3 * 1024])
 
 
-@pytest.mark.parametrize("name", ["fdb", "paei", "broadband"])
+@pytest.mark.parametrize("name", ["ats", "recursive", "fdb", "paei", "broadband"])
 @pytest.mark.parametrize("block", [1, 16])
 def test_a_third_of_the_samples_may_be_lost(name, block):
     x = motion(8)
@@ -177,7 +177,7 @@ def test_compensation_that_was_off_is_known_when_it_is_on_again():
     assert found[5 * 1024 - 1] == pytest.approx(found[3 * 1024 - 1], abs=2.5e-3)
 
 
-@pytest.mark.parametrize("name", ["fixed", "ats", "fdb"])
+@pytest.mark.parametrize("name", ["fixed", "ats", "recursive", "fdb"])
 def test_switching_is_continuous(name):
     x = motion(4)
     compensator, plants, sent = by_name(name, nominal_inverse()).begin(DT), Plants([NOMINAL]), []

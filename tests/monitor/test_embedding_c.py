@@ -13,8 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from monitor.compensation.fixed_inverse import FixedInverse
+from monitor.compensation.recursive_inverse import RecursiveInverse
 from monitor.config import IndicatorSettings
-from monitor.embedding.c_functions import include_folder, reliability_struct, tracking_struct
+from monitor.embedding.c_functions import compensator_struct, include_folder, reliability_struct, tracking_struct
+from monitor.embedding.compensation import EmbeddedCompensator, step_compensator
 from monitor.embedding.reliability import EmbeddedReliability
 from monitor.embedding.tracking import EmbeddedTracking
 from monitor.messages.reasons import REASONS, Reason
@@ -45,7 +48,7 @@ def compiled(language, folder):
 
 def loaded(library):
     loop = ctypes.CDLL(str(library))
-    loop.track.restype = loop.assess.restype = ctypes.c_int64
+    loop.track.restype = loop.assess.restype = loop.compensate.restype = ctypes.c_int64
     return loop
 
 
@@ -88,6 +91,33 @@ def test_the_reliability_has_the_bits_of_the_monitor(loop):
     n_assessed = run_reliability(loop, reliability_struct(embedded), measured, rows)
     assert n_assessed == np.isfinite(measured).all(axis=1).sum()
     np.testing.assert_array_equal(rows, python.rows_of_site(ensemble, tolerance, measured, 20))
+
+
+def compensation():
+    """Return settings of a compensator, and commands and measured signals of two actuators, some of them lost."""
+    settings = RecursiveInverse(FixedInverse.of_delay(0.012, order=3))
+    command, measured, _ = python.record(2)
+    return settings, np.nan_to_num(command), measured
+
+
+def run_compensator(loop, struct, command, measured, sent, rows, counter=None):
+    sizes = ctypes.c_int64(command.shape[1]), ctypes.c_int64(len(command))
+    signals = pointer(command), pointer(measured)
+    return loop.compensate(ctypes.byref(struct), sizes[0], *signals, sizes[1], pointer(sent), pointer(rows), counter)
+
+
+def test_a_compensator_sends_the_bits_of_python(loop):
+    settings, command, measured = compensation()
+    in_c, in_python = (EmbeddedCompensator(settings, python.RATE, 2) for _ in range(2))
+    sent, rows, out, row = np.empty_like(command), np.empty((len(command), 12)), np.empty(2), in_python.new_row()
+    assert run_compensator(loop, compensator_struct(in_c), command, measured, sent, rows) == 0
+    for i, each in enumerate(command):
+        assert step_compensator(in_python.state, each, measured[i], out, row) == 0
+        np.testing.assert_array_equal(sent[i], out)
+        np.testing.assert_array_equal(rows[i], row)
+    first = np.full((1, 2), np.nan)
+    fresh = EmbeddedCompensator(settings, python.RATE, 2)
+    assert run_compensator(loop, compensator_struct(fresh), first, first, sent, rows) == WRONG_ARGUMENT
 
 
 def test_states_are_used_by_threads_at_the_same_time(loop):
@@ -186,6 +216,10 @@ embedded = c.EmbeddedTracking(settings, python.RATE, 2, with_force=True)
 signals, n_columns = python.record(2), len(embedded.columns) // 2
 rows = np.empty((len(signals[0]), len(embedded.columns)))
 print(c.run_tracking(loop, c.tracking_struct(embedded), signals, rows, 2, n_columns, counter))
+settings, command, measured = c.compensation()
+compensator = c.compensator_struct(state := c.EmbeddedCompensator(settings, python.RATE, 2))
+sent, rows = np.empty_like(command), np.empty((len(command), 12))
+print(c.run_compensator(loop, compensator, command, measured, sent, rows, counter))
 ensemble, measured = python.model()
 reliability = c.EmbeddedReliability(ensemble, c.Tolerance(c.TolerancePolicy.ABSOLUTE, 0.2), 2, 20)
 print(c.run_reliability(loop, c.reliability_struct(reliability), measured, np.empty((len(measured), 8)), counter))
@@ -201,4 +235,4 @@ def test_a_loop_allocates_nothing(tmp_path):
     environment = os.environ | {"LD_PRELOAD": str(counting), "PYTHONPATH": str(HERE.parents[1])}
     run = [sys.executable, "-c", COUNTED, loop._name]
     result = subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
-    assert result.stdout.split() == [str(python.N_SAMPLES), "148"]
+    assert result.stdout.split() == [str(python.N_SAMPLES), "0", "148"]

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from monitor.compensation.lost_samples import GapBridge
+from monitor.compensation.indicator_driven import GapBridge
 
 BLOCK, LONGEST = 4, 6
 
