@@ -35,8 +35,8 @@ class RecursiveInverse(Compensation):
 
     As in `AdaptiveTimeSeries`, what was sent is fitted by derivatives of what was measured. Here the rows of the fit
     are forgotten within a fraction of a period, so that a change of actuator or specimen is followed in that time.
-    Where     they do not tell a coefficient, a prior does, a normal distribution about the nominal inverse. The noise of the
-    measured signal, by what the fit leaves, is taken out of the equations.
+    Where they do not tell a coefficient, a prior does, a normal distribution about the nominal inverse. The noise of
+    the measured signal, by what the fit leaves, is taken out of the equations.
 
     Parameters
     ----------

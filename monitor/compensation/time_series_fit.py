@@ -34,10 +34,12 @@ _UNEXPLAINED = 3e-4  # of the motion, at best
 _SINGULAR = 1e-9  # reciprocal condition number of the scaled equations below which the coefficients are held
 _GRID, _CUTOFFS = 4096, 8.0  # frequencies of an integral, and how many cutoffs it reaches
 
-_KEEP, _GATE, _THRESHOLD, _AMPLITUDE = range(4)
+_KEEP, _KEEP_NOISE, _GATE, _THRESHOLD, _AMPLITUDE = range(5)
 _LONGEST, _SETTLING, _WINDOW = range(3)
-_SEEN, _PUSHED, _MISSING, BRIDGED, ADAPTING, LIMITED, _AT, _ROW, _N_COUNTS = range(9)
-_POWER, _WEIGHT, _NOW, _LARGEST, _ERROR, _N_SUMS = range(6)
+_SEEN, _WHOLE, _PUSHED, _MISSING, BRIDGED, ADAPTING, LIMITED, _AT, _ROW, _N_COUNTS = range(10)
+_POWER, _WEIGHT, _NOISE, _NOISE_WEIGHT, _NOW, _LARGEST, _ERROR, _N_SUMS = range(8)
+_DIFFERENCE = 4  # order of the differences of measured that are noise, not motion
+_DIFFERENCE_GAIN = 70.0  # of the variance of white noise
 
 
 class Fit(NamedTuple):
@@ -48,20 +50,23 @@ class Fit(NamedTuple):
     sections : (order / 2, 5) of the low-pass.
     derivatives : (q, q) weights of the taps for a scaled derivative a column, which are those of the lead.
     scale : (q,) of the derivatives: coefficients are ``solution * scale``.
-    noise : (q, q) covariance of the derivatives of white noise of variance 1; zero: noise is not looked for.
+    noise : (q, q) covariance of the derivatives of white noise of variance 1.
     rates : (q,) largest change of a coefficient at a row.
-    settings : share that is kept of the sums, gate, threshold, share that is kept of the amplitude.
+    settings : share that is kept of the sums, and of those of the noise; gate, threshold; share of the amplitude.
     sizes : samples of the longest gap, and until the filters have settled; rows of a window, 0: exponential.
     ranges : (n, q, 2) lowest and highest coefficients.
     nominal, precision : (n, q), (n, q, q) mean and inverse covariance of the prior.
     filters, recent : (n, 2 sections, 2), (n, 2, length) of the low-pass, and newest sent and measured behind it.
+    raw : (n, 4) newest measured.
     pending : (n, 2, longest gap) commands and what was sent while the measured signal is lost.
-    counts : (n, 8) samples since a gap, and since a row; lost ones; `BRIDGED`, `ADAPTING`, `LIMITED`; position; rows.
+    counts : (n, 9) samples since a gap, since one was lost, and since a row; lost ones; `BRIDGED`, `ADAPTING`,
+        `LIMITED`; position of the newest; rows.
     rows : (n, window, q + 1).
     normal, right : (n, q, q), (n, q) of the equations, the former's lower half.
-    sums : (n, 5) squares of sent, number of rows, amplitude, largest amplitude, newest error.
+    sums : (n, 7) squares of sent, number of rows; squares of differences, their number; amplitude, largest amplitude;
+        newest error.
     solution : (n, q).
-    work : (q + 3, q) for intermediate results.
+    work : (q + 2, q) for intermediate results.
     """
 
     sections: Matrix
@@ -76,6 +81,7 @@ class Fit(NamedTuple):
     precision: Cube
     filters: Cube
     recent: Cube
+    raw: Matrix
     pending: Cube
     counts: IntMatrix
     rows: Cube
@@ -131,21 +137,22 @@ def new_fit(coefficients: Samples, spacing: float, dt: float, settings: FitSetti
     sections = butterworth(settings.cutoff * dt, settings.filter_order)
     recursive = settings.precision is not None
     precision = np.zeros((n, q, q)) if settings.precision is None else settings.precision * np.outer(scale, scale)
-    keep, amplitude = np.exp(-row / settings.window), np.exp(-row / _AMPLITUDE_MEMORY)
+    kept = [np.exp(-each / settings.window) for each in (row, dt)]
     n_rows = 0 if recursive else max(4, round(settings.window / row))
     return Fit(
         sections=sections,
         derivatives=derivatives,
         scale=scale,
-        noise=_noise_covariance(sections, derivatives, gap, settings.cutoff * dt) if recursive else np.zeros((q, q)),
+        noise=_noise_covariance(sections, derivatives, gap, settings.cutoff * dt),
         rates=np.array(settings.rates[:q]) * row,
-        settings=np.array([keep, settings.gate, settings.threshold, amplitude]),
+        settings=np.array([*kept, settings.gate, settings.threshold, np.exp(-row / _AMPLITUDE_MEMORY)]),
         sizes=np.array([longest, round(settings.settling / dt), n_rows]),
         ranges=settings.ranges.copy(),
         nominal=coefficients / scale,
         precision=precision,
         filters=np.zeros((n, 2 * len(sections), 2)),
         recent=np.zeros((n, 2, (q - 1) * gap + 1)),
+        raw=np.zeros((n, _DIFFERENCE)),
         pending=np.zeros((n, 2, longest)),
         counts=np.zeros((n, _N_COUNTS), np.int64),
         rows=np.zeros((n, n_rows, q + 1)),
@@ -153,7 +160,7 @@ def new_fit(coefficients: Samples, spacing: float, dt: float, settings: FitSetti
         right=np.zeros((n, q)),
         sums=np.zeros((n, _N_SUMS)),
         solution=coefficients / scale,
-        work=np.zeros((q + 3, q)),
+        work=np.zeros((q + 2, q)),
     )
 
 
@@ -229,8 +236,9 @@ def learn_pair(lead: Lead, fit: Fit, k: int, command: float, measured: float) ->
         if lost < longest:
             fit.pending[k, 0, lost], fit.pending[k, 1, lost] = c, lead.sent[k]
         counts[_MISSING] += 1
-        counts[ADAPTING] = 0
+        counts[ADAPTING] = counts[_WHOLE] = 0
         return
+    _measure_noise(fit, k, measured)
     error = measured - c
     if lost > longest or counts[_SEEN] == 0:
         # the filters continue after the gap, and are used when they have settled
@@ -245,6 +253,21 @@ def learn_pair(lead: Lead, fit: Fit, k: int, command: float, measured: float) ->
             _move(lead, fit, k)
     counts[BRIDGED] += lost
     counts[_MISSING], sums[_ERROR] = 0, error
+
+
+@part
+def _measure_noise(fit: Fit, k: int, measured: float) -> None:
+    """Add the square of the fourth difference of measured, in which white noise is 70 times its variance."""
+    raw, sums, counts = fit.raw[k], fit.sums[k], fit.counts[k]
+    difference = measured - 4.0 * raw[3] + 6.0 * raw[2] - 4.0 * raw[1] + raw[0]
+    for i in range(_DIFFERENCE - 1):
+        raw[i] = raw[i + 1]
+    raw[_DIFFERENCE - 1] = measured
+    counts[_WHOLE] += 1
+    if counts[_WHOLE] > _DIFFERENCE:
+        keep = fit.settings[_KEEP_NOISE]
+        sums[_NOISE] = keep * sums[_NOISE] + difference * difference / _DIFFERENCE_GAIN
+        sums[_NOISE_WEIGHT] = keep * sums[_NOISE_WEIGHT] + 1.0
 
 
 @part
@@ -270,7 +293,7 @@ def _filter(lead: Lead, fit: Fit, k: int, sent: float, measured: float) -> bool:
 def _add_row(lead: Lead, fit: Fit, k: int) -> bool:
     """Add a row to the sums; return whether there is motion enough for a solution."""
     counts, sums, recent, q = fit.counts[k], fit.sums[k], fit.recent[k], len(fit.scale)
-    length, row = recent.shape[1], fit.work[q]
+    length, row = recent.shape[1], fit.work[0]
     for j in range(q):
         row[j] = 0.0
         for tap in range(q):
@@ -322,36 +345,29 @@ def _sum_window(fit: Fit, k: int, row: Samples, sent: float) -> float:
 
 
 @part
-def _noise_and_variance(fit: Fit, k: int) -> tuple[float, float]:
-    """Return how much of the noise's covariance is in the sums, and the variance of a row, by what the fit leaves.
-
-    Noise of the measured signal makes sums of squares too large, and the coefficients too small.
-    """
+def _variance(fit: Fit, k: int) -> float:
+    """Return the variance of an independent row, by what the solution leaves."""
     sums, normal, right, solution = fit.sums[k], fit.normal[k], fit.right[k], fit.solution[k]
-    left, gain = sums[_POWER], 0.0
+    left = sums[_POWER]
     for a in range(len(solution)):
         left -= 2.0 * right[a] * solution[a]
         for b in range(a + 1):
-            product = (1.0 if a == b else 2.0) * solution[a] * solution[b]
-            left += product * normal[a, b]
-            gain += product * fit.noise[a, b]
-    left = max(left, 0.0)
-    variance = _CORRELATION * (left + _UNEXPLAINED * _UNEXPLAINED * sums[_POWER]) / max(sums[_WEIGHT], 1.0)
-    return left / gain if gain > 0.0 else 0.0, variance
+            left += (1.0 if a == b else 2.0) * solution[a] * solution[b] * normal[a, b]
+    left = max(left, 0.0) + _UNEXPLAINED * _UNEXPLAINED * sums[_POWER]
+    return float(_CORRELATION * left / max(sums[_WEIGHT], 1.0))
 
 
 @part
 def _solve(fit: Fit, k: int) -> bool:
-    """Solve for the coefficients by Cholesky's method, scaled to a unit diagonal; False where they are singular."""
-    normal, prior, nominal, solution, q = (
-        fit.normal[k],
-        fit.precision[k],
-        fit.nominal[k],
-        fit.solution[k],
-        len(fit.scale),
-    )
-    noise, variance = (0.0, 1.0) if fit.sizes[_WINDOW] else _noise_and_variance(fit, k)
-    lower, answer, scale = fit.work[:q], fit.work[q + 1], fit.work[q + 2]
+    """Solve for the coefficients, by Cholesky's method with a diagonal of 1; False where the equations are singular.
+
+    Noise of the measured signal makes sums of squares too large, and the coefficients too small: it is taken out.
+    """
+    normal, prior, nominal, sums, q = fit.normal[k], fit.precision[k], fit.nominal[k], fit.sums[k], len(fit.scale)
+    answer, scale, lower = fit.work[0], fit.work[1], fit.work[2 : q + 2]
+    noise, variance = 0.0, 1.0
+    if fit.sizes[_WINDOW] == 0:
+        noise, variance = sums[_WEIGHT] * sums[_NOISE] / max(sums[_NOISE_WEIGHT], 1.0), _variance(fit, k)
     for a in range(q):
         diagonal = normal[a, a] - noise * fit.noise[a, a] + variance * prior[a, a]
         if not diagonal > 0.0:
@@ -380,7 +396,7 @@ def _solve(fit: Fit, k: int) -> bool:
             answer[a] -= lower[c, a] * answer[c]
         answer[a] /= lower[a, a]
     for a in range(q):
-        solution[a] = answer[a] * scale[a]
+        fit.solution[k, a] = answer[a] * scale[a]
     return True
 
 

@@ -44,13 +44,17 @@ def coefficients_by_definition(sent, measured, nominal, memory):
     impulse = scipy.signal.sosfilt(sections, np.r_[np.zeros(8), 1.0, np.zeros(4000)])
     noise = derivatives(impulse, np.arange(4, len(impulse)))
     noise = noise.T @ noise
+    # a fourth difference of white noise has 70 times its variance
+    differences = np.r_[np.zeros(4), np.diff(measured, 4)] ** 2 / 70.0
     solution = mean
-    for last in range(1, len(at) + 1):
-        weights = exp(-BLOCK * DT / memory) ** np.arange(last)[::-1]
-        x, y = rows[:last], target[:last]
-        left = np.sum(weights * (y - x @ solution) ** 2)
-        variance = 6.0 * (left + 3e-4**2 * np.sum(weights * y**2)) / max(1.0, weights.sum())
-        normal = (weights[:, None] * x).T @ x - left / (solution @ noise @ solution) * noise
+    for n, newest in enumerate(at + 1, 1):
+        weights = exp(-BLOCK * DT / memory) ** np.arange(n)[::-1]
+        x, y = rows[:n], target[:n]
+        each = exp(-DT / memory) ** np.arange(newest - 4)[::-1]
+        variance_of_noise = np.sum(each * differences[4:newest]) / max(1.0, each.sum())
+        left = np.sum(weights * (y - x @ solution) ** 2) + 3e-4**2 * np.sum(weights * y**2)
+        variance = 6.0 * left / max(1.0, weights.sum())
+        normal = (weights[:, None] * x).T @ x - weights.sum() * variance_of_noise * noise
         right = (weights[:, None] * x).T @ y
         solution = np.linalg.solve(normal + variance * prior, right + variance * prior @ mean)
     return solution / UNIT ** np.arange(4)
