@@ -8,6 +8,9 @@ from .client.rows import Row as Row
 from .compensation.adaptive_time_series import AdaptiveTimeSeries as AdaptiveTimeSeries
 from .compensation.fixed_inverse import FixedInverse as FixedInverse
 from .compensation.indicator_driven import IndicatorDriven as IndicatorDriven
+from .compensation.recursive_inverse import RecursiveInverse as RecursiveInverse
+from .embedding.compensation import EmbeddedCompensator as EmbeddedCompensator
+from .embedding.compensation import step_compensator as step_compensator
 from .embedding.reliability import EmbeddedReliability as EmbeddedReliability
 from .embedding.reliability import step_reliability as step_reliability
 from .embedding.tracking import EmbeddedTracking as EmbeddedTracking

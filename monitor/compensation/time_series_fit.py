@@ -249,7 +249,7 @@ def learn_pair(lead: Lead, fit: Fit, k: int, command: float, measured: float) ->
             due = _filter(lead, fit, k, fit.pending[k, 1, i], fit.pending[k, 0, i] + between)
         else:
             due = _filter(lead, fit, k, lead.sent[k], measured)
-        if due and _add_row(lead, fit, k) and _solve(fit, k):
+        if due and _add_row(lead, fit, k) and _fit(fit, k):
             _move(lead, fit, k)
     counts[BRIDGED] += lost
     counts[_MISSING], sums[_ERROR] = 0, error
@@ -345,29 +345,46 @@ def _sum_window(fit: Fit, k: int, row: Samples, sent: float) -> float:
 
 
 @part
-def _variance(fit: Fit, k: int) -> float:
-    """Return the variance of an independent row, by what the solution leaves."""
-    sums, normal, right, solution = fit.sums[k], fit.normal[k], fit.right[k], fit.solution[k]
-    left = sums[_POWER]
+def _fit(fit: Fit, k: int) -> bool:
+    """Find the coefficients; False where the equations are singular.
+
+    The prior weighs as much as the variance of a row: that of the noise, by what a fit leaves on which the prior has
+    next to no weight. By what the likeliest coefficients leave, a wrong nominal inverse would pass as noise.
+    """
+    sums = fit.sums[k]
+    if fit.sizes[_WINDOW]:
+        return _solve(fit, k, 0.0, 1.0)
+    noise = sums[_WEIGHT] * sums[_NOISE] / max(sums[_NOISE_WEIGHT], 1.0)
+    rows = max(sums[_WEIGHT] / _CORRELATION, 1.0)
+    least, free = _UNEXPLAINED * _UNEXPLAINED * sums[_POWER] / rows, rows - len(fit.scale)
+    if free < 1.0:
+        # so few rows that nothing is left of them
+        free = rows
+    elif not _solve(fit, k, 0.0, least):
+        return False
+    return _solve(fit, k, noise, _left(fit, k) / free + least)
+
+
+@part
+def _left(fit: Fit, k: int) -> float:
+    """Return the sum of squares that the solution leaves."""
+    normal, right, solution = fit.normal[k], fit.right[k], fit.solution[k]
+    left = fit.sums[k, _POWER]
     for a in range(len(solution)):
         left -= 2.0 * right[a] * solution[a]
         for b in range(a + 1):
             left += (1.0 if a == b else 2.0) * solution[a] * solution[b] * normal[a, b]
-    left = max(left, 0.0) + _UNEXPLAINED * _UNEXPLAINED * sums[_POWER]
-    return float(_CORRELATION * left / max(sums[_WEIGHT], 1.0))
+    return max(float(left), 0.0)
 
 
 @part
-def _solve(fit: Fit, k: int) -> bool:
-    """Solve for the coefficients, by Cholesky's method with a diagonal of 1; False where the equations are singular.
+def _solve(fit: Fit, k: int, noise: float, variance: float) -> bool:
+    """Solve the equations, by Cholesky's method with a diagonal of 1; False where they are singular.
 
     Noise of the measured signal makes sums of squares too large, and the coefficients too small: it is taken out.
     """
-    normal, prior, nominal, sums, q = fit.normal[k], fit.precision[k], fit.nominal[k], fit.sums[k], len(fit.scale)
+    normal, prior, nominal, q = fit.normal[k], fit.precision[k], fit.nominal[k], len(fit.scale)
     answer, scale, lower = fit.work[0], fit.work[1], fit.work[2 : q + 2]
-    noise, variance = 0.0, 1.0
-    if fit.sizes[_WINDOW] == 0:
-        noise, variance = sums[_WEIGHT] * sums[_NOISE] / max(sums[_NOISE_WEIGHT], 1.0), _variance(fit, k)
     for a in range(q):
         diagonal = normal[a, a] - noise * fit.noise[a, a] + variance * prior[a, a]
         if not diagonal > 0.0:

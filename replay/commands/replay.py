@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compensate",
         metavar="NAME",
-        help="of the simulation hybrid: a compensator in its loop, fixed, ats, fdb, paei or broadband",
+        help="of the simulation hybrid: a compensator in its loop, fixed, ats, recursive, fdb, paei or broadband",
     )
     parser.add_argument("--faults", default="", metavar="TEXT", help="for example drop=0.01,nan=0.001,restart=20")
     parser.add_argument("--no-wait", action="store_true", help="do not wait for a monitor before the first sample")

@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from monitor.compensation.adaptive_time_series import AdaptiveTimeSeriesCompensator
+from monitor.compensation.adaptive_time_series import AdaptiveTimeSeries
+from monitor.compensation.base import Compensation
 from monitor.compensation.fixed_inverse import FixedInverse
 from monitor.compensation.indicator_driven import IndicatorDriven
 from monitor.compensation.methods import by_name
+from monitor.compensation.recursive_inverse import RecursiveInverse
 
 DT = 1 / 1024
 TEXT = (Path(__file__).parents[2] / "docs" / "compensation.md").read_text(encoding="utf-8")
@@ -26,15 +28,17 @@ def test_the_loop_finds_the_delay_of_its_actuator(capsys):
 
 
 def test_settings_and_columns_are_those_of_the_code():
-    section = TEXT[TEXT.index("**IndicatorDriven** is driven") : TEXT.index("## What freezes it")]
-    named = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (.*?) \|", section, re.MULTILINE)))
-    assert named == [field.name for field in fields(IndicatorDriven) if field.name != "indicator"]
+    sections = {IndicatorDriven: "**IndicatorDriven** is driven", RecursiveInverse: "**RecursiveInverse** fits"}
+    for settings, begin in sections.items():
+        section = TEXT[TEXT.index(begin) :].split("\n**")[0].split("\n## ")[0]
+        named = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (.*?) \|", section, re.MULTILINE)))
+        assert named == [field.name for field in fields(settings) if field.name != "indicator"]
     table = TEXT[TEXT.index("## Columns") : TEXT.index("`[column.name for")]
     columns = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (.*?) \|", table, re.MULTILINE)))
-    own = {"compensator_reason": IndicatorDriven.columns, "ats_a0": AdaptiveTimeSeriesCompensator.columns}
-    for name, of_code in own.items():
-        others = [column for column in columns if column not in own or column == name]
-        assert [c.name for c in of_code] == [c for c in others if name == "ats_a0" or not c.startswith("ats_")]
+    shared = [column.name for column in Compensation.columns]
+    assert columns[: len(shared)] == shared
+    own = [c.name for each in (IndicatorDriven, AdaptiveTimeSeries, RecursiveInverse) for c in each.columns]
+    assert columns[len(shared) :] == [name for name in own if name not in shared]
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_the_loops_in_python_numba_and_c(tmp_path, monkeypatch, capsys):
     names = {}
     for block in blocks("python")[:-1]:
         exec(compile(block, "docs/embedding.md", "exec"), names)
-    python, two_pairs, numba, c, reliability = capsys.readouterr().out.splitlines()
+    python, two_pairs, numba, compensated, c, reliability = capsys.readouterr().out.splitlines()
     assert python == "7.81 ms late"
     assert two_pairs == "2 pairs of 16 columns: 7.81 and 11.72 ms late"
     assert c == "4096 rows, 7.81 ms late"
@@ -47,6 +47,9 @@ def test_the_loops_in_python_numba_and_c(tmp_path, monkeypatch, capsys):
     omega = 6.0 * np.pi
     assert lead == pytest.approx(1e3 * np.tan(omega * 12 / 1024) / omega, rel=0.01)
     assert abs(late) < 0.05
+    compensated_lead, left = map(float, re.findall(r"([\d.]+) (?:ms|of)", compensated))
+    assert compensated_lead == pytest.approx(12000 / 1024, rel=0.01)
+    assert left < 7616 / 1000
     # the tolerance is two standard deviations of the amplitude
     assert 0.9 < eval(reliability)["first_passage"] < 1.0
 

@@ -52,11 +52,16 @@ def coefficients_by_definition(sent, measured, nominal, memory):
         x, y = rows[:n], target[:n]
         each = exp(-DT / memory) ** np.arange(newest - 4)[::-1]
         variance_of_noise = np.sum(each * differences[4:newest]) / max(1.0, each.sum())
-        left = np.sum(weights * (y - x @ solution) ** 2) + 3e-4**2 * np.sum(weights * y**2)
-        variance = 6.0 * left / max(1.0, weights.sum())
-        normal = (weights[:, None] * x).T @ x - weights.sum() * variance_of_noise * noise
-        right = (weights[:, None] * x).T @ y
-        solution = np.linalg.solve(normal + variance * prior, right + variance * prior @ mean)
+        normal, right = (weights[:, None] * x).T @ x, (weights[:, None] * x).T @ y
+        independent = max(1.0, weights.sum() / 6.0)
+        least, free = 3e-4**2 * np.sum(weights * y**2) / independent, independent - 4.0
+        if free < 1.0:
+            free = independent
+        else:
+            solution = np.linalg.solve(normal + least * prior, right + least * prior @ mean)
+        variance = np.sum(weights * (y - x @ solution) ** 2) / free + least
+        corrected = normal - weights.sum() * variance_of_noise * noise
+        solution = np.linalg.solve(corrected + variance * prior, right + variance * prior @ mean)
     return solution / UNIT ** np.arange(4)
 
 
@@ -86,6 +91,16 @@ def test_noise_does_not_shrink_the_gain():
         if i > 2048:
             found.append(compensator.coefficients[0, 0])
     assert np.mean(found) == pytest.approx(1.0, abs=0.005)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.005, 0.03])
+def test_a_nominal_inverse_that_is_wrong_is_no_noise(delay):
+    x, nominal = motion(6), FixedInverse.of_delay(delay, order=3)
+    compensator, sent = by_name("recursive", nominal).begin(DT), np.zeros(6144)
+    for i, command in enumerate(x):
+        sent[i] = compensator.compensate(command)[0]
+        compensator.observe(command, sent[[max(0, i - 15)]])
+    assert compensator.values[0, 0] == pytest.approx(15 * DT, rel=0.02)
 
 
 @pytest.mark.parametrize("lost", [0.0, 0.3])

@@ -68,7 +68,7 @@ def test_every_compensator_can_be_streamed(name) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["hybrid", "--compensate", "x"], "'x': must be one of none, fixed, ats, fdb, paei, broadband"),
+        (["hybrid", "--compensate", "x"], "'x': must be one of none, fixed, ats, recursive, fdb, paei, broadband"),
         (["plant", "--compensate", "fdb"], "the simulation 'plant' has no loop to compensate: choose hybrid"),
         ([__file__, "--compensate", "fdb"], "is not a simulation"),
     ],

@@ -82,7 +82,7 @@ def test_the_json_has_the_names_that_scripts_read(made_up) -> None:
     assert found["stability"]["simulated_delay_ms"] == pytest.approx(2.01)
     assert list(found["benchmark"]) == ["case-1", "case-2", "case-3", "case-4"]
     for case in found["benchmark"].values():
-        assert list(case) == ["none", "fixed", "ats", "fdb", "paei", "broadband"]
+        assert list(case) == ["none", "fixed", "ats", "recursive", "fdb", "paei", "broadband"]
         assert all(list(each) == [*(f"J{i}" for i in range(1, 10)), "left_stroke_s"] for each in case.values())
     assert found["warning"]["indicators"]["paei_delay"]["before_left_stroke_s"] == pytest.approx(1.0)
     assert found["warning"]["indicators"]["fdb_delay"]["after_critical_s"] == pytest.approx(0.0)
@@ -151,7 +151,7 @@ def test_quartiles_need_five_draws_and_lines_that_coincide_are_named(made_up) ->
     assert {len(line.get_xdata()) for line in first.lines} <= {4, 1}
     assert "quartiles" not in pictures._draws(made_up).get_suptitle()
     commands = pictures.instability(made_up.stability).axes[-1]
-    assert commands.get_title() == "fixed, ats, fdb, paei, broadband coincide within 0 mm"
+    assert commands.get_title() == "fixed, ats, recursive, fdb, paei, broadband coincide within 0 mm"
 
 
 def test_ratios_are_of_the_same_test() -> None:
@@ -292,7 +292,7 @@ def test_what_the_study_shows() -> None:
     assert lost == {"none", "fixed"}
     for scenario in SCENARIOS:
         for case in found["draws"][scenario].values():
-            for name in ("ats", "fdb", "paei", "broadband"):
+            for name in ("ats", "recursive", "fdb", "paei", "broadband"):
                 assert case[name]["left_stroke"] == 0 and case[name]["J1"]["worst"] < 1.0
                 assert case[name]["J2"]["worst"] < 0.2 * case["none"]["J2"]["median"]
     against = found["against_ats"]

@@ -43,7 +43,7 @@ DEFINITIONS = {
 # of the draws, as many as fit; the rest is in the JSON
 _SHOWN = ("J1", "J2", "J3")
 _J2 = CRITERIA.index("J2")
-COMPARED = ("fixed", "fdb", "paei", "broadband")
+COMPARED = ("fixed", "recursive", "fdb", "paei", "broadband")
 """Compensators whose J2 is compared with that of `ats`, test by test."""
 
 
