@@ -21,6 +21,17 @@ void track(const synchroscope_tracking *t, const double *command, const double *
     }
 }
 
+void compensate(const synchroscope_compensator *c, const double *command, const double *measured, int64_t n, double *row,
+                int64_t *taken)
+{
+    double sent = 0.0;
+    for (int64_t i = 0; i < n; ++i) {
+        const int64_t start = now();
+        synchroscope_step_compensator(c, command + i, measured + i, &sent, row);
+        taken[i] = now() - start;
+    }
+}
+
 void assess(const synchroscope_reliability *r, const double *measured, int64_t n, double *row, int64_t *taken)
 {
     for (int64_t i = 0; i < n; ++i) {

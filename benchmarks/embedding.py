@@ -20,8 +20,11 @@ from numpy.typing import NDArray
 from benchmarks.alternatives import fft_of_window
 from benchmarks.figures import COUNT, NS, US, Figure
 from benchmarks.kernels import N_WINDOW, RATE, signals
+from monitor.compensation.fixed_inverse import FixedInverse
+from monitor.compensation.recursive_inverse import RecursiveInverse
 from monitor.config import IndicatorSettings
-from monitor.embedding.c_functions import include_folder, reliability_struct, tracking_struct
+from monitor.embedding.c_functions import compensator_struct, include_folder, reliability_struct, tracking_struct
+from monitor.embedding.compensation import EmbeddedCompensator, step_compensator
 from monitor.embedding.reliability import EmbeddedReliability, step_reliability
 from monitor.embedding.tracking import EmbeddedTracking, step_tracking
 from monitor.messages.blocks import Samples
@@ -40,6 +43,7 @@ def run(quick: bool) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         library = _compiled(Path(folder))
         yield from _tracking(library, 5_000 if quick else 1_000_000)
+        yield from _compensation(library, 5_000 if quick else 200_000)
         yield from _reliability(library, 500 if quick else 5_000)
 
 
@@ -84,6 +88,38 @@ def _tracking(library: Any, n: int) -> Iterator[Figure]:
     allocations = _allocations(library.track, ctypes.byref(struct), *arrays, *numbers, _pointer(row), _pointer(taken))
     yield from _figures(f"{name}, from C", taken, MOST_COMPILED_NS, theirs)
     yield Figure("embedding", f"{name}, from C: allocations", allocations, COUNT, most=0.0)
+
+
+def _compensation(library: Any, n: int) -> Iterator[Figure]:
+    nominal = FixedInverse.of_delay(0.010, order=3)
+    embedded = EmbeddedCompensator(RecursiveInverse(nominal), RATE)
+    command, measured = (signal[:, 0].copy() for signal in signals(n, 1))
+    row, taken, sent = embedded.new_row(), np.empty(n, dtype=np.int64), np.empty(1)
+    fits = [_fit_of_window(measured, start) for start in range(1000)]
+    name, instead = "recursive inverse, 1 actuator", "numpy's fit of ATS's window"
+    for i in range(n):
+        start = perf_counter_ns()
+        step_compensator(embedded.state, command[i : i + 1], measured[i : i + 1], sent, row)
+        taken[i] = perf_counter_ns() - start
+    yield from _figures(f"{name}, from Python", taken, MOST_PYTHON_NS, fits, instead)
+    if library is None:
+        return
+    embedded.reset()
+    struct = compensator_struct(embedded)
+    arrays = (_pointer(each) for each in (command, measured))
+    allocations = _allocations(
+        library.compensate, ctypes.byref(struct), *arrays, ctypes.c_int64(n), _pointer(row), _pointer(taken)
+    )
+    yield from _figures(f"{name}, from C", taken, MOST_COMPILED_NS, fits, instead)
+    yield Figure("embedding", f"{name}, from C: allocations", allocations, COUNT, most=0.0)
+
+
+def _fit_of_window(measured: Samples, start: int) -> int:
+    rows = measured[start : start + N_WINDOW : 4]
+    begin = perf_counter_ns()
+    slope = np.gradient(rows)
+    np.linalg.lstsq(np.stack([rows, slope, np.gradient(slope)], 1), rows, rcond=None)
+    return perf_counter_ns() - begin
 
 
 def _reliability(library: Any, n: int) -> Iterator[Figure]:

@@ -29,7 +29,7 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
     [
         {
             "kernels": 26,
-            "embedding": 13,
+            "embedding": 18,
             "throughput": 15,
             "recording": 4,
             "runs": 3,
