@@ -215,9 +215,9 @@ def test_who_sends_faster_than_can_be_read_is_cut_off_and_others_come_again(monk
     host, port = url.removeprefix("tcp://").split(":")
     peer = Peer(socket.create_connection((host, int(port))), b"PUB")
     peer.burst((b"{} %d" % number for number in range(5000)), every=5000)
-    found = gather(source, lambda found: any(event.kind is EventKind.REJECTED for event in found))
-    detail = next(event for event in found if event.kind is EventKind.REJECTED).detail
-    assert re.fullmatch(f"{url}: messages come faster than they can be read, [0-9,]+ in .*", detail)
+    # on a busy machine some of the messages are read, and refused, before
+    told = re.compile(f"{url}: messages come faster than they can be read, [0-9,]+ in .*")
+    gather(source, lambda found: any(e.kind is EventKind.REJECTED and told.fullmatch(e.detail) for e in found))
     peer.reset()
     rig = SignalPublisher(connect=url)
     blocks: list[SignalBlock] = []
