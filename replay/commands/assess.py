@@ -51,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="assess all recordings of the folders into one table, .parquet or .csv, a row for each actuator, "
         "no worst_delay_at_s where the delay is constant; an interrupted table is continued by the same command",
     )
+    parser.add_argument("--join", action="store_true", help="the files are parts of one run, in their order")
     parser.add_argument("--series", type=Path, metavar="FILE", help="write the values over time to this CSV file")
     parser.add_argument("--overwrite", action="store_true", help="let --series and --out replace an existing file")
     parser.add_argument("--start", type=float, metavar="S", help="assess the record from S seconds after its start")
@@ -79,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder = next((path for path in arguments.files if path.is_dir()), None)
     if folder is not None:
         raise ValueError(f"{folder} is a folder: --out TABLE.parquet assesses all of its recordings")
-    if arguments.series and len(arguments.files) > 1:
+    if arguments.series and len(arguments.files) > 1 and not arguments.join:
         raise ValueError(f"--series takes one file, {len(arguments.files)} are given")
     if arguments.series and arguments.series.suffix.lower() in _PICTURES:
         raise ValueError(f"--series {arguments.series}: writes a CSV table; examples/plot_series.py draws it")
@@ -93,25 +94,29 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.messages:
         return _write_messages(arguments, selection, given)
     records, failed = [], list[str]()
-    for path in arguments.files:
+    runs = [tuple(arguments.files)] if arguments.join else [(path,) for path in arguments.files]
+    for paths in runs:
         with others_go_on(arguments, failed):
-            records += _assess(path, arguments, selection, given)
+            records += _assess(paths, arguments, selection, given)
     if arguments.json:
-        print_records(records, several=len(arguments.files) > 1)
+        print_records(records, several=len(runs) > 1)
     return 2 if failed else 0
 
 
 def _assess(
-    path: Path, arguments: argparse.Namespace, selection: Selection, given: dict[str, object]
+    paths: tuple[Path, ...], arguments: argparse.Namespace, selection: Selection, given: dict[str, object]
 ) -> list[dict[str, Any]]:
-    """Assess a file and print the result; return it for JSON, if that is wanted."""
+    """Assess a run, of one file or several, and print the result; return it for JSON, if that is wanted."""
     from monitor.commands.output import compilation_announced, progress_bars
     from replay.assessment import assess
     from replay.assessment.run import record_settings
     from replay.commands.assess_table import print_assessment
     from replay.formats import open_recording
+    from replay.formats.joined import open_joined
 
-    recording = recording_part(path, open_recording(path, selection), arguments)
+    path = Path(" + ".join(map(str, paths)))
+    whole = open_recording(*paths, selection) if len(paths) == 1 else open_joined(paths, selection)
+    recording = recording_part(path, whole, arguments)
     settings, settings_notes = record_settings(recording, given)
     announcement = nullcontext() if arguments.json else compilation_announced(f"assessing {printable(str(path))}")
     with announcement, progress_bars() as progress:

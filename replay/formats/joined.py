@@ -1,0 +1,133 @@
+"""Several files of one run, one after another: parts that a service or a logger has begun anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+from monitor.messages.blocks import SignalBlock, Stream
+from replay.formats import Recording, RecordingError, Selection, open_recording
+from replay.formats.base import sample_number
+from replay.formats.run_file import RunRecording
+from replay.formats.table_recording import in_units_of
+
+_RATE_TOLERANCE = 1e-4  # of the rates, by times that are rounded
+_UNKNOWN_PAUSE = 1  # samples that are missing where it is not known how many
+
+
+@dataclass(frozen=True)
+class JoinedRecording:
+    """The parts of one run, see `Recording`; what is missing between them is a gap.
+
+    Parameters
+    ----------
+    parts : in their order.
+    offsets : number of each part's first sample, from that of the run on.
+    notes : as in `Recording`.
+    """
+
+    parts: tuple[Recording, ...]
+    offsets: tuple[int, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def stream(self) -> Stream:
+        """That of the first part."""
+        return self.parts[0].stream
+
+    @property
+    def n_samples(self) -> int:
+        """Samples of all parts."""
+        return sum(part.n_samples for part in self.parts)
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first sample to the one that would follow the last."""
+        return self.offsets[-1] / self.stream.sample_rate + self.parts[-1].duration
+
+    def _begins(self) -> Iterator[tuple[Recording, int, float]]:
+        """Give each part, the number of its first sample, and when it begins, s."""
+        for part, offset in zip(self.parts, self.offsets, strict=True):
+            yield part, offset, offset / self.stream.sample_rate
+
+    def locate(self, start: float) -> float:
+        """Return the first instant at or after `start` that has a sample, s; the duration when none has."""
+        for part, _, begin in self._begins():
+            at = begin + part.locate(max(0.0, start - begin))
+            if start < begin + part.duration and at < begin + part.duration:
+                return at
+        return self.duration
+
+    def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
+        """Give the blocks of all parts, from `start` seconds after the first sample."""
+        sample_number(start, self.stream.sample_rate)
+        for part, offset, begin in self._begins():
+            if start >= begin + part.duration:
+                continue
+            blocks = part.blocks(block_length, max(0.0, start - begin))
+            if isinstance(part, RunRecording):
+                # its samples have the numbers of their publisher
+                yield from blocks
+            else:
+                yield from (replace(block, stream=self.stream, index=block.index + offset) for block in blocks)
+
+
+def open_joined(paths: Sequence[Path], selection: Selection) -> JoinedRecording:
+    """Return the files of one run as one recording.
+
+    Raises
+    ------
+    RecordingError : a file cannot be read, or they are no parts of one run in this order; one line.
+    """
+    first = open_recording(paths[0], selection)
+    parts, offsets, between = [first], [0], list[str]()
+    for before, path in pairwise(paths):
+        part = in_units_of(open_recording(path, selection), first.stream)
+        _check_alike(paths[0], first.stream, path, part.stream)
+        offset, note = _offset(path, part, before, parts[-1], offsets[-1])
+        parts.append(part)
+        offsets.append(offset)
+        between.append(note)
+    shared = [note for note in first.notes if all(note in part.notes for part in parts)]
+    own = [
+        f"{path.name}: {n}" for path, part in zip(paths, parts, strict=True) for n in part.notes if n not in shared
+    ]
+    return JoinedRecording(tuple(parts), tuple(offsets), (*shared, *own, *between))
+
+
+def _check_alike(first: Path, stream: Stream, path: Path, other: Stream) -> None:
+    if abs(other.sample_rate / stream.sample_rate - 1.0) > _RATE_TOLERANCE:
+        raise RecordingError(
+            f"{path}: {other.sample_rate:g} Hz, but {first} has {stream.sample_rate:g} Hz: no parts of one run; "
+            "--resample HZ gives them one rate"
+        )
+    mine, theirs = ([(c.name, c.role, c.actuator, c.unit) for c in each.channels] for each in (stream, other))
+    if mine != theirs:
+        odd = next((c for c in theirs if c not in mine), None) or next(c for c in mine if c not in theirs)
+        raise RecordingError(f"{path}: signal {odd[0]!r} [{odd[3]}] is not in both files: no parts of one run")
+
+
+def _offset(path: Path, part: Recording, before: Path, previous: Recording, begun: int) -> tuple[int, str]:
+    """Return the number of a part's first sample, and a note on what is missing before it."""
+    rate = previous.stream.sample_rate
+    follows = begun + round(previous.duration * rate)
+    if isinstance(part, RunRecording) != isinstance(previous, RunRecording):
+        raise RecordingError(f"{path}: a run file and another file are no parts of one run")
+    if isinstance(part, RunRecording) and isinstance(previous, RunRecording):
+        last, own = previous.epochs[-1], part.epochs[0]
+        if own.epoch != last.epoch:
+            return follows, f"{path.name} follows {before.name} after a restart of the rig"
+        missing = begun + last.passed + own.index - last.index - follows
+    else:
+        start, earlier = (next(each.blocks(1)).time for each in (part, previous))
+        missing = round((start - earlier) * rate) + begun - follows
+        if start == earlier:
+            note = f"{path.name} follows {before.name} after a pause that their times do not tell: 1 sample is taken"
+            return follows + _UNKNOWN_PAUSE, note
+    if missing < 0:
+        raise RecordingError(
+            f"{path}: begins {-missing / rate:g} s before {before} ends: no parts of one run, or in another order"
+        )
+    return follows + missing, f"{path.name} follows {before.name} after {missing / rate:g} s ({missing} samples)"
