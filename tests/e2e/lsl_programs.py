@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +25,7 @@ KnownPeers = {127.0.0.1}
 level = -3
 """
 FASTER = 4.0  # than real time
+_PATIENCE = 60.0  # s
 CHUNK = 10
 
 
@@ -64,11 +66,16 @@ class Program:
         self.process.stdin.flush()
 
     def until(self, text: str) -> None:
-        """Read lines up to one with this text."""
+        """Read lines up to one with this text; a program that does not print it within a minute is killed."""
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if text in line:
-                return
+        patience = threading.Timer(_PATIENCE, self.process.kill)
+        patience.start()
+        try:
+            for line in self.process.stdout:
+                if text in line:
+                    return
+        finally:
+            patience.cancel()
         raise AssertionError(f"{self.process.args} ended without {text!r}")
 
     def ask(self, line: str) -> None:

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 from uuid import uuid4
 
 import numpy as np
@@ -23,7 +23,7 @@ from monitor.engine.monitor import MAX_ROWS_PER_SECOND, Monitor
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording.reader import RunReader
 from tests.e2e.lsl_programs import Program, network
-from tests.e2e.running import ANY_PORT, Running
+from tests.e2e.running import ANY_PORT, PATIENCE, Running
 
 RATE, DELAY = 1000.0, 12  # Hz, samples
 FIRST, SECOND, LOST, THIRD = 1000, 3000, 7, 2000
@@ -97,10 +97,13 @@ def outcome(warm_kernels: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 def wait_for_samples(service: Running, samples: int) -> None:
     """Wait until the service has received so many: LSL drops what a program has not sent when it ends."""
+    received, deadline = -1, monotonic() + PATIENCE
     with connect(service.results, kinds=()) as connection:
         for _ in connection.items():
-            if connection.health is not None and connection.health.counts.received >= samples:
+            received = -1 if connection.health is None else connection.health.counts.received
+            if received >= samples:
                 return
+            assert monotonic() < deadline, f"{received} of {samples} samples are received: {service.err}"
 
 
 def motion(count: int) -> np.ndarray:

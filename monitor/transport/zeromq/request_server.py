@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
 
 import msgspec
@@ -132,16 +133,19 @@ class ZmqRequestServer:
             poller.register(each, zmq.POLLIN)
         while True:
             ready = dict(poller.poll())
-            if self._inner in ready:
-                frames = self._inner.recv_multipart()
-                if frames == [_END]:
-                    return
-                self._send(frames)
-            if self._socket in ready:
-                self._receive_frame()
+            # without waiting: what was announced may be gone, and then this thread would never end
+            with suppress(zmq.Again):
+                if self._inner in ready:
+                    frames = self._inner.recv_multipart(zmq.NOBLOCK)
+                    if frames == [_END]:
+                        return
+                    self._send(frames)
+            with suppress(zmq.Again):
+                if self._socket in ready:
+                    self._receive_frame()
 
     def _receive_frame(self) -> None:
-        frame = self._socket.recv()
+        frame = self._socket.recv(zmq.NOBLOCK)
         # of a message with too many frames only the first four are stored
         if len(self._frames) < 4:
             self._frames.append(frame)
