@@ -100,10 +100,11 @@ def test_times_that_begin_anew_do_not_tell_the_pause(tmp_path: Path) -> None:
 
 def test_what_is_no_part_is_refused(tmp_path: Path) -> None:
     first = csv(tmp_path / "a.csv", ROWS[:2500])
+    header = "time [s],b command [mm],b measured [mm]"
     others = {
         csv(tmp_path / "early.csv", ROWS[2400:]): "begins 0.2 s before .*a.csv ends",
         csv(tmp_path / "slow.csv", ROWS[2500::2]): "250 Hz, but .*a.csv has 500 Hz",
-        csv(tmp_path / "other.csv", ROWS[2500:], header="time [s],b command [mm],b measured [mm]"): "is not in both files",
+        csv(tmp_path / "other.csv", ROWS[2500:], header=header): "is not in both files",
         run_file(tmp_path / "run.h5", 2500, COUNT, replace(STREAM, channels=open_recording(first).stream.channels)): (
             "a run file and another file"
         ),
