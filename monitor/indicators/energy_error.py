@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from monitor.catalogue import CATALOGUE
-from monitor.indicators.base import PassIndicator, check_window
-from monitor.indicators.parts.added_damping import add_damping, check_share
-from monitor.indicators.parts.memory import HSEM, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
+from monitor.config import EnergyErrorSettings
+from monitor.indicators.base import PassIndicator
+from monitor.indicators.parts.added_damping import add_damping
+from monitor.indicators.parts.memory import (
+    HSEM,
+    Count,
+    Cube,
+    IntMatrix,
+    IntVector,
+    Matrix,
+    Number,
+    Vector,
+    open_state,
+)
 from monitor.indicators.parts.sample_loop import (
     LARGEST_SAMPLE,
     advance_row_clock,
-    gate_limits,
     is_good,
     new_gate,
     start_row_clock,
@@ -48,7 +57,7 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
     Parameters
     ----------
     sample_rate, window, n_pairs, every : see `WindowedIndicator`.
-    gate, relative_gate, share : as in `FrequencyDomainIndicator`; they affect the added damping only.
+    options : fields of `EnergyErrorSettings`; they affect the added damping only.
 
     Notes
     -----
@@ -81,41 +90,21 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
 
     outputs = CATALOGUE["hsem"].outputs
     value_type = EnergyErrorValues
+    settings: EnergyErrorSettings = EnergyErrorSettings()
     smallest_window = 2
     part = HSEM
     needs_force = True
-
-    def __init__(
-        self,
-        sample_rate: float,
-        window: float = 2.0,
-        *,
-        gate: float = 0.0,
-        relative_gate: float = 0.02,
-        share: float | None = None,
-        n_pairs: int = 1,
-        every: int = 1,
-    ) -> None:
-        self._limits, self._share = gate_limits(gate, relative_gate), check_share(share)
-        # samples between updates of the added damping
-        self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // LOOPS_PER_WINDOW)
-        settings: dict[str, Any] = {"gate": gate, "relative_gate": relative_gate, "share": share}
-        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, **settings)
+    evaluations = LOOPS_PER_WINDOW
 
     def new_arrays(self) -> EnergyState:
         """Return the initial arrays."""
-        n, pairs = self.n_window, self.n_pairs
-        arrays: list[NDArray[Any]] = [
-            np.array([self.hop, *self._limits, self._share]),
+        n, pairs, settings = self.n_window, self.n_pairs, self.settings
+        return EnergyState(
             # a window of n samples has n - 1 segments
-            *new_sums(n - 1, pairs, 1),
-            np.zeros(1),
-            *(np.zeros((pairs, 4)), np.full(pairs, np.nan), np.full(pairs, float(Reason.FILLING))),
-            np.zeros((pairs, 2), np.int64),
-            hann_weights(n),
-            *new_gate(pairs),
-        ]
-        return EnergyState(*arrays)
+            self.hop, settings.gate, settings.relative_gate, settings.share or 0.0, *new_sums(n - 1, pairs, 1),
+            np.zeros(1), np.zeros((pairs, 4)), np.full(pairs, np.nan), np.full(pairs, float(Reason.FILLING)),
+            np.zeros((pairs, 2), np.int64), hann_weights(n), *new_gate(pairs),
+        )  # fmt: skip
 
 
 # squared correlation of force and displacement below which the stored energy is too small for a ratio
@@ -125,14 +114,18 @@ ERROR, COMMAND, HIGHEST, LOWEST = 0, 1, 2, 3
 
 
 class EnergyState(NamedTuple):
-    """The arrays of HSEM.
+    """Settings and arrays of HSEM.
 
-    ``rows``, ``prefix``, ``since``: sums of the energy, see `sliding_statistics`; ``segment`` (1,): the newest
-    summand; ``work`` (n_pairs, 4): sums from the start; ``damping`` (n_pairs,): the newest, and ``reason`` (n_pairs,)
-    of none; ``counts`` (n_pairs, 2): consecutive good samples, and segments since the start; ``hann``: weights.
+    ``hop`` samples; ``absolute``, ``relative``: gate; ``share``: 0 for none; ``rows``, ``prefix``, ``since``: sums of
+    the energy, see `sliding_statistics`; ``segment`` (1,): the newest summand; ``work`` (n_pairs, 4): sums from the
+    start; ``damping`` (n_pairs,): the newest, and ``reason`` (n_pairs,) of none; ``counts`` (n_pairs, 2): consecutive
+    good samples, and segments since the start; ``hann``: weights.
     """
 
-    settings: Vector
+    hop: Count
+    absolute: Number
+    relative: Number
+    share: Number
     rows: Cube
     prefix: Matrix
     since: IntVector
@@ -157,10 +150,9 @@ def advance_hsem(
 ) -> None:  # fmt: skip
     """Process samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 5)."""
     (
-        settings, rows, prefix, since, segment, work, damping, reason, counts, hann,
+        hop, absolute, relative, share, rows, prefix, since, segment, work, damping, reason, counts, hann,
         gate_peak, gate_lowest, gate_start,
     ) = open_hsem(memory, n)  # fmt: skip
-    hop, absolute, relative, share = int(settings[0]), settings[1], settings[2], settings[3]
     n_window = hann.shape[0]
     row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):

@@ -57,9 +57,6 @@ class RmsErrorIndicator(PassIndicator[RmsErrorValues]):
     smallest_window = 1
     part = RMS
 
-    def __init__(self, sample_rate: float, window: float = 2.0, *, n_pairs: int = 1, every: int = 1) -> None:
-        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every)
-
     def new_arrays(self) -> RmsState:
         """Return the initial arrays."""
         n, pairs = self.n_window, self.n_pairs
@@ -86,9 +83,6 @@ class PeakErrorIndicator(PassIndicator[PeakErrorValues]):
     value_type = PeakErrorValues
     smallest_window = 1
     part = PEAK
-
-    def __init__(self, sample_rate: float, window: float = 2.0, *, n_pairs: int = 1, every: int = 1) -> None:
-        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every)
 
     def new_arrays(self) -> PeakState:
         """Return the initial arrays."""

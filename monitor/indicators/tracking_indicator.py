@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from monitor.catalogue import CATALOGUE
-from monitor.indicators.base import PassIndicator, check_window
+from monitor.config import GateSettings
+from monitor.indicators.base import PassIndicator
 from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
-from monitor.indicators.parts.memory import TI, Cube, IntCube, IntMatrix, IntVector, Matrix, Vector, open_state
+from monitor.indicators.parts.memory import (
+    TI,
+    Count,
+    Cube,
+    IntCube,
+    IntMatrix,
+    IntVector,
+    Matrix,
+    Number,
+    Vector,
+    open_state,
+)
 from monitor.indicators.parts.residual import fit_delayed
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
-    gate_limits,
     is_good,
     new_gate,
     start_row_clock,
@@ -57,7 +67,7 @@ class TrackingIndicator(PassIndicator[TrackingAreaValues]):
     Parameters
     ----------
     sample_rate, window, n_pairs, every : see `WindowedIndicator`.
-    gate, relative_gate : as in `FrequencyDomainIndicator`; they affect the angle only.
+    options : fields of `GateSettings`; they affect the angle only.
 
     Notes
     -----
@@ -91,40 +101,20 @@ class TrackingIndicator(PassIndicator[TrackingAreaValues]):
 
     outputs = CATALOGUE["ti"].outputs
     value_type = TrackingAreaValues
+    settings: GateSettings = GateSettings()
     smallest_window = 2
     part = TI
-
-    def __init__(
-        self,
-        sample_rate: float,
-        window: float = 2.0,
-        *,
-        gate: float = 0.0,
-        relative_gate: float = 0.02,
-        n_pairs: int = 1,
-        every: int = 1,
-    ) -> None:
-        self._limits = gate_limits(gate, relative_gate)
-        # samples between updates of the angle
-        self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // LOOPS_PER_WINDOW)
-        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, gate=gate, relative_gate=relative_gate)
+    evaluations = LOOPS_PER_WINDOW
 
     def new_arrays(self) -> TrackingState:
         """Return the initial arrays."""
-        n, pairs = self.n_window, self.n_pairs
-        arrays: list[NDArray[Any]] = [
-            np.array([self.hop, *self._limits]),
+        n, pairs, settings = self.n_window, self.n_pairs, self.settings
+        return TrackingState(
             # a window of n samples has n - 1 segments
-            *new_sums(n - 1, pairs, 1),
-            np.zeros(1),
-            *(np.zeros(pairs), np.full((pairs, 2), np.nan), np.full(pairs, float(Reason.FILLING))),
-            np.zeros((pairs, 2), np.int64),
-            *new_extremes(n, pairs, 1),
-            hann_weights(n),
-            *new_gate(pairs),
-            np.zeros((N_WORK_ROWS, n)),
-        ]
-        return TrackingState(*arrays)
+            self.hop, settings.gate, settings.relative_gate, *new_sums(n - 1, pairs, 1), np.zeros(1), np.zeros(pairs),
+            np.full((pairs, 2), np.nan), np.full(pairs, float(Reason.FILLING)), np.zeros((pairs, 2), np.int64),
+            *new_extremes(n, pairs, 1), hann_weights(n), *new_gate(pairs), np.zeros((N_WORK_ROWS, n)),
+        )  # fmt: skip
 
 
 # measured power over the command's, below which the measured signal is rounding of a constant channel
@@ -135,16 +125,18 @@ N_WORK_ROWS = 4
 
 
 class TrackingState(NamedTuple):
-    """The arrays of TI.
+    """Settings and arrays of TI.
 
-    ``rows``, ``prefix``, ``since``: sums of the area (`sliding_statistics`); ``segment`` (1,): its newest summand;
-    ``running`` (n_pairs,): the area since the start; ``angle`` (n_pairs, 2): the newest angle and its standard
-    deviation; ``reason`` (n_pairs,) of no angle; ``counts`` (n_pairs, 2): samples in all, and good ones in a row;
-    ``candidates``, ``stamps``, ``ends``: the largest sample (`sliding_statistics`); ``hann``: weights;
-    ``work`` (4, n_window).
+    ``hop`` samples; ``absolute``, ``relative``: gate; ``rows``, ``prefix``, ``since``: sums of the area
+    (`sliding_statistics`); ``segment`` (1,): its newest summand; ``running`` (n_pairs,): the area since the start;
+    ``angle`` (n_pairs, 2): the newest angle and its standard deviation; ``reason`` (n_pairs,) of no angle; ``counts``
+    (n_pairs, 2): samples in all, and good ones in a row; ``candidates``, ``stamps``, ``ends``: the largest sample
+    (`sliding_statistics`); ``hann``: weights; ``work`` (4, n_window).
     """
 
-    settings: Vector
+    hop: Count
+    absolute: Number
+    relative: Number
     rows: Cube
     prefix: Matrix
     since: IntVector
@@ -173,10 +165,9 @@ def advance_ti(
 ) -> None:  # fmt: skip
     """Process samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 6)."""
     (
-        settings, rows, prefix, since, segment, running, angle, reason, counts, candidates, stamps, ends, hann,
-        gate_peak, gate_lowest, gate_start, work,
+        hop, absolute, relative, rows, prefix, since, segment, running, angle, reason, counts, candidates, stamps,
+        ends, hann, gate_peak, gate_lowest, gate_start, work,
     ) = open_ti(memory, n)  # fmt: skip
-    hop, absolute, relative = int(settings[0]), settings[1], settings[2]
     n_window = hann.shape[0]
     row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):
