@@ -1,4 +1,9 @@
-"""PAEI over an adaptive window: the shortest that holds one cycle of the loop."""
+"""PAEI over an adaptive window: the shortest that holds one cycle of the loop.
+
+Eqs. 1 to 3 and Fig. 4 of the review. In numpy, for a window: `reference.phase_amplitude`. Settings:
+`PhaseAmplitudeSettings`. The kernel searches the cycle 32 times in a longest window (`_search_cycle`), and looks at
+it (`_look`); nothing slides.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Delay of a motion without a dominant tone, by cross-correlation and by the cross-spectrum over a band."""
+"""Delay of a motion without a dominant tone, by cross-correlation and by the cross-spectrum over a band.
+
+In numpy: `reference.lagged_correlation`, `reference.broadband_lag`. Settings: `BroadbandSettings`. The kernel
+compares whole windows, four times a window (`_compare`).
+"""
 
 from __future__ import annotations
 

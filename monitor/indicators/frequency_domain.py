@@ -1,4 +1,9 @@
-"""FDB: phase error, delay and amplitude ratio at the command's dominant frequency."""
+"""FDB: phase error, delay and amplitude ratio at the command's dominant frequency.
+
+Eqs. 4 and 5 of the review. In numpy: `reference.frequency_domain`. Settings: `FrequencyDomainSettings`. The kernel
+slides the bins around the peak at every sample (`_slide`); searches the tone and looks at the whole window eight
+times a window (`_search`, `_look`); reads a row where one is due (`_read`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""FEI, the frequency evaluation index: one amplitude ratio and one phase of a whole test."""
+"""FEI, the frequency evaluation index: one amplitude ratio and one phase of a whole test.
+
+In numpy: `reference.frequency_evaluation`. It has no settings.
+"""
 
 from __future__ import annotations
 

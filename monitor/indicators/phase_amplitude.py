@@ -1,4 +1,9 @@
-"""PAEI: phase and amplitude error indices from the ellipse of measured against command, over a fixed window."""
+"""PAEI: phase and amplitude error indices from the ellipse of measured against command, over a fixed window.
+
+Eqs. 1 to 3 of the review. In numpy: `reference.phase_amplitude`. Settings: `PhaseAmplitudeSettings`. The kernel
+slides the sums over chords, or points, at every sample (`_slide`); searches the loop's lag in the whole window eight
+times a window (`_look`); reads the sums where a row is due (`_read`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""NRMSE in four normalisations, and peak error, over the window."""
+"""NRMSE in four normalisations, and peak error, over the window.
+
+In numpy: `reference.nrmse`, `reference.peak_error`. They have no settings; the kernels slide sums and extremes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tracking transfer function from command to measured over frequency, with coherence."""
+"""Tracking transfer function from command to measured over frequency, with coherence.
+
+In numpy: `reference.transfer_function`. Settings: `CorrelationSettings`.
+"""
 
 from __future__ import annotations
 
