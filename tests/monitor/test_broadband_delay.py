@@ -11,7 +11,7 @@ from monitor.indicators import reference
 from monitor.indicators.broadband_delay import BroadbandDelayIndicator, BroadbandValues
 from monitor.indicators.parts.cross_correlation import find_peak, plan_lags
 from monitor.indicators.parts.cross_spectra import fit_lag, multitaper_length, plan_tapers
-from monitor.indicators.parts.residual import REACH, delay_signal, interpolate
+from monitor.indicators.parts.residual import REACH, interpolate
 from tests.oracles import broadband as oracle
 from tests.oracles.tones import Tones
 
@@ -119,7 +119,8 @@ def test_the_fit_is_its_definition(seed, n, lag, noise):
     rng = np.random.default_rng(seed)
     rate = 100.0
     x_c, x_m = oracle.motion(rng, n + 40, rate, lag / rate, high=9.0)
-    c, slope = delay_signal(x_c, 20, n, 0.3)
+    c, slope = np.empty((2, n))
+    interpolate(x_c, 20, 0.3, c, slope)
     m = x_m[20 : 20 + n] + noise * rng.normal(size=n)
     high = int(np.ceil(0.1 * (n + 1) - 1e-9))
     found = fit_lag(c, m, slope, plan_tapers(n, rate, None))
@@ -133,7 +134,8 @@ def test_the_fit_is_its_definition(seed, n, lag, noise):
 def test_the_fit_is_its_definition_in_short_pieces_and_wide_bands(seed, n, share):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n + 40)
-    c, slope = delay_signal(x, 20, n, 0.3)
+    c, slope = np.empty((2, n))
+    interpolate(x, 20, 0.3, c, slope)
     m = x[20 : 20 + n] + 0.2 * rng.normal(size=n)
     found = fit_lag(c, m, slope, plan_tapers(n, 1.0, (0.0, share)))
     high = max(1, int(np.ceil(share * (n + 1) - 1e-9)))
