@@ -1,8 +1,7 @@
-"""Catalogue of measures: the class of each, its settings, its columns and how they are displayed.
+"""Catalogue of measures: the class of each, its columns and how they are displayed.
 
-It is the only place where a measure is registered: settings, results, tables, JSON and the window's rows follow from
-it. Programs that compute nothing read it too, so it imports nothing: classes are named, and loaded when they are
-used.
+It is the only place where a measure is registered: results, tables, JSON and the window's rows follow from it.
+Programs that compute nothing read it too, so it imports nothing: classes are named, and loaded when they are used.
 """
 
 from __future__ import annotations
@@ -73,13 +72,11 @@ class MeasureEntry:
     Parameters
     ----------
     indicator : ``module:class`` of a `WindowedIndicator`; empty: it has no columns in the results.
-    settings : fields of `IndicatorSettings` that are passed to the class by name, besides rate, window and `every`.
     outputs : its columns.
     cost : µs per sample of 64 actuators; 0 for a measure that is too cheap to be paused under overload.
     """
 
     indicator: str = ""
-    settings: tuple[str, ...] = ()
     outputs: tuple[Output, ...] = ()
     cost: float = 0.0
 
@@ -88,14 +85,11 @@ def _outputs(group: str, label: str, *columns: Output) -> tuple[Output, ...]:
     return tuple(column._replace(label=label, group=group) for column in columns)
 
 
-_GATED = ("gate", "relative_gate")
-_ELLIPSE = (*_GATED, "noise_correction")
 _TRACKING = "monitor.indicators.tracking_error"
 
 CATALOGUE: dict[str, MeasureEntry] = {
     "fdb": MeasureEntry(
         "monitor.indicators.frequency_domain:FrequencyDomainIndicator",
-        (*_GATED, "band", "peak", "taper", "image_correction", "delay_of", "share"),
         _outputs(
             "fdb",
             "FDB",
@@ -114,7 +108,6 @@ CATALOGUE: dict[str, MeasureEntry] = {
     ),
     "paei": MeasureEntry(
         "monitor.indicators.phase_amplitude:PhaseAmplitudeIndices",
-        _ELLIPSE,
         _outputs(
             "paei",
             "PAEI",
@@ -131,7 +124,6 @@ CATALOGUE: dict[str, MeasureEntry] = {
     ),
     "paei_adaptive": MeasureEntry(
         "monitor.indicators.adaptive_phase_amplitude:AdaptivePhaseAmplitudeIndices",
-        _ELLIPSE,
         _outputs(
             "paei_adaptive",
             "PAEI",
@@ -149,7 +141,6 @@ CATALOGUE: dict[str, MeasureEntry] = {
     ),
     "ti": MeasureEntry(
         "monitor.indicators.tracking_indicator:TrackingIndicator",
-        _GATED,
         _outputs(
             "",
             "TI",
@@ -164,7 +155,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
     ),
     "nrmse": MeasureEntry(
         f"{_TRACKING}:RmsErrorIndicator",
-        outputs=_outputs(
+        _outputs(
             "",
             "NRMSE",
             Output("nrmse", "1", row="NRMSE", same_unit=True, display=_PERCENT),
@@ -176,7 +167,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
     ),
     "peak_error": MeasureEntry(
         f"{_TRACKING}:PeakErrorIndicator",
-        outputs=_outputs(
+        _outputs(
             "",
             "peak error",
             Output("peak_error", SIGNAL_UNIT, row="peak error", same_unit=True),
@@ -186,7 +177,6 @@ CATALOGUE: dict[str, MeasureEntry] = {
     ),
     "hsem": MeasureEntry(
         "monitor.indicators.energy_error:HybridSimulationErrorMonitor",
-        (*_GATED, "share"),
         _outputs(
             "hsem",
             "HSEM",
@@ -199,7 +189,6 @@ CATALOGUE: dict[str, MeasureEntry] = {
     ),
     "broadband": MeasureEntry(
         "monitor.indicators.broadband_delay:BroadbandDelayIndicator",
-        (*_GATED, "band", "max_delay"),
         (
             Output("xcorr_delay", "s", "xcorr", "delay by correlation", "xcorr"),
             Output("xcorr_peak", "1", "xcorr", "", "xcorr"),
@@ -217,7 +206,7 @@ CATALOGUE: dict[str, MeasureEntry] = {
     ),
     "fei": MeasureEntry(
         "monitor.indicators.frequency_evaluation:FrequencyEvaluationIndex",
-        outputs=_outputs(
+        _outputs(
             "",
             "FEI",
             Output("fei_ratio", RATIO_UNIT),

@@ -162,10 +162,6 @@ class ReliabilityPanel(TimePanel):
         """The selected validation site; empty without a model."""
         return self.sites.currentText()
 
-    def select_site(self, site: str) -> None:
-        """Select a site."""
-        self.sites.setCurrentText(site)
-
     def configure(self, history: History) -> None:
         """List the validation sites."""
         names = () if history.results is None else history.results.sites

@@ -9,8 +9,14 @@ from pydantic import ValidationError
 
 from monitor.config.analysis import (
     MEASURES,
+    BroadbandSettings,
+    CorrelationSettings,
+    EnergyErrorSettings,
+    FrequencyDomainSettings,
+    GateSettings,
     IndicatorSettings,
     Measure,
+    PhaseAmplitudeSettings,
     ReliabilityLimits,
     ReliabilitySettings,
 )
@@ -39,10 +45,16 @@ from monitor.system.files import check_regular
 __all__ = [
     "MEASURES",
     "AlarmSettings",
+    "BroadbandSettings",
+    "CorrelationSettings",
+    "EnergyErrorSettings",
+    "FrequencyDomainSettings",
+    "GateSettings",
     "IndicatorSettings",
     "LimitSettings",
     "Measure",
     "MqttSettings",
+    "PhaseAmplitudeSettings",
     "RecordSettings",
     "ReliabilityLimits",
     "ReliabilitySettings",

@@ -38,44 +38,39 @@ def _measure_label(name: str) -> str:
     return label + text[len(label) :] if text.startswith(label.casefold()) else text
 
 
-class IndicatorSettings(Section):
-    """Settings of the indicators; the equations are in their classes."""
+class GateSettings(Section):
+    """Gate of a measure: amplitudes of the command below which it has no value."""
 
-    measures: Annotated[tuple[Measure, ...], Field(min_length=1)] = setting(
-        MEASURES,
-        "Measures",
-        "Indicators to compute; each one omitted saves computing time.",
-        labels=tuple(map(_measure_label, CATALOGUE)),
+    gate: NotNegative = setting(
+        0.0, "Gate", "Smallest amplitude of the command with valid values, in the command's unit."
     )
-    window: Window = setting(
-        2.0,
-        "Window",
-        "Length of the sliding window: 2.5 cycles of the slowest motion of interest; a longer one responds later.",
-        unit="s",
+    relative_gate: Annotated[float, Field(ge=0.0, lt=1.0)] = setting(
+        0.02, "Relative gate", "Likewise, as a share of the largest amplitude sustained for two windows."
     )
-    every: Annotated[int, Field(ge=1, lt=1 << 31)] = setting(
-        1,
-        "Decimation",
-        "A row of results for every N samples; the values do not depend on it.",
-        unit="samples",
-        empty="at most 200 rows a second",
-    )
+
+
+class BandSettings(Section):
+    """Band of a measure that has one."""
+
     band: Band | None = setting(
         None, "Band", "Range of the dominant frequency.", unit="Hz", empty="up to a tenth of the sample rate"
     )
-    bandpass: Band | None = setting(
+
+
+class ShareSettings(Section):
+    """Share of a measure that gives an added damping."""
+
+    share: Annotated[float, Field(gt=0.0, le=1.0)] | None = setting(
         None,
-        "Band-pass filter",
-        "Filters command, measured and force alike before all computations.",
-        unit="Hz",
-        empty="no filter",
+        "Specimen's share",
+        "The specimen's share of the structure's stiffness: the added damping is then that of the test.",
+        empty="per unit of share; without a force no warning of it",
     )
-    bridge: NotNegative = setting(
-        0.0,
-        "Bridged gap",
-        "Longest gap of lost or bad samples that is interpolated; longer ones cost the windows that hold them.",
-        unit="s",
-    )
+
+
+class FrequencyDomainSettings(ShareSettings, GateSettings, BandSettings):
+    """Settings of FDB."""
+
     peak: Literal["command", "own"] = setting(
         "command",
         "FDB peak",
@@ -96,22 +91,72 @@ class IndicatorSettings(Section):
         "FDB's delay of the whole motion, correct in an earthquake too; or of the dominant tone, as printed.",
         labels=("of the motion", "of the tone, as printed"),
     )
+
+
+class PhaseAmplitudeSettings(GateSettings):
+    """Settings of PAEI, over a fixed window and over an adaptive one."""
+
     noise_correction: bool = setting(
         True, "PAEI noise correction", "Without it PAEI is the regression of the printed equation."
     )
-    gate: NotNegative = setting(
-        0.0, "Gate", "Smallest amplitude of the command with valid values, in the command's unit."
-    )
-    relative_gate: Annotated[float, Field(ge=0.0, lt=1.0)] = setting(
-        0.02, "Relative gate", "Likewise, as a share of the largest amplitude sustained for two windows."
-    )
-    share: Annotated[float, Field(gt=0.0, le=1.0)] | None = setting(
-        None,
-        "Specimen's share",
-        "The specimen's share of the structure's stiffness: the added damping is then that of the test.",
-        empty="per unit of share; without a force no warning of it",
-    )
+
+
+class EnergyErrorSettings(ShareSettings, GateSettings):
+    """Settings of HSEM."""
+
+
+class CorrelationSettings(BandSettings):
+    """Settings of a measure that correlates the two signals."""
+
     max_delay: Positive = setting(0.1, "Largest delay", "Largest delay that the correlation searches.", unit="s")
+
+
+class BroadbandSettings(GateSettings, CorrelationSettings):
+    """Settings of the broadband delay."""
+
+
+class PassSettings(Section):
+    """Settings of all measures together."""
+
+    measures: Annotated[tuple[Measure, ...], Field(min_length=1)] = setting(
+        MEASURES,
+        "Measures",
+        "Indicators to compute; each one omitted saves computing time.",
+        labels=tuple(map(_measure_label, CATALOGUE)),
+    )
+    window: Window = setting(
+        2.0,
+        "Window",
+        "Length of the sliding window: 2.5 cycles of the slowest motion of interest; a longer one responds later.",
+        unit="s",
+    )
+    every: Annotated[int, Field(ge=1, lt=1 << 31)] = setting(
+        1,
+        "Decimation",
+        "A row of results for every N samples; the values do not depend on it.",
+        unit="samples",
+        empty="at most 200 rows a second",
+    )
+    bandpass: Band | None = setting(
+        None,
+        "Band-pass filter",
+        "Filters command, measured and force alike before all computations.",
+        unit="Hz",
+        empty="no filter",
+    )
+    bridge: NotNegative = setting(
+        0.0,
+        "Bridged gap",
+        "Longest gap of lost or bad samples that is interpolated; longer ones cost the windows that hold them.",
+        unit="s",
+    )
+
+
+class IndicatorSettings(
+    BroadbandSettings, EnergyErrorSettings, PhaseAmplitudeSettings, FrequencyDomainSettings, PassSettings
+):
+    """Settings of the indicators: those of each measure, of all together, and of the transfer function's average."""
+
     transfer_segment: Window = setting(
         4.0, "Transfer-function segment", "Frequency resolution is 1 / this length.", unit="s"
     )

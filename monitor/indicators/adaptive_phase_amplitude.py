@@ -1,4 +1,9 @@
-"""PAEI over an adaptive window: the shortest that holds one cycle of the loop."""
+"""PAEI over an adaptive window: the shortest that holds one cycle of the loop.
+
+Eqs. 1 to 3 and Fig. 4 of the review. In numpy, for a window: `reference.phase_amplitude`. Settings:
+`PhaseAmplitudeSettings`. The kernel searches the cycle 32 times in a longest window (`_search_cycle`), and looks at
+it (`_look`); nothing slides.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,25 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from monitor.catalogue import CATALOGUE
-from monitor.indicators.base import PassIndicator, check_window
+from monitor.config import PhaseAmplitudeSettings
+from monitor.indicators.base import PassIndicator
 from monitor.indicators.parts.chords import N_SUMS, choose_lag, chord_lags
 from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
 from monitor.indicators.parts.ellipse import add_powers, fit_ellipse
 from monitor.indicators.parts.loop_lag import LARGEST_SD, N_WORK_ROWS, NO_LOOP, LoopLag, find_loop_lag, no_loop_reason
-from monitor.indicators.parts.memory import ADAPTIVE, IntMatrix, IntVector, Matrix, Vector, open_state
+from monitor.indicators.parts.memory import (
+    ADAPTIVE,
+    Count,
+    Flag,
+    IntMatrix,
+    IntVector,
+    Matrix,
+    Number,
+    Vector,
+    open_state,
+)
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
-    gate_limits,
     is_good,
     new_gate,
     start_row_clock,
@@ -26,9 +41,6 @@ from monitor.indicators.parts.sample_ring import next_position
 from monitor.kernel import inlined, kernel, reduction
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
-
-# searches for a window while the longest one slides by its length
-_SEARCHES = 32
 
 
 class AdaptivePhaseAmplitudeValues(NamedTuple):
@@ -52,8 +64,8 @@ class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues])
     ----------
     sample_rate : Hz.
     window : s; the longest window.
-    noise_correction, gate, relative_gate : as in `PhaseAmplitudeIndices`.
     n_pairs, every : see `WindowedIndicator`.
+    options : fields of `PhaseAmplitudeSettings`.
 
     Notes
     -----
@@ -84,43 +96,21 @@ class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues])
 
     outputs = CATALOGUE["paei_adaptive"].outputs
     value_type = AdaptivePhaseAmplitudeValues
+    settings: PhaseAmplitudeSettings = PhaseAmplitudeSettings()
     smallest_window = 32
     part = ADAPTIVE
+    evaluations = 32
     fills_early: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        sample_rate: float,
-        window: float = 2.0,
-        *,
-        noise_correction: bool = True,
-        gate: float = 0.0,
-        relative_gate: float = 0.02,
-        n_pairs: int = 1,
-        every: int = 1,
-    ) -> None:
-        self._limits = gate_limits(gate, relative_gate)
-        # samples between searches
-        self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // _SEARCHES)
-        self._noise_correction = bool(noise_correction)
-        super().__init__(
-            sample_rate,
-            window,
-            n_pairs=n_pairs,
-            every=every,
-            noise_correction=noise_correction,
-            gate=gate,
-            relative_gate=relative_gate,
-        )
 
     def new_arrays(self) -> AdaptiveState:
         """Return the initial arrays."""
-        n, pairs = self.n_window, self.n_pairs
-        settings = np.array([self.hop, self.sample_rate, self._noise_correction, *self._limits], dtype=np.float64)
-        counts, held = np.zeros((pairs, 2), dtype=np.int64), np.full((pairs, len(self.outputs)), np.nan)
-        held[:, _REASON] = Reason.FILLING
-        work = np.zeros((N_WORK_ROWS, n)), np.zeros(N_SUMS), np.zeros((1, N_POWERS))
-        return AdaptiveState(settings, counts, chord_lags(n), held, *work, *new_gate(pairs))
+        n, pairs, settings = self.n_window, self.n_pairs, self.settings
+        held = np.tile(self.no_values(Reason.FILLING), (pairs, 1))
+        return AdaptiveState(
+            self.hop, self.sample_rate, settings.noise_correction, settings.gate, settings.relative_gate,
+            np.zeros((pairs, 2), np.int64), chord_lags(n), held,
+            np.zeros((N_WORK_ROWS, n)), np.zeros(N_SUMS), np.zeros((1, N_POWERS)), *new_gate(pairs),
+        )  # fmt: skip
 
 
 # least span of the data over the ellipse's half-width; largest over the chords' amplitude
@@ -173,13 +163,18 @@ _REASON = 8
 
 
 class AdaptiveState(NamedTuple):
-    """The arrays of the adaptive PAEI.
+    """Settings and arrays of the adaptive PAEI.
 
-    ``counts`` (n_pairs, 2): consecutive good samples, and the window's length; ``lags``: see `ChordSums`; ``held``
-    (n_pairs, 9): the newest values; ``work`` (N_WORK_ROWS, n_window), ``sums`` and ``powers``: overwritten.
+    ``hop`` samples; ``absolute``, ``relative``: gate; ``counts`` (n_pairs, 2): consecutive good samples, and the
+    window's length; ``lags``: see `ChordSums`; ``held`` (n_pairs, 9): the newest values; ``work`` (N_WORK_ROWS,
+    n_window), ``sums`` and ``powers``: overwritten.
     """
 
-    settings: Vector
+    hop: Count
+    sample_rate: Number
+    noise_correction: Flag
+    absolute: Number
+    relative: Number
     counts: IntMatrix
     lags: IntVector
     held: Matrix
@@ -201,7 +196,7 @@ def advance_adaptive(
 ) -> None:  # fmt: skip
     """Process samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 9)."""
     state = open_adaptive(memory, n)
-    hop, counts, begin = int(state.settings[0]), state.counts, at
+    hop, counts, begin = state.hop, state.counts, at
     # pair by pair, because the data of one are contiguous
     for pair in range(columns.shape[1]):
         at, row_clock = begin, start_row_clock(first, every)
@@ -226,7 +221,7 @@ def _look(state: AdaptiveState, pair: int, ring: Samples, at: int) -> None:
     held, newest, n_window = state.held[pair], at + 1, state.work.shape[1]
     longest = min(state.counts[pair, _GOOD], n_window)
     found = _search_cycle(state, pair, ring, newest, longest)
-    absolute, relative, gate_peak = state.settings[3], state.settings[4], state.gate_peak
+    absolute, relative, gate_peak = state.absolute, state.relative, state.gate_peak
     whole_c, whole_m = ring[pair, 0, newest - longest : newest], ring[pair, 1, newest - longest : newest]
     _decline(held, found.reason, n_window, whole_c, whole_m, max(absolute, relative * gate_peak[pair]))
     if not found.accepted:
@@ -239,7 +234,7 @@ def _look(state: AdaptiveState, pair: int, ring: Samples, at: int) -> None:
     if not (is_open and found.gain > 1e-12 and np.isfinite(found.gain + found.lag + found.amplitude)):
         held[_REASON] = Reason.CONSTANT.value if is_open else Reason.GATE.value
         return
-    sample_rate = state.settings[1]
+    sample_rate = state.sample_rate
     held[0], held[1] = 1.0 / found.gain, found.amplitude * (1.0 - found.gain)
     held[2], held[3] = -omega * found.lag, found.lag / sample_rate
     held[4] = loop.gain_sd / found.gain
@@ -268,7 +263,7 @@ class _Cycle(NamedTuple):
 @inlined
 def _search_cycle(state: AdaptiveState, pair: int, ring: Samples, newest: int, longest: int) -> _Cycle:
     """Search the newest cycle at the length of the last one and at others; keep the length for the next search."""
-    noise_correction, shortest = state.settings[2] > 0.0, min(_MIN_SAMPLES, state.work.shape[1])
+    noise_correction, shortest = state.noise_correction, min(_MIN_SAMPLES, state.work.shape[1])
     kept = state.counts[pair, _LENGTH]
     # grows forward in time while there is no window
     length = kept if kept > 0 else longest

@@ -11,9 +11,10 @@ from importlib import import_module
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from monitor.catalogue import Output
+from monitor.config import Section
 from monitor.indicators.parts.memory import SAMPLES, new_memory
 from monitor.indicators.parts.sample_ring import PIECE, new_ring
 from monitor.messages.blocks import Samples
@@ -65,10 +66,11 @@ class WindowedIndicator(ABC, Generic[Value]):
     window : s; the window holds ``round(window * sample_rate)`` samples.
     n_pairs : number of command/measured pairs.
     every : decimation, one row of values for every N samples.
+    options : fields of the measure's own `settings`, by name.
 
     Raises
     ------
-    ValueError : a setting is out of its range; the text names it.
+    ValueError : a setting is unknown or out of its range; the text names it.
 
     Notes
     -----
@@ -78,19 +80,24 @@ class WindowedIndicator(ABC, Generic[Value]):
     Attributes
     ----------
     outputs, value_type : columns of the results, and the named tuple with one field for each.
+    settings : the measure's own, a class of `monitor.config`; of the class: its defaults.
     needs_force : whether it needs the restoring force.
     hop : samples between updates of its values, which are held in between.
+    evaluations : of the whole window, while it slides by its length; 0: it is updated at every sample.
     """
 
     outputs: ClassVar[tuple[Output, ...]]
     value_type: ClassVar[type[NamedTuple]]
+    settings: Section = Section()
     smallest_window: ClassVar[int] = 8
     needs_force: ClassVar[bool] = False
+    evaluations: ClassVar[int] = 0
     hop: int = 1
 
     def __init__(
-        self, sample_rate: float, window: float, *, n_pairs: int = 1, every: int = 1, **settings: Any
+        self, sample_rate: float, window: float = 2.0, *, n_pairs: int = 1, every: int = 1, **options: Any
     ) -> None:
+        self.settings = type(self.settings)(**options)
         n_window = check_window(sample_rate, window, self.smallest_window)
         if n_window * n_pairs > LARGEST_WINDOW:
             raise ValueError(f"window = {window} s: {n_window} samples for each of {n_pairs} pairs are too many")
@@ -100,9 +107,14 @@ class WindowedIndicator(ABC, Generic[Value]):
         self.n_window = n_window
         self.n_pairs = n_pairs
         self.every = every
-        self._settings = (type(self).__name__, sample_rate, n_window, n_pairs, every, *settings.items())
+        if self.evaluations:
+            self.hop = max(1, n_window // self.evaluations)
+        self._plan()
         self.reset()
         self.load_kernels()
+
+    def _plan(self) -> None:
+        """Compute what follows from the settings and the window, before there is a state."""
 
     def load_kernels(self) -> None:
         """Load the kernels, or compile them, before the first sample."""
@@ -219,13 +231,17 @@ class WindowedIndicator(ABC, Generic[Value]):
         """Whether the newest value of every pair is valid."""
         return not bool(np.isnan(self._values[:, 0]).any())
 
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return type(self).__name__, self.sample_rate, self.n_window, self.n_pairs, self.every, self.settings
+
     def snapshot(self) -> Snapshot:
         """Return a copy of the state."""
-        return Snapshot(self._settings, deepcopy(self._state), self._values.copy(), self._count)
+        return Snapshot(self._identity, deepcopy(self._state), self._values.copy(), self._count)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a saved state; raises ValueError when it is that of an indicator with other settings."""
-        if snapshot.settings != self._settings:
+        if snapshot.settings != self._identity:
             raise ValueError(
                 "the snapshot is of an indicator with other settings: restore it to one with the same settings"
             )
@@ -249,8 +265,8 @@ class PassIndicator(WindowedIndicator[Value]):
     every_sample: ClassVar[bool] = True
 
     @abstractmethod
-    def new_arrays(self) -> tuple[NDArray[Any], ...]:
-        """Return the arrays of the initial state."""
+    def new_arrays(self) -> tuple[Any, ...]:
+        """Return settings and arrays of the initial state, a named tuple of the kinds of `memory`."""
 
     @property
     def look_back(self) -> int:

@@ -1,4 +1,7 @@
-"""J1 to J3: tracking criteria of the community's benchmark problem, for a whole record."""
+"""J1 to J3: tracking criteria of the community's benchmark problem, for a whole record.
+
+As published, in numpy: `reference.benchmark_criteria`.
+"""
 
 from __future__ import annotations
 

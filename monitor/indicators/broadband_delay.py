@@ -1,4 +1,8 @@
-"""Delay of a motion without a dominant tone, by cross-correlation and by the cross-spectrum over a band."""
+"""Delay of a motion without a dominant tone, by cross-correlation and by the cross-spectrum over a band.
+
+In numpy: `reference.lagged_correlation`, `reference.broadband_lag`. Settings: `BroadbandSettings`. The kernel
+compares whole windows, four times a window (`_compare`).
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.catalogue import CATALOGUE
-from monitor.indicators.base import check_window
+from monitor.config import BroadbandSettings
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_correlation import LagPlan, find_peak, plan_lags
 from monitor.indicators.parts.cross_spectra import TaperPlan, fit_lag, multitaper_length, plan_tapers
 from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
 from monitor.indicators.parts.memory import BROADBAND
 from monitor.indicators.parts.residual import REACH, SMALLEST_FIT, interpolate
-from monitor.indicators.parts.sample_loop import Gate, gate_limits, new_gate, update_gate
+from monitor.indicators.parts.sample_loop import Gate, new_gate, update_gate
 from monitor.indicators.parts.unrelated_motion import UNRELATED
 from monitor.kernel import kernel, part
 from monitor.messages.blocks import Samples
@@ -25,8 +29,6 @@ from monitor.messages.reasons import Reason
 _RELATED = 0.5
 # rad, of the phase at the motion's mean frequency: above it no value is valid
 _LARGEST_SD = 0.5
-# evaluations while the window slides by its length
-_EVALUATIONS = 4
 # samples by which rounding may take a lag beyond the largest
 _LAG_ROUNDING = 0.01
 # remaining lag, samples, above which the cross-spectrum is evaluated again
@@ -63,14 +65,9 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
     ----------
     sample_rate : Hz.
     window : s.
-    max_delay : s; largest lag or lead that is searched, at most a quarter of the window. A longer one is not valid,
-        or gives a side lobe with a low `xcorr_peak`. A tone is correct while its phase is less than pi.
-    band : (low, high) Hz of the cross-spectrum; by default up to a tenth of the sample rate.
-    gate : smallest command amplitude, in the signal's unit, for which a value is given: the root of twice the
-        variance, which is the amplitude of a tone.
-    relative_gate : likewise, as a fraction of the largest command amplitude sustained for two windows.
     latency : see `HoppedIndicator`.
     n_pairs, every : see `WindowedIndicator`.
+    options : fields of `BroadbandSettings`.
 
     Notes
     -----
@@ -80,6 +77,10 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
     is more than a quarter of a sample, again. Without the first delay the phases are wrong by a twentieth of the
     delay. Bins are weighted by coherence and cross-spectrum, so that bins without command, or dominated by noise or
     other motions, have little weight.
+
+    A lag or lead is searched up to `max_delay`, at most a quarter of the window: a longer one is not valid, or gives
+    a side lobe with a low `xcorr_peak`; a tone is correct while its phase is less than pi. The gate's amplitude is
+    the root of twice the variance, which is the amplitude of a tone.
 
     Without noise a pure delay is exact, whatever the motion. In white noise the cross-correlation is optimal and the
     cross-spectrum a tenth worse; motion outside `band` disturbs the cross-spectrum less. The standard deviations come
@@ -96,39 +97,17 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
     outputs = CATALOGUE["broadband"].outputs
     value_type = BroadbandValues
     smallest_window = SMALLEST_FIT
+    settings: BroadbandSettings = BroadbandSettings()
+    evaluations = 4
     evaluates_when_full = True
 
-    def __init__(
-        self,
-        sample_rate: float,
-        window: float = 2.0,
-        *,
-        max_delay: float = 0.1,
-        band: tuple[float, float] | None = None,
-        gate: float = 0.0,
-        relative_gate: float = 0.02,
-        latency: int = 0,
-        n_pairs: int = 1,
-        every: int = 1,
-    ) -> None:
-        self._limits = gate_limits(gate, relative_gate)
-        if not 0.0 < max_delay < np.inf:
-            raise ValueError(f"max_delay = {max_delay} s: must be a positive number")
-        n_window = check_window(sample_rate, window, self.smallest_window)
-        max_lag = max(1, round(min(max_delay * sample_rate, (n_window - 2 * REACH) // 4)))
-        self._plan = _plan(n_window, max_lag, sample_rate, band)
-        super().__init__(
-            sample_rate,
-            window,
-            hop=n_window // _EVALUATIONS,
-            latency=latency,
-            n_pairs=n_pairs,
-            every=every,
-            max_delay=max_delay,
-            band=band,
-            gate=gate,
-            relative_gate=relative_gate,
-        )
+    def _plan(self) -> None:
+        super()._plan()
+        rate, n_window = self.sample_rate, self.n_window
+        max_lag = max(1, round(min(self.settings.max_delay * rate, (n_window - 2 * REACH) // 4)))
+        n_middle = multitaper_length(n_window - 2 * (max_lag + REACH))
+        lags, tapers = plan_lags(n_window, n_middle, max_lag), plan_tapers(n_middle, rate, self.settings.band)
+        self._comparison = _Plan(lags, tapers, float(max_lag), rate)
 
     def _new_memory(self) -> Gate:
         return new_gate(self.n_pairs)
@@ -137,12 +116,13 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
         c, m, size_c, size_m = window
         amplitude = size_c * float(np.sqrt(2.0 * (c @ c) / self.n_window))
         gate_peak, gate_lowest, gate_start = self._memory
+        absolute, relative = self.settings.gate, self.settings.relative_gate
         is_open = _advance_gate(
-            pair, amplitude, good, self.n_window, *self._limits, gate_peak, gate_lowest, gate_start
+            pair, amplitude, good, self.n_window, absolute, relative, gate_peak, gate_lowest, gate_start
         )
         if not is_open or size_m == 0.0:
             return self.no_values(Reason.CONSTANT if is_open else Reason.GATE)
-        result: Samples = np.array([*_compare(c, m, self._plan)])
+        result: Samples = np.array([*_compare(c, m, self._comparison)])
         result[[3, 6]] *= size_c / size_m
         result[8] *= size_c
         return result
@@ -155,13 +135,6 @@ class _Plan(NamedTuple):
     tapers: TaperPlan
     max_lag: float
     sample_rate: float
-
-
-def _plan(n_window: int, max_lag: int, sample_rate: float, band: tuple[float, float] | None) -> _Plan:
-    """Return the plan for windows of `n_window` samples."""
-    n_middle = multitaper_length(n_window - 2 * (max_lag + REACH))
-    lags, tapers = plan_lags(n_window, n_middle, max_lag), plan_tapers(n_middle, sample_rate, band)
-    return _Plan(lags, tapers, float(max_lag), sample_rate)
 
 
 @kernel

@@ -1,20 +1,34 @@
-"""HSEM: the energy that the tracking error adds to a hybrid test or removes from it."""
+"""HSEM: the energy that the tracking error adds to a hybrid test or removes from it.
+
+In numpy: `reference.energy_error`, `reference.added_damping`. Settings: `EnergyErrorSettings`. The kernel slides the
+sums of energy at every sample (`_slide`); looks for the added damping in the whole window eight times a window
+(`_look`); reads a row where one is due (`_read`).
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from monitor.catalogue import CATALOGUE
-from monitor.indicators.base import PassIndicator, check_window
-from monitor.indicators.parts.added_damping import add_damping, check_share
-from monitor.indicators.parts.memory import HSEM, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
+from monitor.config import EnergyErrorSettings
+from monitor.indicators.base import PassIndicator
+from monitor.indicators.parts.added_damping import add_damping
+from monitor.indicators.parts.memory import (
+    HSEM,
+    Count,
+    Cube,
+    IntMatrix,
+    IntVector,
+    Matrix,
+    Number,
+    Vector,
+    open_state,
+)
 from monitor.indicators.parts.sample_loop import (
     LARGEST_SAMPLE,
     advance_row_clock,
-    gate_limits,
     is_good,
     new_gate,
     start_row_clock,
@@ -23,7 +37,7 @@ from monitor.indicators.parts.sample_loop import (
 from monitor.indicators.parts.sample_ring import next_position
 from monitor.indicators.parts.sliding_statistics import new_sums, push_sums, window_sum
 from monitor.indicators.parts.swept_area import LOOPS_PER_WINDOW, hann_weights, loop_averages, step_sine
-from monitor.kernel import kernel
+from monitor.kernel import inlined, kernel
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
@@ -48,7 +62,7 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
     Parameters
     ----------
     sample_rate, window, n_pairs, every : see `WindowedIndicator`.
-    gate, relative_gate, share : as in `FrequencyDomainIndicator`; they affect the added damping only.
+    options : fields of `EnergyErrorSettings`; they affect the added damping only.
 
     Notes
     -----
@@ -81,41 +95,21 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
 
     outputs = CATALOGUE["hsem"].outputs
     value_type = EnergyErrorValues
+    settings: EnergyErrorSettings = EnergyErrorSettings()
     smallest_window = 2
     part = HSEM
     needs_force = True
-
-    def __init__(
-        self,
-        sample_rate: float,
-        window: float = 2.0,
-        *,
-        gate: float = 0.0,
-        relative_gate: float = 0.02,
-        share: float | None = None,
-        n_pairs: int = 1,
-        every: int = 1,
-    ) -> None:
-        self._limits, self._share = gate_limits(gate, relative_gate), check_share(share)
-        # samples between updates of the added damping
-        self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // LOOPS_PER_WINDOW)
-        settings: dict[str, Any] = {"gate": gate, "relative_gate": relative_gate, "share": share}
-        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, **settings)
+    evaluations = LOOPS_PER_WINDOW
 
     def new_arrays(self) -> EnergyState:
         """Return the initial arrays."""
-        n, pairs = self.n_window, self.n_pairs
-        arrays: list[NDArray[Any]] = [
-            np.array([self.hop, *self._limits, self._share]),
+        n, pairs, settings = self.n_window, self.n_pairs, self.settings
+        return EnergyState(
             # a window of n samples has n - 1 segments
-            *new_sums(n - 1, pairs, 1),
-            np.zeros(1),
-            *(np.zeros((pairs, 4)), np.full(pairs, np.nan), np.full(pairs, float(Reason.FILLING))),
-            np.zeros((pairs, 2), np.int64),
-            hann_weights(n),
-            *new_gate(pairs),
-        ]
-        return EnergyState(*arrays)
+            self.hop, settings.gate, settings.relative_gate, settings.share or 0.0, *new_sums(n - 1, pairs, 1),
+            np.zeros(1), np.zeros((pairs, 4)), np.full(pairs, np.nan), np.full(pairs, float(Reason.FILLING)),
+            np.zeros((pairs, 2), np.int64), hann_weights(n), *new_gate(pairs),
+        )  # fmt: skip
 
 
 # squared correlation of force and displacement below which the stored energy is too small for a ratio
@@ -125,14 +119,18 @@ ERROR, COMMAND, HIGHEST, LOWEST = 0, 1, 2, 3
 
 
 class EnergyState(NamedTuple):
-    """The arrays of HSEM.
+    """Settings and arrays of HSEM.
 
-    ``rows``, ``prefix``, ``since``: sums of the energy, see `sliding_statistics`; ``segment`` (1,): the newest
-    summand; ``work`` (n_pairs, 4): sums from the start; ``damping`` (n_pairs,): the newest, and ``reason`` (n_pairs,)
-    of none; ``counts`` (n_pairs, 2): consecutive good samples, and segments since the start; ``hann``: weights.
+    ``hop`` samples; ``absolute``, ``relative``: gate; ``share``: 0 for none; ``rows``, ``prefix``, ``since``: sums of
+    the energy, see `sliding_statistics`; ``segment`` (1,): the newest summand; ``work`` (n_pairs, 4): sums from the
+    start; ``damping`` (n_pairs,): the newest, and ``reason`` (n_pairs,) of none; ``counts`` (n_pairs, 2): consecutive
+    good samples, and segments since the start; ``hann``: weights.
     """
 
-    settings: Vector
+    hop: Count
+    absolute: Number
+    relative: Number
+    share: Number
     rows: Cube
     prefix: Matrix
     since: IntVector
@@ -156,64 +154,73 @@ def advance_hsem(
     memory: Samples, n: int, ring: Samples, at: int,
 ) -> None:  # fmt: skip
     """Process samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 5)."""
-    (
-        settings, rows, prefix, since, segment, work, damping, reason, counts, hann,
-        gate_peak, gate_lowest, gate_start,
-    ) = open_hsem(memory, n)  # fmt: skip
-    hop, absolute, relative, share = int(settings[0]), settings[1], settings[2], settings[3]
-    n_window = hann.shape[0]
-    row_clock = start_row_clock(first, every)
+    state = open_hsem(memory, n)
+    n_window, row_clock = state.hann.shape[0], start_row_clock(first, every)
     for i in range(x_c.shape[0]):
         row_clock = advance_row_clock(row_clock, every)
-        row_due, row = row_clock.due, row_clock.row
         begin, end = at + 1 - n_window, at + 1
         for pair in range(columns.shape[1]):
-            c, m = x_c[i, columns[0, pair]], x_m[i, columns[1, pair]]
-            f = f_m[i, columns[2, pair]] if columns[2, pair] >= 0 else np.nan
-            usable = is_good(c, m) and abs(f) < LARGEST_SAMPLE
-            counts[pair, 0] = counts[pair, 0] + 1 if usable else 0
-            if not usable:
-                reason[pair] = Reason.BAD_SAMPLE.value
-            full = counts[pair, 0] >= n_window
-            segment[0] = 0.0
-            if counts[pair, 0] > 1:
-                force = 0.5 * (f + ring[pair, 2, end - 2])
-                along = c - ring[pair, 0, end - 2]
-                segment[0] = force * (m - ring[pair, 1, end - 2] - along)
-                counts[pair, 1] += 1
-                work[pair, ERROR] += segment[0]
-                work[pair, COMMAND] += force * along
-                work[pair, HIGHEST] = max(work[pair, HIGHEST], work[pair, COMMAND])
-                work[pair, LOWEST] = min(work[pair, LOWEST], work[pair, COMMAND])
-            push_sums(rows, prefix, since, pair, segment)
-            if not full:
-                damping[pair] = np.nan
-            elif (first + i + pair) % hop == 0:
-                damping[pair] = np.nan
-                own = loop_averages(ring[pair, 2, begin:end], ring[pair, 1, begin:end], hann)
-                commanded = loop_averages(ring[pair, 2, begin:end], ring[pair, 0, begin:end], hann)
-                amplitude = np.sqrt(2.0 * commanded.square_b)
-                is_open = update_gate(
-                    gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude, counts[pair, 0], n_window
-                )
-                reason[pair] = Reason.UNRELATED.value if is_open else Reason.GATE.value
-                if is_open and (own.square_a == 0.0 or own.square_b == 0.0):
-                    reason[pair] = Reason.CONSTANT.value
-                if is_open and own.common * own.common > _MIN_CORRELATION_SQUARED * own.square_a * own.square_b:
-                    deviation = np.sqrt(commanded.square_b)
-                    step = step_sine(ring[pair, 0, begin:end], deviation, commanded.drift)
-                    # twice the strain energy of the commanded motion
-                    energy = own.common / own.square_b * commanded.square_b
-                    added = add_damping(
-                        commanded.common / energy, (commanded.swept - own.swept) / (step * energy), share
-                    )
-                    damping[pair] = added if abs(added) < np.inf else np.nan
-                    reason[pair] = Reason.FEW_CYCLES.value if np.isnan(damping[pair]) else Reason.VALID.value
-            if row_due:
-                span = work[pair, HIGHEST] - work[pair, LOWEST]
-                ratio = work[pair, ERROR] / span if full and span > 0.0 else np.nan
-                out[row, pair, 0] = window_sum(rows, prefix, since, pair, 0) if full else np.nan
-                out[row, pair, 1] = work[pair, ERROR] if counts[pair, 1] > 0 else np.nan
-                out[row, pair, 2] = ratio if abs(ratio) < np.inf else np.nan
-                out[row, pair, 3], out[row, pair, 4] = damping[pair], reason[pair]
+            force = f_m[i, columns[2, pair]] if columns[2, pair] >= 0 else np.nan
+            _slide(state, pair, x_c[i, columns[0, pair]], x_m[i, columns[1, pair]], force, ring, at)
+            if state.counts[pair, 0] < n_window:
+                state.damping[pair] = np.nan
+            elif (first + i + pair) % state.hop == 0:
+                _look(state, pair, ring[pair, 0, begin:end], ring[pair, 1, begin:end], ring[pair, 2, begin:end])
+            if row_clock.due:
+                _read(state, pair, out[row_clock.row, pair])
         at = next_position(at, ring)
+
+
+@inlined
+def _slide(state: EnergyState, pair: int, c: float, m: float, f: float, ring: Samples, at: int) -> None:
+    """Add the energies of the segment that ends at the newest sample."""
+    counts, segment, work = state.counts, state.segment, state.work
+    usable = is_good(c, m) and abs(f) < LARGEST_SAMPLE
+    counts[pair, 0] = counts[pair, 0] + 1 if usable else 0
+    if not usable:
+        state.reason[pair] = Reason.BAD_SAMPLE.value
+    segment[0] = 0.0
+    if counts[pair, 0] > 1:
+        force = 0.5 * (f + ring[pair, 2, at - 1])
+        along = c - ring[pair, 0, at - 1]
+        segment[0] = force * (m - ring[pair, 1, at - 1] - along)
+        counts[pair, 1] += 1
+        work[pair, ERROR] += segment[0]
+        work[pair, COMMAND] += force * along
+        work[pair, HIGHEST] = max(work[pair, HIGHEST], work[pair, COMMAND])
+        work[pair, LOWEST] = min(work[pair, LOWEST], work[pair, COMMAND])
+    push_sums(state.rows, state.prefix, state.since, pair, segment)
+
+
+@inlined
+def _look(state: EnergyState, pair: int, command: Samples, measured: Samples, force: Samples) -> None:
+    """Find the added damping in the whole window, and hold it, or the reason of none."""
+    damping, reason = state.damping, state.reason
+    damping[pair] = np.nan
+    own, commanded = loop_averages(force, measured, state.hann), loop_averages(force, command, state.hann)
+    is_open = update_gate(
+        state.gate_peak, state.gate_lowest, state.gate_start, state.absolute, state.relative, pair,
+        np.sqrt(2.0 * commanded.square_b), state.counts[pair, 0], len(command),
+    )  # fmt: skip
+    reason[pair] = Reason.UNRELATED.value if is_open else Reason.GATE.value
+    if is_open and (own.square_a == 0.0 or own.square_b == 0.0):
+        reason[pair] = Reason.CONSTANT.value
+    if is_open and own.common * own.common > _MIN_CORRELATION_SQUARED * own.square_a * own.square_b:
+        step = step_sine(command, np.sqrt(commanded.square_b), commanded.drift)
+        # twice the strain energy of the commanded motion
+        energy = own.common / own.square_b * commanded.square_b
+        added = add_damping(commanded.common / energy, (commanded.swept - own.swept) / (step * energy), state.share)
+        damping[pair] = added if abs(added) < np.inf else np.nan
+        reason[pair] = Reason.FEW_CYCLES.value if np.isnan(damping[pair]) else Reason.VALID.value
+
+
+@inlined
+def _read(state: EnergyState, pair: int, values: Samples) -> None:
+    """Write the values of a pair, (5,)."""
+    full, work = state.counts[pair, 0] >= state.hann.shape[0], state.work[pair]
+    span = work[HIGHEST] - work[LOWEST]
+    ratio = work[ERROR] / span if full and span > 0.0 else np.nan
+    values[0] = window_sum(state.rows, state.prefix, state.since, pair, 0) if full else np.nan
+    values[1] = work[ERROR] if state.counts[pair, 1] > 0 else np.nan
+    values[2] = ratio if abs(ratio) < np.inf else np.nan
+    values[3], values[4] = state.damping[pair], state.reason[pair]

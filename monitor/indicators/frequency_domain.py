@@ -1,15 +1,20 @@
-"""FDB: phase error, delay and amplitude ratio at the command's dominant frequency."""
+"""FDB: phase error, delay and amplitude ratio at the command's dominant frequency.
+
+Eqs. 4 and 5 of the review. In numpy: `reference.frequency_domain`. Settings: `FrequencyDomainSettings`. The kernel
+slides the bins around the peak at every sample (`_slide`); searches the tone and looks at the whole window eight
+times a window (`_search`, `_look`); reads a row where one is due (`_read`).
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from monitor.catalogue import CATALOGUE
-from monitor.indicators.base import PassIndicator, check_window
-from monitor.indicators.parts.added_damping import add_damping, check_share
+from monitor.config import FrequencyDomainSettings
+from monitor.indicators.base import PassIndicator
+from monitor.indicators.parts.added_damping import add_damping
 from monitor.indicators.parts.bin_reading import (
     N_ROWS,
     NEIGHBOURS,
@@ -53,11 +58,21 @@ from monitor.indicators.parts.frequency_domain_look import (
     REASON,
     look,
 )
-from monitor.indicators.parts.memory import FDB, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
+from monitor.indicators.parts.memory import (
+    FDB,
+    Count,
+    Cube,
+    Flag,
+    IntMatrix,
+    IntVector,
+    Matrix,
+    Number,
+    Vector,
+    open_state,
+)
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
     clear_row,
-    gate_limits,
     is_good,
     new_gate,
     new_held,
@@ -69,9 +84,6 @@ from monitor.indicators.parts.sample_ring import next_position
 from monitor.kernel import inlined, kernel
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
-
-# transforms of the whole window while it slides by its length
-_EVALUATIONS = 8
 
 
 class FrequencyDomainValues(NamedTuple):
@@ -103,37 +115,26 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
     ----------
     sample_rate : Hz.
     window : s; 2.5 cycles or more of the slowest motion of interest, and never less than one.
-    band : (low, high) Hz that is searched for the dominant frequency; by default up to a tenth of the sample rate.
-    peak : ``"command"`` reads both signals at the command's peak bin; ``"own"`` reads each at its own peak,
-        as printed in the paper: when the two peaks are in neighbouring bins the phase is wrong by about pi.
-    taper : window function of the spectrum. The side lobes of Hann's fall off fastest: the best choice where other
-        motions are near.
-    image_correction : remove the tone's negative-frequency image and the offset, as described below; otherwise the
-        bin is read directly, as in textbooks. Readings at own peaks are not corrected.
-    delay_of : ``"motion"`` is the delay of the command at which its bin agrees with the measured one; ``"tone"``
-        divides the bin's phase by the tone's frequency, as printed in the paper: in an earthquake a tenth too small
-        or too large. Uncorrected readings are always of the tone.
-    gate : smallest command amplitude, in the signal's unit, with a valid value.
-    relative_gate : likewise, as a fraction of the largest command amplitude sustained for two windows.
-    share : the specimen's share of the structure's stiffness, for the added damping; None: it is per unit of share.
     n_pairs, every : see `WindowedIndicator`.
+    options : fields of `FrequencyDomainSettings`.
 
     Notes
     -----
-    Eqs. 4 and 5 of the review, with three corrections: both signals are read at the command's peak bin; the phase is
-    measured minus command, so that a lead is positive; and the tone's image at the negative frequency is removed at
-    the tone's own frequency, which lies between the bins. Without noise the result is then exact from one cycle in
+    Eqs. 4 and 5 of the review, with three corrections: both signals are read at the command's peak bin, because peaks
+    in neighbouring bins put the phase off by about pi (`peak`); the phase is measured minus command, so that a lead
+    is positive; and the tone's image at the negative frequency is removed at the tone's own frequency, which lies
+    between the bins (`image_correction`; not at own peaks). Without noise the result is then exact from one cycle in
     the window on, whatever the start phase, the offsets and the taper. Frequency and amplitude are exact in all
-    variants.
+    variants. Of the tapers Hann's has the side lobes that fall off fastest.
 
     A tapered bin of an earthquake contains many frequencies, and the motion at the window's two ends. A delay rotates
     it by the bin's effective frequency, w_eff = Im(C'/C), with C' the same bin of the command's derivative, and to
     second order by more than that. The delay is therefore the one of the command, under its taper, at which its bin
     has the phase of the measured one (`bin_reading`, ours): exact for any motion, and for a steady tone equal to
-    phase over frequency. The phase is that of the delay at the dominant frequency. The ratio is the paper's, |C|/|M|
-    at one instant: in a motion of delay tau that decays or grows as exp(s t) it is exp(s tau) times the actuator's,
-    which `broadband_ratio` is. While the delay drifts by r a second, measured is a tone of the frequency f (1 - r):
-    its bin is read at that.
+    phase over frequency, which is what `delay_of` the tone gives: in an earthquake a tenth off. The phase is that of
+    the delay at the dominant frequency. The ratio is the paper's, |C|/|M| at one instant: in a motion of delay tau
+    that decays or grows as exp(s t) it is exp(s tau) times the actuator's, which `broadband_ratio` is. While the
+    delay drifts by r a second, measured is a tone of the frequency f (1 - r): its bin is read at that.
 
     The standard deviations come from the residual of the fit of measured by the delayed command (`residual`),
     whatever its colour. Where the unexplained share of the measured power in the command's band exceeds 30 %, or the
@@ -152,58 +153,27 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
 
     outputs = CATALOGUE["fdb"].outputs
     value_type = FrequencyDomainValues
+    settings: FrequencyDomainSettings = FrequencyDomainSettings()
     smallest_window = 32
     part = FDB
+    evaluations = 8
 
-    def __init__(
-        self,
-        sample_rate: float,
-        window: float = 2.0,
-        *,
-        band: tuple[float, float] | None = None,
-        peak: Literal["command", "own"] = "command",
-        taper: Literal["hann", "hamming", "blackman", "rectangular"] = "hann",
-        image_correction: bool = True,
-        delay_of: Literal["motion", "tone"] = "motion",
-        gate: float = 0.0,
-        relative_gate: float = 0.02,
-        share: float | None = None,
-        n_pairs: int = 1,
-        every: int = 1,
-    ) -> None:
-        if peak not in ("command", "own"):
-            raise ValueError(f"peak = {peak!r}: must be 'command' or 'own'")
-        if taper not in TAPERS:
-            raise ValueError(f"taper = {taper!r}: must be one of {', '.join(TAPERS)}")
-        if delay_of not in ("motion", "tone"):
-            raise ValueError(f"delay_of = {delay_of!r}: must be 'motion' or 'tone'")
-        own = peak == "own"
-        correct = bool(image_correction) and not own
-        self._reading = (own, correct, correct and delay_of == "motion", *TAPERS[taper])
-        self._limits, self._share = gate_limits(gate, relative_gate), check_share(share)
-        n_window = check_window(sample_rate, window, self.smallest_window)
-        self._bins = choose_bins(n_window, sample_rate, band)
-        # samples between transforms
-        self.hop = max(1, n_window // _EVALUATIONS)
-        super().__init__(
-            sample_rate, window, n_pairs=n_pairs, every=every, band=band, peak=peak, taper=taper,
-            image_correction=image_correction, delay_of=delay_of, gate=gate, relative_gate=relative_gate, share=share,
-        )  # fmt: skip
+    def _plan(self) -> None:
+        self._bins = choose_bins(self.n_window, self.sample_rate, self.settings.band)
 
     def new_arrays(self) -> FdbState:
         """Return the initial arrays."""
-        n, pairs = self.n_window, self.n_pairs
-        settings = [self.hop, self.sample_rate, *self._reading, *self._limits, *self._bins[:3], self._share]
-        arrays: list[NDArray[Any]] = [
-            np.array(settings, float),
-            *(half_angles(n, self._bins), unit_circle(n)),
-            *(np.zeros((pairs, 4, N_TRACKED)), np.zeros((pairs, 3))),
-            *(np.zeros(pairs, np.int64), np.zeros((pairs, 2), np.int64)),
-            *(new_held(pairs, N_HELD, REASON), np.zeros((N_WORK_ROWS, n))),
-            *np.zeros((2, N_ROWS, NEIGHBOURS)),
-            *(*new_transform(n), *new_gate(pairs)),
-        ]
-        return FdbState(*arrays)
+        n, pairs, settings = self.n_window, self.n_pairs, self.settings
+        taper, bins, own = TAPERS[settings.taper], self._bins, settings.peak == "own"
+        correct = settings.image_correction and not own
+        return FdbState(
+            self.hop, self.sample_rate, own, correct, correct and settings.delay_of == "motion",
+            taper.near, taper.far, settings.gate, settings.relative_gate, bins.first, bins.low, bins.high,
+            settings.share or 0.0, half_angles(n, bins), unit_circle(n), np.zeros((pairs, 4, N_TRACKED)),
+            np.zeros((pairs, 3)), np.zeros(pairs, np.int64), np.zeros((pairs, 2), np.int64),
+            new_held(pairs, N_HELD, REASON), np.zeros((N_WORK_ROWS, n)),
+            np.zeros((N_ROWS, NEIGHBOURS)), np.zeros((N_ROWS, NEIGHBOURS)), *new_transform(n), *new_gate(pairs),
+        )  # fmt: skip
 
 
 _MIN_POWER_RATIO, _LARGEST_SD = 1e-12, 0.3  # the latter in rad, of the phase: above it no value is valid
@@ -216,8 +186,10 @@ _RATIO, _PHASE, _DELAY, _FREQUENCY, _AMPLITUDE, _RATIO_SD, _PHASE_SD, _DELAY_SD,
 
 
 class FdbState(NamedTuple):
-    """The arrays of FDB.
+    """Settings and arrays of FDB.
 
+    ``hop`` samples; ``own_peaks``, ``correct``, ``of_motion``: what is read; ``near``, ``far``: `Taper`;
+    ``absolute``, ``relative``: gate; ``first_bin``, ``low_bin``, ``high_bin``: `Bins`; ``share``: 0 for none;
     ``half`` (2, n_bins) and ``circle`` (2, n_window): see `dominant_tone`; ``bins`` (n_pairs, 4, 8): the tracked
     bins; ``steps`` (n_pairs, 3): largest steps since the last transform; ``good`` (n_pairs,): consecutive good
     samples; ``found`` (n_pairs, 2): bin of the peak, and whether the gate is open; ``held`` (n_pairs, 8) between
@@ -225,7 +197,19 @@ class FdbState(NamedTuple):
     ``buffers``: `Transform`.
     """
 
-    settings: Vector
+    hop: Count
+    sample_rate: Number
+    own_peaks: Flag
+    correct: Flag
+    of_motion: Flag
+    near: Number
+    far: Number
+    absolute: Number
+    relative: Number
+    first_bin: Count
+    low_bin: Count
+    high_bin: Count
+    share: Number
     half: Matrix
     circle: Matrix
     bins: Cube
@@ -249,23 +233,6 @@ class FdbState(NamedTuple):
 open_fdb = open_state(FdbState)
 
 
-class _Settings(NamedTuple):
-    """The settings, as they stand in the state: ``hop`` in samples, ``low_bin`` .. ``high_bin`` searched."""
-
-    hop: int
-    sample_rate: float
-    own_peaks: bool
-    correct: bool
-    of_motion: bool
-    taper: Taper
-    absolute: float
-    relative: float
-    first_bin: int
-    low_bin: int
-    high_bin: int
-    share: float
-
-
 @kernel
 def advance_fdb(
     x_c: Samples, x_m: Samples, columns: IntMatrix, first: int, every: int, out: Samples, memory: Samples, n: int,
@@ -273,7 +240,7 @@ def advance_fdb(
 ) -> None:  # fmt: skip
     """Take samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 10)."""
     state = open_fdb(memory, n)
-    settings, n_window = _read_settings(state.settings), state.circle.shape[1]
+    n_window = state.circle.shape[1]
     row_clock = start_row_clock(first, every)
     for i in range(x_c.shape[0]):
         row_clock = advance_row_clock(row_clock, every)
@@ -282,32 +249,22 @@ def advance_fdb(
             _slide(state, pair, x_c[i, columns[0, pair]], x_m[i, columns[1, pair]], ring, begin)
             if row_due:
                 clear_row(out, row, pair, state.held[pair, REASON])
-            due = (first + i + pair) % settings.hop == 0 or state.good[pair] == n_window
+            due = (first + i + pair) % state.hop == 0 or state.good[pair] == n_window
             if state.good[pair] < n_window or not (row_due or due):
                 continue
             command, measured = ring[pair, 0, begin:end], ring[pair, 1, begin:end]
-            tone, hidden = _search(state, settings, pair, command, measured, due)
+            tone, hidden = _search(state, pair, command, measured, due)
             amplitude = 2.0 * np.sqrt(squared_magnitude(tone.command)) / abs(tone.scale)
-            reason = _command_reason(state, settings, pair, tone, amplitude, due)
+            reason = _command_reason(state, pair, tone, amplitude, due)
             if reason == Reason.VALID.value:
                 if row_due:
-                    out[row, pair, _FREQUENCY] = tone.frequency * settings.sample_rate / n_window
+                    out[row, pair, _FREQUENCY] = tone.frequency * state.sample_rate / n_window
                     out[row, pair, _AMPLITUDE] = amplitude
-                reason, of_measured = _look(state, settings, pair, tone, hidden, command, measured, due)
+                reason, of_measured = _look(state, pair, tone, hidden, command, measured, due)
                 if row_due and reason == Reason.VALID.value:
-                    reason = _read(state, settings, pair, tone, of_measured, command, measured, out[row, pair])
+                    reason = _read(state, pair, tone, of_measured, command, measured, out[row, pair])
             write_reason(out, row_due, row, pair, reason)
         at = next_position(at, ring)
-
-
-@inlined
-def _read_settings(values: Samples) -> _Settings:
-    own_peaks, correct, of_motion = values[2] > 0.0, values[3] > 0.0, values[4] > 0.0
-    first_bin, low_bin, high_bin = int(values[9]), int(values[10]), int(values[11])
-    return _Settings(
-        int(values[0]), values[1], own_peaks, correct, of_motion, Taper(values[5], values[6]), values[7], values[8],
-        first_bin, low_bin, high_bin, values[12],
-    )  # fmt: skip
 
 
 @inlined
@@ -326,11 +283,9 @@ def _slide(state: FdbState, pair: int, c: float, m: float, ring: Samples, begin:
 
 
 @inlined
-def _search(
-    state: FdbState, settings: _Settings, pair: int, command: Samples, measured: Samples, due: bool
-) -> tuple[Tone, bool]:
+def _search(state: FdbState, pair: int, command: Samples, measured: Samples, due: bool) -> tuple[Tone, bool]:
     """Return the dominant tone, and whether the offset hides it, from a transform of the window where it is `due`."""
-    taper, first_bin, low, n_window = settings.taper, settings.first_bin, settings.low_bin, len(command)
+    taper, first_bin, low, n_window = Taper(state.near, state.far), state.first_bin, state.low_bin, len(command)
     bins, buffers = state.bins[pair], state.buffers
     # the first bin whose neighbours under the taper do not include bin 0
     visible = 3 if taper.far != 0.0 else 2 if taper.near != 0.0 else 1
@@ -343,14 +298,14 @@ def _search(
     tone, hidden = NO_TONE, False
     for _ in range(2):
         if due:
-            peak = tapered_peak(buffers[2], buffers[3], low - first_bin, settings.high_bin - first_bin, taper)
+            peak = tapered_peak(buffers[2], buffers[3], low - first_bin, state.high_bin - first_bin, taper)
             state.found[pair, 0] = first_bin + peak
             set_bins(bins, state.found[pair, 0] - BELOW, buffers, n_window, size_c, size_m)
         k = state.found[pair, 0]
         tone = read_tones(bins, k, first_bin, state.half, state.circle, taper, state.bins_c, state.bins_m)
         of_size = tone.command * (1.0 / tone.scale)
         hidden = due and k < visible and non_tonal_share(command, of_size, tone.frequency) > _MAX_NON_TONAL
-        if not hidden or settings.own_peaks or visible > settings.high_bin:
+        if not hidden or state.own_peaks or visible > state.high_bin:
             break
         # a motion other than a tone has its peak in a bin that the offset hides: the first one without it is read
         low = visible
@@ -358,7 +313,7 @@ def _search(
 
 
 @inlined
-def _command_reason(state: FdbState, settings: _Settings, pair: int, tone: Tone, amplitude: float, due: bool) -> int:
+def _command_reason(state: FdbState, pair: int, tone: Tone, amplitude: float, due: bool) -> int:
     """Return why the command has no tone, or that it has one."""
     # no values until the next transform
     if drift_exceeded(state.steps[pair, STEP_C], squared_magnitude(tone.raw_c)):
@@ -368,7 +323,7 @@ def _command_reason(state: FdbState, settings: _Settings, pair: int, tone: Tone,
         held[LAG], held[DRIFT_RE], held[DRIFT_IM], held[REASON] = np.nan, 0.0, 0.0, Reason.FEW_CYCLES.value
         gate = state.gate_peak, state.gate_lowest, state.gate_start
         state.found[pair, 1] = update_gate(
-            *gate, settings.absolute, settings.relative, pair, amplitude, state.good[pair], n_window
+            *gate, state.absolute, state.relative, pair, amplitude, state.good[pair], n_window
         )
     if not state.found[pair, 1]:
         return Reason.GATE.value
@@ -380,7 +335,7 @@ def _command_reason(state: FdbState, settings: _Settings, pair: int, tone: Tone,
 
 @inlined
 def _look(
-    state: FdbState, settings: _Settings, pair: int, tone: Tone, hidden: bool, command: Samples, measured: Samples,
+    state: FdbState, pair: int, tone: Tone, hidden: bool, command: Samples, measured: Samples,
     due: bool,
 ) -> tuple[int, complex]:  # fmt: skip
     """Look at the window where that is `due`; return why there is no value, and measured's tone without its drift."""
@@ -395,8 +350,8 @@ def _look(
         return Reason.UNCERTAIN.value, tone_m
     if due:
         tone_m = look(
-            command, measured, tone, tone_m, state.bins_c, state.bins_m, settings.taper, settings.correct,
-            settings.of_motion, hidden, state.half, settings.first_bin, state.circle, held, state.work,
+            command, measured, tone, tone_m, state.bins_c, state.bins_m, Taper(state.near, state.far), state.correct,
+            state.of_motion, hidden, state.half, state.first_bin, state.circle, held, state.work,
         )  # fmt: skip
     if np.isnan(held[LAG]):
         return int(held[REASON]), tone_m
@@ -406,7 +361,7 @@ def _look(
 
 @inlined
 def _read(
-    state: FdbState, settings: _Settings, pair: int, tone: Tone, tone_m: complex, command: Samples,
+    state: FdbState, pair: int, tone: Tone, tone_m: complex, command: Samples,
     measured: Samples, values: Samples,
 ) -> int:  # fmt: skip
     """Write the values of a pair, (10,), but for frequency and amplitude; return why there are none."""
@@ -414,16 +369,18 @@ def _read(
     omega = 2.0 * np.pi * tone.frequency / n_window
     phase_sd = held[PHASE_SD] / held[PHASE_RATE]
     delay_sd = phase_sd / omega
-    if settings.of_motion:
-        delayed = delayed_tone(state.bins_c, tone.k, tone.frequency, tone.pole, settings.taper, held[LAG], n_window)
+    if state.of_motion:
+        delayed = delayed_tone(
+            state.bins_c, tone.k, tone.frequency, tone.pole, Taper(state.near, state.far), held[LAG], n_window
+        )
         difference = tone_m * delayed.conjugate()
         lag = held[LAG] - np.arctan2(difference.imag, difference.real) / (held[PHASE_RATE] * omega)
         phase, own = -omega * lag, held[OWN]
     else:
-        if not settings.correct:
+        if not state.correct:
             tone_c, tone_m = tone.raw_c, tone.raw_m
-        if settings.own_peaks:
-            tone_m = _own_peak(state, settings, command, measured)
+        if state.own_peaks:
+            tone_m = _own_peak(state, command, measured)
         product = tone_m * tone_c.conjugate()
         phase, own = np.arctan2(product.imag, product.real), 1.0
         if squared_magnitude(tone_m) == 0.0:
@@ -433,17 +390,17 @@ def _read(
     ratio = np.sqrt(squared_magnitude(tone_c) / squared_magnitude(tone_m)) / own
     values[_RATIO], values[_RATIO_SD] = ratio, ratio * held[GAIN_SD]
     values[_PHASE], values[_PHASE_SD] = phase, phase_sd
-    values[_DELAY], values[_DELAY_SD] = lag / settings.sample_rate, delay_sd / settings.sample_rate
-    values[_DAMPING] = add_damping(np.cos(phase) / ratio, np.sin(phase) / ratio, settings.share)
+    values[_DELAY], values[_DELAY_SD] = lag / state.sample_rate, delay_sd / state.sample_rate
+    values[_DAMPING] = add_damping(np.cos(phase) / ratio, np.sin(phase) / ratio, state.share)
     return Reason.VALID.value
 
 
 @inlined
-def _own_peak(state: FdbState, settings: _Settings, command: Samples, measured: Samples) -> complex:
+def _own_peak(state: FdbState, command: Samples, measured: Samples) -> complex:
     """Return measured's tapered bin at its own peak."""
-    taper, first_bin, buffers = settings.taper, settings.first_bin, state.buffers
+    taper, first_bin, buffers = Taper(state.near, state.far), state.first_bin, state.buffers
     plan = Transform(state.radices, state.table, state.chirp, state.chirp_spectrum, buffers)
     _, size_m, _ = transform_both(command, measured, plan)
     unpack_bins(buffers, state.circle.shape[1], first_bin, state.half.shape[1], size_m, True)
-    low, high = settings.low_bin - first_bin, settings.high_bin - first_bin
+    low, high = state.low_bin - first_bin, state.high_bin - first_bin
     return tapered(buffers[2], buffers[3], tapered_peak(buffers[2], buffers[3], low, high, taper), taper)

@@ -1,4 +1,7 @@
-"""FEI, the frequency evaluation index: one amplitude ratio and one phase of a whole test."""
+"""FEI, the frequency evaluation index: one amplitude ratio and one phase of a whole test.
+
+In numpy: `reference.frequency_evaluation`. It has no settings.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from monitor.catalogue import CATALOGUE
-from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_spectra import Spectrum, band_bins, centred, periodic_hann, segment_spectrum
 from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
@@ -130,8 +132,7 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
     ----------
     sample_rate : Hz.
     window : s, the length of a segment.
-    latency : see `HoppedIndicator`.
-    n_pairs, every : see `WindowedIndicator`.
+    latency, n_pairs, every : see `HoppedIndicator`.
 
     Notes
     -----
@@ -157,15 +158,14 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
     outputs = CATALOGUE["fei"].outputs
     value_type = RunningFrequencyEvaluation
     smallest_window = SMALLEST_FIT
+    evaluations = 2
 
-    def __init__(
-        self, sample_rate: float, window: float = 2.0, *, latency: int = 0, n_pairs: int = 1, every: int = 1
-    ) -> None:
-        n_window = check_window(sample_rate, window, self.smallest_window)
+    def _plan(self) -> None:
+        super()._plan()
+        n_window = self.n_window
         self._taper = periodic_hann(n_window)
-        self._slow = band_bins(n_window, sample_rate, None)[1]
+        self._slow = band_bins(n_window, self.sample_rate, None)[1]
         self._work, self._transform = np.zeros((4, n_window)), new_transform(n_window)
-        super().__init__(sample_rate, window, hop=n_window // 2, latency=latency, n_pairs=n_pairs, every=every)
 
     def _new_memory(self) -> tuple[Any, ...]:
         # sums over the segments. Powers: of the command and times frequency, up to half the sample rate, then both up

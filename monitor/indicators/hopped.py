@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 from monitor.config import Measure
 from monitor.indicators.base import PassIndicator, Value
 from monitor.indicators.parts.cross_spectra import centred
-from monitor.indicators.parts.memory import SAMPLES, IntMatrix, IntVector, Matrix, Vector, arrays_of, open_state
+from monitor.indicators.parts.memory import (
+    SAMPLES,
+    Count,
+    Flag,
+    IntMatrix,
+    IntVector,
+    Matrix,
+    Vector,
+    arrays_of,
+    open_state,
+)
 from monitor.indicators.parts.sample_loop import advance_row_clock, is_good, start_row_clock, write_row
 from monitor.indicators.parts.sample_ring import PIECE, SampleRing
 from monitor.kernel import inlined, kernel, part
@@ -37,8 +47,6 @@ class Centred(NamedTuple):
     size_m: float
 
 
-HOP, LATENCY, WINDOW, PAUSED, GATHERED = range(5)
-"""Settings of the kernel, samples; whether no evaluation starts; whether all are needed at the multiples of hop."""
 END, NUMBER, GOOD, STAGE, CLEAN, DUE = range(6)
 """Of a pending evaluation: samples stored up to the window's last, its number, consecutive good ones until then; what
 has been done; no bad sample since; samples stored when it must be done."""
@@ -48,15 +56,20 @@ _NEVER = 1 << 62
 
 
 class HoppedState(NamedTuple):
-    """The arrays of a measure of whole windows.
+    """Settings and arrays of a measure of whole windows.
 
-    ``settings`` (5,); ``offsets`` (n_pairs,): samples by which a pair is evaluated earlier; ``fulls`` (n_pairs,):
+    ``hop``, ``latency``, ``n_window`` samples; ``gathered``: all are needed at the multiples of hop; ``paused`` (1,):
+    no evaluation starts; ``offsets`` (n_pairs,): samples by which a pair is evaluated earlier; ``fulls`` (n_pairs,):
     number of consecutive good samples at which it is first due, -1 for none; ``good`` (n_pairs,): that number;
     ``held`` (n_pairs, n_outputs): the newest values; ``declined`` (n_outputs,): what bad samples leave, reasons
     instead of values; ``evaluations`` (n_pairs, 6): pending, and ``found`` (n_pairs, n_outputs) their values.
     """
 
-    settings: IntVector
+    hop: Count
+    latency: Count
+    n_window: Count
+    gathered: Flag
+    paused: IntVector
     offsets: IntVector
     fulls: IntVector
     good: IntVector
@@ -92,22 +105,28 @@ class HoppedIndicator(PassIndicator[Value]):
     def __init__(
         self,
         sample_rate: float,
-        window: float,
+        window: float = 2.0,
         *,
-        hop: int,
         latency: int = 0,
         n_pairs: int = 1,
         every: int = 1,
-        **settings: Any,
+        **options: Any,
     ) -> None:
-        self.hop = max(1, hop)
-        if not 0 <= latency < self.hop:
-            raise ValueError(f"latency = {latency} samples: must be less than {self.hop}, when the next value is due")
         self.latency = latency
         self.paused: Reason | None = None
         self._viewed: Samples | None = None
-        self._offsets = np.rint(_GOLDEN * np.arange(n_pairs) * self.hop).astype(np.int64) % self.hop
-        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, latency=latency, **settings)
+        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, **options)
+
+    def _plan(self) -> None:
+        if not 0 <= self.latency < self.hop:
+            raise ValueError(
+                f"latency = {self.latency} samples: must be less than {self.hop}, when the next value is due"
+            )
+        self._offsets = np.rint(_GOLDEN * np.arange(self.n_pairs) * self.hop).astype(np.int64) % self.hop
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return *super()._identity, self.latency
 
     def load_kernels(self) -> None:
         """Load what the pass and an evaluation need, or compile it, with an amplitude that opens every gate."""
@@ -143,7 +162,8 @@ class HoppedIndicator(PassIndicator[Value]):
         """Return the initial arrays."""
         n, n_outputs = self.n_pairs, len(self.outputs)
         return HoppedState(
-            np.array([self.hop, self.latency, self.n_window, bool(self.paused), self.gathered], dtype=np.int64),
+            *(self.hop, self.latency, self.n_window, self.gathered),
+            np.full(1, bool(self.paused), dtype=np.int64),
             self._offsets,
             self.n_window + np.arange(n) if self.evaluates_when_full else np.full(n, -1),
             np.zeros(n, dtype=np.int64),
@@ -194,7 +214,7 @@ class HoppedIndicator(PassIndicator[Value]):
         """Suspend the evaluations, for this reason of no value; None: resume them."""
         self.paused = reason
         state, _ = self._arrays
-        state.settings[PAUSED], state.declined[:] = bool(reason), self._declined()
+        state.paused[:], state.declined[:] = bool(reason), self._declined()
         if reason:
             state.held[:] = state.declined
             state.evaluations[:] = 0
@@ -226,8 +246,7 @@ def before_evaluation(first: int, start: int, stop: int, memory: Samples, n: int
     first : number of sample `start`.
     stored : samples before it.
     """
-    settings, offsets, fulls, good, _, _, evaluations, _ = open_hopped(memory, n)
-    hop, latency, n_window = settings[HOP], settings[LATENCY], settings[WINDOW]
+    hop, latency, n_window, _, paused, offsets, fulls, good, _, _, evaluations, _ = open_hopped(memory, n)
     phase = (-first) % hop
     for pair in range(good.shape[0]):
         # samples until the next evaluation starts, and the one after it
@@ -238,7 +257,7 @@ def before_evaluation(first: int, start: int, stop: int, memory: Samples, n: int
             scheduled += -(-missing // hop) * hop
         full = full if full >= 0 else _NEVER
         begins, again = min(scheduled, full), max(scheduled, full)
-        if settings[PAUSED] != 0:
+        if paused[0] != 0:
             begins = again = _NEVER
         if evaluations[pair, STAGE] == WAITING or evaluations[pair, STAGE] == URGENT:
             # a newer one replaces it, but its contribution to the memory counts
@@ -269,8 +288,9 @@ def advance_hopped(
     -------
     Whether the last sample waits for an evaluation.
     """
-    settings, offsets, fulls, good, held, declined, evaluations, found = open_hopped(memory, n)
-    hop, latency, n_window = settings[HOP], settings[LATENCY], settings[WINDOW]
+    (
+        hop, latency, n_window, gathered, paused, offsets, fulls, good, held, declined, evaluations, found,
+    ) = open_hopped(memory, n)  # fmt: skip
     phase, late = (-first) % hop, False
     rows = out[:, :, max(column, 0) : max(column, 0) + (held.shape[1] if column >= 0 else 0)]
     for pair in range(columns.shape[1]):
@@ -286,10 +306,10 @@ def advance_hopped(
                     held[pair, j] = declined[j]
             due = (scheduled == 0 and good[pair] >= n_window) or good[pair] == fulls[pair]
             scheduled = scheduled - 1 if scheduled > 0 else hop - 1
-            if due and settings[PAUSED] == 0:
+            if due and paused[0] == 0:
                 evaluations[pair, END], evaluations[pair, NUMBER] = stored + i + 1, first + i
                 evaluations[pair, GOOD], evaluations[pair, STAGE], evaluations[pair, CLEAN] = good[pair], WAITING, 1
-                left = min(latency, (-(first + i)) % hop) if settings[GATHERED] != 0 else latency
+                left = min(latency, (-(first + i)) % hop) if gathered else latency
                 evaluations[pair, DUE] = stored + i + 1 + left
             if evaluations[pair, STAGE] != NOTHING and evaluations[pair, END] + latency == stored + i + 1:
                 late = not _publish(pair, held, evaluations, found) or late
@@ -315,10 +335,11 @@ def publish_late(
     number: int, first: int, every: int, out: Samples, column: int, memory: Samples, n: int, stored: int
 ) -> None:
     """Publish what the newest sample, `number`, waited for, and write its row again."""
-    settings, _, _, _, held, _, evaluations, found = open_hopped(memory, n)
+    state = open_hopped(memory, n)
+    held, evaluations = state.held, state.evaluations
     for pair in range(held.shape[0]):
-        if evaluations[pair, STAGE] == FOUND and evaluations[pair, END] + settings[LATENCY] == stored:
-            _publish(pair, held, evaluations, found)
+        if evaluations[pair, STAGE] == FOUND and evaluations[pair, END] + state.latency == stored:
+            _publish(pair, held, evaluations, state.found)
             if number % every == 0 and column >= 0:
                 rows = out[:, :, column : column + held.shape[1]]
                 write_row(rows, number // every - (first - 1) // every - 1, pair, held)

@@ -1,4 +1,9 @@
-"""PAEI: phase and amplitude error indices from the ellipse of measured against command, over a fixed window."""
+"""PAEI: phase and amplitude error indices from the ellipse of measured against command, over a fixed window.
+
+Eqs. 1 to 3 of the review. In numpy: `reference.phase_amplitude`. Settings: `PhaseAmplitudeSettings`. The kernel
+slides the sums over chords, or points, at every sample (`_slide`); searches the loop's lag in the whole window eight
+times a window (`_look`); reads the sums where a row is due (`_read`).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.catalogue import CATALOGUE
-from monitor.indicators.base import PassIndicator, check_window
+from monitor.config import PhaseAmplitudeSettings
+from monitor.indicators.base import PassIndicator
 from monitor.indicators.parts.chords import (
     GOOD,
     LAG,
@@ -24,11 +30,21 @@ from monitor.indicators.parts.chords import (
 from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
 from monitor.indicators.parts.ellipse import fit_ellipse, new_ellipse_window, push_point, rebuild_points, sum_points
 from monitor.indicators.parts.loop_lag import LARGEST_SD, N_WORK_ROWS, find_loop_lag, no_loop_reason
-from monitor.indicators.parts.memory import PAEI, Cube, IntMatrix, IntVector, Matrix, Vector, open_state
+from monitor.indicators.parts.memory import (
+    PAEI,
+    Count,
+    Cube,
+    Flag,
+    IntMatrix,
+    IntVector,
+    Matrix,
+    Number,
+    Vector,
+    open_state,
+)
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
     clear_row,
-    gate_limits,
     is_good,
     new_gate,
     new_held,
@@ -40,9 +56,6 @@ from monitor.indicators.parts.sample_ring import next_position
 from monitor.kernel import inlined, kernel
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
-
-# evaluations of the whole window while it slides by its length
-_EVALUATIONS = 8
 
 
 class PhaseAmplitudeValues(NamedTuple):
@@ -70,10 +83,8 @@ class PhaseAmplitudeIndices(PassIndicator[PhaseAmplitudeValues]):
     ----------
     sample_rate : Hz.
     window : s; one cycle or more, 2.5 or more in noise.
-    noise_correction : use products of the ellipse's chords, which white noise does not bias; False uses eq. 1 of the
-        review with a = 1, by least squares.
-    gate, relative_gate : as in `FrequencyDomainIndicator`, for the command's amplitude.
     n_pairs, every : see `WindowedIndicator`.
+    options : fields of `PhaseAmplitudeSettings`.
 
     Notes
     -----
@@ -97,51 +108,29 @@ class PhaseAmplitudeIndices(PassIndicator[PhaseAmplitudeValues]):
     measured power in the command's band exceeds 30 %, or the standard deviation of the phase 0.3 rad, the signals are
     unrelated and nothing is valid.
 
-    Eq. 1 of the review by regression (`ellipse`) is exact for a sine, too. In noise its phase is right on average;
-    its ratio is too small, by 1 % where the noise is 7 % of the command's amplitude. It reads a decaying sine as
-    noise, 8 instead of 12 ms at 5 % damping. Its delay is its phase over the chords' angular frequency. Its standard
-    deviations are those of the loop lag, without its bias.
+    Without `noise_correction` it is eq. 1 of the review with a = 1, by regression (`ellipse`), which is exact for a
+    sine, too. In noise its phase is right on average; its ratio is too small, by 1 % where the noise is 7 % of the
+    command's amplitude. It reads a decaying sine as noise, 8 instead of 12 ms at 5 % damping. Its delay is its phase
+    over the chords' angular frequency. Its standard deviations are those of the loop lag, without its bias.
     """
 
     outputs = CATALOGUE["paei"].outputs
     value_type = PhaseAmplitudeValues
+    settings: PhaseAmplitudeSettings = PhaseAmplitudeSettings()
     smallest_window = 32
     part = PAEI
-
-    def __init__(
-        self,
-        sample_rate: float,
-        window: float = 2.0,
-        *,
-        noise_correction: bool = True,
-        gate: float = 0.0,
-        relative_gate: float = 0.02,
-        n_pairs: int = 1,
-        every: int = 1,
-    ) -> None:
-        self._limits = gate_limits(gate, relative_gate)
-        self._noise_correction = bool(noise_correction)
-        self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // _EVALUATIONS)
-        super().__init__(
-            sample_rate,
-            window,
-            n_pairs=n_pairs,
-            every=every,
-            noise_correction=noise_correction,
-            gate=gate,
-            relative_gate=relative_gate,
-        )
+    evaluations = 8
 
     def new_arrays(self) -> PaeiState:
         """Return the initial arrays."""
-        n, pairs = self.n_window, self.n_pairs
-        settings = np.array([self.hop, self.sample_rate, self._noise_correction, *self._limits], dtype=np.float64)
+        n, pairs, settings = self.n_window, self.n_pairs, self.settings
         # the window of eq. 1 is empty where it is not used
-        points = new_ellipse_window(n, 0 if self._noise_correction else pairs)
-        held, work = new_held(pairs, N_HELD, REASON), np.zeros((N_WORK_ROWS, n))
-        chord_sum, point_sum = np.zeros(N_SUMS), np.zeros(N_POWERS)
-        window = new_chord_sums(n, pairs)
-        return PaeiState(settings, *window, *points, held, work, chord_sum, point_sum, *new_gate(pairs))
+        points = new_ellipse_window(n, 0 if settings.noise_correction else pairs)
+        return PaeiState(
+            self.hop, self.sample_rate, not settings.noise_correction, settings.gate, settings.relative_gate,
+            *new_chord_sums(n, pairs), *points, new_held(pairs, N_HELD, REASON), np.zeros((N_WORK_ROWS, n)),
+            np.zeros(N_SUMS), np.zeros(N_POWERS), *new_gate(pairs),
+        )  # fmt: skip
 
 
 # what is held between evaluations, see `LoopLag`
@@ -152,12 +141,17 @@ _LEAST_DRIFT = 0.5
 
 
 class PaeiState(NamedTuple):
-    """The arrays of PAEI: its settings, its chords and points (`ChordSums`, `EllipseWindow`), held values, gate.
+    """Settings and arrays of PAEI: chords and points (`ChordSums`, `EllipseWindow`), held values, gate.
 
-    ``held`` (n_pairs, 9); ``work`` (N_WORK_ROWS, n_window); ``chord_sum`` and ``point_sum``: sums over a window.
+    ``hop`` samples; ``by_regression``: of eq. 1; ``absolute``, ``relative``: gate; ``held`` (n_pairs, 9); ``work``
+    (N_WORK_ROWS, n_window); ``chord_sum`` and ``point_sum``: sums over a window.
     """
 
-    settings: Vector
+    hop: Count
+    sample_rate: Number
+    by_regression: Flag
+    absolute: Number
+    relative: Number
     suffix: Cube
     prefix: Matrix
     counts: IntMatrix
@@ -186,7 +180,7 @@ def advance_paei(
 ) -> None:  # fmt: skip
     """Process samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 8)."""
     state = open_paei(memory, n)
-    hop, n_window, begin, counts = int(state.settings[0]), state.suffix.shape[1], at, state.counts
+    hop, n_window, begin, counts = state.hop, state.suffix.shape[1], at, state.counts
     # pair by pair, because the sums of one are contiguous
     for pair in range(columns.shape[1]):
         at, number, row_clock, held = begin, state.clock[0], start_row_clock(first, every), state.held[pair]
@@ -209,13 +203,13 @@ def advance_paei(
                 reading = _read(state, pair, ring, at, number)
                 if due:
                     held[OPEN] = update_gate(
-                        state.gate_peak, state.gate_lowest, state.gate_start, state.settings[3], state.settings[4],
+                        state.gate_peak, state.gate_lowest, state.gate_start, state.absolute, state.relative,
                         pair, reading.amplitude, counts[pair, GOOD], n_window,
                     )  # fmt: skip
                 reason = _reason(held, reading)
                 write_reason(out, row_due, row, pair, reason)
                 if row_due and reason == Reason.VALID.value:
-                    _write_values(out[row, pair], held, reading, state.settings[1])
+                    _write_values(out[row, pair], held, reading, state.sample_rate)
             at = next_position(at, ring)
             number += 1
     state.clock[0] += x_c.shape[0]
@@ -224,12 +218,11 @@ def advance_paei(
 @inlined
 def _slide(state: PaeiState, pair: int, ring: Samples, at: int, number: int) -> None:
     """Add the sample at `at`; the oldest leaves. Points are summed for the regression of eq. 1 alone."""
-    by_regression = state.settings[2] == 0.0
-    if by_regression:
+    if state.by_regression:
         c, m, oldest = ring[pair, 0, at], ring[pair, 1, at], at - state.suffix.shape[1]
         push_point(pair, c, m, ring, state.point_prefix, state.frame, state.point_counts, oldest, number)
     push_chords(pair, ring, state.suffix, state.prefix, state.counts, at, state.held[pair, DRIFT])
-    if by_regression and state.point_counts[pair, 0] == 0:
+    if state.by_regression and state.point_counts[pair, 0] == 0:
         rebuild_points(
             pair, ring, state.point_suffix, state.point_prefix, state.frame, state.point_counts, at, number
         )
@@ -246,7 +239,7 @@ def _look(state: PaeiState, pair: int, ring: Samples, at: int) -> None:
     held[LAG_SD], held[GAIN_SD], held[RATE_SD] = loop.lag_sd, loop.gain_sd, loop.rate_sd
     held[REASON] = loop.reason
     if k == 0:
-        least = max(state.settings[3], state.settings[4] * state.gate_peak[pair])
+        least = max(state.absolute, state.relative * state.gate_peak[pair])
         held[REASON] = no_loop_reason(command, measured, least)
     drift = loop.drift if abs(loop.drift) * loop.by_drift > _LEAST_DRIFT * loop.lag_sd * loop.omega else 0.0
     if k != counts[pair, LAG] or loop.shift != counts[pair, SHIFT] or drift != held[DRIFT]:
@@ -282,7 +275,7 @@ def _read(state: PaeiState, pair: int, ring: Samples, at: int, number: int) -> _
     gain = np.hypot(chords.in_phase, chords.quadrature)
     gain /= 1.0 - gain_change + 0.5 * held[CURVATURE] * excess * excess
     amplitude, lag = chords.amplitude, shift + excess / chords.omega
-    if state.settings[2] == 0.0:
+    if state.by_regression:
         point_sum = state.point_sum
         sum_points(
             pair, ring, state.point_suffix, state.point_prefix, state.frame, state.point_counts, at, number, point_sum

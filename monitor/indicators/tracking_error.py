@@ -1,4 +1,7 @@
-"""NRMSE in four normalisations, and peak error, over the window."""
+"""NRMSE in four normalisations, and peak error, over the window.
+
+In numpy: `reference.nrmse`, `reference.peak_error`. They have no settings; the kernels slide sums and extremes.
+"""
 
 from __future__ import annotations
 
@@ -57,9 +60,6 @@ class RmsErrorIndicator(PassIndicator[RmsErrorValues]):
     smallest_window = 1
     part = RMS
 
-    def __init__(self, sample_rate: float, window: float = 2.0, *, n_pairs: int = 1, every: int = 1) -> None:
-        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every)
-
     def new_arrays(self) -> RmsState:
         """Return the initial arrays."""
         n, pairs = self.n_window, self.n_pairs
@@ -86,9 +86,6 @@ class PeakErrorIndicator(PassIndicator[PeakErrorValues]):
     value_type = PeakErrorValues
     smallest_window = 1
     part = PEAK
-
-    def __init__(self, sample_rate: float, window: float = 2.0, *, n_pairs: int = 1, every: int = 1) -> None:
-        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every)
 
     def new_arrays(self) -> PeakState:
         """Return the initial arrays."""

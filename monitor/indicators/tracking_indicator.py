@@ -1,20 +1,35 @@
-"""TI, the tracking indicator: the area that measured against command encloses."""
+"""TI, the tracking indicator: the area that measured against command encloses.
+
+In numpy: `reference.tracking_indicator`, `reference.tracking_angle`. Settings: `GateSettings`. The kernel slides the
+sum of the area at every sample (`_slide`); looks for the angle in the whole window eight times a window (`_look`);
+reads a row where one is due (`_read`).
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from monitor.catalogue import CATALOGUE
-from monitor.indicators.base import PassIndicator, check_window
+from monitor.config import GateSettings
+from monitor.indicators.base import PassIndicator
 from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
-from monitor.indicators.parts.memory import TI, Cube, IntCube, IntMatrix, IntVector, Matrix, Vector, open_state
+from monitor.indicators.parts.memory import (
+    TI,
+    Count,
+    Cube,
+    IntCube,
+    IntMatrix,
+    IntVector,
+    Matrix,
+    Number,
+    Vector,
+    open_state,
+)
 from monitor.indicators.parts.residual import fit_delayed
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
-    gate_limits,
     is_good,
     new_gate,
     start_row_clock,
@@ -31,7 +46,7 @@ from monitor.indicators.parts.sliding_statistics import (
 )
 from monitor.indicators.parts.swept_area import LOOPS_PER_WINDOW, Loop, hann_weights, loop_averages, step_sine
 from monitor.indicators.parts.unrelated_motion import UNRELATED
-from monitor.kernel import kernel, reduction
+from monitor.kernel import inlined, kernel, reduction
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
@@ -57,7 +72,7 @@ class TrackingIndicator(PassIndicator[TrackingAreaValues]):
     Parameters
     ----------
     sample_rate, window, n_pairs, every : see `WindowedIndicator`.
-    gate, relative_gate : as in `FrequencyDomainIndicator`; they affect the angle only.
+    options : fields of `GateSettings`; they affect the angle only.
 
     Notes
     -----
@@ -91,40 +106,20 @@ class TrackingIndicator(PassIndicator[TrackingAreaValues]):
 
     outputs = CATALOGUE["ti"].outputs
     value_type = TrackingAreaValues
+    settings: GateSettings = GateSettings()
     smallest_window = 2
     part = TI
-
-    def __init__(
-        self,
-        sample_rate: float,
-        window: float = 2.0,
-        *,
-        gate: float = 0.0,
-        relative_gate: float = 0.02,
-        n_pairs: int = 1,
-        every: int = 1,
-    ) -> None:
-        self._limits = gate_limits(gate, relative_gate)
-        # samples between updates of the angle
-        self.hop = max(1, check_window(sample_rate, window, self.smallest_window) // LOOPS_PER_WINDOW)
-        super().__init__(sample_rate, window, n_pairs=n_pairs, every=every, gate=gate, relative_gate=relative_gate)
+    evaluations = LOOPS_PER_WINDOW
 
     def new_arrays(self) -> TrackingState:
         """Return the initial arrays."""
-        n, pairs = self.n_window, self.n_pairs
-        arrays: list[NDArray[Any]] = [
-            np.array([self.hop, *self._limits]),
+        n, pairs, settings = self.n_window, self.n_pairs, self.settings
+        return TrackingState(
             # a window of n samples has n - 1 segments
-            *new_sums(n - 1, pairs, 1),
-            np.zeros(1),
-            *(np.zeros(pairs), np.full((pairs, 2), np.nan), np.full(pairs, float(Reason.FILLING))),
-            np.zeros((pairs, 2), np.int64),
-            *new_extremes(n, pairs, 1),
-            hann_weights(n),
-            *new_gate(pairs),
-            np.zeros((N_WORK_ROWS, n)),
-        ]
-        return TrackingState(*arrays)
+            self.hop, settings.gate, settings.relative_gate, *new_sums(n - 1, pairs, 1), np.zeros(1), np.zeros(pairs),
+            np.full((pairs, 2), np.nan), np.full(pairs, float(Reason.FILLING)), np.zeros((pairs, 2), np.int64),
+            *new_extremes(n, pairs, 1), hann_weights(n), *new_gate(pairs), np.zeros((N_WORK_ROWS, n)),
+        )  # fmt: skip
 
 
 # measured power over the command's, below which the measured signal is rounding of a constant channel
@@ -135,16 +130,18 @@ N_WORK_ROWS = 4
 
 
 class TrackingState(NamedTuple):
-    """The arrays of TI.
+    """Settings and arrays of TI.
 
-    ``rows``, ``prefix``, ``since``: sums of the area (`sliding_statistics`); ``segment`` (1,): its newest summand;
-    ``running`` (n_pairs,): the area since the start; ``angle`` (n_pairs, 2): the newest angle and its standard
-    deviation; ``reason`` (n_pairs,) of no angle; ``counts`` (n_pairs, 2): samples in all, and good ones in a row;
-    ``candidates``, ``stamps``, ``ends``: the largest sample (`sliding_statistics`); ``hann``: weights;
-    ``work`` (4, n_window).
+    ``hop`` samples; ``absolute``, ``relative``: gate; ``rows``, ``prefix``, ``since``: sums of the area
+    (`sliding_statistics`); ``segment`` (1,): its newest summand; ``running`` (n_pairs,): the area since the start;
+    ``angle`` (n_pairs, 2): the newest angle and its standard deviation; ``reason`` (n_pairs,) of no angle; ``counts``
+    (n_pairs, 2): samples in all, and good ones in a row; ``candidates``, ``stamps``, ``ends``: the largest sample
+    (`sliding_statistics`); ``hann``: weights; ``work`` (4, n_window).
     """
 
-    settings: Vector
+    hop: Count
+    absolute: Number
+    relative: Number
     rows: Cube
     prefix: Matrix
     since: IntVector
@@ -172,63 +169,72 @@ def advance_ti(
     ring: Samples, at: int,
 ) -> None:  # fmt: skip
     """Process samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 6)."""
-    (
-        settings, rows, prefix, since, segment, running, angle, reason, counts, candidates, stamps, ends, hann,
-        gate_peak, gate_lowest, gate_start, work,
-    ) = open_ti(memory, n)  # fmt: skip
-    hop, absolute, relative = int(settings[0]), settings[1], settings[2]
-    n_window = hann.shape[0]
-    row_clock = start_row_clock(first, every)
+    state = open_ti(memory, n)
+    n_window, row_clock = state.hann.shape[0], start_row_clock(first, every)
     for i in range(x_c.shape[0]):
         row_clock = advance_row_clock(row_clock, every)
-        row_due, row = row_clock.due, row_clock.row
         for pair in range(columns.shape[1]):
-            c, m = x_c[i, columns[0, pair]], x_m[i, columns[1, pair]]
-            usable = is_good(c, m)
-            now = counts[pair, 0]
-            counts[pair, 0] = now + 1
-            counts[pair, 1] = counts[pair, 1] + 1 if usable else 0
-            if not usable:
-                reason[pair] = Reason.BAD_SAMPLE.value
-            full = counts[pair, 1] >= n_window
-            c_0, m_0 = ring[pair, 0, at - 1], ring[pair, 1, at - 1]
-            # equal to the definition, without its cancellation on a large offset
-            segment[0] = 0.5 * (m_0 * (c - c_0) - c_0 * (m - m_0)) if counts[pair, 1] > 1 else 0.0
-            push_sums(rows, prefix, since, pair, segment)
-            running[pair] += segment[0]
-            push_largest(candidates, stamps, ends, pair, 0, now, max(abs(c), abs(m)) if usable else 0.0)
-            if not full:
-                angle[pair, 0] = angle[pair, 1] = np.nan
-            elif (first + i + pair) % hop == 0:
-                angle[pair, 0] = angle[pair, 1] = np.nan
+            _slide(state, pair, x_c[i, columns[0, pair]], x_m[i, columns[1, pair]], ring, at)
+            if state.counts[pair, 1] < n_window:
+                state.angle[pair, 0] = state.angle[pair, 1] = np.nan
+            elif (first + i + pair) % state.hop == 0:
                 begin, end = at + 1 - n_window, at + 1
-                command, measured = ring[pair, 0, begin:end], ring[pair, 1, begin:end]
-                loop = loop_averages(measured, command, hann)
-                amplitude = np.sqrt(2.0 * loop.square_b)
-                is_open = update_gate(
-                    gate_peak, gate_lowest, gate_start, absolute, relative, pair, amplitude, counts[pair, 1], n_window
-                )
-                reason[pair] = Reason.GATE.value
-                if is_open and not loop.square_a > _MIN_POWER_RATIO * loop.square_b:
-                    reason[pair] = Reason.CONSTANT.value
-                elif is_open:
-                    step = step_sine(command, np.sqrt(loop.square_b), loop.drift)
-                    # NaN for a command without a frequency
-                    value, sd = _angle(command, measured, loop, step, hann, work)
-                    reason[pair] = Reason.FEW_CYCLES.value if np.isnan(step) else Reason.UNRELATED.value
-                    if sd <= _LARGEST_SD:
-                        angle[pair, 0], angle[pair, 1], reason[pair] = value, sd, Reason.VALID.value
-                    elif sd > _LARGEST_SD:
-                        reason[pair] = Reason.UNCERTAIN.value
-            if row_due:
-                square = largest(candidates, ends, pair, 0) ** 2
-                area = window_sum(rows, prefix, since, pair, 0)
-                out[row, pair, 0] = area if full else np.nan
-                out[row, pair, 1] = running[pair]
-                out[row, pair, 2] = area / square if full and square > 0.0 else np.nan
-                out[row, pair, 3], out[row, pair, 4] = angle[pair, 0], angle[pair, 1]
-                out[row, pair, 5] = reason[pair]
+                _look(state, pair, ring[pair, 0, begin:end], ring[pair, 1, begin:end])
+            if row_clock.due:
+                _read(state, pair, out[row_clock.row, pair])
         at = next_position(at, ring)
+
+
+@inlined
+def _slide(state: TrackingState, pair: int, c: float, m: float, ring: Samples, at: int) -> None:
+    """Add the segment that ends at the newest sample."""
+    counts, segment, usable = state.counts, state.segment, is_good(c, m)
+    now = counts[pair, 0]
+    counts[pair, 0] = now + 1
+    counts[pair, 1] = counts[pair, 1] + 1 if usable else 0
+    if not usable:
+        state.reason[pair] = Reason.BAD_SAMPLE.value
+    c_0, m_0 = ring[pair, 0, at - 1], ring[pair, 1, at - 1]
+    # equal to the definition, without its cancellation on a large offset
+    segment[0] = 0.5 * (m_0 * (c - c_0) - c_0 * (m - m_0)) if counts[pair, 1] > 1 else 0.0
+    push_sums(state.rows, state.prefix, state.since, pair, segment)
+    state.running[pair] += segment[0]
+    push_largest(state.candidates, state.stamps, state.ends, pair, 0, now, max(abs(c), abs(m)) if usable else 0.0)
+
+
+@inlined
+def _look(state: TrackingState, pair: int, command: Samples, measured: Samples) -> None:
+    """Find the angle in the whole window, and hold it, or the reason of none."""
+    angle, reason = state.angle, state.reason
+    angle[pair, 0] = angle[pair, 1] = np.nan
+    loop = loop_averages(measured, command, state.hann)
+    is_open = update_gate(
+        state.gate_peak, state.gate_lowest, state.gate_start, state.absolute, state.relative, pair,
+        np.sqrt(2.0 * loop.square_b), state.counts[pair, 1], len(command),
+    )  # fmt: skip
+    reason[pair] = Reason.GATE.value
+    if is_open and not loop.square_a > _MIN_POWER_RATIO * loop.square_b:
+        reason[pair] = Reason.CONSTANT.value
+    elif is_open:
+        step = step_sine(command, np.sqrt(loop.square_b), loop.drift)
+        # NaN for a command without a frequency
+        value, sd = _angle(command, measured, loop, step, state.hann, state.work)
+        reason[pair] = Reason.FEW_CYCLES.value if np.isnan(step) else Reason.UNRELATED.value
+        if sd <= _LARGEST_SD:
+            angle[pair, 0], angle[pair, 1], reason[pair] = value, sd, Reason.VALID.value
+        elif sd > _LARGEST_SD:
+            reason[pair] = Reason.UNCERTAIN.value
+
+
+@inlined
+def _read(state: TrackingState, pair: int, values: Samples) -> None:
+    """Write the values of a pair, (6,)."""
+    full = state.counts[pair, 1] >= state.hann.shape[0]
+    square = largest(state.candidates, state.ends, pair, 0) ** 2
+    area = window_sum(state.rows, state.prefix, state.since, pair, 0)
+    values[0], values[1] = area if full else np.nan, state.running[pair]
+    values[2] = area / square if full and square > 0.0 else np.nan
+    values[3], values[4], values[5] = state.angle[pair, 0], state.angle[pair, 1], state.reason[pair]
 
 
 @reduction

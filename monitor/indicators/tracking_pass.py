@@ -84,7 +84,7 @@ def create_indicators(
         kind = without_kernels(kind) if measure in compiling else kind
         if kind.needs_force and not with_force:
             continue
-        keywords: dict[str, Any] = {name: getattr(settings, name) for name in entry.settings}
+        keywords: dict[str, Any] = {name: getattr(settings, name) for name in type(kind.settings).model_fields}
         if issubclass(kind, HoppedIndicator):
             keywords["latency"] = latency
         indicators.append(kind(sample_rate, settings.window, n_pairs=n_pairs, every=settings.every, **keywords))

@@ -1,4 +1,7 @@
-"""Tracking transfer function from command to measured over frequency, with coherence."""
+"""Tracking transfer function from command to measured over frequency, with coherence.
+
+In numpy: `reference.transfer_function`. Settings: `CorrelationSettings`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.catalogue import Output
+from monitor.config import CorrelationSettings
 from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_correlation import find_peak, plan_lags
@@ -82,10 +86,8 @@ class TransferFunction(HoppedIndicator[Segments]):
     sample_rate : Hz.
     segment : s; its inverse is the frequency resolution.
     memory : s, time constant of the exponential average; infinite: all segments have the same weight.
-    band : (low, high) Hz; by default up to a tenth of the sample rate.
-    max_delay : s; largest lag or lead that is removed before the transform, at most a quarter of a segment.
-    latency : see `HoppedIndicator`.
-    n_pairs, every : see `WindowedIndicator`.
+    latency, n_pairs, every : see `HoppedIndicator`.
+    options : fields of `CorrelationSettings`; a lag or lead of at most a quarter of a segment is removed.
 
     Notes
     -----
@@ -114,6 +116,7 @@ class TransferFunction(HoppedIndicator[Segments]):
     part = TRANSFER
     outputs = (Output("transfer_segments", "1"),)
     value_type = Segments
+    settings: CorrelationSettings = CorrelationSettings()
     smallest_window = 16
 
     def __init__(
@@ -122,11 +125,10 @@ class TransferFunction(HoppedIndicator[Segments]):
         segment: float = 4.0,
         *,
         memory: float = 20.0,
-        band: tuple[float, float] | None = None,
-        max_delay: float = 0.1,
         latency: int = 0,
         n_pairs: int = 1,
         every: int = 1,
+        **options: Any,
     ) -> None:
         try:
             n_segment = check_window(sample_rate, segment, self.smallest_window)
@@ -134,27 +136,23 @@ class TransferFunction(HoppedIndicator[Segments]):
             raise ValueError(str(problem).replace("window", "segment")) from None
         if not memory > 0.0:
             raise ValueError(f"memory = {memory} s: must be positive")
-        if not 0.0 < max_delay < np.inf:
-            raise ValueError(f"max_delay = {max_delay} s: must be a positive number")
-        most = max(1, min(round(max_delay * sample_rate), n_segment // 4))
-        n_window = n_segment + 2 * (most + REACH)
-        self._n_segment, self._memory_length = n_segment, memory
-        self._low, self._high = band_bins(n_segment, sample_rate, band)
-        self._frequency = np.arange(self._low, self._high + 1) * sample_rate / n_segment
+        self._n_segment, self._memory_length, self.hop = n_segment, memory, n_segment // 2
+        self._most = max(1, min(round(CorrelationSettings(**options).max_delay * sample_rate), n_segment // 4))
+        window = (n_segment + 2 * (self._most + REACH)) / sample_rate
+        super().__init__(sample_rate, window, latency=latency, n_pairs=n_pairs, every=every, **options)
+
+    def _plan(self) -> None:
+        super()._plan()
+        n_segment, rate = self._n_segment, self.sample_rate
+        self._low, self._high = band_bins(n_segment, rate, self.settings.band)
+        self._frequency = np.arange(self._low, self._high + 1) * rate / n_segment
         self._angles = 2.0 * np.pi * np.arange(self._low, self._high + 1) / n_segment
         self._taper = periodic_hann(n_segment)
-        self._lags = plan_lags(n_window, n_segment, most)
-        super().__init__(
-            sample_rate,
-            n_window / sample_rate,
-            hop=n_segment // 2,
-            latency=latency,
-            n_pairs=n_pairs,
-            every=every,
-            segment=n_segment,
-            memory=memory,
-            band=band,
-        )
+        self._lags = plan_lags(self.n_window, n_segment, self._most)
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return *super()._identity, self._n_segment, self._memory_length
 
     def _new_memory(self) -> tuple[Any, ...]:
         n, n_bins = self.n_pairs, len(self._frequency)

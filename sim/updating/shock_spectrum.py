@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 
 from sim.arrays import Response, Samples, check_positive
 from sim.kernels import inlined, kernel
-from sim.updating.metric import sensor_response
 
 Quantity = Literal["acceleration", "displacement", "pseudo_velocity"]
 Part = Literal["primary", "residual", "overall"]
@@ -135,97 +134,6 @@ def shock_spectrum(
     _peaks(rows, 1.0 / sample_rate, poles, outputs, extremes, instants)
     shape = (*record.shape[:-1], len(frequencies), 4)
     return ShockSpectrum(frequencies, damping, quantity, extremes.reshape(shape), instants.reshape(shape))
-
-
-def responses_at(records: Samples, sample_rate: float, spectrum: ShockSpectrum, instants: Samples) -> Samples:
-    """Return the responses of a spectrum's oscillators to records, (m, n), at instants in s, (m, k), as (m, k)."""
-    poles, outputs = _oscillators(spectrum.frequencies, spectrum.damping, spectrum.quantity)
-    found = np.empty(instants.shape)
-    at = np.ascontiguousarray(instants, dtype=np.float64)
-    _fill_responses(np.ascontiguousarray(records), 1.0 / sample_rate, poles, outputs, at, found)
-    return found
-
-
-@dataclass(frozen=True, eq=False)
-class ShockSpectrumMetric:
-    """Logarithms of the shock spectra of all sensors: a residual of 0.1 is a spectrum that is 10 % too small.
-
-    The derivative of a maximum is that of the response at the instant of the maximum. Features of neighbouring
-    frequencies share the noise of the record, so standard errors of a fit are too small by about a third. Those for
-    autocorrelated residuals are smaller still, since frequencies are not instants.
-
-    Parameters
-    ----------
-    record : (n, s), accelerations at s sensors.
-    sample_rate : Hz.
-    frequencies : (k,), Hz.
-    damping, quantity : see `shock_spectrum`.
-    part : of the motion, during the record or after it.
-    weights : of the features, (s, k) or what broadcasts to it.
-
-    Raises
-    ------
-    ValueError : see `shock_spectrum`; or a sensor's spectrum is zero, which has no logarithm.
-    """
-
-    record: Samples
-    sample_rate: float
-    frequencies: Samples
-    damping: float = 0.05
-    quantity: Quantity = "acceleration"
-    part: Part = "overall"
-    weights: ArrayLike = 1.0
-
-    def __post_init__(self) -> None:
-        if np.ndim(self.record) != 2:
-            raise ValueError(f"shock spectrum metric: record of shape {np.shape(self.record)}: must be (n, sensors)")
-        silent = np.flatnonzero(~(self._spectrum(np.asarray(self.record)[None]).maximax(self.part)[0] > 0.0).all(1))
-        if len(silent):
-            raise ValueError(
-                f"shock spectrum metric: sensor {silent[0] + 1} does not move, zero has no logarithm: leave it out"
-            )
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, s) of the record."""
-        n, sensors = np.shape(self.record)
-        return n, sensors
-
-    @property
-    def observed(self) -> Samples:
-        """(s * k,), weighted logarithms of the record's spectra, sensor by sensor."""
-        spectrum = self._spectrum(np.asarray(self.record, dtype=np.float64)[None])
-        return np.asarray(self._weighted(np.log(spectrum.maximax(self.part)))[0])
-
-    def features(self, response: Samples, sensitivities: Samples) -> tuple[Samples, Samples]:
-        """Return (m, s * k) features of responses, (m, n, s), and (m, s * k, p) of their derivatives."""
-        response = sensor_response(response, self.shape, "shock spectrum metric")
-        m, n, sensors = response.shape
-        p, k = sensitivities.shape[-1], len(self.frequencies)
-        right = np.asarray(np.isfinite(response).all((1, 2)) & np.isfinite(sensitivities).all((1, 2, 3)))
-        # a response that overflows has no features, and a fit rejects the step
-        spectrum = self._spectrum(np.where(right[:, None, None], response, 0.0))
-        value, instant = spectrum.peak(self.part)
-        moved = np.where(right[:, None, None, None], sensitivities, 0.0).transpose(0, 2, 3, 1).reshape(-1, n)
-        at = np.broadcast_to(instant[:, :, None], (m, sensors, p, k)).reshape(-1, k)
-        slopes = responses_at(moved, self.sample_rate, spectrum, at).reshape(m, sensors, p, k)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            features = np.log(np.abs(value))
-            slopes = slopes / value[:, :, None]
-        features[~right], slopes[~right] = np.nan, np.nan
-        return self._weighted(features), self._weighted(slopes.transpose(0, 3, 1, 2), p)
-
-    def _spectrum(self, response: Samples) -> ShockSpectrum:
-        records = response.transpose(0, 2, 1)
-        return shock_spectrum(records, self.sample_rate, self.frequencies, self.damping, quantity=self.quantity)
-
-    def _weighted(self, features: Samples, p: int | None = None) -> Samples:
-        """Return (m, s * k), or (m, s * k, p) of (m, k, s, p)."""
-        if p is None:
-            return np.asarray((features * np.asarray(self.weights, dtype=np.float64)).reshape(len(features), -1))
-        ordered = features.transpose(0, 2, 1, 3)
-        weights = np.broadcast_to(self.weights, ordered.shape[1:3])[..., None]
-        return np.asarray((ordered * weights).reshape(len(features), -1, p))
 
 
 def _check_record(record: Samples) -> int:
@@ -392,36 +300,3 @@ def _peaks(
                     low, low_at = free, end + at
             extremes[i, j, 2], extremes[i, j, 3] = high, low
             instants[i, j, 2], instants[i, j, 3] = high_at, low_at
-
-
-@kernel
-def _fill_responses(
-    records: Samples, dt: float, poles: Response, outputs: Response, instants: Samples, found: Samples
-) -> None:
-    """Find the response of each oscillator to each record at an instant of its own.
-
-    Parameters
-    ----------
-    records : (m, n).
-    dt : s.
-    poles, outputs : (k,).
-    instants : (m, k), s; after the record the base rests.
-    found : (m, k), filled.
-    """
-    m, n = records.shape
-    for j in range(len(poles)):
-        pole, output = poles[j], outputs[j]
-        on_u, on_slope = _advanced(0.0j, 1.0, 0.0, pole, dt), _advanced(0.0j, 0.0, 1.0, pole, dt)
-        grown = np.exp(pole * dt)
-        for i in range(m):
-            last = min(int(instants[i, j] / dt), n - 1)
-            w = 0.0j
-            for k in range(last):
-                w = grown * w + on_u * records[i, k] + on_slope * (records[i, k + 1] - records[i, k]) / dt
-            rest = instants[i, j] - last * dt
-            if last < n - 1:
-                slope = (records[i, last + 1] - records[i, last]) / dt
-                w = _advanced(w, records[i, last], slope, pole, rest)
-            else:
-                w = np.exp(pole * rest) * w
-            found[i, j] = (output * w).imag

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.indicators import reference
 from tests.contract.entries import ENTRIES, FREQUENCY, N_WINDOW, RATE, noisy, tones
-from tests.oracles import tracking_measures
 from tests.oracles.tones import Tones
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
@@ -92,7 +92,7 @@ def test_injected_gain_and_delay_are_recovered(entry, gain, phase, lead, start, 
         elif kind == "ti":
             assert ((got > 0.0) == lead).all()
         elif kind == "peak_error":
-            assert (got <= tracking_measures.peak_error(x_c, x_m)[0]).all()
+            assert (got <= reference.peak_error(x_c, x_m)[0]).all()
 
 
 @every_entry

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import argparse
 import ast
+import doctest
 import re
 import shlex
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from inspect import isfunction
 from pathlib import Path
 
 import pytest
 
+import monitor
 from monitor.__main__ import COMMANDS, parser_for
 from monitor.config import load_settings
+from monitor.indicators import reference
 from replay.identification.force_model import read_force_model
 
 ROOT = Path(__file__).parents[2]
@@ -180,3 +184,18 @@ def test_settings_are_accepted(page, tmp_path):
             read_force_model(path)
         else:
             load_settings(path, {})
+
+
+def test_the_page_of_names_is_a_session_as_typed(warm_kernels, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "api.md"
+    for name in monitor.__all__:
+        assert f"monitor.{name}" in "".join(fenced(page, "pycon")), name
+    assert doctest.testfile(str(page), module_relative=False).failed == 0
+
+
+def test_every_definition_has_an_example_that_is_true():
+    own = [each for each in vars(reference).values() if isfunction(each) and each.__module__ == reference.__name__]
+    silent = [each.__name__ for each in own if ">>>" not in each.__doc__ and not each.__name__.startswith("_")]
+    assert silent == ["tone"]
+    assert doctest.testmod(reference).failed == 0

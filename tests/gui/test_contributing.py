@@ -30,7 +30,8 @@ def test_the_entry_of_an_indicator_is_the_one_that_is_run(monkeypatch):
     monkeypatch.setattr(catalogue, "CATALOGUE", catalogue.CATALOGUE.copy())
     (name, shown), *others = eval(f"{{{example('An indicator')}}}", vars(catalogue)).items()
     module, _, indicator = shown.indicator.partition(":")
-    source = (ROOT / "tests/monitor/rms_error_example.py").read_text(encoding="utf-8")
+    names = "rms_error_example", "test_catalogue"
+    source = "".join((ROOT / f"tests/monitor/{each}.py").read_text(encoding="utf-8") for each in names)
     assert not others and module == "monitor.indicators.windowed_rms"
     assert f"class {indicator}(WindowedIndicator[" in source
     assert f'CATALOGUE["{name}"] = MeasureEntry(' in source

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.indicators import reference
 from monitor.indicators.broadband_delay import BroadbandDelayIndicator, BroadbandValues
 from monitor.indicators.parts.cross_correlation import find_peak, plan_lags
 from monitor.indicators.parts.cross_spectra import fit_lag, multitaper_length, plan_tapers
-from monitor.indicators.parts.residual import REACH, delay_signal, interpolate
+from monitor.indicators.parts.residual import REACH, interpolate
 from tests.oracles import broadband as oracle
 from tests.oracles.tones import Tones
 
@@ -118,11 +119,12 @@ def test_the_fit_is_its_definition(seed, n, lag, noise):
     rng = np.random.default_rng(seed)
     rate = 100.0
     x_c, x_m = oracle.motion(rng, n + 40, rate, lag / rate, high=9.0)
-    c, slope = delay_signal(x_c, 20, n, 0.3)
+    c, slope = np.empty((2, n))
+    interpolate(x_c, 20, 0.3, c, slope)
     m = x_m[20 : 20 + n] + noise * rng.normal(size=n)
     high = int(np.ceil(0.1 * (n + 1) - 1e-9))
     found = fit_lag(c, m, slope, plan_tapers(n, rate, None))
-    expected = oracle.lag_fit(c, m, slope, 1, high)
+    expected = reference.broadband_lag(c, m, slope, 1, high)
     for one, other in zip(found, expected, strict=True):
         # near zero what is left of a lag is a difference
         np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
@@ -132,11 +134,12 @@ def test_the_fit_is_its_definition(seed, n, lag, noise):
 def test_the_fit_is_its_definition_in_short_pieces_and_wide_bands(seed, n, share):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n + 40)
-    c, slope = delay_signal(x, 20, n, 0.3)
+    c, slope = np.empty((2, n))
+    interpolate(x, 20, 0.3, c, slope)
     m = x[20 : 20 + n] + 0.2 * rng.normal(size=n)
     found = fit_lag(c, m, slope, plan_tapers(n, 1.0, (0.0, share)))
     high = max(1, int(np.ceil(share * (n + 1) - 1e-9)))
-    for one, other in zip(found, oracle.lag_fit(c, m, slope, 1, high), strict=True):
+    for one, other in zip(found, reference.broadband_lag(c, m, slope, 1, high), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
 
 
@@ -150,7 +153,7 @@ def test_the_peak_is_that_of_the_correlation_coefficients(seed, n, lag, offset):
     n_middle = n - 2 * (10 + REACH)
     found = find_peak(x_c, x_m, plan_lags(n, n_middle, 10))
     lags = np.arange(-10, 11)
-    expected = oracle.correlations(x_c, x_m, 10 + REACH, n_middle, lags)
+    expected = reference.lagged_correlation(x_c, x_m, 10 + REACH, n_middle, lags)
     if np.isnan(found.lag):
         # the highest is at an end, or there is none
         assert np.argmax(expected) in (0, len(lags) - 1)

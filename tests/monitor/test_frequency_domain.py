@@ -7,16 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.indicators import reference
 from monitor.indicators.frequency_domain import FrequencyDomainIndicator
 from tests.oracles import frequency_domain as oracle
 from tests.oracles.strategies import cases
-from tests.oracles.tones import Tones, several_tones
-from tests.oracles.tracking_measures import at_every_sample
+from tests.oracles.tones import Tones, at_every_sample, several_tones
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 RATIO, PHASE, DELAY, FREQUENCY, AMPLITUDE = range(5)
 RATE, N = 200.0, 100
-HIGHEST = 10
 
 
 @given(case=cases(), lift=st.sampled_from([0.0, 1000.0]))
@@ -43,23 +42,24 @@ def test_a_tone_is_read_as_nonlinear_least_squares_reads_it(case):
     np.testing.assert_allclose(row[FREQUENCY], frequency * case.sample_rate, rtol=1e-8)
 
 
-@pytest.mark.parametrize("taper", oracle.COSINES)
+@pytest.mark.parametrize("taper", reference.TAPERS)
 def test_less_than_a_cycle_is_no_tone(taper):
     x_c, x_m = Tones(0.7 * RATE / N).signals(3 * N, RATE)
     rows = FrequencyDomainIndicator(RATE, N / RATE, taper=taper).update_block(x_c, x_m)
     assert np.isnan(rows[:, :-1]).all()
 
 
-@pytest.mark.parametrize("taper", oracle.COSINES)
+@pytest.mark.parametrize("taper", reference.TAPERS)
 @pytest.mark.parametrize("seed", range(2))
 def test_several_tones_in_noise_after_every_sample(seed, taper):
     x_c, x_m = several_tones(np.random.default_rng(seed), 6 * N, RATE)
     indicator = FrequencyDomainIndicator(RATE, N / RATE, taper=taper, delay_of="tone", relative_gate=0.0)
     rows = indicator.update_block(x_c, x_m)[N - 1 :]
-    expected = at_every_sample(lambda c, m: oracle.between_bins(c, m, 1, HIGHEST, taper), x_c, x_m, N)
+    expected = at_every_sample(lambda c, m: reference.frequency_domain(c, m, RATE, taper=taper), x_c, x_m, N)
     np.testing.assert_allclose(rows[:, RATIO], expected[:, 0], rtol=1e-9)
     np.testing.assert_allclose(rows[:, PHASE], expected[:, 1], atol=1e-9)
-    np.testing.assert_allclose(rows[:, FREQUENCY], expected[:, 2] * RATE / N, rtol=1e-9)
+    np.testing.assert_allclose(rows[:, DELAY], expected[:, 2], atol=1e-9)
+    np.testing.assert_allclose(rows[:, FREQUENCY], expected[:, 3], rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -67,8 +67,8 @@ def test_own_peaks_after_every_sample(seed):
     x_c, x_m = several_tones(np.random.default_rng(seed), 6 * N, RATE)
     indicator = FrequencyDomainIndicator(RATE, N / RATE, peak="own", relative_gate=0.0)
     rows = indicator.update_block(x_c, x_m)[N - 1 :]
-    expected = at_every_sample(lambda c, m: oracle.at_own_peaks(c, m, 1, HIGHEST), x_c, x_m, N)
-    np.testing.assert_allclose(rows[:, [RATIO, PHASE]], expected, rtol=1e-9, atol=1e-9)
+    expected = at_every_sample(lambda c, m: reference.frequency_domain(c, m, RATE, peak="own"), x_c, x_m, N)
+    np.testing.assert_allclose(rows[:, :4], expected, rtol=1e-9, atol=1e-9)
 
 
 def test_own_peaks_in_neighbouring_bins_are_off_by_half_a_turn():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from monitor.indicators import reference
 from monitor.indicators.frequency_domain import FrequencyDomainIndicator
 from tests.oracles import frequency_domain as oracle
 from tests.oracles.tones import Tones
@@ -49,7 +50,7 @@ def test_the_spread_is_near_the_least_possible(cycles, start):
 
 
 @every_count
-@pytest.mark.parametrize("taper", oracle.COSINES)
+@pytest.mark.parametrize("taper", reference.TAPERS)
 @pytest.mark.parametrize(("noise_c", "noise_m"), [(SMALL, SMALL), (0.0, SMALL), (SMALL, 0.0)])
 def test_the_standard_deviations_are_those_of_the_errors(cycles, taper, noise_c, noise_m):
     for start in STARTS[:2]:

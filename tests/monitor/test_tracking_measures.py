@@ -7,19 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.indicators import reference
 from monitor.indicators.tracking_error import PeakErrorIndicator, RmsErrorIndicator
 from monitor.indicators.tracking_indicator import TrackingIndicator
-from tests.oracles import tracking_measures as oracle
 from tests.oracles.strategies import cases
-from tests.oracles.tones import Tones, area_per_radian, several_tones
-from tests.oracles.tracking_measures import at_every_sample
+from tests.oracles.tones import Tones, area_per_radian, at_every_sample, several_tones
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 RATE = 100.0
 MEASURES = [
-    (TrackingIndicator, oracle.tracking_indicator, 1),
-    (RmsErrorIndicator, oracle.nrmse, 4),
-    (PeakErrorIndicator, oracle.peak_error, 2),
+    (TrackingIndicator, reference.tracking_indicator, 1),
+    (RmsErrorIndicator, reference.nrmse, 4),
+    (PeakErrorIndicator, reference.peak_error, 2),
 ]
 every_measure = pytest.mark.parametrize(
     ("kind", "definition", "width"), MEASURES, ids=lambda value: getattr(value, "__name__", "")
@@ -59,7 +58,7 @@ def test_the_smallest_windows(kind, definition, width, n):
 def test_ti_over_the_square_of_the_largest_number_in_the_window(n):
     x_c, x_m = several_tones(np.random.default_rng(3), 150, RATE)
     rows = TrackingIndicator(RATE, n / RATE).update_block(x_c, x_m)[n - 1 :, 2]
-    expected = at_every_sample(oracle.normalized_tracking_indicator, x_c, x_m, n)
+    expected = at_every_sample(reference.normalized_tracking_indicator, x_c, x_m, n)
     np.testing.assert_allclose(rows, expected, rtol=1e-10, atol=1e-13)
 
 
@@ -72,7 +71,7 @@ def test_the_angle_of_ti_is_its_definition_whenever_it_is_renewed(seed, n, offse
     for i in range(n - 1, len(x_c)):
         window = slice(i - n + 1, i + 1)
         renewed = i % indicator.hop == 0
-        expected[i] = oracle.angle_of_tracking_indicator(x_c[window], x_m[window]) if renewed else expected[i - 1]
+        expected[i] = reference.tracking_angle(x_c[window], x_m[window]) if renewed else expected[i - 1]
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
 
 
@@ -121,7 +120,7 @@ def test_the_total_of_ti_leaves_out_what_touches_a_bad_sample():
     x_c, x_m = several_tones(np.random.default_rng(0), 90, RATE)
     x_c[40] = np.nan
     total = TrackingIndicator(RATE, 0.1).update_block(x_c, x_m)[-1, 1]
-    expected = oracle.tracking_indicator(x_c[:40], x_m[:40]) + oracle.tracking_indicator(x_c[41:], x_m[41:])
+    expected = reference.tracking_indicator(x_c[:40], x_m[:40]) + reference.tracking_indicator(x_c[41:], x_m[41:])
     np.testing.assert_allclose(total, expected, rtol=1e-12)
 
 
@@ -157,7 +156,7 @@ def test_a_command_at_zero_has_no_relative_error():
 def test_the_deviation_of_the_command_survives_an_offset(offset):
     x_c, x_m = several_tones(np.random.default_rng(5), 500, RATE)
     rows = RmsErrorIndicator(RATE, 0.37).update_block(x_c + offset, x_m + offset)[36:]
-    expected = at_every_sample(oracle.nrmse, x_c, x_m, 37)
+    expected = at_every_sample(reference.nrmse, x_c, x_m, 37)
     # what the offset leaves of the signal's own digits
     np.testing.assert_allclose(rows[:, 1:3], expected[:, 1:3], rtol=1e-14 * abs(offset))
 
@@ -167,9 +166,9 @@ def test_the_deviation_of_the_command_survives_a_spike_and_a_step():
     x_c[[40, 111]], x_m[222] = 1e12, -1e12
     x_c[250:] += 1e9
     rows = RmsErrorIndicator(RATE, 0.2).update_block(x_c, x_m)[19:, :4]
-    np.testing.assert_allclose(rows, at_every_sample(oracle.nrmse, x_c, x_m, 20), rtol=1e-6)
+    np.testing.assert_allclose(rows, at_every_sample(reference.nrmse, x_c, x_m, 20), rtol=1e-6)
     clean = slice(131 - 19, 222 - 19)
-    np.testing.assert_allclose(rows[clean], at_every_sample(oracle.nrmse, x_c, x_m, 20)[clean], rtol=1e-12)
+    np.testing.assert_allclose(rows[clean], at_every_sample(reference.nrmse, x_c, x_m, 20)[clean], rtol=1e-12)
 
 
 @every_measure

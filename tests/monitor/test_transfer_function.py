@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.indicators import reference
 from monitor.indicators.transfer_function import TransferFunction
 from sim.laboratory.plants import BenchmarkPlant
-from tests.oracles import transfer as oracle
 
 RATE = 1024.0
 
@@ -67,7 +67,7 @@ def test_without_a_delay_it_is_welch():
     margin, count = (transfer.n_window - n) // 2, int(transfer.n_averaged[0])
     last = 2048 // transfer.hop * transfer.hop + 1 - margin
     first = last - n - (count - 1) * transfer.hop
-    frequency, response, coherence = oracle.welch(x_c[first:last], x_m[first:last], RATE, n)
+    frequency, response, coherence = reference.transfer_function(x_c[first:last], x_m[first:last], RATE, n)
     np.testing.assert_array_equal(found.frequency, frequency[1:101])
     np.testing.assert_allclose(found.ratio, 1.0 / np.abs(response[1:101]), rtol=1e-9)
     np.testing.assert_allclose(found.phase, np.angle(response[1:101]), atol=1e-9)

@@ -53,3 +53,9 @@ def several_tones(rng, n, sample_rate, noise=0.05, lag=(0.1, 0.4)):
         x_c += amplitude * np.cos(angle)
         x_m += amplitude * rng.uniform(0.85, 1.1) * np.cos(angle - rng.uniform(*lag))
     return x_c + noise * rng.normal(size=n), x_m + noise * rng.normal(size=n)
+
+
+def at_every_sample(definition, x_c, x_m, n_window):
+    """Return the definition's values at every sample that has a full window: (n - n_window + 1, ...)."""
+    stops = range(n_window, len(x_c) + 1)
+    return np.array([definition(x_c[i - n_window : i], x_m[i - n_window : i]) for i in stops], dtype=float)

@@ -57,17 +57,3 @@ def criteria(command, measured, numbers, rate, most):
         100.0 * np.std(error) / np.std(command),
         100.0 * np.abs(error).max() / np.abs(command).max(),
     )
-
-
-def frequency_evaluation(stretches, rate, taper):
-    """Return FEI's ratio, phase and delay: spectra of each stretch over the root of its length, all bins together."""
-    power = frequency = 0.0
-    common = 0.0j
-    for command, measured in stretches:
-        n = len(command)
-        c, m = (np.fft.fft((x - x.mean()) * taper(n))[1 : n // 2 + 1] / np.sqrt(n) for x in (command, measured))
-        power += np.sum(np.abs(c) ** 2)
-        frequency += np.sum(np.abs(c) ** 2 * np.arange(1, n // 2 + 1) * rate / n)
-        common += np.sum(m * c.conj())
-    phase = np.angle(common)
-    return power / abs(common), phase, -phase / (2.0 * np.pi * frequency / power)

@@ -5,14 +5,11 @@ import pytest
 from scipy.linalg import solve_toeplitz
 from scipy.signal import lfilter
 
-from sim.fitting.fit import fit
 from sim.updating.autoregression import (
-    AutoregressionMetric,
     Orders,
     choose_orders,
     fit_autoregression,
 )
-from sim.updating.metric import Correlated
 
 A, B, NOISE = np.array([1.5, -0.9, 0.2]), np.array([0.5, 0.0, -0.3]), 0.1
 ORDERS = Orders(3, 3, 2)
@@ -113,53 +110,6 @@ def test_the_error_ratio_is_one_of_the_same_system_and_more_of_a_damaged_one():
     assert damaged > 1.05
 
 
-class Oscillation:
-    """Two sensors of a damped oscillation under the input: frequency and damping."""
-
-    names, lower, upper = ("f", "z"), np.array([5.0, 0.001]), np.array([30.0, 0.3])
-    dt, input = 0.01, np.random.default_rng(8).standard_normal(400)
-    disturbance = 0.3 * np.random.default_rng(9).standard_normal((400, 2))
-
-    def response(self, parameters):
-        found = []
-        for f, z in parameters:
-            pole = np.exp(2.0 * np.pi * f * self.dt * (-z + 1j * np.sqrt(1.0 - z**2)))
-            y = lfilter([0.0, 1.0], [1.0, -2.0 * pole.real, abs(pole) ** 2], self.input)
-            found.append(np.column_stack([y, y**2]) + self.disturbance)
-        return np.array(found)
-
-    def evaluate(self, parameters):
-        steps = 1e-5 * np.eye(2)
-        slopes = [(self.response(parameters + h) - self.response(parameters - h)) / 2e-5 for h in steps]
-        m = len(parameters)
-        return self.response(parameters).reshape(m, -1), np.stack(slopes, axis=3).reshape(m, -1, 2)
-
-
-@pytest.mark.parametrize("residuals", [True, False])
-def test_the_metrics_derivatives_are_its_differences_and_a_fit_finds_the_truth(residuals):
-    model, truth = Oscillation(), np.array([[12.0, 0.05]])
-    record = model.response(truth)[0]
-    metric = AutoregressionMetric(record, Orders(4, 2, 1), model.input, residuals)
-    seen = Correlated(model, metric)
-    assert metric.shape == (400, 2) and metric.observed.shape == (2 * (6 + residuals),)
-    np.testing.assert_allclose(seen.evaluate(truth)[0][0], metric.observed, rtol=1e-9)
-    at = np.array([[11.0, 0.08], [14.0, 0.03]])
-    slopes = seen.evaluate(at)[1]
-    for i in range(2):
-        step = 1e-4 * np.eye(2)[i]
-        difference = (seen.evaluate(at + step)[0] - seen.evaluate(at - step)[0]) / 2e-4
-        np.testing.assert_allclose(slopes[..., i], difference, rtol=2e-3, atol=2e-4 * np.abs(difference).max())
-    # the first sensor's features have the covariance of its coefficients
-    one = fit_autoregression(record[:, 0], Orders(4, 2, 1), model.input)
-    whitened = metric.observed[:6]
-    assert whitened @ whitened == pytest.approx(one.coefficients @ np.linalg.inv(one.covariance) @ one.coefficients)
-    found = fit(seen, metric.observed, np.array([11.5, 0.06]))
-    np.testing.assert_allclose(found.parameters, truth[0], rtol=1e-5)
-    broken = metric.features(np.full((1, 400, 2), np.nan), np.zeros((1, 400, 2, 2)))
-    assert np.isnan(broken[0]).all() and np.isnan(broken[1]).all()
-    assert np.isnan(metric.features(np.zeros((1, 400, 2)), np.zeros((1, 400, 2, 2)))[0]).all()
-
-
 NOISY = np.random.default_rng(0).standard_normal(50)
 
 
@@ -175,7 +125,6 @@ NOISY = np.random.default_rng(0).standard_normal(50)
     (lambda: fit_autoregression([NOISY, NOISY[1:]], Orders(2)), "records have unequal lengths"),
     (lambda: choose_orders(NOISY, most_output=3, criterion="hqc"), "ARX criterion 'hqc': choose aic or bic"),
     (lambda: choose_orders(np.zeros(50), most_output=3), "there is nothing to fit"),
-    (lambda: AutoregressionMetric(np.ones((50, 2)), Orders(2)), "lags depend on each other"),
     (lambda: fit_autoregression(NOISY, Orders(2)).simulate(None, NOISY), "needs the first 2 samples"),
 ])  # fmt: skip
 def test_mistakes_have_one_clear_line(run, message):

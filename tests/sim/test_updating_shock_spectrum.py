@@ -9,10 +9,7 @@ from scipy.integrate import quad, solve_ivp
 from scipy.optimize import minimize_scalar
 from scipy.signal import lfilter
 
-from sim.fitting.fit import fit
-from sim.updating.metric import Correlated
 from sim.updating.shock_spectrum import (
-    ShockSpectrumMetric,
     octave_frequencies,
     shock_spectrum,
 )
@@ -183,46 +180,6 @@ def test_many_records_are_each_alone_and_octaves_are_octaves():
     assert default[0] == pytest.approx(1000.0 / 255.0) and 80.0 < default[-1] <= 100.0
 
 
-class Pulses:
-    """Two sensors: a (sin(b t) + t) and its sum with a chirp."""
-
-    names, lower, upper = ("a", "b"), np.array([0.1, 10.0]), np.array([10.0, 400.0])
-    time = np.arange(200) / 2000.0
-
-    def evaluate(self, parameters):
-        a, b = parameters[:, :1], parameters[:, 1:]
-        one = a * np.sin(b * self.time) * np.exp(-20.0 * self.time)
-        one_a = one / a
-        one_b = a * self.time * np.cos(b * self.time) * np.exp(-20.0 * self.time)
-        other = one**2 + np.sin(3000.0 * self.time**2)
-        response = np.stack([one, other], axis=2).reshape(len(parameters), -1)
-        slopes = np.stack([np.stack([s, 2.0 * one * s], axis=2) for s in (one_a, one_b)], axis=3)
-        return response, slopes.reshape(len(parameters), -1, 2)
-
-
-@pytest.mark.parametrize("part", ["primary", "residual", "overall"])
-def test_the_metrics_derivatives_are_its_differences_and_a_fit_finds_the_truth(part):
-    model, truth = Pulses(), np.array([[2.0, 120.0]])
-    record = model.evaluate(truth)[0].reshape(200, 2)
-    weights = np.array([[1.0], [0.5]])
-    metric = ShockSpectrumMetric(record, 2000.0, octave_frequencies(10.0, 160.0, 2), part=part, weights=weights)
-    seen = Correlated(model, metric)
-    assert metric.shape == (200, 2) and metric.observed.shape == (18,)
-    spectrum = shock_spectrum(record.T, 2000.0, metric.frequencies).maximax(part)
-    np.testing.assert_allclose(metric.observed, (np.log(spectrum) * weights).ravel())
-    at = np.array([[1.7, 100.0], [3.0, 150.0]])
-    features, slopes = seen.evaluate(at)
-    for i, step in enumerate((1e-6, 1e-4)):
-        moved = step * np.eye(2)[i]
-        difference = (seen.evaluate(at + moved)[0] - seen.evaluate(at - moved)[0]) / (2.0 * step)
-        np.testing.assert_allclose(slopes[..., i], difference, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(seen.evaluate(truth)[0][0], metric.observed, rtol=1e-12)
-    assert np.isnan(metric.features(np.full((1, 200, 2), np.inf), np.zeros((1, 200, 2, 2)))[0]).all()
-    assert features.shape == (2, 18)
-    found = fit(seen, metric.observed, np.array([1.6, 112.0]))
-    np.testing.assert_allclose(found.parameters, truth[0], rtol=1e-6)
-
-
 @pytest.mark.parametrize(("change", "message"), [
     ({"damping": 1.0}, "damping 1: must be a ratio from 0 to less than 1"),
     ({"damping": -0.1}, "damping -0.1"),
@@ -249,14 +206,7 @@ def test_mistakes_have_one_clear_line(change, message):
 
 
 def test_more_mistakes():
-    metric = ShockSpectrumMetric(np.ones((50, 2)), 1000.0, np.array([20.0]))
-    with pytest.raises(ValueError, match="give both the same instants and sensors"):
-        metric.features(np.ones((1, 49, 2)), np.ones((1, 49, 2, 1)))
     with pytest.raises(ValueError, match="part 'first': choose primary, residual or overall"):
         shock_spectrum(np.ones(50), 1000.0, [20.0]).maximax("first")
     with pytest.raises(ValueError, match="the highest is below the lowest"):
         octave_frequencies(100.0, 10.0)
-    with pytest.raises(ValueError, match="sensor 2 does not move"):
-        ShockSpectrumMetric(np.column_stack([np.ones(50), np.zeros(50)]), 1000.0, np.array([20.0]))
-    with pytest.raises(ValueError, match=r"record of shape \(50,\): must be \(n, sensors\)"):
-        ShockSpectrumMetric(np.ones(50), 1000.0, np.array([20.0]))

@@ -29,10 +29,3 @@ def loop_damping(in_phase: float, quadrature: float, share: float) -> float:
 
 add_damping = part(loop_damping)
 """`loop_damping` within a kernel."""
-
-
-def check_share(share: float | None) -> float:
-    """Return the share, 0 for None; raises ValueError when it is out of range."""
-    if share is not None and not 0.0 < share <= 1.0:
-        raise ValueError(f"share = {share}: must be above 0, and at most 1")
-    return share or 0.0

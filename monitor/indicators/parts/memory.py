@@ -28,6 +28,9 @@ class _ArrayKind(NamedTuple):
     dtype: type
 
 
+Number = Annotated[float, _ArrayKind("scalar", 0, np.float64)]
+Count = Annotated[int, _ArrayKind("scalar", 0, np.int64)]
+Flag = Annotated[bool, _ArrayKind("scalar", 0, np.bool_)]
 Vector = Annotated[NDArray[np.float64], _ArrayKind("vector", 1, np.float64)]
 Matrix = Annotated[NDArray[np.float64], _ArrayKind("matrix", 2, np.float64)]
 Cube = Annotated[NDArray[np.float64], _ArrayKind("cube", 3, np.float64)]
@@ -45,12 +48,12 @@ N_PARTS = 12
 _ARRAYS = 2 * N_PARTS
 
 
-def new_memory(states: Mapping[int, tuple[NDArray[Any], ...]], columns: Mapping[int, int]) -> Samples:
+def new_memory(states: Mapping[int, tuple[Any, ...]], columns: Mapping[int, int]) -> Samples:
     """Return the initial memory of a pass with these parts.
 
     Parameters
     ----------
-    states : named tuple of each part's initial arrays, of the kinds in its field annotations.
+    states : named tuple of each part's settings and initial arrays, of the kinds in its field annotations.
     columns : first column of each part's results.
     """
     header = np.full(_ARRAYS + 4 * sum(map(len, states.values())), -1, dtype=np.int64)
@@ -58,7 +61,8 @@ def new_memory(states: Mapping[int, tuple[NDArray[Any], ...]], columns: Mapping[
     number, at = 0, len(header)
     for which, state in states.items():
         header[2 * which], header[2 * which + 1] = number, columns[which]
-        for array, kind in zip(state, _kinds(type(state)), strict=True):
+        for value, kind in zip(state, _kinds(type(state)), strict=True):
+            array = np.asarray(value, kind.dtype) if kind.n_dimensions == 0 else value
             assert array.ndim == kind.n_dimensions and array.dtype == kind.dtype
             entry = _ARRAYS + 4 * number
             header[entry], header[entry + 1 : entry + 4] = at, 1
@@ -79,19 +83,23 @@ def _kinds(state: type[Any]) -> list[_ArrayKind]:
 
 
 def open_state(state: type[Any]) -> Callable[..., Any]:
-    """Return the compiled part ``(memory, n) -> state`` with the arrays of a state from array number `n` on.
+    """Return the compiled part ``(memory, n) -> state`` with settings and arrays of a state from array number `n` on.
 
     Parameters
     ----------
-    state : class of a named tuple whose annotations are the kinds of its arrays. The source of the part is generated,
-        as `namedtuple` does, because a loop over arrays of several kinds cannot be compiled.
+    state : class of a named tuple whose annotations are the kinds of its settings and arrays. The source of the part
+        is generated, as `namedtuple` does, because a loop over arrays of several kinds cannot be compiled.
     """
-    kinds = enumerate(_kinds(state))
-    arrays = ", ".join(f"{kind.function}(memory, words, n + {i}, {kind.dtype.__name__})" for i, kind in kinds)
+    kinds = _kinds(state)
+    arrays = ", ".join(
+        f"{kind.function}(memory, words, n + {i}, {kind.dtype.__name__})" for i, kind in enumerate(kinds)
+    )
     names: dict[str, Any] = {
         "__name__": state.__module__,
         "State": state,
-        **{dtype.__name__: dtype for dtype in (np.float64, np.int64, np.int32, np.uint32, np.uint8)},
+        **{kind.dtype.__name__: kind.dtype for kind in kinds},
+        "int64": np.int64,
+        "scalar": scalar,
         "vector": vector,
         "matrix": matrix,
         "cube": cube,
@@ -126,6 +134,12 @@ def first_array(words: NDArray[np.int64], which: int) -> int:
 def first_column(words: NDArray[np.int64], which: int) -> int:
     """Return the first column of a part's results."""
     return int(words[2 * which + 1])
+
+
+@part
+def scalar(memory: Samples, words: NDArray[np.int64], number: int, dtype: type) -> Any:
+    """Return a number, a count or a flag."""
+    return borrowed_view(memory, words[_ARRAYS + 4 * number], (1,), dtype)[0]
 
 
 @part

@@ -29,16 +29,9 @@ def _weights() -> Samples:
 _WEIGHTS = _weights()
 
 
-def delay_signal(x: Samples, start: int, n: int, lag: float) -> tuple[Samples, Samples]:
-    """Return the signal delayed by `lag` samples, (n,) from sample `start` on, and its derivative by the lag."""
-    value, slope = np.empty(n), np.empty(n)
-    interpolate(x, start, float(lag), value, slope)
-    return value, slope
-
-
 @reduction
 def interpolate(x: Samples, start: int, lag: float, value: Samples, slope: Samples) -> None:
-    """Write the delayed signal and its derivative by the lag, see `delay_signal`."""
+    """Write the signal delayed by `lag` samples, (n,) from sample `start` on, and its derivative by the lag."""
     whole = int(np.rint(lag))
     value_weights, slope_weights = stack_array(POINTS), stack_array(POINTS)
     for i in range(POINTS):

@@ -77,26 +77,12 @@ def new_held(n_pairs: int, n_values: int, reason: int) -> Samples:
     return held
 
 
-class GateLimits(NamedTuple):
-    """Smallest amplitude in the signal's unit, and as a fraction of the sustained maximum."""
-
-    absolute: float
-    relative: float
-
-
 class Gate(NamedTuple):
     """Per pair: the largest sustained amplitude; the smallest since ``gate_start``, a count of good samples."""
 
     gate_peak: Samples
     gate_lowest: Samples
     gate_start: NDArray[np.int64]
-
-
-def gate_limits(absolute: float, relative: float) -> GateLimits:
-    """Return the limits; raises ValueError when they are out of range."""
-    if not (absolute >= 0.0 and 0.0 <= relative < 1.0):
-        raise ValueError(f"gate = {absolute}, relative_gate = {relative}: must be 0 or more, the latter below 1")
-    return GateLimits(float(absolute), float(relative))
 
 
 def new_gate(n_pairs: int) -> Gate:

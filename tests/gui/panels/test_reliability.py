@@ -111,7 +111,7 @@ def test_a_decision_is_not_that_of_the_next_run(qtbot, two_sites):
     again = ResultStream(stream.rig, 2, RATE, 1, stream.columns)
     history.update(ReceivedMessages(results=(ResultBlock(again, 0, 0.0, values),)))
     panel, _ = shown(qtbot, history)
-    panel.select_site("all sites")
+    panel.sites.setCurrentText("all sites")
     assert panel.heading.text().startswith("○ no decision")
 
 
@@ -122,7 +122,7 @@ def test_sites_are_chosen_and_all_of_them_are_one_of_the_choices(qtbot, two_site
     assert panel.sites.isVisible()
     assert [row.name for row in panel.stack.rows] == ["deck", "deck"]
     assert panel.heading.text() == "no decision for this site: there is one for all sites together"
-    panel.select_site("all sites")
+    panel.sites.setCurrentText("all sites")
     assert [row.name for row in panel.stack.rows] == ["all sites", "deck", "pier"]
     assert panel.heading.text() == "▲ accumulated 0.5 is under 0.7"
     panel.configure(history)
