@@ -1,0 +1,310 @@
+"""Time stamps -> sample numbers, in which lost samples are gaps, and jitter, rounding and bursts are not."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from monitor.messages.blocks import Samples
+from monitor.wire.sample_rate import estimate_sample_rate, round_to_common_rate
+
+_ON_TIME = 0.5  # of a sampling interval, within which a stamp is that of the next sample
+_HOLD, _HOLD_STAMPS, _HOLD_SAMPLES = 0.1, 8, 4096  # s and stamps, at least, and samples, at most
+_GAIN = 1 / 16  # by which the clock follows the stamps, per sample: a rate that is 3 % wrong is followed
+_FOLLOWED = 0.03
+_AT_ONCE = 1024  # stamps
+_LOOKED_AT, _ENOUGH = 64, 16  # stamps by which a rate is judged
+_FORGOTTEN = 30.0  # s, in which the spread decays
+_WIDEST = 2.0  # s
+_LONGEST_GAP = 86400.0  # s, beyond which the clock was set
+_EXACT = 1e-3  # of a sampling interval
+_PRECISION = 1e-9  # of the stamps, relative
+
+
+class Run(NamedTuple):
+    """Consecutive samples: number and time [s] of the first, (n_samples, n_channels), and their rate [Hz].
+
+    ``back`` : s by which the sender's clock was set back (or forward, below 0) before them; how many samples are
+    missing is unknown.
+    """
+
+    number: int
+    time: float
+    samples: Samples
+    rate: float
+    back: float = 0.0
+
+    @property
+    def joint(self) -> str:
+        """Why samples may be missing before them although the numbers continue; empty: none are."""
+        if not self.back:
+            return ""
+        way = "back" if self.back > 0.0 else "forward"
+        return f"the sender's clock was set {way} by {abs(self.back):.3f} s"
+
+
+class SampleNumbering:
+    """Number the samples of a regular stream by their time stamps, in the order in which they come.
+
+    Every sample is a new one. Programs stamp samples when they send them, or round the stamps: those that are late
+    and catch up are consecutive, and a delay that lasts is a gap. Samples that are late are therefore held until one
+    is on time again, or for 0.1 s and eight stamps, after which the least delay is that of the gap. Delays that were
+    caught up once, as those of every burst are, hold nothing up again; a gap shorter than these is seen when no
+    stamp has been on time for three of them. Stamps that go back and stay there are a clock that was set back.
+    Where the stamps contradict the rate by more than 3 %, which cannot be followed, theirs is used: `rate`.
+    A stamp that is not finite is that of the sample after the one before.
+
+    Parameters
+    ----------
+    sample_rate : Hz.
+    """
+
+    def __init__(self, sample_rate: float) -> None:
+        self.rate = sample_rate
+        self._dt = 1.0 / sample_rate
+        self._due = math.nan  # stamp that the next sample should have
+        self._placed = False  # whether there was a stamp
+        self._newest = -math.inf  # stamp
+        self._spread = 0.0  # s by which stamps are late and catch up
+        self._late, self._least = 0, math.inf  # samples since one was on time, and their least delay, s
+        self._held: list[tuple[float, Samples]] = []
+        self._stamps: deque[tuple[int, float]] = deque(maxlen=_LOOKED_AT)
+        self._received, self._looked_at = 0, 0
+        self.held = 0
+        """Samples that are held."""
+        self.next = 0
+        """Number of the next sample."""
+        self.jumbled = 0
+        """How many stamps went back, but not to stay."""
+
+    @property
+    def time(self) -> float:
+        """Time of the next sample, s; NaN before the first."""
+        return self._due
+
+    @property
+    def spread(self) -> float:
+        """By how much stamps are late and catch up, s."""
+        return self._spread
+
+    def follow(self, sample_rate: float) -> None:
+        """Set the rate, Hz; the numbers continue."""
+        self.rate, self._dt = sample_rate, 1.0 / sample_rate
+        self._looked_at = self._received
+        self._late, self._least = 0, math.inf
+
+    def accept(self, stamps: Samples, samples: Samples) -> Iterator[Run]:
+        """Yield the runs of consecutive samples that are complete.
+
+        Parameters
+        ----------
+        stamps : (n_samples,), s on the sender's clock; or (1,), that of the first sample.
+        samples : (n_samples, n_channels).
+        """
+        if not len(stamps):
+            return
+        if not self._placed:
+            self._place(stamps)
+        if len(stamps) < len(samples):
+            yield from self._add(float(stamps[0]), samples)
+        else:
+            yield from _joined(self._each(stamps, samples))
+
+    def _each(self, stamps: Samples, samples: Samples) -> Iterator[Run]:
+        at = 0
+        while at < len(stamps):
+            on_time = 0 if self._held else self._count_on_time(stamps[at : at + _AT_ONCE])
+            if on_time > 1:
+                yield self._take_on_time(stamps[at : at + on_time], samples[at : at + on_time])
+            else:
+                on_time = 1
+                yield from self._add(float(stamps[at]), samples[at : at + 1])
+            at += on_time
+
+    def _count_on_time(self, stamps: Samples) -> int:
+        if not abs(float(stamps[0]) - self._due) <= _ON_TIME * self._dt:
+            return 0
+        on_time = np.abs(stamps - self._due - self._dt * np.arange(len(stamps))) <= _ON_TIME * self._dt
+        return len(stamps) if on_time.all() else int(np.argmin(on_time))
+
+    def _take_on_time(self, stamps: Samples, samples: Samples) -> Run:
+        count = len(stamps)
+        newest = range(max(0, count - _LOOKED_AT), count)
+        self._stamps.extend((self._received + each, float(stamps[each])) for each in newest)
+        self._received += count
+        self._newest = max(self._newest, float(stamps[-1]))
+        return self._run(samples, stamps - self._due - self._dt * np.arange(count))
+
+    def flush(self) -> Iterator[Run]:
+        """Yield the samples that are held: no more will come."""
+        while self._held:
+            yield from _joined(self._decide())
+
+    def _place(self, stamps: Samples) -> None:
+        """Set the clock by the first stamp that is finite."""
+        finite = np.flatnonzero(np.isfinite(stamps))
+        if len(finite):
+            self._placed = True
+            self._due = float(stamps[finite[0]]) - self._dt * float(finite[0])
+        else:
+            self._due = float(np.nan_to_num(self._due))
+
+    def _add(self, stamp: float, samples: Samples) -> Iterator[Run]:
+        """Yield what a stamp completes."""
+        if not math.isfinite(stamp):
+            stamp = self._due + self._dt * self.held
+        self._stamps.append((self._received, stamp))
+        self._received += len(samples)
+        yield from self._settle(stamp, samples)
+
+    def _settle(self, stamp: float, samples: Samples) -> Iterator[Run]:
+        delay = stamp - self._due - self._dt * self.held
+        back = stamp < self._newest - _PRECISION * abs(stamp)
+        self._newest = max(self._newest, stamp)
+        on_time = abs(delay) <= _ON_TIME * self._dt
+        if self._held:
+            self._hold(stamp, samples)
+            if on_time or (delay < 0.0 and not back and self._held[0][0] >= self._due):
+                yield from self._release()
+            elif self._held_long():
+                yield from self._decide()
+        elif not on_time and (delay > self._spread or (delay < 0.0 and back)):
+            self._hold(stamp, samples)
+        else:
+            yield from self._take(samples, delay)
+
+    def _hold(self, stamp: float, samples: Samples) -> None:
+        self._held.append((stamp, samples))
+        self.held += len(samples)
+
+    def _take_held(self) -> list[tuple[float, Samples]]:
+        held, self._held, self.held = self._held, [], 0
+        return held
+
+    def _take(self, samples: Samples, delay: float) -> Iterator[Run]:
+        """Yield samples that are on time, or as late as others were, or early."""
+        if delay < -_ON_TIME * self._dt:
+            # the clock was set by late stamps
+            self._due += delay
+            self._widen(self._spread - delay)
+            delay = 0.0
+            if self._received - self._looked_at >= _ENOUGH:
+                self._correct_rate()
+        if delay > _ON_TIME * self._dt:
+            self._late, self._least = self._late + len(samples), min(self._least, delay)
+            if self._late * self._dt > max(_HOLD, 3.0 * self._spread):
+                self._slip(self._least)
+            yield self._run(samples)
+        else:
+            yield self._run(samples, np.asarray([delay]))
+
+    def _held_long(self) -> bool:
+        seconds = max(self._held[-1][0] - self._held[0][0], self._dt * self.held)
+        if len(self._stamps) < _ENOUGH and self.next < _ENOUGH:
+            return False  # so early nothing tells a gap from another rate
+        return (len(self._held) >= _HOLD_STAMPS and seconds >= _HOLD) or self.held > _HOLD_SAMPLES
+
+    def _delays(self, held: list[tuple[float, Samples]]) -> Samples:
+        before = np.cumsum([0, *(len(samples) for _, samples in held[:-1])])
+        return np.asarray([stamp for stamp, _ in held]) - self._due - self._dt * before
+
+    def _release(self) -> Iterator[Run]:
+        """Yield what is held, whose last one is on time, or early."""
+        held = self._take_held()
+        in_order = sorted(held, key=lambda each: each[0])
+        if in_order != held and np.all(np.abs(self._delays(in_order)) <= _ON_TIME * self._dt):
+            held = in_order  # sent in another order than sampled
+        delays = self._delays(held)
+        self.jumbled += int(np.count_nonzero(delays < -_ON_TIME * self._dt))
+        if delays[-1] < -_ON_TIME * self._dt:
+            self._due += float(delays[-1])
+            delays -= delays[-1]
+        self._widen(float(np.max(delays)))
+        self._late, self._least = 0, math.inf
+        yield self._run(np.concatenate([samples for _, samples in held]))
+
+    def _decide(self) -> Iterator[Run]:
+        """Yield what is held after a gap, a clock that was set back, or with another rate."""
+        held = self._take_held()
+        if self._correct_rate():
+            self._due = held[0][0]
+        delays, back = self._delays(held), 0.0
+        if np.all(delays > _LONGEST_GAP):
+            back = -float(np.min(delays))
+            self._due -= back
+        elif np.all(delays > _ON_TIME * self._dt):
+            self._slip(float(np.min(delays)))
+            for stamp, samples in held:
+                yield from self._settle(stamp, samples)
+            return
+        elif np.all(delays < -_ON_TIME * self._dt):
+            back = -float(np.median(delays))
+            self._due -= back
+            self._newest = max(stamp for stamp, _ in held)
+        elif np.any(delays < -_ON_TIME * self._dt):
+            self.jumbled += len(held)
+        else:
+            self._widen(float(np.max(delays)))
+        self._late, self._least = 0, math.inf
+        yield self._run(np.concatenate([samples for _, samples in held]))._replace(back=back)
+
+    def _widen(self, delay: float) -> None:
+        self._spread = min(max(self._spread, delay), _WIDEST)
+
+    def _correct_rate(self) -> bool:
+        """Use the rate of the stamps, if that is another one."""
+        self._looked_at = self._received
+        if len(self._stamps) < _ENOUGH:
+            return False
+        received, stamps = zip(*self._stamps, strict=True)
+        # where samples are lost, most intervals are right
+        usual = float(np.median(np.diff(stamps) / np.diff(received)))
+        estimate = estimate_sample_rate(received, stamps)
+        if abs(usual * self.rate - 1.0) <= _FOLLOWED or estimate is None:
+            return False
+        if not estimate.contradicts(self.rate, _FOLLOWED):
+            return False
+        self.follow(round_to_common_rate(estimate.rate))
+        self._stamps.clear()
+        self._spread = 0.0
+        return True
+
+    def _slip(self, seconds: float) -> None:
+        """Skip the samples of a gap; less than one is a clock that differs."""
+        self.next += round(seconds / self._dt)
+        self._due += seconds
+        self._late, self._least = 0, math.inf
+
+    def _run(self, samples: Samples, delay: Samples | None = None) -> Run:
+        if delay is not None and abs(delay[0]) <= _EXACT * self._dt:
+            self._due += float(delay[0])  # so that the rounding of sums does not add up
+            delay = delay - delay[0]
+        run, count = Run(self.next, self._due, samples, self.rate), len(samples)
+        self.next += count
+        self._due += count * self._dt
+        if delay is not None:
+            self._due += (1.0 - (1.0 - _GAIN) ** count) * float(np.mean(delay[-16:]))
+            self._late, self._least = 0, math.inf
+        self._spread *= max(0.0, 1.0 - count * self._dt / _FORGOTTEN)
+        return run
+
+
+def _joined(runs: Iterable[Run]) -> Iterator[Run]:
+    """Yield runs that are consecutive as one."""
+    first: Run | None = None
+    parts: list[Samples] = []
+    following = 0
+    for run in runs:
+        if first is not None and (run.number, run.rate, run.back) == (following, first.rate, 0.0):
+            parts.append(run.samples)
+            following += len(run.samples)
+            continue
+        if first is not None:
+            yield first._replace(samples=np.concatenate(parts))
+        first, parts, following = run, [run.samples], run.number + len(run.samples)
+    if first is not None:
+        yield first._replace(samples=np.concatenate(parts))
