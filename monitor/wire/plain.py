@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -159,13 +160,19 @@ def _columns(raw: _Body) -> Iterator[tuple[Channel, list[float | None]]]:
         for role, group in groups.items():
             if actuator in group:
                 names.add(name := f"{actuator}.{role}")
-                yield Channel(name, role, actuator=actuator), _list(group[actuator])
+                yield _channel(name, role, actuator), _list(group[actuator])
             elif role is Role.MEASURED:
                 raise WireError(f"actuator {actuator!r} has a command but no measured values")
     for name, values in raw.auxiliary.items():
         if _text(name, "auxiliary channel's name") in names:
             raise WireError(f"auxiliary channel {name!r} has the name of an actuator's channel: rename it")
-        yield Channel(name, Role.AUXILIARY), _list(values)
+        yield _channel(name, Role.AUXILIARY, ""), _list(values)
+
+
+@lru_cache(maxsize=MAX_CHANNELS)
+def _channel(name: str, role: Role, actuator: str) -> Channel:
+    """Return one object for equal channels: those of the next message are compared with them."""
+    return Channel(name, role, actuator=actuator)
 
 
 def _list(values: _Values) -> list[float | None]:

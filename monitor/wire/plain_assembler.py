@@ -20,10 +20,12 @@ from monitor.wire.unnumbered import OWN_RIG, UnnumberedCheck
 DEFAULT_RIG = "rig"
 MIN_RATE_SAMPLES = 16
 MAX_HELD = 2048  # samples whose times do not advance
-_SURE = 0.0025  # relative error of a rate
+_SURE, _TIMES = 0.0025, 4  # relative error of a rate, and the times that it takes
 _LONG_ENOUGH = 1.0  # s by which a rate is estimated, sure or not
 _APART = 1.0  # s between samples that are neither late, repeated nor lost
-_TOLD_SPREAD = 0.02  # s, and four samples
+_STEADY = 1 / 256  # of a deviation that a steady time follows
+_SLOWEST = 2.0  # Hz, below which the unit of `t` is doubted
+_TOLD_SPREAD = 0.04  # s, and eight samples
 
 Items = tuple[SignalBlock | Event, ...]
 
@@ -50,6 +52,7 @@ class PlainAssembler:
         self._units: Mapping[str, str] = {}
         self._epoch = 0
         self._ended = False
+        self._newest: PlainMessage | None = None
         self._run: _SenderRun | None = None
         self._key: tuple[object, ...] = ()
         self._channels: tuple[Channel, ...] = ()
@@ -96,12 +99,21 @@ class PlainAssembler:
             return "epoch" if message.epoch != self._epoch else ""
         if message.index is not None:
             ahead = message.index - run.numbering.next > _APART * run.numbering.rate
-            return "index" if ahead or run.restarts_at_index(message.index) else ""
-        if not message.times or not run.times or not self._time_unit.known:
+            return "index" if ahead or run.restarts_at_index(message.index) or self._repeats(message) else ""
+        if not message.times or not run.times:
             return ""
         t = self._time_unit.scale * message.times[0]
         ahead = t - run.times.newest > _APART + 2.0 * run.numbering.spread
+        if ahead and not self._time_unit.known:
+            ahead = not self._time_unit.fits(run.numbering.next, message.times[0], run.numbering.rate)
         return "t" if ahead or run.restarts_at_time(t) else ""
+
+    def _repeats(self, message: PlainMessage) -> bool:
+        """Whether the newest `index` comes again, with other values."""
+        newest = self._newest
+        if newest is None or message.index != newest.index or message.channels != newest.channels:
+            return False
+        return not np.array_equal(message.samples, newest.samples, equal_nan=True)
 
     def accept(self, message: PlainMessage, arrived: float = math.nan) -> Items:
         """Return the blocks that `message` completes, and events, in order; none while the rate is being estimated.
@@ -159,23 +171,28 @@ class PlainAssembler:
         if not last and not (lists and len(self._held) > 1) and samples < self._look_at:
             return None
         self._look_at = 2 * samples
-        positions: list[int] = []
-        times: list[float] = []
-        count = 0
-        for message, _ in self._held:
-            if len(message):
-                positions += range(count, count + len(message.times))
-                times += message.times
-                self._find_time_unit(count, message.times[0], 0.0)
-            count += len(message)
-        scaled = [self._time_unit.scale * t for t in times]
-        estimate = estimate_sample_rate(positions, scaled)
+        stamps = list(_stamps(message for message, _ in self._held))
+        for number, _, t in stamps:
+            self._find_time_unit(number, t, 0.0)
+        times = [self._time_unit.scale * t for _, _, t in stamps]
+        estimate = estimate_sample_rate([first for first, _, _ in stamps], times)
+        other = estimate_sample_rate([of_last for _, of_last, _ in stamps], times)
+        if estimate is not None and other is not None and other.error < 0.25 * estimate.error:
+            estimate = other
         if estimate is None and (last or samples >= MAX_HELD):
             self._held, self._look_at = [], MIN_RATE_SAMPLES
             raise WireError("the sample rate cannot be determined from t, which does not advance: send sample_rate")
-        if estimate is None or not (last or estimate.error <= _SURE or max(scaled) - min(scaled) >= _LONG_ENOUGH):
+        if estimate is None:
             return None
-        rate = round_to_common_rate(estimate.rate)
+        span = max(times) - min(times)
+        sure = estimate.error <= _SURE and estimate.times >= _TIMES
+        if not (last or sure or span >= _LONG_ENOUGH):
+            return None
+        rate, pace = estimate.rate, self._held[-1][1] - self._held[0][1]
+        if rate < _SLOWEST and (unit := self._time_unit.compare(span, pace)):
+            self._say(f"`t` is read in {unit}, by the pace of the samples: send it in s")
+            rate /= self._time_unit.scale
+        rate = round_to_common_rate(rate)
         self._say(f"sample_rate is not sent: by `t` it is {rate:.6g} Hz", EventKind.NOTE)
         return rate
 
@@ -196,7 +213,7 @@ class PlainAssembler:
             run = self._begin(message, rate)
         elif run.numbering.rate != rate:
             run.follow(rate)
-        self._ended = message.last
+        self._ended, self._newest = message.last, message
         samples = self._samples(message)
         self._rig = self._rig if message.rig is None else message.rig
         self._units = self._units if message.units is None else message.units
@@ -207,13 +224,15 @@ class PlainAssembler:
                 times = [self._time_unit.scale * t for t in times]
             run.add_times(times[0], max(times[0] + (len(message) - 1) / rate, *times))
         if times and message.index is None:
-            yield from self._from_times(run, run.numbering.accept(np.asarray(times), samples), last=message.last)
-            self._say_of_times(run.numbering)
+            following = run.numbering.accept_next(times[0], samples)
+            runs = run.numbering.accept(np.asarray(times), samples) if following is None else (following,)
+            yield from self._from_times(run, runs, last=message.last)
+            self._say_of_times(run.numbering, 1 if len(times) > 1 else len(samples))
             return
         index = run.numbering.next if message.index is None else message.index
         if times:
-            run.set_reference(index, times[0])
             rate = self._check_rate(run, index, times[0], rate)
+            times = [run.steady_time(index, times[0])]
         elif message.index is None and (text := self._unnumbered.add(samples, rate, arrived)):
             self._say(text)
         time = times[0] if times else message.times[0] if message.times else run.time_of(index)
@@ -245,7 +264,7 @@ class PlainAssembler:
             if each.rate != rate:
                 self._correct_rate(run, rate := each.rate)
             else:
-                rate = self._check_rate(run, each.number, each.time, rate)
+                rate = self._check_rate(run, each.number, each.stamp, rate)
             run.set_reference(each.number, each.time)
             run.add_indices(each.number, len(each.samples))
             samples = np.ascontiguousarray(each.samples)
@@ -256,6 +275,8 @@ class PlainAssembler:
     def _find_time_unit(self, number: int, time: float, rate: float) -> None:
         if unit := self._time_unit.find(number, time, rate):
             self._say(f"`t` is read in {unit}: send it in s")
+            if self._run is not None:
+                self._run.forget_times()
 
     def _check_rate(self, run: _SenderRun, number: int, time: float, rate: float) -> float:
         """Return `rate`, or that of the times where they contradict it."""
@@ -274,11 +295,12 @@ class PlainAssembler:
         else:
             self._say(rate_contradicted(self._declared, rate))
 
-    def _say_of_times(self, numbering: SampleNumbering) -> None:
-        if numbering.spread > max(_TOLD_SPREAD, 4.0 / numbering.rate) and "bursts" not in self._told:
+    def _say_of_times(self, numbering: SampleNumbering, samples: int) -> None:
+        if numbering.spread > max(_TOLD_SPREAD, max(8, 2 * samples) / numbering.rate) and "bursts" not in self._told:
             late = f"{1000.0 * numbering.spread:.3g} ms"
             self._say(
                 f"`t` comes in bursts or rounded, up to {late} late: samples are numbered in order of arrival",
+                EventKind.NOTE,
                 once="bursts",
             )
         if numbering.jumbled > MIN_RATE_SAMPLES:
@@ -318,6 +340,17 @@ class PlainAssembler:
         return self._stream
 
 
+def _stamps(messages: Iterable[PlainMessage]) -> Iterator[tuple[int, int, float]]:
+    """Yield each time with the number of its sample, if that is a message's first one, and if it is its last one."""
+    count = 0
+    for message in messages:
+        last = 0 if len(message.times) > 1 else len(message) - 1
+        for place, t in enumerate(message.times if len(message) else ()):
+            if t == t:
+                yield count + place, count + place + last, t
+        count += len(message)
+
+
 def _actuators(channels: Iterable[Channel]) -> set[Channel]:
     return {channel for channel in channels if channel.role in (Role.COMMAND, Role.MEASURED)}
 
@@ -352,6 +385,16 @@ class _SenderRun:
         self.times: _Extent | None = None
         self._indices: _Extent | None = None
         self._reference = 0, 0.0
+        self._stood, self._still = (
+            (0, math.nan),
+            0.0,
+        )  # number and value of a time that stands still, and for how long, s
+
+    def forget_times(self) -> None:
+        """Forget the times: their unit is another one."""
+        following, self.numbering = self.numbering.next, SampleNumbering(self.numbering.rate)
+        self.numbering.next = following
+        self.times, self.check = None, RateCheck(self.numbering.rate)
 
     def follow(self, rate: float) -> None:
         """Set the rate, Hz."""
@@ -371,6 +414,20 @@ class _SenderRun:
     def set_reference(self, index: int, t: float) -> None:
         """Set that sample `index` was taken at `t`."""
         self._reference = index, t
+
+    def steady_time(self, index: int, t: float) -> float:
+        """Return the time of a numbered sample: `t`, or what follows from its number where `t` stands still at times.
+
+        That is where it is rounded to more than an interval: to s, for example.
+        """
+        if t != self._stood[1]:
+            self._stood = index, t
+        self._still = max(self._still, (index - self._stood[0]) / self.numbering.rate)
+        off = t - self.time_of(index)
+        if self._still and abs(off) <= self._still + 2.0 / self.numbering.rate:
+            t = self.time_of(index) + _STEADY * off
+        self.set_reference(index, t)
+        return t
 
     def time_of(self, index: int) -> float:
         """Return the time of sample `index`; sample 0 is at 0 s if the sender sends no times."""

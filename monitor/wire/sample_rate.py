@@ -23,10 +23,11 @@ _LONGEST = float(1 << 53) / MIN_RATE  # s between two samples
 
 
 class RateEstimate(NamedTuple):
-    """A sample rate [Hz], and how far it may be off, relative: the scatter of the times over their span."""
+    """A sample rate [Hz], how far it may be off (scatter of the times over their span), and the number of times."""
 
     rate: float
     error: float
+    times: int
 
     def contradicts(self, rate: float, tolerance: float) -> bool:
         """Whether `rate` is wrong by more than `tolerance`, beyond doubt."""
@@ -54,7 +55,8 @@ def estimate_sample_rate(positions: Sequence[int], times: Sequence[float]) -> Ra
         return None
     advances = np.concatenate(([False], time[1:] > np.maximum.accumulate(time)[:-1]))
     # where times are equal, how late the first sample is remains unknown
-    advances[0] = bool(advances[1:].all())
+    in_bursts = not advances[1:].all()
+    advances[0] = not in_bursts
     count, time = count[advances], time[advances]
     with np.errstate(over="ignore"):
         steps, spans = np.diff(count), np.diff(time)
@@ -64,6 +66,8 @@ def estimate_sample_rate(positions: Sequence[int], times: Sequence[float]) -> Ra
     if not 1.0 / max(shortest, 0.5 / MAX_RATE) <= MAX_RATE:
         return None
     estimate = _line(count, time)
+    if in_bursts:
+        estimate = estimate._replace(error=max(estimate.error, float(np.max(spans)) / float(time[-1] - time[0])))
     numbers = np.concatenate(([0.0], np.cumsum(np.maximum(steps, np.rint(spans / shortest)))))
     lost = numbers[-1] - (count[-1] - count[0])
     # where times are equal, unequal groups are the rounding
@@ -80,7 +84,7 @@ def _line(number: Samples, time: Samples) -> RateEstimate:
     interval = float(centred @ (time - time.mean()) / (centred @ centred))
     residual = time - interval * number
     scatter, span = float(np.ptp(residual)), float(time[-1] - time[0])
-    return RateEstimate(1.0 / max(interval, 0.5 / MAX_RATE), scatter / span)
+    return RateEstimate(1.0 / max(interval, 0.5 / MAX_RATE), scatter / span, len(time))
 
 
 def _is_rounded_to(time: Samples, interval: float) -> bool:
@@ -173,10 +177,8 @@ class RateCheck:
         if not MIN_RATE <= estimate.rate <= MAX_RATE or not estimate.contradicts(self.rate, _TOLERANCE):
             return None
         # pauses make a slope too, in which most intervals are right
-        lag = max(1, len(time) // 8)
-        intervals = (time[lag:] - time[:-lag]) / (number[lag:] - number[:-lag])
-        usual, declared = float(np.median(intervals)), 1.0 / self.rate
-        if abs(usual - declared) < 0.5 * abs(1.0 / estimate.rate - declared):
+        off = np.diff(time) / np.diff(number) - 1.0 / self.rate
+        if np.mean(np.abs(off) < 0.25 * abs(1.0 / estimate.rate - 1.0 / self.rate)) > 0.5:
             return None
         return round_to_common_rate(estimate.rate)
 

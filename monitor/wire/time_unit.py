@@ -48,10 +48,31 @@ class TimeUnit:
                 self.scale = 1e-3 ** sum(abs(time) >= least for least in _EPOCH)
         elif rate and number > self._first[0] and time > self._first[1]:
             self._known = True
-            decades = math.log10((time - self._first[1]) * rate / (number - self._first[0]))
-            power = min(max(round(decades / 3.0), 0), 3)
-            if abs(decades - 3.0 * power) < _NEAR:
-                self.scale = 1e-3**power
+            power = _power((time - self._first[1]) * rate / (number - self._first[0]))
+            self.scale = self.scale if power is None else 1e-3**power
+        return self._changed(before)
+
+    def compare(self, interval: float, arrivals: float) -> str:
+        """Find the unit by an interval of times, as they were sent, and of their arrivals, s; return as `find`."""
+        before = self.scale
+        if (power := _power(interval / arrivals) if interval > 0.0 < arrivals else None) is not None:
+            self.scale = 1e-3**power
+        return self._changed(before)
+
+    def fits(self, number: int, time: float, rate: float) -> bool:
+        """Whether the time of a sample is that of the next ones, in any unit."""
+        if self._first is None or number <= self._first[0] or time <= self._first[1]:
+            return True
+        return _power((time - self._first[1]) * rate / (number - self._first[0])) is not None
+
+    def _changed(self, before: float) -> str:
         if self.scale == before:
             return ""
         return _UNITS[round(-math.log10(self.scale) / 3.0)]
+
+
+def _power(ratio: float) -> int | None:
+    """Return the power of 1000 that a ratio is near to, 0 to 3; None if it is near to none."""
+    decades = math.log10(ratio)
+    power = min(max(round(decades / 3.0), 0), 3)
+    return power if abs(decades - 3.0 * power) < _NEAR else None

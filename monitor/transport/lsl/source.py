@@ -188,7 +188,7 @@ class LslSource:
             if self._reported:
                 self._reported = False
                 yield Event(EventKind.RECONNECTED, at, run.number, 0, f"{self._address} is received again")
-            rate = self._check.add(run.number, run.time) or run.rate
+            rate = self._check.add(run.number, run.stamp) or run.rate
             if rate != self._check.rate or rate != opened.stream.sample_rate:
                 yield from self._correct_rate(opened, rate, run.number, at)
             yield SignalBlock(opened.stream, run.number, at, samples, joint=run.joint)
