@@ -79,7 +79,7 @@ class SampleNumbering:
         self._held: list[tuple[float, Samples]] = []
         self._stamps: deque[tuple[int, float]] = deque(maxlen=_LOOKED_AT)
         self._received = self._followed = 0  # samples, and those before the rate was set
-        self._before = 1  # samples of the run before
+        self._before = 1  # samples of the stamp before
         self._blocks: deque[tuple[int, int, float]] = deque(maxlen=16)  # samples before them, theirs, and stamps
         self._of_last = False  # the stamp of a block is that of its last sample
         self.held = 0
@@ -179,7 +179,7 @@ class SampleNumbering:
         return len(stamps) if on_time.all() else int(np.argmin(on_time))
 
     def _take_on_time(self, stamps: Samples, samples: Samples) -> Run:
-        count = len(stamps)
+        self._before, count = 1, len(stamps)
         newest = range(max(0, count - _LOOKED_AT), count)
         self._stamps.extend((self._received + each, float(stamps[each])) for each in newest)
         self._received += count
@@ -213,6 +213,7 @@ class SampleNumbering:
         back = stamp < self._newest - _PRECISION * abs(stamp)
         self._newest = max(self._newest, stamp)
         on_time = self._is_on_time(delay, len(samples))
+        self._before = len(samples)
         if self._held:
             self._hold(stamp, samples)
             if on_time or (delay < 0.0 and not back and self._held[0][0] >= self._due):
@@ -333,7 +334,6 @@ class SampleNumbering:
         if delay is not None and abs(delay[0]) <= _EXACT * self._dt:
             self._due += float(delay[0])
             delay = delay - delay[0]
-        self._before = len(samples)
         run, count = Run(self.next, self._due, stamp, samples, self.rate), len(samples)
         self.next += count
         self._due += count * self._dt
