@@ -233,6 +233,7 @@ _KIND_SHAPES = {
     EventKind.RESTART: "▲",
     EventKind.GAP: "▲",
     EventKind.CLOCK_JUMP: "▲",
+    EventKind.CONTRADICTION: "▲",
     EventKind.REJECTED: "▼",
     EventKind.NOTE: "✎",
     EventKind.LIMITS: "↕",

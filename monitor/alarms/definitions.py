@@ -102,6 +102,7 @@ class AlarmDefinition:
 
 
 _CALM = 5.0  # s without a loss until the alarm returns
+_CONTRADICTED = 60.0  # s
 _SETTLED = 1.0  # s: the recorder moves samples between the counts while they are read
 _MAX_LATENCY = 2.0  # s
 _MEMORY_USED = 0.5
@@ -183,6 +184,16 @@ def _loss_alarms() -> Iterator[AlarmDefinition]:
         advice="check the network and the load of the machines",
     )
     yield replace(lost, off_delay=_CALM)
+    contradiction = _service_alarm(
+        "contradiction",
+        warn,
+        "contradictions",
+        high=0.0,
+        occurs="what the rig sends contradicts itself",
+        returns=f"no contradiction for {_CONTRADICTED:g} s",
+        advice="see the events; correct what the rig sends",
+    )
+    yield replace(contradiction, off_delay=_CONTRADICTED)
     unaccounted = _service_alarm(
         "account",
         trip,

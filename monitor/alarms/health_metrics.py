@@ -16,7 +16,7 @@ def _count(name: str) -> MetricReader:
 
 
 _SAMPLES = ("lost", "duplicates", "reordered", "rejected_samples")
-_TIMES = ("gaps", "restarts", "clock_jumps", "reconnects")
+_TIMES = ("gaps", "restarts", "clock_jumps", "contradictions", "reconnects")
 
 
 def _age(health: Health) -> float:

@@ -59,7 +59,7 @@ def _reliability_text(values: Samples) -> str:
 _MIN_INTERVAL = 5.0  # s between lines of one kind
 _NO_SAMPLES_TIMEOUT = 2.5  # s
 # rate-limited at the source, and each has its own text
-_ALWAYS = (EventKind.DECISION, EventKind.NOTE, EventKind.ALARM, EventKind.LIMITS)
+_ALWAYS = (EventKind.CONTRADICTION, EventKind.DECISION, EventKind.NOTE, EventKind.ALARM, EventKind.LIMITS)
 _MAX_ALARM_LINES = 20  # per interval
 
 

@@ -191,7 +191,7 @@ HEALTH_VALUES = (
     *("disk_free", "unwritten_age", "broker_waiting", "broker_denied", "all_unrecorded", "unaccounted"),
     *("not_judged", "paused", "memory_used"),
     *("lost", "duplicates", "reordered", "rejected_samples"),
-    *("gaps", "restarts", "clock_jumps", "reconnects", "rejected"),
+    *("gaps", "restarts", "clock_jumps", "contradictions", "reconnects", "rejected"),
     *("unrecorded", "recording_breaks", "requests_refused", "broker_dropped", "unpublished"),
 )
 """Health metrics that can have limits, after ``health.``; those of the last three lines are counted over the last

@@ -285,8 +285,8 @@ class Continuity:
                 return Accepted(None, events=tuple(events))
             block = block.tail(old)
         if not broken and len(block) and self._flowing and self._clock_jumped(block):
-            jump = block.time - self._time
-            events.append(_event(EventKind.CLOCK_JUMP, block, 0, f"{jump:+.3f} s against index and rate"))
+            jump = f"{block.time - self._time:+.3f} s against index and rate"
+            events.append(_event(EventKind.CLOCK_JUMP, block, 0, block.joint or jump))
             broken = True
         return Accepted(self._advance(block, events), broken=broken, events=tuple(events))
 
@@ -300,6 +300,8 @@ class Continuity:
         return False
 
     def _clock_jumped(self, block: SignalBlock) -> bool:
+        if block.joint:
+            return True
         dt = block.stream.dt
         tolerance = max(_CLOCK_TOLERANCE, 2.5 * dt, 0.05 * len(block) * dt)
         return abs(block.time - self._time) > tolerance

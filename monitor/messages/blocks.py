@@ -37,6 +37,7 @@ class EventKind(StrEnum):
     REJECTED = "rejected"
     RECONNECTED = "reconnected"
     DECISION = "decision"
+    CONTRADICTION = "contradiction"
     NOTE = "note"
     ALARM = "alarm"
     LIMITS = "limits"
@@ -158,6 +159,7 @@ class SignalBlock:
     samples : (n_samples, n_channels), C-contiguous float64, read-only by convention.
         Without samples it is a heartbeat, and ``index`` is the number of the next sample.
     last : the stream ends with this block.
+    joint : why samples may be missing before it although its index continues; empty: none are.
     """
 
     stream: Stream
@@ -165,6 +167,7 @@ class SignalBlock:
     time: float
     samples: Samples
     last: bool = False
+    joint: str = ""
 
     def __len__(self) -> int:
         return len(self.samples)

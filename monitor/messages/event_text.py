@@ -9,6 +9,7 @@ _TEXTS = {
     EventKind.RESTART: "the rig has restarted",
     EventKind.ENDED: "the stream has ended",
     EventKind.CLOCK_JUMP: "the rig's clock jumped",
+    EventKind.CONTRADICTION: "the rig contradicts itself",
     EventKind.ALARM: "alarm",
 }
 _COUNTED = {

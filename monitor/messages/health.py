@@ -31,6 +31,7 @@ class StreamCounts:
     rejected: int = 0
     reconnects: int = 0
     rejected_samples: int = 0
+    contradictions: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ _COUNTED = {
     EventKind.RESTART: ("restarts", False),
     EventKind.CLOCK_JUMP: ("clock_jumps", False),
     EventKind.RECONNECTED: ("reconnects", False),
+    EventKind.CONTRADICTION: ("contradictions", False),
 }
 
 

@@ -42,6 +42,8 @@ def join_blocks(items: Iterable[tuple[SignalBlock | Event, float]]) -> Iterator[
 def _is_contiguous(first: SignalBlock, rows: int, block: SignalBlock) -> bool:
     if block.stream is not first.stream or block.index != first.index + rows or not rows or not len(block):
         return False
+    if block.joint:
+        return False
     if rows + len(block) > min(_MAX_ROWS, _MAX_SECONDS * first.stream.sample_rate):
         return False
     time = first.time + rows * first.stream.dt
@@ -52,9 +54,8 @@ def _concatenate(parts: list[SignalBlock]) -> SignalBlock:
     first = parts[0]
     if len(parts) == 1:
         return first
-    return SignalBlock(
-        first.stream, first.index, first.time, np.concatenate([part.samples for part in parts]), parts[-1].last
-    )
+    samples = np.concatenate([part.samples for part in parts])
+    return SignalBlock(first.stream, first.index, first.time, samples, parts[-1].last, first.joint)
 
 
 _RESTARTS = 50, 2.0  # burst, and per second

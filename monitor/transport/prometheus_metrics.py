@@ -28,6 +28,7 @@ _COUNTS = {
     "stream_gaps": ("gaps", "Gaps in the stream."),
     "stream_restarts": ("restarts", "Restarts of the publisher."),
     "stream_clock_jumps": ("clock_jumps", "Jumps of the publisher's clock."),
+    "stream_contradictions": ("contradictions", "Contradictions in what the publisher sends."),
     "stream_reconnects": ("reconnects", "Reconnections to the publisher."),
     "messages_rejected": ("rejected", "Messages that could not be decoded."),
     "samples_rejected": ("rejected_samples", "Samples in rejected messages that no gap shows."),

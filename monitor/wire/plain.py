@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -20,6 +21,7 @@ from monitor.wire.native import MAX_CHANNELS, MAX_RATE, MAX_TEXT, MIN_RATE, Wire
 MAX_INDEX = 1 << 53
 MAX_BODY = 4 << 20
 MAX_EPOCH = 1 << 62
+MAX_TIME = 1e20  # ns since 1970 are 2e18
 DEFAULT_ACTUATOR = "actuator"
 
 _Values = float | None | list[float | None]
@@ -31,7 +33,7 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True):
     measured: _Group
     force: _Group | UnsetType = UNSET
     auxiliary: dict[str, _Values] = {}
-    t: float | list[float] | UnsetType = UNSET
+    t: _Values | UnsetType = UNSET
     rig: str | UnsetType = UNSET
     epoch: int | float | UnsetType = UNSET
     index: int | float | UnsetType = UNSET
@@ -42,7 +44,11 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True):
 
 _json = msgspec.json.Decoder(_Body)
 _msgpack = msgspec.msgpack.Decoder(_Body)
-_NOT_JSON = re.compile(rb"[:\[,]\s*[-+]?(nan|inf)", re.IGNORECASE)
+_BOM = b"\xef\xbb\xbf"
+# a text, which stays as it is, or what programs write in place of a number that is missing
+_NOT_A_NUMBER = re.compile(
+    rb'"(?:[^"\\]|\\.)*"|[-+]?(?:nan(?:\([a-z]*\))?|inf(?:inity)?|[0-9.]*#(?:ind|qnan|snan|inf)0*)', re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +77,12 @@ class PlainMessage:
         return int(self.samples.shape[0])
 
 
-def decode_plain(body: bytes) -> PlainMessage:
-    """Return the message in `body`, the last frame of a plain message.
+def decode_plain(body: bytes, time: bytes = b"") -> PlainMessage:
+    """Return the message in `body`.
+
+    Parameters
+    ----------
+    time : a further frame with the time as text, s, as PlotJuggler has it; it counts where the body has no `t`.
 
     Raises
     ------
@@ -101,7 +111,7 @@ def decode_plain(body: bytes) -> PlainMessage:
     return PlainMessage(
         channels=tuple(columns),
         samples=samples,
-        times=_times(raw.t, rows),
+        times=_times(_time_frame(time) if time and raw.t is UNSET else raw.t, rows),
         rig=None if raw.rig is UNSET else _text(raw.rig, "rig"),
         epoch=_integer(raw.epoch, "epoch", MAX_EPOCH),
         index=index,
@@ -113,17 +123,23 @@ def decode_plain(body: bytes) -> PlainMessage:
 
 def _decode_body(body: bytes) -> _Body:
     first = body[:1]
-    is_json = first in (b"{", b" ", b"\t", b"\r", b"\n")
+    is_json = first in (b"{", b" ", b"\t", b"\r", b"\n", _BOM[:1])
     if not is_json and not (b"\x80" <= first <= b"\x8f" or first in (b"\xde", b"\xdf")):
         raise WireError("neither a JSON object nor a MessagePack map")
     try:
         return (_json if is_json else _msgpack).decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        if is_json and _NOT_JSON.search(body):
-            raise WireError("NaN and Infinity are not JSON: send null for a missing value") from problem
+        if is_json and (mended := _as_json(body)) != body:
+            return _decode_body(mended)
         # the error quotes the sender's bytes: one short printable line
         reason = "".join(c if c.isprintable() else "?" for c in str(problem)[: 2 * MAX_TEXT])
         raise WireError(f"the message cannot be read: {reason}") from problem
+
+
+def _as_json(body: bytes) -> bytes:
+    """Return JSON of what C, Python or MATLAB wrote: without byte order mark and what follows a NUL, NaN as null."""
+    body = body.removeprefix(_BOM).partition(b"\0")[0]
+    return _NOT_A_NUMBER.sub(lambda found: found[0] if found[0][:1] == b'"' else b"null", body)
 
 
 def _columns(raw: _Body) -> Iterator[tuple[Channel, list[float | None]]]:
@@ -144,13 +160,19 @@ def _columns(raw: _Body) -> Iterator[tuple[Channel, list[float | None]]]:
         for role, group in groups.items():
             if actuator in group:
                 names.add(name := f"{actuator}.{role}")
-                yield Channel(name, role, actuator=actuator), _list(group[actuator])
+                yield _channel(name, role, actuator), _list(group[actuator])
             elif role is Role.MEASURED:
                 raise WireError(f"actuator {actuator!r} has a command but no measured values")
     for name, values in raw.auxiliary.items():
         if _text(name, "auxiliary channel's name") in names:
             raise WireError(f"auxiliary channel {name!r} has the name of an actuator's channel: rename it")
-        yield Channel(name, Role.AUXILIARY), _list(values)
+        yield _channel(name, Role.AUXILIARY, ""), _list(values)
+
+
+@lru_cache(maxsize=MAX_CHANNELS)
+def _channel(name: str, role: Role, actuator: str) -> Channel:
+    """Return one object for equal channels: those of the next message are compared with them."""
+    return Channel(name, role, actuator=actuator)
 
 
 def _list(values: _Values) -> list[float | None]:
@@ -172,15 +194,24 @@ def _integer(number: float | UnsetType, what: str, limit: int) -> int | None:
     return int(number)
 
 
-def _times(t: float | list[float] | UnsetType, rows: int) -> tuple[float, ...]:
-    if t is UNSET:
+def _time_frame(time: bytes) -> float:
+    try:
+        return float(time)
+    except ValueError as problem:
+        raise WireError("the third frame is not a time in s, as text") from problem
+
+
+def _times(t: _Values | UnsetType, rows: int) -> tuple[float, ...]:
+    if t is UNSET or t is None:
         return ()
     if isinstance(t, list) and len(t) != rows:
         raise WireError(f"t has {len(t)} times for {rows} samples: send one, or one for each sample")
-    times = tuple(t) if isinstance(t, list) else (t,)
-    if not all(map(math.isfinite, times)):
-        raise WireError("t has a value that is not finite")
-    return times
+    times = tuple(math.nan if time is None else time for time in (t if isinstance(t, list) else [t]))
+    for time in times:
+        if abs(time) >= MAX_TIME:
+            raise WireError(f"t {time}: must be a number below {MAX_TIME:g}")
+    # a time that is missing is that of the sample after the one before; the first sample has to have one
+    return times if times and times[0] == times[0] else ()
 
 
 def _units(units: dict[str, str] | UnsetType, channels: Iterable[Channel]) -> dict[str, str] | None:

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain
 
 import numpy as np
 
-from monitor.messages.blocks import Channel, Samples, SignalBlock, Stream
-from monitor.wire.native import MAX_RATE, MIN_RATE, WireError
-from monitor.wire.plain import MAX_INDEX, PlainMessage
+from monitor.messages.blocks import Channel, Event, EventKind, Role, Samples, SignalBlock, Stream
+from monitor.wire.native import WireError
+from monitor.wire.plain import PlainMessage
+from monitor.wire.sample_numbering import Run, SampleNumbering
+from monitor.wire.sample_rate import RateCheck, estimate_sample_rate, rate_contradicted, round_to_common_rate
+from monitor.wire.time_unit import TimeUnit
+from monitor.wire.unnumbered import OWN_RIG, UnnumberedCheck
 
 DEFAULT_RIG = "rig"
 MIN_RATE_SAMPLES = 16
-MAX_JUMPS = 1000
+MAX_HELD = 2048  # samples whose times do not advance
+_SURE, _TIMES = 0.0025, 4  # relative error of a rate, and the times that it takes
+_LONG_ENOUGH = 1.0  # s by which a rate is estimated, sure or not
+_APART = 1.0  # s between samples that are neither late, repeated nor lost
+_STEADY = 1 / 256  # of a deviation that a steady time follows
+_SLOWEST = 2.0  # Hz, below which the unit of `t` is doubted
+_TOLD_SPREAD = 0.04  # s, and eight samples
 
-# fraction of a deviation that the clock is corrected by: an eighth follows a rate that is 3 % wrong
-_CORRECTION = 1 / 8
-_RATE_TOLERANCE = 0.005
-_COMMON_RATES = (
-    *(1.0, 1.2, 1.25, 1.5, 2.0, 2.4, 2.5, 3.0, 4.0, 4.8, 5.0, 6.0, 7.0, 7.5, 8.0, 9.0, 9.6, 10.0),
-    *(1.6, 3.2, 6.4, 1.28, 2.56, 5.12, 1.024, 2.048, 4.096, 8.192, 1.6384, 3.2768, 6.5536),
-)
+Items = tuple[SignalBlock | Event, ...]
 
 
 class PlainAssembler:
-    """Make signal blocks of the plain messages of one sender.
+    """Make signal blocks of the plain messages of one sender, and events where these contradict themselves.
 
     Rig, units and sample rate that a message omits are those of the message before.
 
@@ -44,136 +47,312 @@ class PlainAssembler:
     def __init__(self, sample_rate: float | None = None) -> None:
         if sample_rate is not None and not 0.0 < sample_rate < math.inf:
             raise ValueError(f"sample rate {sample_rate} Hz: must be a positive number")
-        self._rate = sample_rate
-        self._estimated = False
+        self._declared = self._rate = sample_rate
         self._rig = DEFAULT_RIG
         self._units: Mapping[str, str] = {}
         self._epoch = 0
         self._ended = False
-        self._clock: SampleClock | None = None
+        self._newest: PlainMessage | None = None
+        self._run: _SenderRun | None = None
         self._key: tuple[object, ...] = ()
         self._channels: tuple[Channel, ...] = ()
         self._stream: Stream | None = None
-        self._held: list[PlainMessage] = []
+        self._held: list[tuple[PlainMessage, float]] = []
+        self._look_at = MIN_RATE_SAMPLES
+        self._time_unit = TimeUnit()
+        self._unnumbered = UnnumberedCheck()
+        self._words: list[tuple[EventKind, str]] = []
+        self._told: set[str] = set()
 
-    def accept(self, message: PlainMessage) -> tuple[SignalBlock, ...]:
-        """Return the blocks that `message` completes, in order; none while the rate is being estimated.
+    @property
+    def held(self) -> int:
+        """Samples that are held until it is clear what they are."""
+        return 0 if self._run is None else self._run.numbering.held
+
+    @property
+    def ended(self) -> bool:
+        """The sender's last message was its end."""
+        return self._ended
+
+    @property
+    def position(self) -> tuple[float, int]:
+        """Time [s] and number of the next sample; zeros before the first."""
+        if self._run is None:
+            return 0.0, 0
+        return self._run.time_of(self._run.numbering.next), self._run.numbering.next
+
+    @property
+    def rate(self) -> float:
+        """The sample rate, Hz; 0 if it is not known yet."""
+        return self._rate or 0.0
+
+    def differs(self, message: PlainMessage) -> str:
+        """Return the key by which `message` does not continue the samples before; empty: it does, or may."""
+        run = self._run
+        if run is None or self._ended or not len(message):
+            return ""
+        if message.sample_rate is not None and message.sample_rate != self._declared:
+            return "sample_rate"
+        if message.channels != self._channels and _actuators(message.channels) != _actuators(self._channels):
+            return "actuators"
+        if message.epoch is not None:
+            return "epoch" if message.epoch != self._epoch else ""
+        if message.index is not None:
+            ahead = message.index - run.numbering.next > _APART * run.numbering.rate
+            return "index" if ahead or run.restarts_at_index(message.index) or self._repeats(message) else ""
+        if not message.times or not run.times:
+            return ""
+        t = self._time_unit.scale * message.times[0]
+        ahead = t - run.times.newest > _APART + 2.0 * run.numbering.spread
+        if ahead and not self._time_unit.known:
+            ahead = not self._time_unit.fits(run.numbering.next, message.times[0], run.numbering.rate)
+        return "t" if ahead or run.restarts_at_time(t) else ""
+
+    def _repeats(self, message: PlainMessage) -> bool:
+        """Whether the newest `index` comes again, with other values."""
+        newest = self._newest
+        if newest is None or message.index != newest.index or message.channels != newest.channels:
+            return False
+        return not np.array_equal(message.samples, newest.samples, equal_nan=True)
+
+    def accept(self, message: PlainMessage, arrived: float = math.nan) -> Items:
+        """Return the blocks that `message` completes, and events, in order; none while the rate is being estimated.
+
+        Parameters
+        ----------
+        arrived : s, monotonic.
 
         Raises
         ------
-        WireError : the sample rate is neither given nor can be estimated from `t`, or `t` is out of bounds.
+        WireError : the sample rate is neither given nor can be estimated from `t`.
         """
-        if message.sample_rate is not None:
-            self._rate, self._estimated = message.sample_rate, False
-        elif self._estimated and self._clock and self._restarts(self._clock, message):
+        if message.sample_rate is not None and message.sample_rate != self._declared:
+            self._declared = self._rate = message.sample_rate
+            self._time_unit.reset()
+        elif self._declared is None and self._run is not None and self._restarts(self._run, message):
             self._rate = None
-        rate = self._rate
-        if rate is None:
-            if not len(message) and not message.last:
-                return ()
-            if len(message) and not message.times:
-                raise WireError("the sample rate is not known: send sample_rate, or t with every message")
-            self._held.append(message)
-            if not _enough(self._held):
-                return ()
-            held, self._held = self._held, []
-            self._rate = rate = _estimate(held)
-            self._estimated = True
-        else:
-            held, self._held = [*self._held, message], []
-        return tuple(block for one in held for block in self._blocks(one, rate))
+        if self._rate is None and not len(message) and not message.last:
+            return ()
+        if self._rate is None and len(message) and not message.times:
+            raise WireError("the sample rate is not known: send sample_rate, or t with every message")
+        self._held.append((message, arrived))
+        if self._rate is None:
+            self._rate = self._estimated_rate()
+        if self._rate is None:
+            return ()
+        held, self._held, self._look_at = self._held, [], MIN_RATE_SAMPLES
+        blocks = [block for each, at in held for block in self._blocks(each, at)]
+        return self._with_events(blocks) if self._words else tuple(blocks)
 
-    def _restarts(self, clock: SampleClock, message: PlainMessage) -> bool:
+    def flush(self) -> Items:
+        """Return what is held: no more comes for now."""
+        if self._run is None:
+            return ()
+        return self._with_events(list(self._from_times(self._run, self._run.numbering.flush(), last=False)))
+
+    def _with_events(self, blocks: Sequence[SignalBlock]) -> Items:
+        words, self._words = self._words, []
+        at = (blocks[0].time, blocks[0].index) if blocks else self.position
+        return (*(Event(kind, *at, 0, text) for kind, text in words), *blocks)
+
+    def _say(self, text: str, kind: EventKind = EventKind.CONTRADICTION, *, once: str = "") -> None:
+        """Make an event of a text; of those with the same `once`, one."""
+        if once not in self._told:
+            self._words.append((kind, text))
+            self._told |= {once} - {""}
+
+    def _estimated_rate(self) -> float | None:
+        """Return the rate by the times of the messages that are held; None: not yet.
+
+        It is looked at after 16 samples, and whenever there are twice as many, until it is sure or a second long.
+        """
+        samples = sum(len(message) for message, _ in self._held)
+        last, lists = self._held[-1][0].last, any(len(message.times) > 1 for message, _ in self._held)
+        if not last and not (lists and len(self._held) > 1) and samples < self._look_at:
+            return None
+        self._look_at = 2 * samples
+        stamps = list(_stamps(message for message, _ in self._held))
+        for number, _, t in stamps:
+            self._find_time_unit(number, t, 0.0)
+        times = [self._time_unit.scale * t for _, _, t in stamps]
+        estimate = estimate_sample_rate([first for first, _, _ in stamps], times)
+        other = estimate_sample_rate([of_last for _, of_last, _ in stamps], times)
+        if estimate is not None and other is not None and other.error < 0.25 * estimate.error:
+            estimate = other
+        if estimate is None and (last or samples >= MAX_HELD):
+            self._held, self._look_at = [], MIN_RATE_SAMPLES
+            raise WireError("the sample rate cannot be determined from t, which does not advance: send sample_rate")
+        if estimate is None:
+            return None
+        span = max(times) - min(times)
+        sure = estimate.error <= _SURE and estimate.times >= _TIMES
+        if not (last or sure or span >= _LONG_ENOUGH):
+            return None
+        rate, pace = estimate.rate, self._held[-1][1] - self._held[0][1]
+        if rate < _SLOWEST and (unit := self._time_unit.compare(span, pace)):
+            self._say(f"`t` is read in {unit}, by the pace of the samples: send it in s")
+            rate /= self._time_unit.scale
+        rate = round_to_common_rate(rate)
+        self._say(f"sample_rate is not sent: by `t` it is {rate:.6g} Hz", EventKind.NOTE)
+        return rate
+
+    def _restarts(self, run: _SenderRun, message: PlainMessage) -> bool:
         if message.epoch is not None:
             return message.epoch != self._epoch
         if self._ended and len(message):
             return True
         if message.index is not None:
-            return clock.restarts_at_index(message.index)
-        return bool(message.times) and clock.restarts_at_time(message.times[0])
+            return run.restarts_at_index(message.index)
+        return bool(message.times) and run.restarts_at_time(self._time_unit.scale * message.times[0])
 
-    def _blocks(self, message: PlainMessage, rate: float) -> tuple[SignalBlock, ...]:
-        clock, epoch = self._clock, self._epoch
-        if clock is None or self._restarts(clock, message):
-            epoch = message.epoch if message.epoch is not None else epoch + (clock is not None)
-            clock = SampleClock(rate)
-        # a rejected message changes nothing
-        clock = copy.copy(clock)
-        clock.rate = rate
-        try:
-            pieces = _pieces(clock, message)
-        except ValueError as problem:
-            raise WireError(str(problem)) from problem
+    def _blocks(self, message: PlainMessage, arrived: float) -> Iterator[SignalBlock]:
+        rate, run = self.rate, self._run
+        if run is None or self._restarts(run, message):
+            if run is not None:
+                yield from self._from_times(run, run.numbering.flush(), last=False)
+            run = self._begin(message, rate)
+        elif run.numbering.rate != rate:
+            run.follow(rate)
+        self._ended, self._newest = message.last, message
         samples = self._samples(message)
-        stream = self._stream_of(message, epoch, rate)
-        stops = [*(row for row, _, _ in pieces[1:]), len(message)]
-        blocks = tuple(
-            SignalBlock(stream, index, t, samples[row:stop], message.last and stop == len(message))
-            for (row, index, t), stop in zip(pieces, stops, strict=True)
-        )
-        for block in blocks:
-            clock.add_indices(block.index, len(block))
-        if message.times and len(message):
-            newest = max(message.times[0] + (len(message) - 1) / rate, *message.times)
-            clock.add_times(message.times[0], newest)
-        self._clock, self._epoch, self._ended = clock, epoch, message.last
-        return blocks
-
-    def _samples(self, message: PlainMessage) -> Samples:
-        """Return the columns in the order of the first message: the keys of a map have none."""
-        if message.channels == self._channels:
-            return message.samples
-        if set(message.channels) != set(self._channels):
-            self._channels = message.channels
-            return message.samples
-        return np.take(message.samples, [message.channels.index(c) for c in self._channels], axis=1)
-
-    def _stream_of(self, message: PlainMessage, epoch: int, rate: float) -> Stream:
         self._rig = self._rig if message.rig is None else message.rig
         self._units = self._units if message.units is None else message.units
-        key = (self._rig, epoch, rate, self._units, self._channels)
+        times: Sequence[float] = message.times if len(message) else message.times[:0]
+        if times:
+            self._find_time_unit(run.numbering.next, times[0], rate)
+            if self._time_unit.scale != 1.0:
+                times = [self._time_unit.scale * t for t in times]
+            run.add_times(times[0], max(times[0] + (len(message) - 1) / rate, *times))
+        if times and message.index is None:
+            following = run.numbering.accept_next(times[0], samples)
+            runs = run.numbering.accept(np.asarray(times), samples) if following is None else (following,)
+            yield from self._from_times(run, runs, last=message.last)
+            self._say_of_times(run.numbering, 1 if len(times) > 1 else len(samples))
+            return
+        index = run.numbering.next if message.index is None else message.index
+        if times:
+            rate = self._check_rate(run, index, times[0], rate)
+            times = [run.steady_time(index, times[0])]
+        elif message.index is None and (text := self._unnumbered.add(samples, rate, arrived)):
+            self._say(text)
+        time = times[0] if times else message.times[0] if message.times else run.time_of(index)
+        run.add_indices(index, len(message))
+        yield SignalBlock(self._stream_of(rate), index, time, samples, message.last)
+
+    def _begin(self, message: PlainMessage, rate: float) -> _SenderRun:
+        """Begin another run of the sender."""
+        run, self._run = self._run, _SenderRun(rate)
+        if run is not None:
+            inferred = message.epoch is None and message.index is None and not self._ended
+            if inferred and message.times and run.times:
+                back = run.times.newest - self._time_unit.scale * message.times[0]
+                self._say(f"`t` goes back by {back:.3f} s: the sender has restarted, or its clock was set back")
+            self._epoch += 1
+        if message.epoch is not None:
+            self._epoch = message.epoch
+        return self._run
+
+    def _from_times(self, run: _SenderRun, runs: Iterable[Run], *, last: bool) -> Iterator[SignalBlock]:
+        """Yield the blocks of samples that are numbered by `t`."""
+        if last:
+            runs = chain(runs, run.numbering.flush())
+        block: SignalBlock | None = None
+        rate = run.numbering.rate
+        for each in runs:
+            if block is not None:
+                yield block
+            if each.rate != rate:
+                self._correct_rate(run, rate := each.rate)
+            else:
+                rate = self._check_rate(run, each.number, each.stamp, rate)
+            run.set_reference(each.number, each.time)
+            run.add_indices(each.number, len(each.samples))
+            samples = np.ascontiguousarray(each.samples)
+            block = SignalBlock(self._stream_of(rate), each.number, each.time, samples, joint=each.joint)
+        if block is not None:
+            yield replace(block, last=last) if last else block
+
+    def _find_time_unit(self, number: int, time: float, rate: float) -> None:
+        if unit := self._time_unit.find(number, time, rate):
+            self._say(f"`t` is read in {unit}: send it in s")
+            if self._run is not None:
+                self._run.forget_times()
+
+    def _check_rate(self, run: _SenderRun, number: int, time: float, rate: float) -> float:
+        """Return `rate`, or that of the times where they contradict it."""
+        found = run.check.add(number, time)
+        if found is None:
+            return rate
+        self._correct_rate(run, found)
+        return found
+
+    def _correct_rate(self, run: _SenderRun, rate: float) -> None:
+        """Use the rate that the times have."""
+        before, self._rate = self._rate or rate, rate
+        run.follow(rate)
+        if self._declared is None:
+            self._say(f"by `t` the sample rate is {rate:.6g} Hz, not {before:.6g} Hz as estimated before")
+        else:
+            self._say(rate_contradicted(self._declared, rate))
+
+    def _say_of_times(self, numbering: SampleNumbering, samples: int) -> None:
+        if numbering.spread > max(_TOLD_SPREAD, max(8, 2 * samples) / numbering.rate) and "bursts" not in self._told:
+            late = f"{1000.0 * numbering.spread:.3g} ms"
+            self._say(
+                f"`t` comes in bursts or rounded, up to {late} late: samples are numbered in order of arrival",
+                EventKind.NOTE,
+                once="bursts",
+            )
+        if numbering.jumbled > MIN_RATE_SAMPLES:
+            self._say(
+                "`t` goes back and forth: samples are numbered in order of arrival; "
+                f"if two senders are mixed, {OWN_RIG}",
+                once="jumbled",
+            )
+
+    def _samples(self, message: PlainMessage) -> Samples:
+        """Return the columns in the order of the first message: the keys of a map have none.
+
+        Forces and auxiliary channels that are not in every message are NaN where they are missing.
+        """
+        if message.channels == self._channels:
+            return message.samples
+        if _actuators(message.channels) != _actuators(self._channels):
+            self._channels = message.channels
+            return message.samples
+        places = {channel: column for column, channel in enumerate(self._channels)}
+        for channel in message.channels:
+            places.setdefault(channel, len(places))
+        self._channels = tuple(places)
+        if len(places) > len(message.channels) and len(message):
+            missing = next(c.name for c in self._channels if c not in message.channels)
+            self._say(f"{missing} is not in every message: NaN where it is missing", EventKind.NOTE, once="missing")
+        samples = np.full((len(message), len(places)), np.nan)
+        samples[:, [places[channel] for channel in message.channels]] = message.samples
+        return samples
+
+    def _stream_of(self, rate: float) -> Stream:
+        key = (self._rig, self._epoch, rate, self._units, self._channels)
         if self._stream is None or key != self._key:
             units = self._units
             channels = (replace(c, unit=units.get(c.name, units.get(c.role, ""))) for c in self._channels)
-            self._stream, self._key = Stream(self._rig, epoch, rate, tuple(channels)), key
+            self._stream, self._key = Stream(self._rig, self._epoch, rate, tuple(channels)), key
         return self._stream
 
 
-def _pieces(clock: SampleClock, message: PlainMessage) -> list[tuple[int, int, float]]:
-    """Return row, index and time of the start of each run of consecutive samples."""
-    times = message.times
-    if message.index is None and times:
-        indices = [clock.index_at(t) for t in times]
-        jumps = [row for row, (a, b) in enumerate(pairwise(indices), 1) if b != a + 1]
-        if len(jumps) > MAX_JUMPS:
-            raise ValueError(f"t jumps {len(jumps)} times in one message; the limit is {MAX_JUMPS}")
-        return [(row, indices[row], times[row]) for row in (0, *jumps)]
-    index = clock.next if message.index is None else message.index
-    if times and len(message):
-        clock.set_reference(index, times[0])
-    return [(0, index, times[0] if times else clock.time_of(index))]
-
-
-def _enough(held: list[PlainMessage]) -> bool:
-    times = sum(len(message.times) for message in held)
-    samples = sum(len(message) for message in held)
-    lists = len(held) > 1 and any(len(message.times) > 1 for message in held)
-    return held[-1].last or (times > 3 and (lists or samples >= MIN_RATE_SAMPLES))
-
-
-def _estimate(held: list[PlainMessage]) -> float:
-    positions: list[int] = []
-    times: list[float] = []
+def _stamps(messages: Iterable[PlainMessage]) -> Iterator[tuple[int, int, float]]:
+    """Yield each time with the number of its sample, if that is a message's first one, and if it is its last one."""
     count = 0
-    for message in held:
-        if len(message):
-            positions += range(count, count + len(message.times))
-            times += message.times
+    for message in messages:
+        last = 0 if len(message.times) > 1 else len(message) - 1
+        for place, t in enumerate(message.times if len(message) else ()):
+            if t == t:
+                yield count + place, count + place + last, t
         count += len(message)
-    rate = estimate_sample_rate(positions, times)
-    if rate is None:
-        raise WireError("the sample rate cannot be determined from t, which does not advance: send sample_rate")
-    return rate
+
+
+def _actuators(channels: Iterable[Channel]) -> set[Channel]:
+    return {channel for channel in channels if channel.role in (Role.COMMAND, Role.MEASURED)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +371,8 @@ class _Extent:
         return _Extent(self.first, max(self.start, start), max(self.newest, newest))
 
 
-class SampleClock:
-    """Sample times to sample indices, for one run of a sender that does not number its samples.
-
-    The clock and the sampling of a sender never agree exactly, and its times jitter. The clock is corrected slowly,
-    so that neither appears as a lost or repeated sample, while a missing message does.
+class _SenderRun:
+    """One run of a sender: its numbers and times.
 
     Parameters
     ----------
@@ -204,91 +380,66 @@ class SampleClock:
     """
 
     def __init__(self, rate: float) -> None:
-        self.rate = rate
-        self.next = 0
-        self._anchor: tuple[int, float] | None = None
-        self._times: _Extent | None = None
+        self.numbering = SampleNumbering(rate)
+        self.check = RateCheck(rate)
+        self.times: _Extent | None = None
         self._indices: _Extent | None = None
+        self._reference = 0, 0.0
+        self._stood, self._still = (
+            (0, math.nan),
+            0.0,
+        )  # number and value of a time that stands still, and for how long, s
+
+    def forget_times(self) -> None:
+        """Forget the times: their unit is another one."""
+        following, self.numbering = self.numbering.next, SampleNumbering(self.numbering.rate)
+        self.numbering.next = following
+        self.times, self.check = None, RateCheck(self.numbering.rate)
+
+    def follow(self, rate: float) -> None:
+        """Set the rate, Hz."""
+        if self.numbering.rate != rate:
+            self.numbering.follow(rate)
+        if self.check.rate != rate:
+            self.check = RateCheck(rate)
 
     def restarts_at_time(self, t: float) -> bool:
         """Whether `t` is more than a second back, or in the first half of the run."""
-        return self._times is not None and self._times.is_restart(t, 1.0)
+        return self.times is not None and self.times.is_restart(t, 1.0)
 
     def restarts_at_index(self, index: int) -> bool:
         """Whether `index` is more than a second back, or in the first half of the run."""
-        return self._indices is not None and self._indices.is_restart(index, self.rate)
-
-    def index_at(self, t: float) -> int:
-        """Return the index of the sample taken at `t`, and correct the clock by it.
-
-        Raises
-        ------
-        ValueError : `t` is too far from the samples before.
-        """
-        if self._anchor is None:
-            self._anchor = (self.next, t)
-        index, time = self._anchor
-        steps = (t - time) * self.rate
-        if not abs(steps) < MAX_INDEX - index:
-            raise ValueError(f"t {t} s is too far from the samples before it")
-        whole = round(steps)
-        if whole > 0:
-            self._anchor = (index + whole, t - (1.0 - _CORRECTION) * (steps - whole) / self.rate)
-        # a time later than all before is a new sample, even if rounding says otherwise
-        newer = self._times is not None and t > self._times.newest
-        return max(index + whole, self.next if newer else 0)
+        return self._indices is not None and self._indices.is_restart(index, self.numbering.rate)
 
     def set_reference(self, index: int, t: float) -> None:
         """Set that sample `index` was taken at `t`."""
-        self._anchor = (index, t)
+        self._reference = index, t
+
+    def steady_time(self, index: int, t: float) -> float:
+        """Return the time of a numbered sample: `t`, or what follows from its number where `t` stands still at times.
+
+        That is where it is rounded to more than an interval: to s, for example.
+        """
+        if t != self._stood[1]:
+            self._stood = index, t
+        self._still = max(self._still, (index - self._stood[0]) / self.numbering.rate)
+        off = t - self.time_of(index)
+        if self._still and abs(off) <= self._still + 2.0 / self.numbering.rate:
+            t = self.time_of(index) + _STEADY * off
+        self.set_reference(index, t)
+        return t
 
     def time_of(self, index: int) -> float:
         """Return the time of sample `index`; sample 0 is at 0 s if the sender sends no times."""
-        start, time = self._anchor or (0, 0.0)
-        return time + (index - start) / self.rate
+        start, time = self._reference
+        return time + (index - start) / self.numbering.rate
 
     def add_indices(self, index: int, count: int) -> None:
         """Record the reception of samples ``index .. index + count - 1``; `count` may be 0."""
         newest = index + max(count - 1, 0)
         self._indices = (self._indices or _Extent(index, index, newest)).extended(index, newest)
-        self.next = max(self.next, index + count)
+        self.numbering.next = max(self.numbering.next, index + count)
 
     def add_times(self, start: float, newest: float) -> None:
         """Record the first and the newest time of a message."""
-        self._times = (self._times or _Extent(start, start, newest)).extended(start, newest)
-
-
-def estimate_sample_rate(positions: Sequence[int], times: Sequence[float]) -> float | None:
-    """Return the sample rate in Hz, or None if the times do not advance.
-
-    Parameters
-    ----------
-    positions : number of each sample in order of reception, lost samples not counted.
-    times : s.
-
-    Notes
-    -----
-    The median difference gives the number of samples between two times, including lost ones; the mean over all gives
-    the rate, which is rounded to a common one within 0.5 %.
-    """
-    counts = np.diff(np.asarray(positions, dtype=np.float64))
-    with np.errstate(over="ignore"):
-        spans = np.diff(np.asarray(times, dtype=np.float64))
-    # times further apart than that are not consecutive samples at any allowed rate
-    usable = (counts > 0) & (spans > 0) & (spans < MAX_INDEX / MIN_RATE)
-    counts, spans = counts[usable], spans[usable]
-    if not len(spans):
-        return None
-    # the lower median: gaps only make differences larger
-    period = float(np.quantile(spans / counts, 0.5, method="lower"))
-    if not MIN_RATE <= 1.0 / max(period, 0.5 / MAX_RATE) <= MAX_RATE:
-        return None
-    return round_to_common_rate(float(np.sum(np.rint(spans / period)) / np.sum(spans)))
-
-
-def round_to_common_rate(rate: float) -> float:
-    """Return the common rate (1000, 1024, 51.2, ... Hz) within 0.5 % of `rate`, else `rate`."""
-    power = math.floor(math.log10(rate))
-    # through text, because 5.12 * 10**-2 is not the number nearest to 0.0512
-    common = min((float(f"{m}e{power}") for m in _COMMON_RATES), key=lambda candidate: abs(candidate - rate))
-    return common if abs(common - rate) <= _RATE_TOLERANCE * rate else rate
+        self.times = (self.times or _Extent(start, start, newest)).extended(start, newest)

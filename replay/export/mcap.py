@@ -22,7 +22,14 @@ from replay.export.contents import RunContents, SeriesTable
 from replay.export.target_files import TargetFiles
 
 _INFO, _WARNING, _ERROR = 2, 3, 4
-_WARNINGS = {EventKind.GAP, EventKind.RESTART, EventKind.CLOCK_JUMP, EventKind.REJECTED, EventKind.REORDERED}
+_WARNINGS = {
+    EventKind.GAP,
+    EventKind.RESTART,
+    EventKind.CLOCK_JUMP,
+    EventKind.CONTRADICTION,
+    EventKind.REJECTED,
+    EventKind.REORDERED,
+}
 _MOST_SECONDS = 9e9  # as nanoseconds in 64 bits
 _ROUNDING = 1e-6  # s, of a clock that counts from 1970
 

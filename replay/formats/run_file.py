@@ -68,6 +68,11 @@ def _name(step: Transition | None) -> str:
 
 
 _MOST_NOTES = 10
+_TOLD = {
+    EventKind.NOTE: "note",
+    EventKind.CONTRADICTION: "contradiction",
+    EventKind.CLOCK_JUMP: "clock jump",
+}
 _MOST_NUMBER = 1 << 53  # more would be no number of samples, but damage
 
 
@@ -286,7 +291,11 @@ def epoch_starts(numbering: Iterable[tuple[int, Numbering]]) -> tuple[tuple[Epoc
 def _written(timed: Iterable[tuple[Event, float]]) -> list[str]:
     """Return the notes and alarms of a run, a line each; of very many notes the newest."""
     events = list(timed)
-    notes = [f"note at {_instant(e, seconds)}: {e.detail}" for e, seconds in events if e.kind is EventKind.NOTE]
+    notes = [
+        f"{_TOLD[e.kind]} at {_instant(e, seconds)}: {e.detail}"
+        for e, seconds in events
+        if e.kind in _TOLD and e.detail
+    ]
     left = len(notes) - _MOST_NOTES
     lines = [f"{left} older notes are in the file", *notes[-_MOST_NOTES:]] if left > 0 else notes
     return [*lines, *alarm_steps(events)]

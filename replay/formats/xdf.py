@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from monitor.transport.lsl.numbering import SampleNumbering
+from monitor.wire.sample_numbering import SampleNumbering
 from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
 from replay.formats.memory import check_memory

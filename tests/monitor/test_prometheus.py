@@ -32,7 +32,7 @@ from tests.needs import needs, program
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
-COUNTS = StreamCounts(10_000, 7, 5, 3, 2, 1, 4, 6, 8)
+COUNTS = StreamCounts(10_000, 7, 5, 3, 2, 1, 4, 6, 8, contradictions=9)
 HEALTH = Health(
     rig="lab",
     state="receiving",
@@ -110,6 +110,7 @@ def test_the_page_says_what_the_health_says(sink: PrometheusSink, clock: Clock) 
         "stream_restarts_total": 1,
         "stream_clock_jumps_total": 4,
         "messages_rejected_total": 6,
+        "stream_contradictions_total": 9,
         "stream_reconnects_total": 8,
         "sample_rate_hertz": 1000.0,
         "measured_sample_rate_hertz": 998.5,

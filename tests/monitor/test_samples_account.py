@@ -64,7 +64,7 @@ LAST = st.tuples(st.integers(1, 30), st.sampled_from(["kept", "dropped", *TELLIN
 
 
 class NoSocket:
-    url = "tcp://rig"
+    url, peer = "tcp://rig", 0
 
     def reset_backoff(self) -> None: ...
 

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from monitor.messages.blocks import Column, ResultBlock, ResultStream, SignalBlock
+from monitor.messages.blocks import Column, Event, ResultBlock, ResultStream, SignalBlock
+from monitor.transport.zeromq.message_queue import Origin
 from monitor.transport.zeromq.signals import MAX_SENDERS, SignalDecoder
 from monitor.wire import native as wire
 from monitor.wire.native import Encoder, WireError
 
-ORIGIN = "tcp://127.0.0.1:1"
+ORIGIN = Origin("tcp://127.0.0.1:1")
 
 
 def plain(index: int, **more) -> bytes:
@@ -153,4 +154,4 @@ def read_or_refuse(intake: SignalDecoder, frames: list[bytes]) -> None:
         assert "\n" not in str(problem)
         assert str(problem)
     else:
-        assert all(isinstance(block, SignalBlock) for block in blocks)
+        assert all(isinstance(block, SignalBlock | Event) for block in blocks)

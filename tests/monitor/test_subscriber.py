@@ -19,7 +19,7 @@ from monitor.wire.native import Frames, WireError
 class Socket:
     """A socket that gives what is put into `frames`, or fails."""
 
-    url, disconnected = "inproc://somewhere", False
+    url, disconnected, peer = "inproc://somewhere", False, 0
 
     def __init__(self, *, failing: bool = False) -> None:
         self.failing = failing

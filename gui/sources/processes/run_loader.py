@@ -123,7 +123,7 @@ class RunLoader:
                 header = msgspec.json.decode(frames[1], type=RunHeader)
                 history = History(self._memory, recording=LoadedRecording(self.path.name, str(self.path), header))
             elif history is not None:
-                batch += decoder.decode(frames, "")
+                batch += decoder.decode(frames)
                 size += len(frames[-1])
                 if size >= _BATCH:
                     self._store(history, batch)

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -16,7 +16,8 @@ import numpy as np
 from monitor.messages.blocks import Channel, Event, EventKind, SignalBlock, Stream
 from monitor.system.running_clock import RunningClock
 from monitor.transport.lsl.library import DescribedChannel, StreamAddress, described_channels, load_library
-from monitor.transport.lsl.numbering import Run, SampleNumbering
+from monitor.wire.sample_numbering import Run, SampleNumbering
+from monitor.wire.sample_rate import RateCheck, rate_contradicted
 
 AssignRoles = Callable[[Sequence[DescribedChannel]], tuple[Channel, ...]]
 """Returns the channels with their roles; raises ValueError if they are not clear."""
@@ -30,7 +31,7 @@ _JOIN_TIMEOUT = 2.0  # s
 _MAX_RATE = 1e6  # Hz
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Opened:
     """A stream that is received from now on."""
 
@@ -106,7 +107,7 @@ class LslSource:
         self._samples, self._items = 0, 0
         self._flowing = False  # since it was opened
         self._reported = False  # its loss, since its last sample
-        self._rate_reported = False
+        self._check = RateCheck(1.0)
         self._thread = threading.Thread(target=self._connect, name="lsl", daemon=True)
         if listening:
             self.listen()
@@ -148,7 +149,9 @@ class LslSource:
         self._flowing = False
         if found.uid != self._uid or self._numbering is None:
             self._numbering, self._uid = SampleNumbering(found.stream.sample_rate), found.uid
-            self._rate_reported = False
+            self._check = RateCheck(found.stream.sample_rate)
+        elif self._numbering.rate != found.stream.sample_rate:
+            found.stream = replace(found.stream, sample_rate=self._numbering.rate)
         self._opened, self._correction = found, found.correction
         self._last_sample = self._corrected = self._clock()
         return []
@@ -174,17 +177,9 @@ class LslSource:
         numbering = self._numbering
         assert numbering is not None
         values = np.asarray(samples, np.float64).reshape(len(stamps), -1)
-        items = list(self._blocks(opened.stream, numbering.accept(np.asarray(stamps), values)))
-        if numbering.slow_rate and not self._rate_reported:
-            self._rate_reported = True
-            rate = float(f"{numbering.slow_rate:.3g}")  # three digits, without exponent
-            detail = f"nominal {opened.stream.sample_rate:g} Hz, its stamps say {rate:g} Hz"
-            items.append(
-                self._event(EventKind.NOTE, f"{self._address}: {detail}; the difference is counted as lost samples")
-            )
-        return items
+        return list(self._blocks(opened, numbering.accept(np.asarray(stamps), values)))
 
-    def _blocks(self, stream: Stream, runs: Iterator[Run]) -> Iterator[SignalBlock | Event]:
+    def _blocks(self, opened: _Opened, runs: Iterator[Run]) -> Iterator[SignalBlock | Event]:
         """Yield a block for each run; before the first one after a loss, the event of its return."""
         for run in runs:
             self._samples += len(run.samples)
@@ -193,12 +188,27 @@ class LslSource:
             if self._reported:
                 self._reported = False
                 yield Event(EventKind.RECONNECTED, at, run.number, 0, f"{self._address} is received again")
-            yield SignalBlock(stream, run.number, at, samples)
+            rate = self._check.add(run.number, run.stamp) or run.rate
+            if rate != self._check.rate or rate != opened.stream.sample_rate:
+                yield from self._correct_rate(opened, rate, run.number, at)
+            yield SignalBlock(opened.stream, run.number, at, samples, joint=run.joint)
+
+    def _correct_rate(self, opened: _Opened, rate: float, number: int, at: float) -> Iterator[Event]:
+        """Use the rate of the stamps from here on; yield the event that says so."""
+        assert self._numbering is not None
+        if rate != opened.stream.sample_rate:
+            text = f"{self._address}: {rate_contradicted(opened.stream.sample_rate, rate)}"
+            opened.stream = replace(opened.stream, sample_rate=rate)
+            yield Event(EventKind.CONTRADICTION, at, number, 0, text)
+        if self._numbering.rate != rate:
+            self._numbering.follow(rate)
+        if self._check.rate != rate:
+            self._check = RateCheck(rate)
 
     def _lose(self, opened: _Opened, why: str) -> list[SignalBlock | Event]:
         """Return what is held, and the event of a stream that is lost, which is searched for again."""
         assert self._numbering is not None
-        held: list[SignalBlock | Event] = list(self._blocks(opened.stream, self._numbering.flush()))
+        held: list[SignalBlock | Event] = list(self._blocks(opened, self._numbering.flush()))
         self._opened = None
         self._lost.put(opened.inlet)
         self._search.set()

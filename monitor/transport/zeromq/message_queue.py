@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
@@ -10,6 +11,14 @@ from monitor.wire.native import Frames, claimed_rows
 
 _OVERHEAD = 200  # bytes of a message in addition to its frames
 _MAX_HEADS = 64
+
+
+class Origin(NamedTuple):
+    """Where a message comes from: its endpoint, the number of the connection, and when it arrived, s, monotonic."""
+
+    url: str
+    peer: int = 0
+    arrived: float = math.nan
 
 
 class Message(NamedTuple):
@@ -23,6 +32,12 @@ class Message(NamedTuple):
     time: float
     size: int
     dropped: int | None = None
+    peer: int = 0
+
+    @property
+    def origin(self) -> Origin:
+        """Where it comes from."""
+        return Origin(self.socket.url, self.peer, self.time)
 
 
 class MessageQueue:
@@ -61,7 +76,7 @@ class MessageQueue:
 
     def put(self, frames: Frames, socket: SubscriberSocket, arrived: float) -> None:
         """Queue a message, or drop it."""
-        message = Message(frames, socket, arrived, _size(frames))
+        message = Message(frames, socket, arrived, _size(frames), None, socket.peer)
         if self.n_bytes + message.size <= self.max_bytes:
             if self._heads:
                 self.put_heads()

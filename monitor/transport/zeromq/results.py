@@ -19,6 +19,7 @@ from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
 from monitor.system.worker_process import POSSIBLE
 from monitor.transport.zeromq.key_files import Keys
+from monitor.transport.zeromq.message_queue import Origin
 from monitor.transport.zeromq.publisher_process import PublisherProcess
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.transport.zeromq.queued_publisher import PublisherSink, QueuedPublisher
@@ -137,7 +138,7 @@ class ResultDecoder:
         self._rig = rig
         self._decoder = Decoder()
 
-    def decode(self, frames: Frames, _origin: str) -> tuple[Published, ...]:
+    def decode(self, frames: Frames, _origin: Origin | None = None) -> tuple[Published, ...]:
         """Return the content of a message; nothing if it is of another rig.
 
         Raises

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from time import monotonic
 
 import zmq
 
-from monitor.messages.blocks import SignalBlock
+from monitor.messages.blocks import Event, EventKind, SignalBlock, Stream
 from monitor.transport.zeromq.key_files import Keys
+from monitor.transport.zeromq.message_queue import Origin
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.transport.zeromq.subscriber import Subscriber
 from monitor.transport.zeromq.subscriber_socket import SubscriberSettings
@@ -16,9 +18,11 @@ from monitor.transport.zeromq.unused_messages import UnusedMessages
 from monitor.wire import native as wire
 from monitor.wire.native import Decoder, Encoder, Frames, WireError
 from monitor.wire.plain import decode_plain
-from monitor.wire.plain_assembler import PlainAssembler
+from monitor.wire.plain_senders import PlainSenders
+from monitor.wire.sample_rate import RateCheck, rate_contradicted
 
 MAX_SENDERS = 64
+_MAX_NAMES, _ANY = 1024, -1
 _PREFIX = b"synchroscope/"
 _SIGNALS = wire.topic("signals")
 _IDLE = 0.5  # s without a message after which a heartbeat is sent
@@ -42,24 +46,55 @@ class SignalDecoder:
         self._rig = rig
         self._rate = sample_rate
         self._decoder = Decoder()
-        PlainAssembler(sample_rate)  # raises now if the rate is wrong
-        self._rig_names: dict[str, str] = {}
-        self._assemblers: dict[tuple[str, str], PlainAssembler] = {}
+        PlainSenders(sample_rate)  # raises now if the rate is wrong
+        self._rig_names: dict[tuple[str, int], str] = {}
+        self._senders: dict[str, PlainSenders] = {}
+        self._rates: dict[str, _NativeRate] = {}
 
-    def decode(self, frames: Frames, origin: str) -> tuple[SignalBlock, ...]:
-        """Return the blocks that the message from the endpoint `origin` completes, often one, sometimes none.
+    def __bool__(self) -> bool:
+        """Whether samples are held back until others come."""
+        return any(senders.held for senders in self._senders.values())
+
+    def flush(self) -> tuple[SignalBlock | Event, ...]:
+        """Return what is held back: no more comes for now."""
+        return self._of_rig(tuple(item for senders in self._senders.values() for item in senders.flush()))
+
+    def decode(self, frames: Frames, origin: Origin) -> tuple[SignalBlock | Event, ...]:
+        """Return the blocks that a message completes, often one, sometimes none, and events.
 
         Raises
         ------
         WireError : the message is rejected.
         """
         if not frames[0].startswith(_PREFIX):
-            blocks = self._plain(frames, origin)
+            items = self._plain(frames, origin)
         elif frames[0].startswith(_OTHER_TOPICS):
             return ()
         else:
-            blocks = (self._native(frames),)
-        return tuple(block for block in blocks if block.stream.rig == self._rig) if self._rig else blocks
+            items = self._checked(self._native(frames))
+        return self._of_rig(items) if self._rig else items
+
+    def _of_rig(self, items: tuple[SignalBlock | Event, ...]) -> tuple[SignalBlock | Event, ...]:
+        """Return them if they are of the rig that is accepted."""
+        other = any(isinstance(item, SignalBlock) and item.stream.rig != self._rig for item in items)
+        return () if self._rig and other else items
+
+    def _checked(self, block: SignalBlock) -> tuple[SignalBlock | Event, ...]:
+        """Return a block with the sample rate that its sender's times have."""
+        check = self._rates.get(block.stream.rig)
+        if check is None or (check.declared is not block.stream and check.declared != block.stream):
+            if check is None and len(self._rates) >= MAX_SENDERS:
+                return (block,)
+            check = self._rates[block.stream.rig] = _NativeRate(block.stream)
+        rate = check.rate.add(block.index, block.time) if len(block) else None
+        if rate is not None:
+            check.stream = replace(check.declared, sample_rate=rate)
+        if check.stream is not check.declared:
+            block = replace(block, stream=check.stream)
+        if rate is None:
+            return (block,)
+        text = rate_contradicted(check.declared.sample_rate, rate)
+        return Event(EventKind.CONTRADICTION, block.time, block.index, 0, text), block
 
     def _native(self, frames: Frames) -> SignalBlock:
         if not frames[0].startswith(_SIGNALS):
@@ -69,19 +104,33 @@ class SignalDecoder:
             raise WireError("results under the topic of signals")
         return block
 
-    def _plain(self, frames: Frames, origin: str) -> tuple[SignalBlock, ...]:
-        if len(frames) > 2:
-            raise WireError(f"a plain message has one frame, or a topic and one, this one {len(frames)}")
-        message = decode_plain(frames[-1])
+    def _plain(self, frames: Frames, origin: Origin) -> tuple[SignalBlock | Event, ...]:
+        if len(frames) > 3:
+            raise WireError(f"a plain message has one frame, or a topic and one or two, this one {len(frames)}")
+        message = decode_plain(*frames[1:] if len(frames) > 1 else frames)
+        connection = origin.url, origin.peer
         if message.rig is not None:
-            self._rig_names[origin] = message.rig
-        sender = origin, self._rig_names.get(origin, "")
-        assembler = self._assemblers.get(sender)
-        if assembler is None:
-            if len(self._assemblers) >= MAX_SENDERS:
+            if len(self._rig_names) > _MAX_NAMES:
+                self._rig_names.clear()
+            self._rig_names[connection] = self._rig_names[origin.url, _ANY] = message.rig
+        # a sender that has connected again need not repeat its name
+        rig = self._rig_names.get(connection) or self._rig_names.get((origin.url, _ANY), "")
+        senders = self._senders.get(rig)
+        if senders is None:
+            if len(self._senders) >= MAX_SENDERS:
                 raise WireError(f"more than {MAX_SENDERS} rigs send plain messages")
-            assembler = self._assemblers[sender] = PlainAssembler(self._rate)
-        return assembler.accept(message)
+            senders = self._senders[rig] = PlainSenders(self._rate)
+        return senders.accept(message, connection, origin.arrived)
+
+
+class _NativeRate:
+    """The stream of a native sender as it declares it, and with the rate that its times have."""
+
+    __slots__ = ("declared", "rate", "stream")
+
+    def __init__(self, declared: Stream) -> None:
+        self.declared = self.stream = declared
+        self.rate = RateCheck(declared.sample_rate)
 
 
 class SignalSubscriber(Subscriber[SignalBlock]):
@@ -130,15 +179,16 @@ class SignalSubscriber(Subscriber[SignalBlock]):
         settings = SubscriberSettings(
             (b"",), stale_after, max_message, queue_seconds, queue_bytes, insecure=insecure, security=security
         )
-        decode = SignalDecoder(rig, sample_rate).decode
+        decoder = SignalDecoder(rig, sample_rate)
         super().__init__(
-            decode,
+            decoder.decode,
             connect,
             bind,
             settings,
             context,
             listening=listening,
             unused=UnusedMessages(rig),
+            held=decoder,
             reports_pauses=True,
         )
 

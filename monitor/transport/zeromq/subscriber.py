@@ -15,7 +15,7 @@ from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
 from monitor.system.running_clock import RunningClock
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq.endpoint import MESSAGES_PER_SECOND
-from monitor.transport.zeromq.message_queue import Message, MessageQueue
+from monitor.transport.zeromq.message_queue import Message, MessageQueue, Origin
 from monitor.transport.zeromq.subscriber_socket import ConnectionEvent, SubscriberSettings, SubscriberSocket
 from monitor.transport.zeromq.unused_messages import UnusedSamples
 from monitor.wire.native import Frames
@@ -37,6 +37,7 @@ _NUMBERED = SignalBlock, ResultBlock
 _END_DELAY = 1.0  # s without a message until an unused one is known to be its stream's last
 
 Item = TypeVar("Item")
+Produced = TypeVar("Produced", covariant=True)
 
 
 class Unused(Protocol[Item]):
@@ -54,6 +55,16 @@ class Unused(Protocol[Item]):
 
     def take_ends(self) -> list[Item]:
         """Return items for streams that end with unused messages."""
+        ...
+
+
+class Held(Protocol[Produced]):
+    """What a decoder holds back until it is clear what it is."""
+
+    def __bool__(self) -> bool: ...
+
+    def flush(self) -> Sequence[Produced | Event]:
+        """Return it: no more comes for now."""
         ...
 
 
@@ -114,8 +125,9 @@ class Subscriber(Generic[Item]):
 
     Parameters
     ----------
-    decode : returns the items in the frames of a message from the endpoint given second; raises ValueError, as a
-        rule `WireError`, to reject the message.
+    decode : returns the items in the frames of a message, and events, given its origin; raises ValueError, as a rule
+        `WireError`, to reject the message.
+    held : what `decode` holds back of messages until others come.
     connect, bind : endpoints; at least one.
     settings : how to subscribe.
     context : of the caller, who then terminates it; by default its own.
@@ -131,7 +143,7 @@ class Subscriber(Generic[Item]):
 
     def __init__(
         self,
-        decode: Callable[[Frames, str], Iterable[Item]],
+        decode: Callable[[Frames, Origin], Iterable[Item | Event]],
         connect: Sequence[str],
         bind: Sequence[str],
         settings: SubscriberSettings,
@@ -139,6 +151,7 @@ class Subscriber(Generic[Item]):
         *,
         listening: bool = True,
         unused: Unused[Item] | None = None,
+        held: Held[Item] | None = None,
         running: RunningClock | None = None,
         reports_pauses: bool = False,
     ) -> None:
@@ -152,6 +165,7 @@ class Subscriber(Generic[Item]):
         self._hold_at = max(1, int(settings.queue_seconds * MESSAGES_PER_SECOND))
         self._queue = MessageQueue(settings.queue_bytes)
         self._unused, self._unused_at = unused, 0.0
+        self._held = held
         self._holding = self._asked_to_hold = False
         self._last_check = -_CHECK_INTERVAL
         self._empty_at = self._came_at = monotonic()  # when the sockets were last found empty, and a message came
@@ -193,7 +207,8 @@ class Subscriber(Generic[Item]):
     @property
     def waiting(self) -> int:
         """Messages that have arrived and are not received yet, and ends of streams that are not reported yet."""
-        return len(self._queue) + self._queue.heads + (len(self._unused) if self._unused is not None else 0)
+        ends = len(self._unused) if self._unused is not None else 0
+        return len(self._queue) + self._queue.heads + ends + (1 if self._held else 0)
 
     @property
     def dropped(self) -> int:
@@ -234,6 +249,9 @@ class Subscriber(Generic[Item]):
             now = monotonic()
             if not found and self._unused and now - self._unused_at >= _END_DELAY:
                 found += ((end, now) for end in self._unused.take_ends())
+            if not found and self._held and now - self._came_at >= _END_DELAY:
+                for item in self._held.flush():
+                    self._find(item, self._came_at, found)
             self._report(now, found)
             if found or now >= deadline:
                 break
@@ -273,12 +291,11 @@ class Subscriber(Generic[Item]):
             self._accept(item, found)
 
     def _accept(self, arrival: Message, found: list[tuple[Item | Event, float]]) -> None:
-        unused = self._unused
         if arrival.dropped is not None:
             self._add_unused(arrival, self._drops)
             return
         try:
-            items = self._decode(arrival.frames, arrival.socket.url)
+            items = self._decode(arrival.frames, arrival.origin)
         except ValueError as problem:
             self._rejections.messages += 1
             self._rejections.reason = self._rejections.reason or str(problem)
@@ -286,11 +303,15 @@ class Subscriber(Generic[Item]):
             return
         arrival.socket.reset_backoff()
         for item in items:
-            if isinstance(item, _NUMBERED):
-                self._time, self._index = item.time, item.index
-            if unused is not None and (end := unused.use(item)) is not None:
-                found.append((end, arrival.time))
-            found.append((item, arrival.time))
+            self._find(item, arrival.time, found)
+
+    def _find(self, item: Item | Event, arrived: float, found: list[tuple[Item | Event, float]]) -> None:
+        """Add an item to those that were found."""
+        if isinstance(item, _NUMBERED):
+            self._time, self._index = item.time, item.index
+        if not isinstance(item, Event) and self._unused is not None and (end := self._unused.use(item)) is not None:
+            found.append((end, arrived))
+        found.append((item, arrived))
 
     def _add_unused(self, message: Message, count: _UnusedCount) -> None:
         if self._unused is not None:
@@ -377,17 +398,18 @@ class Subscriber(Generic[Item]):
         """Queue a batch from every socket; return whether there may be more."""
         now, more = monotonic(), False
         for socket in self._sockets:
-            batch = list(socket.messages(_READ_BATCH))
-            self._came_at = now if batch else self._came_at
-            for frames in batch:
+            count = 0
+            for frames in socket.messages(_READ_BATCH):
                 self._queue.put(frames, socket, now if arrived is None else arrived)
+                count += 1
+            self._came_at = now if count else self._came_at
             flood = self._floods[socket]
-            if len(batch) < _READ_BATCH:
+            if count < _READ_BATCH:
                 flood.reset(self._running.paused)
                 continue
             more = True
             began, self._turn = self._turn, self._running()
-            flood.add(len(batch), self._turn - began)
+            flood.add(count, self._turn - began)
             if flood.excessive(self._running.paused):
                 # the receive queue of libzmq has no other limit, and does not say how many messages it has
                 peer = socket.disconnect()

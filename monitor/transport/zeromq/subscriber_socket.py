@@ -92,6 +92,9 @@ class SubscriberSocket:
         self._holding = False
         self.rejection = ""
         """Why the server rejects the connection for good; empty: it does not, or that is not known."""
+        self.peer = 0
+        """Number of the connection of the message received last, where there may be several; else 0."""
+        self._many = bind and not url.startswith("inproc://")
         self.url = url
         self._open()
 
@@ -144,7 +147,7 @@ class SubscriberSocket:
             return
         for _ in range(limit):
             try:
-                frames = self._socket.recv_multipart(zmq.NOBLOCK)
+                frames = self._receive(zmq.NOBLOCK)
             except zmq.Again:
                 return
             self._last_activity = monotonic()
@@ -159,10 +162,21 @@ class SubscriberSocket:
             self._socket.setsockopt(zmq.RCVTIMEO, milliseconds)
             self._timeout_ms = milliseconds
         try:
-            frames = self._socket.recv_multipart()
+            frames = self._receive(0)
         except zmq.Again:
             return None
         self._last_activity = monotonic()
+        return frames
+
+    def _receive(self, flags: int) -> Frames:
+        """Return the frames of a message, and set `peer`."""
+        if not self._many:
+            return self._socket.recv_multipart(flags)
+        first = self._socket.recv(flags, copy=False)
+        self.peer = int(first.get(zmq.SRCFD))
+        frames = [first.bytes]
+        if first.more:
+            frames += self._socket.recv_multipart(flags)
         return frames
 
     def disconnect(self) -> str:
