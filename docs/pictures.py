@@ -13,11 +13,12 @@ IMAGES = Path(__file__).parent.resolve() / "images"
 
 def tracking() -> None:
     """Draw the cases of the paper on tracking indicators."""
-    from replay.studies.tracking.pictures import draw
+    from replay.pictures import save_figures
+    from replay.studies.tracking.blocks import study_blocks
     from replay.studies.tracking.study import PARTS, run_study
 
     (IMAGES / "tracking").mkdir(exist_ok=True, parents=True)
-    draw(run_study(PARTS), IMAGES / "tracking")
+    save_figures(study_blocks(run_study(PARTS)), IMAGES / "tracking")
 
 
 def diagrams() -> None:
@@ -53,11 +54,12 @@ def identification() -> None:
 
 def thermal() -> None:
     """Draw the thermal challenge: material, experiments beside models, decision."""
-    from replay.studies.thermal.pictures import draw
+    from replay.pictures import save_figures
+    from replay.studies.thermal.blocks import study_blocks
     from replay.studies.thermal.study import run_study
 
     (IMAGES / "thermal").mkdir(exist_ok=True, parents=True)
-    draw(run_study(), IMAGES / "thermal")
+    save_figures(study_blocks(run_study()), IMAGES / "thermal")
 
 
 def laboratory() -> None:
@@ -73,7 +75,7 @@ def updating() -> None:
     """Draw the force that a chain of four masses is missing."""
     from replay import silent
     from replay.studies.nonlinear.four_dof import identify_four_masses
-    from replay.studies.nonlinear.four_dof_pictures import force
+    from replay.studies.nonlinear.four_dof_blocks import force
 
     (IMAGES / "updating").mkdir(exist_ok=True, parents=True)
     force(identify_four_masses(1, 1, silent)).savefig(IMAGES / "updating" / "four-dof-force.png", dpi=80)

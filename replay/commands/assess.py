@@ -108,8 +108,9 @@ def _assess(
     from monitor.commands.output import compilation_announced, progress_bars
     from replay.assessment import assess
     from replay.assessment.run import record_settings
-    from replay.commands.assess_table import print_assessment
+    from replay.commands.assess_table import assessment_blocks
     from replay.formats import open_recording
+    from replay.tables import print_blocks, report_console
 
     recording = recording_part(path, open_recording(path, selection), arguments)
     settings, settings_notes = record_settings(recording, given)
@@ -127,7 +128,7 @@ def _assess(
                 )
     if arguments.json:
         return [as_json(path, assessment, notes)]
-    print_assessment(path, assessment, notes, recording.notes)
+    print_blocks(assessment_blocks(path, assessment, notes, recording.notes), report_console(120))
     return []
 
 

@@ -1,19 +1,18 @@
-"""Report of an assessment as tables."""
+"""An assessment as blocks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rich.console import Console
-from rich.text import Text
 
 from monitor.catalogue import display_unit, outputs_by_name
 from monitor.messages.headline import COMPARED_QUANTITIES, FALLBACKS, HEADLINE, LABELS
 from monitor.system.safe_text import printable
+from monitor.text.blocks import Block, Column, Table, Text, Tone, words
 from monitor.text.numbers import number
 from replay.assessment.wording import (
     COMPARED_AS,
@@ -26,10 +25,9 @@ from replay.assessment.wording import (
     whole_record_notes,
     worst_actuator,
 )
-from replay.tables import print_table, report_console
 
 if TYPE_CHECKING:
-    from monitor.messages.blocks import Column
+    from monitor.messages.blocks import Column as ResultColumn
     from monitor.messages.transfer import TransferBlock
     from replay.assessment import Assessment, PairAssessment
     from replay.assessment.results import RecordWarning
@@ -44,7 +42,7 @@ def group_of(name: str) -> str:
     return _OUTPUTS[name].group if name in _OUTPUTS else ""
 
 
-def headline_first(columns: Iterable[Column]) -> list[Column]:
+def headline_first(columns: Iterable[ResultColumn]) -> list[ResultColumn]:
     """Return the columns of the headline first, then of the indicators compared with it, then the others."""
     groups = dict.fromkeys((*_FIRST, *(output.group for output in _OUTPUTS.values())))
     order = {group: i for i, group in enumerate(groups)}
@@ -58,70 +56,69 @@ _COHERENT = 0.5
 _MARK = "≠"
 
 
-def print_assessment(path: Path, assessment: Assessment, notes: Sequence[str], reading: Sequence[str] = ()) -> None:
-    """Print the assessment of one record; times in ms, angles in degrees, a dash where there is no value.
+def assessment_blocks(
+    path: Path, assessment: Assessment, notes: Sequence[str], reading: Sequence[str] = ()
+) -> Iterator[Block]:
+    """Yield the assessment of one record; times in ms, angles in degrees, a dash where there is no value.
 
     Notes that are in `reading`, on how the file was read, come before the tables, which are wrong where these are.
     """
-    console = report_console(120)
-    console.print(
-        Text(printable(str(path)), "bold"),
-        f" {assessment.samples} samples, {assessment.duration:.4g} s at "
+    yield Text(
+        f"{printable(str(path))} {assessment.samples} samples, {assessment.duration:.4g} s at "
         f"{assessment.stream.sample_rate:g} Hz, window {assessment.settings.window:.4g} s",
+        Tone.HEADING,
     )
     # with times in another unit all that follows is wrong
     doubts = [warning for warning in assessment.warnings_of(None) if warning.code == "time_unit"]
-    _print_warnings(console, "warning", doubts)
+    yield from _warnings("warning", doubts)
     several = len(assessment.pairs) > 1
     for found in assessment.pairs:
-        console.print(Text(headline_words(found, assessment), "bold"))
-    read_as = [note for note in notes if note in reading]
-    _print_notes(console, [note for note in read_as if note not in {warning.text for warning in doubts}])
+        yield Text(headline_words(found, assessment), Tone.STRONG)
+    doubted = {warning.text for warning in doubts}
+    yield from _notes(note for note in notes if note in reading and note not in doubted)
     if several:
         rows = [comparison_row(found, assessment) for found in assessment.pairs]
-        print_table(console, "actuators compared", COMPARED_AS, rows)
-        console.print(Text(worst_actuator(assessment), "bold"))
+        columns = [
+            words(title) if place in (0, len(COMPARED_AS) - 1) else Column(title)
+            for place, title in enumerate(COMPARED_AS)
+        ]
+        yield Table("actuators compared", columns, rows)
+        yield Text(worst_actuator(assessment), Tone.STRONG)
     for actuator, summary in assessment.compensators.items():
-        console.print(Text(f"{actuator}: {compensator_words(summary)}"))
+        yield Text(f"{actuator}: {compensator_words(summary)}")
     for found in assessment.pairs:
-        _print_pair(console, found, assessment)
+        yield from _pair(found, assessment)
         prefix = f"warning, {found.pair.actuator}" if several else "warning"
-        _print_warnings(console, prefix, assessment.warnings_of(found.pair.actuator))
-    _print_warnings(console, "warning", (each for each in assessment.warnings_of(None) if each not in doubts))
-    _print_notes(console, [note for note in notes if note not in reading])
+        yield from _warnings(prefix, assessment.warnings_of(found.pair.actuator))
+    yield from _warnings("warning", (each for each in assessment.warnings_of(None) if each not in doubts))
+    yield from _notes(note for note in notes if note not in reading)
 
 
-def _print_warnings(console: Console, prefix: str, warnings: Iterable[RecordWarning]) -> None:
-    for warning in warnings:
-        console.print(Text(f"{prefix}: {warning.text}"), style="bold red")
+def _warnings(prefix: str, warnings: Iterable[RecordWarning]) -> Iterator[Block]:
+    return (Text(f"{prefix}: {warning.text}", Tone.BAD) for warning in warnings)
 
 
-def _print_notes(console: Console, notes: Iterable[str]) -> None:
-    for note in notes:
-        console.print(Text(f"note: {note}"), style="yellow")
+def _notes(notes: Iterable[str]) -> Iterator[Block]:
+    return (Text(f"note: {note}", Tone.WARNING) for note in notes)
 
 
-def _print_pair(console: Console, found: PairAssessment, assessment: Assessment) -> None:
+def _pair(found: PairAssessment, assessment: Assessment) -> Iterator[Block]:
     units = {c.name: c.unit for c in assessment.series.columns if c.actuator == found.pair.actuator}
-    empty = _print_indicators(console, found, assessment)
+    table, empty = _indicators(found, assessment)
+    yield table
     for line in change_words(found):
-        console.print(Text(line, "bold"))
-    for line in missing_words(found):
-        console.print(Text(line))
+        yield Text(line, Tone.STRONG)
+    yield from map(Text, missing_words(found))
     if empty:
-        console.print(Text(f"without a value: {', '.join(empty)}"))
-    console.print(_whole(found, units, assessment.stream.sample_rate))
-    if assessment.transfer is None:
-        return
-    unresolved = unresolved_transfer(found, assessment)
-    if unresolved:
-        console.print(unresolved)
-        return
-    _print_transfer(console, assessment.transfer, found.pair.actuator)
+        yield Text(f"without a value: {', '.join(empty)}")
+    yield Text(_whole(found, units, assessment.stream.sample_rate))
+    if assessment.transfer is not None:
+        unresolved = unresolved_transfer(found, assessment)
+        yield Text(unresolved) if unresolved else _transfer(assessment.transfer, found.pair.actuator)
 
 
-def _print_indicators(console: Console, found: PairAssessment, assessment: Assessment) -> list[str]:
-    """Print a row for each result, the headline's first, and return the names of the results without a value."""
+def _indicators(found: PairAssessment, assessment: Assessment) -> tuple[Table, list[str]]:
+    """Return a row for each result, the headline's first, and the names of the results without a value."""
     channels = assessment.stream.channels
     title = f"{channels[found.pair.command].name} -> {channels[found.pair.measured].name}"
     valid = [(LABELS[each], found.presence[each].valid) for each in LABELS if each in found.presence]
@@ -143,19 +140,14 @@ def _print_indicators(console: Console, found: PairAssessment, assessment: Asses
         rows.append(
             (column.name, unit, _shown(factor * spread.median), uncertainty, _mark(found, column.name), *numbers)
         )
-    headings = ("indicator", "unit", "median", "±", _MARK, "mean", "5 %", "95 %")
     # a column without any entry only takes room
-    shown = [
-        i for i, heading in enumerate(headings) if heading not in ("±", _MARK) or any(row and row[i] for row in rows)
-    ]
-    print_table(
-        console,
-        f"{title}; valid: {', '.join(f'{label} {100 * share:.0f} %' for label, share in valid)}",
-        [headings[i] for i in shown],
-        [None if row is None else [row[i] for i in shown] for row in rows],
-        texts=2,
+    quantities = (
+        Column(title if title not in ("±", _MARK) or any(row and row[i] for row in rows) else None)
+        for i, title in enumerate(("median", "±", _MARK, "mean", "5 %", "95 %"), 2)
     )
-    return empty
+    shares = ", ".join(f"{label} {100 * share:.0f} %" for label, share in valid)
+    columns = words("indicator"), words("unit"), *quantities
+    return Table(f"{title}; valid: {shares}", columns, rows), empty
 
 
 def _uncertainty(found: PairAssessment, name: str, factor: float) -> str:
@@ -176,7 +168,7 @@ def _mark(found: PairAssessment, name: str) -> str:
     return f"{_MARK} {100 * how.fraction:.0f} %" if compared and how is not None and how.often else ""
 
 
-def _whole(found: PairAssessment, units: dict[str, str], rate: float) -> Text:
+def _whole(found: PairAssessment, units: dict[str, str], rate: float) -> str:
     # under a taper: most records end in mid-motion
     fei, criteria = found.whole.fei_tapered, found.whole.criteria
     parts = [
@@ -187,31 +179,30 @@ def _whole(found: PairAssessment, units: dict[str, str], rate: float) -> Text:
     parts.append(", ".join(f"{name} {_shown(value, unit=unit)}" for name, (value, unit) in known.items()))
     parts += [f"{name} {_shown(total)} {units[name]}" for name, total in found.totals.items() if math.isfinite(total)]
     notes = whole_record_notes(found, rate)
-    return Text("; ".join(parts) + (f" ({'; '.join(notes)})" if notes else ""))
+    return "; ".join(parts) + (f" ({'; '.join(notes)})" if notes else "")
 
 
-def _print_transfer(console: Console, transfer: TransferBlock, actuator: str) -> None:
-    """Print the transfer function at a few coherent frequencies, evenly spread."""
+def _transfer(transfer: TransferBlock, actuator: str) -> Block:
+    """Return the transfer function at a few coherent frequencies, evenly spread."""
     good = np.flatnonzero(np.nan_to_num(transfer.curve(actuator, "coherence")) > _COHERENT)
     if not len(good):
-        console.print("transfer function: not shown, no frequency is coherent enough")
-        return
-    rows = []
-    for i in sorted(set(good[np.linspace(0, len(good) - 1, _FREQUENCIES).astype(int)].tolist())):
-        numbers = (
-            (transfer.frequency[i], 4),
-            (transfer.curve(actuator, "coherence")[i], 3),
-            (transfer.curve(actuator, "ratio")[i], 4),
-            (_DEGREES * transfer.curve(actuator, "phase")[i], 4),
-            (1e3 * transfer.curve(actuator, "delay")[i], 4),
-            (1e3 * transfer.curve(actuator, "delay_sd")[i], 2),
-        )
-        rows.append([_shown(value, digits) for value, digits in numbers])
-    headings = ("Hz", "coherence", "ratio", "phase °", "delay ms", "±")
-    print_table(console, "transfer function, ratio command over measured", headings, rows)
+        return Text("transfer function: not shown, no frequency is coherent enough")
+    shown = sorted(set(good[np.linspace(0, len(good) - 1, _FREQUENCIES).astype(int)].tolist()))
+    names = "coherence", "ratio", "phase", "delay", "delay_sd"
+    curves = [transfer.frequency, *(transfer.curve(actuator, name) for name in names)]
+    columns = (
+        *(Column("frequency", "Hz"), Column("coherence", form=".3g"), Column("ratio")),
+        *(
+            Column("phase", "°", factor=_DEGREES),
+            Column("delay", "ms", factor=1e3),
+            Column("±", form=".2g", factor=1e3),
+        ),
+    )
+    rows = [[curve[i] for curve in curves] for i in shown]
+    return Table("transfer function, ratio command over measured", columns, rows)
 
 
-def _shown_as(column: Column) -> tuple[str, float]:
+def _shown_as(column: ResultColumn) -> tuple[str, float]:
     """Return the display unit of a column, and the factor; those of the catalogue."""
     output = _OUTPUTS.get(column.name)
     return (display_unit(output.display_unit, column.unit), output.display_factor) if output else (column.unit, 1.0)

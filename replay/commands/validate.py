@@ -99,7 +99,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Validate, print the result, and draw a picture if requested."""
     from monitor.commands.output import print_json, progress_bars
-    from replay.commands.validate_report import as_json, print_validation
+    from replay.commands.validate_report import as_json, validation_blocks
+    from replay.tables import print_blocks, report_console
     from replay.validation.tolerance_choice import read_tolerance
     from replay.validation.validation import validate
 
@@ -130,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(as_json(found))
     else:
-        print_validation(found)
+        print_blocks(validation_blocks(found), report_console(110, wrap=True))
     return 0
 
 

@@ -15,8 +15,9 @@ from replay.assessment.results import Departure, HeadlineEstimate
 from replay.assessment.statistics import headline_of, median_sd
 from replay.assessment.wording import headline_words
 from replay.commands.assess import as_json
-from replay.commands.assess_table import print_assessment
+from replay.commands.assess_table import assessment_blocks
 from replay.formats import ArrayRecording
+from replay.tables import print_blocks, report_console
 
 RATE = 200.0
 STREAM = Stream("rig", 0, RATE, (Channel("c", Role.COMMAND, "mm", "a"), Channel("m", Role.MEASURED, "mm", "a")))
@@ -128,7 +129,7 @@ def test_the_sd_of_a_median_holds_though_windows_overlap_and_noise_has_a_memory(
 
 
 def test_what_a_whole_record_is_stands_where_it_is_printed(assessed, capsys):
-    print_assessment(Path("one"), assessed, [])
+    print_blocks(assessment_blocks(Path("one"), assessed, []), report_console(120))
     text = " ".join(capsys.readouterr().out.split())
     assert "whole record: FEI (Hann taper) phase -10." in text and "delay* 19." in text
     assert "* phase over the command's mean frequency, noise included" in text

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
-from replay.studies import StudyResult, study_result
+from monitor.text.blocks import Block
+from replay import Progress
+from replay.studies.delays.blocks import study_blocks
+from replay.studies.delays.study import RUNS, SIGMAS, run_study
 
 
-def run(arguments: argparse.Namespace) -> StudyResult:
+def run(arguments: argparse.Namespace, progress: Progress) -> Iterator[Block]:
     """Run the study with the options."""
-    from monitor.commands.output import progress_bars
-
-    with progress_bars() as progress:
-        # the progress bar is shown before slow imports
-        progress("loading", 0, 1)
-        from replay.studies.delays.study import RUNS, SIGMAS, run_study
-
-        progress("loading", 1, 1)
-        study = run_study(
-            SIGMAS if arguments.sigma is None else arguments.sigma,
-            n_runs=RUNS if arguments.runs is None else arguments.runs,
-            seed=arguments.seed,
-            priors=bool(arguments.priors),
-            progress=progress,
-        )
-
-    return study_result(study, "delays.report", "delays.pictures", "delays.as_json")
+    study = run_study(
+        SIGMAS if arguments.sigma is None else arguments.sigma,
+        n_runs=RUNS if arguments.runs is None else arguments.runs,
+        seed=arguments.seed,
+        priors=bool(arguments.priors),
+        progress=progress,
+    )
+    return study_blocks(study)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from monitor.messages.blocks import Samples
+from replay.pictures import new_drawing
 from replay.studies.delays.examples import LATER, TIME, Method
 from replay.studies.delays.level import NoiseLevel, histogram, quartiles
-from replay.studies.delays.study import REPEATS, DelayStudy
+from replay.studies.delays.study import REPEATS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
 _COLOURS = {Method.POLYNOMIAL: "tab:orange", Method.DISTURBANCE: "tab:blue"}
 _WORDS = {Method.POLYNOMIAL: "method 1: polynomial", Method.DISTURBANCE: "method 2: disturbance"}
@@ -23,26 +26,12 @@ _BINS = 30
 _DRAWN = 20
 
 
-def draw(study: DelayStudy, folder: Path) -> tuple[Path, ...]:
-    """Write the pictures into a folder that is there; return the files."""
-    figures: dict[str, Figure] = {}
-    for number in sorted({level.example.number for level in study.levels}):
-        levels = [level for level in study.levels if level.example.number == number]
-        figures[f"delays-{number}-prediction.png"] = prediction(levels)
-        figures[f"delays-{number}-estimates.png"] = _estimates(levels)
-        if number == 2:
-            figures["delays-2-steady-state.png"] = _steady_states(levels)
-    for name, figure in figures.items():
-        figure.savefig(folder / name, dpi=110)
-    return tuple(folder / name for name in figures)
-
-
-def prediction(levels: Sequence[NoiseLevel]) -> Figure:
+def prediction(levels: Sequence[NoiseLevel]) -> Drawing:
     """Return what both methods make of one example, during the observations and later, at each level of noise."""
-    figure = Figure(figsize=(11.0, 3.2 * len(levels)), layout="constrained")
     number = levels[0].example.number
     also = "; left as Fig. 1 of the paper" if number == 2 else ""
-    figure.suptitle(f"Example {number}: fit to t = {TIME[-1]:g}, prediction to t = {LATER:g}; {_DRAWN} runs{also}")
+    title = f"Example {number}: fit to t = {TIME[-1]:g}, prediction to t = {LATER:g}; {_DRAWN} runs{also}"
+    figure = new_drawing(11.0, 3.2 * len(levels), title)
     axes = figure.subplots(len(levels), 2, squeeze=False)
     later = np.linspace(0.0, LATER, 301)
     for row, level in zip(axes, levels, strict=True):
@@ -68,14 +57,14 @@ def _curves(axis: Axes, level: NoiseLevel, time: Samples) -> None:
     axis.plot(time, level.example.truth.response(time), "k--", linewidth=1.3, label="truth")
 
 
-def _estimates(levels: list[NoiseLevel]) -> Figure:
+def estimates(levels: Sequence[NoiseLevel]) -> Drawing:
+    """Return histograms of what method 2 finds of one example."""
     names = levels[0].free[Method.DISTURBANCE].fits.names
     number = levels[0].example.number
-    figure = Figure(figsize=(11.0, 2.6 * len(levels)), layout="constrained")
     also = "; as Fig. 3 to 5 of the paper" if number == 3 else ""
-    figure.suptitle(
-        f"Example {number}: estimates of method 2, {len(levels[0].observed)} runs; dashed: truth, green: mean{also}"
-    )
+    runs = len(levels[0].observed)
+    title = f"Example {number}: estimates of method 2, {runs} runs; dashed: truth, green: mean{also}"
+    figure = new_drawing(11.0, 2.6 * len(levels), title)
     axes = figure.subplots(len(levels), len(names), squeeze=False)
     for row, level in zip(axes, levels, strict=True):
         for axis, name in zip(row, names, strict=True):
@@ -87,11 +76,12 @@ def _estimates(levels: list[NoiseLevel]) -> Figure:
     return figure
 
 
-def _steady_states(levels: list[NoiseLevel]) -> Figure:
+def steady_states(levels: Sequence[NoiseLevel]) -> Drawing:
+    """Return histograms of the steady states of repeated observations."""
     # four side by side leave no room for their titles
     columns = len(levels) if len(levels) <= 3 else 2
     rows = math.ceil(len(levels) / columns)
-    figure = Figure(figsize=(11.0, 0.6 + 3.0 * rows), layout="constrained")
+    figure = new_drawing(11.0, 0.6 + 3.0 * rows)
     number = len(levels[0].mean_parameters)
     what = f"as Fig. 2 of the paper: steady state of {number} runs of {REPEATS} repeated observations"
     printed = levels[0].example.printed_steady_state["mean_of_repeated"]

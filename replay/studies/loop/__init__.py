@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from replay.studies import StudyResult, study_result
+from monitor.text.blocks import Block
+from replay import Progress
+from replay.formats.ground_motion import GroundMotion, read_ground_motion
+from replay.studies.loop.blocks import study_blocks
+from replay.studies.loop.study import DRAWS, run_study
 
-if TYPE_CHECKING:
-    from replay.formats.ground_motion import GroundMotion
 
-
-def run(arguments: argparse.Namespace) -> StudyResult:
+def run(arguments: argparse.Namespace, progress: Progress) -> Iterator[Block]:
     """Run the study with the options."""
-    from monitor.commands.output import progress_bars
-
-    with progress_bars() as progress:
-        # the progress bar is shown before slow imports
-        progress("loading", 0, 1)
-        from replay.studies.loop.study import DRAWS, run_study
-
-        progress("loading", 1, 1)
-        motion = _ground_motion(arguments)
-        study = run_study(DRAWS if arguments.draws is None else arguments.draws, arguments.seed, motion, progress)
-
-    return study_result(study, "loop.report", "loop.pictures")
+    motion = _ground_motion(arguments)
+    n_draws = DRAWS if arguments.draws is None else arguments.draws
+    return study_blocks(run_study(n_draws, arguments.seed, motion, progress))
 
 
 def _ground_motion(arguments: argparse.Namespace) -> GroundMotion | None:
@@ -32,6 +24,4 @@ def _ground_motion(arguments: argparse.Namespace) -> GroundMotion | None:
         if arguments.motion_unit is not None or arguments.motion_column is not None:
             raise ValueError("--motion-unit and --motion-column: are of a file, give it with --motion FILE")
         return None
-    from replay.formats.ground_motion import read_ground_motion
-
     return read_ground_motion(arguments.motion, unit=arguments.motion_unit, column=arguments.motion_column)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from monitor.messages.blocks import Samples
+from replay.pictures import new_drawing
 from replay.studies.loop.benchmark import CASES, CRITERIA
 from replay.studies.loop.compensators import COMPENSATORS
 from replay.studies.loop.stability import EARLY, Stability
 from replay.studies.loop.study import LoopStudy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
 _COLOURS = dict(
     zip(COMPENSATORS, ("black", "tab:gray", "tab:red", "tab:blue", "tab:green", "tab:orange"), strict=True)
@@ -29,24 +32,13 @@ _FEWEST_FOR_BOX = 5  # draws; quartiles of fewer are hardly more than the points
 _COINCIDE = 0.02
 
 
-def draw(study: LoopStudy, folder: Path) -> tuple[Path, ...]:
-    """Write the pictures into a folder that is there; return the files."""
-    figures = {
-        "loop-instability.png": instability(study.stability),
-        "loop-benchmark.png": _benchmark(study),
-        "loop-draws.png": _draws(study),
-    }
-    for name, figure in figures.items():
-        figure.savefig(folder / name, dpi=110)
-    return tuple(folder / name for name in figures)
-
-
-def instability(found: Stability) -> Figure:
+def instability(found: Stability) -> Drawing:
     """Return the indicators with their limits, and the commands with each compensator."""
-    figure = Figure(figsize=(11.0, 9.5), layout="constrained")
-    figure.suptitle(
+    figure = new_drawing(
+        11.0,
+        9.5,
         f"A delay that grows beyond the critical one of {_MS * found.analytic:.2f} ms; {found.frequency:g} Hz, "
-        f"damping {100.0 * found.damping_ratio:g} %, {100.0 * found.share:g} % of the stiffness in the rig"
+        f"damping {100.0 * found.damping_ratio:g} %, {100.0 * found.share:g} % of the stiffness in the rig",
     )
     delays, angle, damping, commands = figure.subplots(4, 1, sharex=True)
     by_column = {each.column: each for each in found.warnings}
@@ -100,9 +92,9 @@ def _coinciding(found: Stability) -> str:
     return f"{', '.join(together)} coincide within {_MS * largest:.2g} mm"
 
 
-def _benchmark(study: LoopStudy) -> Figure:
-    figure = Figure(figsize=(11.0, 4.4), layout="constrained")
-    figure.suptitle("Benchmark building with the nominal plant; hatched: until the stroke was left")
+def nominal(study: LoopStudy) -> Drawing:
+    """Return some criteria of the building with the nominal plant."""
+    figure = new_drawing(11.0, 4.4, "Benchmark building with the nominal plant; hatched: until the stroke was left")
     benchmark, width = study.benchmark, 0.8 / len(COMPENSATORS)
     axes = figure.subplots(1, 3)
     for axis, (criterion, words) in zip(axes, _CRITERIA_SHOWN.items(), strict=True):
@@ -123,12 +115,12 @@ def _benchmark(study: LoopStudy) -> Figure:
     return figure
 
 
-def _draws(study: LoopStudy) -> Figure:
-    scenarios = study.benchmark.draws
-    figure = Figure(figsize=(11.0, 1.2 + 3.0 * len(scenarios)), layout="constrained")
-    number = study.benchmark.n_draws
+def draws(study: LoopStudy) -> Drawing:
+    """Return the rms error of the actuator in every draw of each scenario."""
+    scenarios, number = study.benchmark.draws, study.benchmark.n_draws
     box = "box: quartiles, " if number >= _FEWEST_FOR_BOX else ""
-    figure.suptitle(f"J2 of {number} draws of {study.drawn}; {box}cross: how many left the stroke")
+    title = f"J2 of {number} draws of {study.drawn}; {box}cross: how many left the stroke"
+    figure = new_drawing(11.0, 1.2 + 3.0 * len(scenarios), title)
     rows = figure.subplots(len(scenarios), len(CASES), sharey=True, squeeze=False)
     top = max(float(np.nanmax(values[..., _J2])) for values in scenarios.values())
     for row, (scenario, values) in zip(rows, scenarios.items(), strict=True):

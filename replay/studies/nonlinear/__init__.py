@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import argparse
-from importlib import import_module
+from collections.abc import Iterator
 
-from replay.studies import StudyResult
+from monitor.text.blocks import Block
+from replay import Progress
+from replay.studies.nonlinear import (
+    duffing,
+    duffing_blocks,
+    eight_dof,
+    eight_dof_blocks,
+    four_dof,
+    four_dof_blocks,
+    impact,
+    impact_blocks,
+)
 
 
-def run(arguments: argparse.Namespace) -> StudyResult:
-    """Run the study of one test bed: a module of its name that has `run_study(runs, seed, progress)`."""
-    from monitor.commands.output import progress_bars
+def run(arguments: argparse.Namespace, progress: Progress) -> Iterator[Block]:
+    """Run the study of one test bed."""
+    name, seed = arguments.name, arguments.seed
 
-    with progress_bars() as progress:
-        # the progress bar is shown before slow imports
-        progress("loading", 0, 1)
-        study = import_module(f"replay.studies.nonlinear.{arguments.name.replace('-', '_')}")
-        progress("loading", 1, 1)
-        found: StudyResult = study.run_study(arguments.runs, arguments.seed, progress)
-        return found
+    def runs(default: int) -> int:
+        return default if arguments.runs is None else int(arguments.runs)
+
+    if name == "duffing":
+        return duffing_blocks.study_blocks(duffing.identify_duffing(runs(duffing.RUNS), seed, progress))
+    if name == "four-dof":
+        return four_dof_blocks.study_blocks(four_dof.identify_four_masses(runs(four_dof.RUNS), seed, progress))
+    if name == "eight-dof":
+        return eight_dof_blocks.study_blocks(eight_dof.update_eight_masses(runs(eight_dof.RUNS), seed, progress))
+    return impact_blocks.study_blocks(impact.update_and_predict(runs(impact.RUNS), seed, progress))

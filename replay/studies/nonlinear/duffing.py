@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
-from monitor.commands.output import to_json_types
 from monitor.messages.blocks import Samples
 from replay import Progress, silent
-from replay.studies import StudyResult, study_result
 from sim.fitting.fit import Fits, fit_many
 from sim.laboratory.structure import Structure
 from sim.missing_force.law_fit import LawResponse, curve_fit
@@ -84,23 +81,15 @@ class DuffingStudy:
         return max(float(np.median(each.seconds)) for each in self.sampled.values())
 
 
-def run_study(runs: int | None, seed: int, progress: Progress = silent) -> StudyResult:
-    """Run the study.
+def identify_duffing(runs: int, seed: int, progress: Progress = silent) -> DuffingStudy:
+    """Return what is found in so many runs with noise of their own.
 
     Raises
     ------
     ValueError : runs are not 1 to 20000.
     """
-    runs = RUNS if runs is None else runs
     if not 1 <= runs <= MOST_RUNS:
         raise ValueError(f"--runs {runs}: must be from 1 to {MOST_RUNS}")
-    study = identify_duffing(runs, seed, progress)
-
-    return study_result(study, "nonlinear.duffing_report", "nonlinear.duffing_pictures", "nonlinear.duffing")
-
-
-def identify_duffing(runs: int, seed: int, progress: Progress = silent) -> DuffingStudy:
-    """Return what is found in so many runs with noise of their own; the slow imports are done."""
     oscillator = DuffingOscillator()
     chain, load = oscillator.chain, oscillator.force()[:, None]
     dt = oscillator.dt / oscillator.refined
@@ -166,29 +155,3 @@ def _identified(problem: ForceProblem, sigma: Samples) -> tuple[MatchedForce, Re
     response = LawResponse(problem, _CUBIC, sigma)
     start = np.array([curves["smoother"], *recovered.smoothed.means[0, :2]])
     return windows, recovered, curves, fit_many(response, response.observed[None], start)
-
-
-def as_json(study: DuffingStudy) -> dict[str, Any]:
-    """Return what --json prints; alpha is that of the refined law, of each other method beside it."""
-    found = study.sampled
-    result: dict[str, Any] = to_json_types({
-        "study": "duffing",
-        "runs": len(found[COUNTS[0]].coverage),
-        "true_alpha": study.oscillator.cubic,
-        "noise_percent": 100.0 * study.oscillator.noise,
-        "noise_sd": {"displacement": study.sigma[0], "velocity": study.sigma[1]},
-        "alpha": {str(count): _scatter(each.alpha["refined"]) for count, each in found.items()},
-        "methods": {
-            method: {str(count): _scatter(each.alpha[method]) for count, each in found.items()} for method in METHODS
-        },
-        "paper_alpha": {str(count): PAPER[count] for count in found},
-        "band_coverage": {str(count): float(each.coverage.mean()) for count, each in found.items()},
-        "seconds": study.seconds,
-        "paper_hours": list(PAPER_HOURS),
-    })  # fmt: skip
-    return result
-
-
-def _scatter(values: Samples) -> dict[str, float]:
-    sd = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
-    return {"mean": float(values.mean()), "sd": sd}

@@ -12,7 +12,6 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from monitor.reliability.tolerance import TolerancePolicy
 from replay import Progress, silent
-from replay.studies import StudyResult, study_result
 from replay.studies.nonlinear.eight_dof_metrics import (
     MODAL,
     WINDOW,
@@ -139,22 +138,15 @@ class EightDofStudy:
     seconds: float
 
 
-def run_study(runs: int | None, seed: int, progress: Progress = silent) -> StudyResult:
-    """Run the study, twenty tests of each kind by default.
+def update_eight_masses(runs: int, seed: int, progress: Progress = silent) -> EightDofStudy:
+    """Return the study of so many tests of each kind.
 
     Raises
     ------
     ValueError : the number of runs is out of range.
     """
-    number = RUNS if runs is None else runs
-    if not 1 <= number <= _MOST_RUNS:
-        raise ValueError(f"--runs {number}: the study eight-dof needs 1 to {_MOST_RUNS}")
-    study = compute(number, seed, progress)
-    return study_result(study, "nonlinear.eight_dof_report", "nonlinear.eight_dof_pictures")
-
-
-def compute(runs: int, seed: int, progress: Progress = silent) -> EightDofStudy:
-    """Return the study."""
+    if not 1 <= runs <= _MOST_RUNS:
+        raise ValueError(f"--runs {runs}: the study eight-dof needs 1 to {_MOST_RUNS}")
     started = perf_counter()
     sound = virtual_test(Case.FRICTION, seed, damaged=False)
     nominal = compare_modes(identified_modes(sound), model_modes())

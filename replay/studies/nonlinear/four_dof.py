@@ -11,14 +11,16 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay import Progress
-from replay.studies import StudyResult, study_result
-from replay.studies.nonlinear.four_dof_joint import ForceLaw, JointEstimate, identify_jointly, recover_law
-from replay.studies.nonlinear.four_dof_parametric import (
+from replay.studies.nonlinear.four_dof_fits import (
     REDUCTIONS,
+    ForceLaw,
+    JointEstimate,
     StiffnessFit,
     fit_reduced,
     fit_stiffness,
+    identify_jointly,
     principal_components,
+    recover_law,
 )
 from replay.studies.nonlinear.four_dof_record import SENSORS, SPRINGS, FourMassRecord, simulate_record
 from sim.models.chain import Chain
@@ -83,12 +85,12 @@ class FourMassStudy:
         return replace(nominal, springs=springs)
 
 
-def run_study(runs: int | None, seed: int, progress: Progress) -> StudyResult:
-    """Run the study.
+def identify_four_masses(runs: int, seed: int, progress: Progress) -> FourMassStudy:
+    """Identify each record in both ways, and some of them in others.
 
     Parameters
     ----------
-    runs : records, each with a force and noise of its own; None: 20.
+    runs : records, each with a force and noise of its own.
     seed : of everything random.
     progress : receives the task, the amount done and the total.
 
@@ -96,13 +98,6 @@ def run_study(runs: int | None, seed: int, progress: Progress) -> StudyResult:
     ------
     ValueError : the number of runs is out of range.
     """
-    study = identify_four_masses(RUNS if runs is None else runs, seed, progress)
-
-    return study_result(study, "nonlinear.four_dof_report", "nonlinear.four_dof_pictures")
-
-
-def identify_four_masses(runs: int, seed: int, progress: Progress) -> FourMassStudy:
-    """Identify each record in both ways, and some of them in others."""
     if not 1 <= runs <= _MOST_RUNS:
         raise ValueError(f"--runs {runs}: give 1 to {_MOST_RUNS}")
     records = [simulate_record(seed, run) for run in range(runs)]

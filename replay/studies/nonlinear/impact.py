@@ -20,7 +20,6 @@ from scipy.special import ndtri, stdtrit
 
 from monitor.messages.blocks import Samples
 from replay import Progress, silent
-from replay.studies import StudyResult, study_result
 from replay.studies.nonlinear.impact_records import (
     CONFIGURATIONS,
     NOMINAL,
@@ -327,12 +326,12 @@ class ImpactStudy:
     seconds: float
 
 
-def run_study(runs: int | None, seed: int, progress: Progress) -> StudyResult:
-    """Run the study.
+def update_and_predict(runs: int, seed: int, progress: Progress) -> ImpactStudy:
+    """Draw the tests, update the pad by them, and predict their distribution before and after.
 
     Parameters
     ----------
-    runs : tests of each model and configuration that its distribution is made of; None: 500.
+    runs : tests of each model and configuration that its distribution is made of.
     seed : of everything random.
     progress : receives the task, the amount done and the total.
 
@@ -340,13 +339,6 @@ def run_study(runs: int | None, seed: int, progress: Progress) -> StudyResult:
     ------
     ValueError : the number of runs is out of range.
     """
-    study = update_and_predict(RUNS if runs is None else runs, seed, progress)
-
-    return study_result(study, "nonlinear.impact_report", "nonlinear.impact_pictures")
-
-
-def update_and_predict(runs: int, seed: int, progress: Progress) -> ImpactStudy:
-    """Draw the tests, update the pad by them, and predict their distribution before and after."""
     if not _FEWEST <= runs <= _MOST:
         raise ValueError(f"--runs {runs}: give {_FEWEST} to {_MOST}")
     records = draw_records(SPECIMEN, seed)

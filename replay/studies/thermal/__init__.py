@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
-from replay.studies import StudyResult, study_result
+from monitor.text.blocks import Block
+from replay import Progress
+from replay.studies.thermal.blocks import study_blocks
+from replay.studies.thermal.study import RESAMPLED, run_study
 
 
-def run(arguments: argparse.Namespace) -> StudyResult:
+def run(arguments: argparse.Namespace, progress: Progress) -> Iterator[Block]:
     """Run the study with the options."""
-    from monitor.commands.output import progress_bars
-
-    with progress_bars() as progress:
-        # imports of a second are done while the progress bar is shown
-        progress("limit of the application", 0, 2)
-        from replay.studies.thermal.study import RESAMPLED, run_study
-
-        study = run_study(
-            n_realizations=arguments.realizations,
-            n_resampled=RESAMPLED if arguments.resampled is None else arguments.resampled,
-            seed=arguments.seed,
-            progress=progress,
-        )
-
-    return study_result(study, "thermal.report", "thermal.pictures")
+    study = run_study(
+        n_realizations=arguments.realizations,
+        n_resampled=RESAMPLED if arguments.resampled is None else arguments.resampled,
+        seed=arguments.seed,
+        progress=progress,
+    )
+    return study_blocks(study)

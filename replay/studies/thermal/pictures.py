@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter, PercentFormatter
 
+from replay.pictures import new_drawing
 from replay.studies.thermal.study import ThermalStudy
 from replay.studies.thermal.validation import VALIDATED
 from sim.models.thermal_population import Characterization, Conductivity
@@ -26,6 +24,10 @@ from sim.models.thermal_tables import (
     validation_runs,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
 # points to the right of a mark and above it
 _TEXT_OFFSET = (9.0, 5.0)
 _COLOURS = dict(zip(Conductivity, ("tab:orange", "tab:green", "tab:blue"), strict=True))
@@ -36,29 +38,14 @@ _TAIL = 0.05
 _SHARE = f"{100.0 * (1.0 - 2.0 * _TAIL):.0f} %"
 _DRAWN = 1000
 _SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-_DPI = 110
 
 
-def draw(study: ThermalStudy, folder: Path) -> tuple[Path, ...]:
-    """Write the pictures into a folder that is there; return the files."""
-    figures = {
-        "thermal-parameter-space.png": parameter_space(),
-        "thermal-material.png": _material(study),
-        "thermal-validation.png": _validation(study),
-        "thermal-accreditation.png": _accreditation(study),
-        "thermal-decision.png": _decision(study),
-    }
-    for name, figure in figures.items():
-        figure.savefig(folder / name, dpi=_DPI)
-    return tuple(folder / name for name in figures)
-
-
-def parameter_space() -> Figure:
+def parameter_space() -> Drawing:
     """Draw flux over thickness of every configuration, with how many experiments the level High has there."""
     tests, level = configurations(), LEVELS[-1]
     of_validation = validation_runs(level)
     n_accreditation = accreditation_runs(level)["front"].temperature.shape[1]
-    figure = Figure(figsize=(7.0, 4.6), layout="constrained")
+    figure = new_drawing(7.0, 4.6)
     axis = figure.subplots()
     for name, runs in of_validation.items():
         words = f"{name}: {runs.temperature.shape[1]} experiments"
@@ -72,18 +59,18 @@ def parameter_space() -> Figure:
     return figure
 
 
-def _mark(figure: Figure, test: SlabTest, mark: str, colour: str, words: str, label: str) -> None:
+def _mark(figure: Drawing, test: SlabTest, mark: str, colour: str, words: str, label: str) -> None:
     (axis,) = figure.axes
     at = 100.0 * test.thickness, test.flux
     axis.plot(*at, mark, color=colour, markersize=11.0, label=label or "_nolegend_")
     axis.annotate(words, at, _TEXT_OFFSET, textcoords="offset points", fontsize="small")
 
 
-def _material(study: ThermalStudy) -> Figure:
-    figure = Figure(figsize=(11.0, 3.8), layout="constrained")
+def properties(study: ThermalStudy) -> Drawing:
+    """Draw the material's data at one level and the population that is assumed."""
     known, data = study.levels[-1].characterization, material(_LEVEL)
     number = len(data.temperature)
-    figure.suptitle(f"Level {_LEVEL}: {number} specimens (Table 4), and the assumed population")
+    figure = new_drawing(11.0, 3.8, f"Level {_LEVEL}: {number} specimens (Table 4), and the assumed population")
     axes = figure.subplots(1, 2)
     ends = np.array([0.0, 1000.0])
     rows = (
@@ -104,9 +91,10 @@ def _material(study: ThermalStudy) -> Figure:
     return figure
 
 
-def _validation(study: ThermalStudy) -> Figure:
-    figure = Figure(figsize=(11.0, 7.6), layout="constrained")
-    figure.suptitle(f"Level {_LEVEL}: fronts measured (Table 6), and {_SHARE} of the specimens of two models")
+def validation(study: ThermalStudy) -> Drawing:
+    """Draw the measured fronts over the predictions of two models."""
+    title = f"Level {_LEVEL}: fronts measured (Table 6), and {_SHARE} of the specimens of two models"
+    figure = new_drawing(11.0, 7.6, title)
     axes = figure.subplots(2, 2, sharex=True)
     for axis, (name, runs) in zip(axes.ravel(), validation_runs().items(), strict=True):
         test = configurations()[name]
@@ -120,12 +108,14 @@ def _validation(study: ThermalStudy) -> Figure:
     return figure
 
 
-def _accreditation(study: ThermalStudy) -> Figure:
-    figure = Figure(figsize=(11.0, 4.2), layout="constrained")
+def accreditation(study: ThermalStudy) -> Drawing:
+    """Draw the measurements at three depths over the predictions of two models."""
     test = configurations()[ACCREDITATION]
-    figure.suptitle(
+    figure = new_drawing(
+        11.0,
+        4.2,
         f"Level {_LEVEL}: accreditation (Table 8), {test.flux:g} W/m², {1e3 * test.thickness:g} mm, "
-        f"and {_SHARE} of the specimens of two models"
+        f"and {_SHARE} of the specimens of two models",
     )
     axes = figure.subplots(1, len(DEPTHS))
     for axis, (name, depth) in zip(axes, DEPTHS.items(), strict=True):
@@ -153,8 +143,11 @@ def _experiments(axis: Axes, known: Characterization, test: SlabTest, runs: Meas
     axis.grid(alpha=0.3)
 
 
-def _decision(study: ThermalStudy) -> Figure:
-    figure = Figure(figsize=(8.0, 4.2), layout="constrained")
+def decision(study: ThermalStudy) -> Drawing:
+    """Draw the share of too hot units at each level, with its bootstrap interval."""
+    from matplotlib.ticker import NullFormatter, PercentFormatter
+
+    figure = new_drawing(8.0, 4.2)
     axis = figure.subplots()
     for place, which in enumerate(Conductivity):
         found = [level.failure[which] for level in study.levels]

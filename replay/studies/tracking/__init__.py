@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
-from replay.studies import StudyResult, study_result
+from monitor.text.blocks import Block
+from replay import Progress
+from replay.studies.tracking.blocks import study_blocks
+from replay.studies.tracking.study import PARTS, run_study
 
 
-def run(arguments: argparse.Namespace) -> StudyResult:
+def run(arguments: argparse.Namespace, progress: Progress) -> Iterator[Block]:
     """Run the study with the options."""
-    from monitor.commands.output import progress_bars
-
-    with progress_bars() as progress:
-        from replay.studies.tracking.study import PARTS, run_study
-
-        study = run_study(arguments.case or PARTS, arguments.seed, progress)
-
-    return study_result(study, "tracking.report", "tracking.pictures")
+    return study_blocks(run_study(arguments.case or PARTS, arguments.seed, progress))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from monitor.messages.blocks import Samples
+from replay.pictures import new_drawing
 from replay.studies.tracking.paei_noise import METHODS, RUNS, NoisyPhase
 from replay.studies.tracking.plant import BAND, FREQUENCIES, RATE, PlantStudy
-from replay.studies.tracking.study import CaseStudy, TrackingStudy
+from replay.studies.tracking.study import CaseStudy
 from sim.laboratory.plants import BenchmarkPlant
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
 DEGREES = 180.0 / math.pi
 COLOURS = {"fdb": "tab:blue", "paei": "tab:orange", "paei_adaptive": "tab:green", "broadband": "tab:purple"}
@@ -26,9 +27,13 @@ _PLACES = {"iv": (14.35,), "vii": (19.53, 23.35)}
 _REACH = 0.04
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure, in inches, with room for units between the panels."""
-    return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.05))
+def _new_drawing(height: float, title: str) -> Drawing:
+    """Return an empty drawing with room for units between the panels."""
+    drawing = new_drawing(12.0, height, title)
+    engine = drawing.get_layout_engine()
+    assert engine is not None
+    engine.set(w_pad=0.1, h_pad=0.05)  # type: ignore[call-arg]
+    return drawing
 
 
 def plot_signals(axis: Axes, study: CaseStudy) -> None:
@@ -73,11 +78,10 @@ def _frame(axis: Axes, values: Samples) -> None:
     axis.set_ylim(low - room, high + room)
 
 
-def details(study: CaseStudy) -> Figure:
+def details(study: CaseStudy) -> Drawing:
     """Draw the second picture of a case that has a force."""
     places = _PLACES.get(study.case.name, ())
-    figure = new_figure(12.0, 6.4 if places else 3.6)
-    figure.suptitle(f"Case ({study.case.name}): {study.case.title}, in detail")
+    figure = _new_drawing(6.4 if places else 3.6, f"Case ({study.case.name}): {study.case.title}, in detail")
     axes = figure.subplots(2 if places else 1, 3, squeeze=False)
     _hysteresis(axes[0, 0], study)
     plot_indicators(axes[0, 1], study, "amplitude_error", 1e3, "[mm]")
@@ -184,26 +188,10 @@ def _peak(study: CaseStudy, place: float) -> int:
     return int(near[np.argmax(np.abs(case.command[near]))])
 
 
-def draw(study: TrackingStudy, folder: Path) -> tuple[Path, ...]:
-    """Write every picture of a study into a folder that is there; return the files."""
-    figures = {}
-    for case in study.cases:
-        figures[f"case-{case.case.name}.png"] = _case(case)
-        if case.case.force is not None:
-            figures[f"case-{case.case.name}-details.png"] = details(case)
-    if study.noise is not None:
-        figures["noise.png"] = _phase_in_noise(study.noise)
-    if study.plant is not None:
-        figures["plant.png"] = _plant_response(study.plant)
-    for name, figure in figures.items():
-        figure.savefig(folder / name, dpi=110)
-    return tuple(folder / name for name in figures)
-
-
-def _case(study: CaseStudy) -> Figure:
+def case_overview(study: CaseStudy) -> Drawing:
+    """Draw the first picture of a case: its signals, and every indicator beside its injected value."""
     case = study.case
-    figure = new_figure(12.0, 6.4)
-    figure.suptitle(f"Case ({case.name}): {case.title}")
+    figure = _new_drawing(6.4, f"Case ({case.name}): {case.title}")
     axes = figure.subplots(2, 3)
     plot_signals(axes[0, 0], study)
     _subspace(axes[1, 0], study)
@@ -226,7 +214,7 @@ def _case(study: CaseStudy) -> Figure:
     return figure
 
 
-def _legend(figure: Figure, axis: Axes) -> None:
+def _legend(figure: Drawing, axis: Axes) -> None:
     handles, labels = axis.get_legend_handles_labels()
     # the injected value first, then the order of the table
     order = [0, *range(len(labels) - 1, 0, -1)]
@@ -272,9 +260,10 @@ def _total(axis: Axes, study: CaseStudy, column: str, factor: float, title: str,
     axis.set_title(title, fontsize="medium")
 
 
-def _phase_in_noise(rows: tuple[NoisyPhase, ...]) -> Figure:
+def phase_in_noise(rows: tuple[NoisyPhase, ...]) -> Drawing:
     """Draw the phase and the ratio that every method gives, with the deviation of one run."""
-    figure = Figure(figsize=(10.0, 4.4), layout="constrained")
+    title = f"Case (i), 1.5 and 2 mm, in white noise: mean and deviation of {RUNS} windows of 2 s"
+    figure = new_drawing(10.0, 4.4, title)
     phase, ratio = figure.subplots(1, 2)
     phase.axhline(DEGREES * rows[0].known, **TRUTH)
     ratio.axhline(rows[0].known_ratio, **TRUTH)
@@ -288,7 +277,6 @@ def _phase_in_noise(rows: tuple[NoisyPhase, ...]) -> Figure:
         axis.set_xticks(sorted({round(1e3 * row.noise, 6) for row in rows}))
         axis.grid(alpha=0.3)
     phase.legend(fontsize="small")
-    figure.suptitle(f"Case (i), 1.5 and 2 mm, in white noise: mean and deviation of {RUNS} windows of 2 s")
     return figure
 
 
@@ -297,9 +285,9 @@ def _marks(axis: Axes, at: list[float], values: list[tuple[float, float]], name:
     axis.errorbar(at, means, yerr=deviations, fmt="o", markersize=4.0, capsize=3.0, label=name)
 
 
-def _plant_response(study: PlantStudy) -> Figure:
+def plant_response(study: PlantStudy) -> Drawing:
     """Draw what is found at each frequency over the exact response, with the hold and without."""
-    figure = Figure(figsize=(8.0, 8.4), layout="constrained")
+    figure = new_drawing(8.0, 8.4)
     ratio, phase, delay, coherence = figure.subplots(4, 1, sharex=True)
     plant, fine = BenchmarkPlant(), np.linspace(BAND[0], FREQUENCIES[-1], 200)
     held = plant.response(fine, 1.0 / RATE)

@@ -1,29 +1,24 @@
-"""The study of the closed loop as tables and as JSON."""
+"""The study of the closed loop as tables, data and figures."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
-from rich.text import Text
 
+from monitor.messages.blocks import Samples
+from monitor.text.blocks import Block, Column, Data, Figure, Table, Text, Tone, words
 from monitor.text.numbers import number
-from replay.studies.loop.benchmark import CASES, CRITERIA, SCENARIOS
+from replay.studies.loop import pictures
+from replay.studies.loop.benchmark import CASES, CRITERIA, SCENARIOS, Benchmark
 from replay.studies.loop.compensators import COMPENSATORS
-from replay.studies.loop.stability import EARLY
-from replay.studies.loop.study import draw_statistics, paired_ratio
-from replay.tables import print_table, report_console
+from replay.studies.loop.stability import EARLY, Stability
+from replay.studies.loop.study import LoopStudy, draw_statistics, paired_ratio
 from sim.laboratory.building import Case
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from monitor.messages.blocks import Samples
-    from replay.studies.loop.benchmark import Benchmark
-    from replay.studies.loop.stability import Stability
-    from replay.studies.loop.study import LoopStudy
 
 _MS = 1e3
 DEFINITIONS = {
@@ -47,8 +42,24 @@ COMPARED = ("fixed", "fdb", "paei", "broadband")
 """Compensators whose J2 is compared with that of `ats`, test by test."""
 
 
-def as_json(study: LoopStudy) -> dict[str, Any]:
-    """Return the study; everything but `computing_time_s` is the same whenever the seed and the draws are."""
+def study_blocks(study: LoopStudy) -> Iterator[Block]:
+    """Yield when the loop is unstable, what announces it, and what the compensators make of it.
+
+    In JSON everything but `computing_time_s` is the same whenever the seed and the draws are.
+    """
+    yield Data(_record(study))
+    yield from _stability(study.stability)
+    yield Figure("loop-instability", partial(pictures.instability, study.stability))
+    yield from _nominal(study.benchmark)
+    yield Figure("loop-benchmark", partial(pictures.nominal, study))
+    yield from _uncertain(study)
+    yield Figure("loop-draws", partial(pictures.draws, study))
+    for note in study.motion.notes if study.motion else ():
+        yield Text(f"ground motion: {note}")
+    yield Text(f"computing time: {', '.join(f'{name} {value:.0f} s' for name, value in study.seconds.items())}")
+
+
+def _record(study: LoopStudy) -> dict[str, Any]:
     stability, benchmark = study.stability, study.benchmark
     return {
         "study": "loop",
@@ -140,136 +151,117 @@ def _all_cases(values: Samples, left_at: Samples) -> tuple[Samples, Samples]:
     return values.reshape(len(values), -1, values.shape[-1]), left_at.reshape(len(values), -1)
 
 
-def print_study(study: LoopStudy) -> None:
-    """Print when the loop is unstable, what announces it, and what the compensators make of it."""
-    console = report_console(wrap=True)
-    _print_stability(console, study.stability)
-    _print_benchmark(console, study)
-    _print_draws(console, study)
-    seconds = ", ".join(f"{name} {value:.0f} s" for name, value in study.seconds.items())
-    for note in study.motion.notes if study.motion else ():
-        console.print(f"ground motion: {note}")
-    console.print(f"computing time: {seconds}")
-
-
-def _print_stability(console: Console, found: Stability) -> None:
-    console.print(Text("One degree of freedom with a delay", "bold"))
-    console.print(
+def _stability(found: Stability) -> Iterator[Block]:
+    yield Text("One degree of freedom with a delay", Tone.HEADING)
+    yield Text(
         f"{found.frequency:g} Hz, damping {100.0 * found.damping_ratio:g} %, {100.0 * found.share:g} % of the "
         f"stiffness in the rig, {found.sample_rate:g} Hz. Critical delay: analytic {_MS * found.analytic:.3f} ms, "
         f"simulated {_MS * found.simulated:.3f} ms ({100.0 * (found.simulated / found.analytic - 1.0):+.2f} %)."
     )
     first, last = (_MS * delay for delay in found.delays)
     none = found.runs["none"]
-    console.print(
+    yield Text(
         f"A delay that grows from {first:.3g} to {last:.3g} ms is critical at {found.critical_at:.2f} s; without "
-        f"compensation the command leaves the stroke of {1e3 * found.stroke:g} mm {_at(none.left_at)}.\n"
+        f"compensation the command leaves the stroke of {1e3 * found.stroke:g} mm {_at(none.left_at)}."
     )
     rows = [
         (
             each.label,
             f"{each.limit * each.scale:.3g} {each.shown}",
-            _seconds(each.at),
-            _seconds(each.at - found.critical_at, "+.2f"),
-            _seconds(none.left_at - each.at),
+            *(each.at, each.at - found.critical_at, none.left_at - each.at),
             f"{each.early_limit * each.scale:.3g} {each.shown}",
-            _seconds(each.early_at),
-            _seconds(each.early_at - found.critical_at, "+.2f"),
+            *(each.early_at, each.early_at - found.critical_at),
         )
         for each in found.warnings
     ]
-    console.print(
-        f"Limits: the indicator at the critical delay, and at {100.0 * EARLY:.0f} % of it. Critical: seconds since "
-        "the delay is critical (negative: before); stroke: seconds until the stroke is left."
-    )
+    at, critical = Column("at", "s", ".2f"), Column("critical", "s", "+.2f")
     early = f"{100.0 * EARLY:.0f} %"
-    headings = ("indicator", "limit", "at", "critical", "stroke", early, "at", "critical")
-    print_table(console, "What announces it", headings, rows)
-    left = [
+    yield Table(
+        "What announces it",
         (
-            name,
-            "no" if math.isnan(run.left_at) else _at(run.left_at),
-            f"{1e3 * run.largest:.1f} mm",
-            number(_MS * run.delay, ".2f", "ms"),
-        )
-        for name, run in found.runs.items()
-    ]
-    columns = ("compensator", "leaves the stroke", "largest command", "delay at the end")
-    console.print()
-    print_table(console, "What the compensators make of it", columns, left)
-    console.print()
+            words("indicator"),
+            Column("limit"),
+            at,
+            critical,
+            Column("stroke", "s", ".2f"),
+            Column(early),
+            at,
+            critical,
+        ),
+        rows,
+        f"Limits: the indicator at the critical delay, and at {early} of it. Critical: seconds since the delay is "
+        "critical (negative: before); stroke: seconds until the stroke is left.",
+    )
+    yield Table(
+        "What the compensators make of it",
+        (
+            *(words("compensator"), words("leaves the stroke"), Column("largest command", "mm", ".1f", 1e3)),
+            Column("delay at the end", "ms", ".2f", _MS),
+        ),
+        [
+            (name, "no" if math.isnan(run.left_at) else _at(run.left_at), run.largest, run.delay)
+            for name, run in found.runs.items()
+        ],
+    )
 
 
-def _print_benchmark(console: Console, study: LoopStudy) -> None:
-    benchmark = study.benchmark
-    console.print(Text("The benchmark building with the nominal plant", "bold"))
-    console.print(
+def _nominal(benchmark: Benchmark) -> Iterator[Block]:
+    yield Text("The benchmark building with the nominal plant", Tone.HEADING)
+    yield Text(
         f"J1: delay [ms], in whole samples of {1e3 / benchmark.sample_rate:.3f} ms; J2, J3: rms and largest error of "
         "the actuator [%]; J4 to J6 and J7 to J9: rms and largest error of floors 1 to 3, against the whole building "
         "[%]. Of a test that leaves the stroke: until then."
     )
     split = CRITERIA.index("J4")
-    for title, shown in (("Actuator", CRITERIA[:split]), ("Building", CRITERIA[split:])):
-        rows: list[tuple[str, ...] | None] = []
+    for title, shown in (("Actuator", slice(split)), ("Building", slice(split, None))):
+        rows: list[Sequence[object] | None] = []
         for k, case in enumerate(CASES):
             rows += [None] if rows else []
-            rows += [
-                (
-                    case if not i else "",
-                    name,
-                    number(benchmark.nominal_left_at[i, k], ".2f", "s"),
-                    *(number(benchmark.nominal[i, k, CRITERIA.index(each)], ".3g") for each in shown),
-                )
-                for i, name in enumerate(COMPENSATORS)
-            ]
-        print_table(console, title, ("case", "compensator", "left at", *shown), rows, texts=2)
-    console.print()
+            for i, name in enumerate(COMPENSATORS):
+                values = benchmark.nominal[i, k, shown].tolist()
+                rows.append(("" if i else case, name, benchmark.nominal_left_at[i, k], *values))
+        criteria = (Column(name, form=".3g") for name in CRITERIA[shown])
+        columns = words("case"), words("compensator"), Column("left at", "s", ".2f"), *criteria
+        yield Table(title, columns, rows)
 
 
-def _print_draws(console: Console, study: LoopStudy) -> None:
+def _uncertain(study: LoopStudy) -> Iterator[Block]:
     benchmark = study.benchmark
-    console.print(Text(f"{benchmark.n_draws} draws of {study.drawn}", "bold"))
-    console.print("Median/90 %/worst. Left: tests that left the stroke, whose criteria are those until then.")
+    yield Text(f"{benchmark.n_draws} draws of {study.drawn}", Tone.HEADING)
+    yield Text("Median/90 %/worst. Left: tests that left the stroke, whose criteria are those until then.")
     first, *others = benchmark.draws
     groups = [(case, benchmark.draws[first][:, k], benchmark.left_at[first][:, k]) for k, case in enumerate(CASES)]
     for scenario in others:
-        values, left_at = benchmark.draws[scenario], benchmark.left_at[scenario]
-        console.print(f"{scenario}: {SCENARIOS[scenario]}, all cases.")
-        groups.append((scenario, *_all_cases(values, left_at)))
-    rows: list[tuple[str, ...] | None] = []
+        yield Text(f"{scenario}: {SCENARIOS[scenario]}, all cases.")
+        groups.append((scenario, *_all_cases(benchmark.draws[scenario], benchmark.left_at[scenario])))
+    rows: list[Sequence[object] | None] = []
     for label, values, left_at in groups:
         rows += [None] if rows else []
         for i, name in enumerate(COMPENSATORS):
             cells = [_spread(values[i, :, CRITERIA.index(criterion)]) for criterion in _SHOWN]
             left = f"{np.isfinite(left_at[i]).sum()} of {values.shape[1]}"
-            rows.append((label if not i else "", name, left, *cells))
-    print_table(console, "", ("", "compensator", "left", *_SHOWN), rows, texts=2)
-    _print_against_ats(console, benchmark)
+            rows.append(("" if i else label, name, left, *cells))
+    yield Table("", (words(), words("compensator"), Column("left"), *map(Column, _SHOWN)), rows)
+    yield _against_ats(benchmark)
 
 
-def _print_against_ats(console: Console, benchmark: Benchmark) -> None:
-    rows: list[tuple[str, ...] | None] = []
+def _against_ats(benchmark: Benchmark) -> Table:
+    rows: list[Sequence[object] | None] = []
     for scenario, values in benchmark.draws.items():
         rows += [None] if rows else []
         for name in COMPARED:
-            pair = (values[COMPENSATORS.index(each), ..., _J2] for each in (name, "ats"))
-            found = paired_ratio(*pair)
-            cells = f"{found.above} of {found.tests}", number(found.median, ".2f"), number(found.worst, ".2f")
-            rows.append((scenario if name == COMPARED[0] else "", name, *cells))
-    console.print()
-    headings = ("", "compensator", "larger than ats in", "median ratio", "worst ratio")
-    print_table(console, "J2 over that of ats in the same test", headings, rows, texts=2)
-    console.print()
+            found = paired_ratio(*(values[COMPENSATORS.index(each), ..., _J2] for each in (name, "ats")))
+            larger = f"{found.above} of {found.tests}"
+            rows.append((scenario if name == COMPARED[0] else "", name, larger, found.median, found.worst))
+    ratios = Column("median ratio", form=".2f"), Column("worst ratio", form=".2f")
+    columns = words(), words("compensator"), Column("larger than ats in"), *ratios
+    return Table("J2 over that of ats in the same test", columns, rows)
 
 
-def _spread(values: np.ndarray[Any, Any]) -> str:
+def _spread(values: Samples) -> str:
     found = draw_statistics(values)
     return "/".join(number(value, ".2g") for value in (found.median, found.p90, found.worst))
 
 
 def _at(seconds: float) -> str:
     return "never" if math.isnan(seconds) else f"at {seconds:.2f} s"
-
-
-def _seconds(seconds: float, form: str = ".2f") -> str:
-    return number(seconds, form, "s")
