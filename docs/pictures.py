@@ -13,9 +13,9 @@ IMAGES = Path(__file__).parent.resolve() / "images"
 
 def tracking() -> None:
     """Draw the cases of the paper on tracking indicators."""
+    from replay.papers.tracking.blocks import study_blocks
+    from replay.papers.tracking.study import PARTS, run_study
     from replay.pictures import save_figures
-    from replay.studies.tracking.blocks import study_blocks
-    from replay.studies.tracking.study import PARTS, run_study
 
     (IMAGES / "tracking").mkdir(exist_ok=True, parents=True)
     save_figures(study_blocks(run_study(PARTS)), IMAGES / "tracking")
@@ -44,8 +44,8 @@ def terminal() -> None:
 
 def identification() -> None:
     """Draw what two methods of parameter estimation predict."""
-    from replay.studies.delays.pictures import prediction
-    from replay.studies.delays.study import run_study
+    from replay.papers.delays.pictures import prediction
+    from replay.papers.delays.study import run_study
 
     levels = [level for level in run_study([0.1, 0.3]).levels if level.example.number == 3]
     (IMAGES / "identification").mkdir(exist_ok=True, parents=True)
@@ -54,9 +54,9 @@ def identification() -> None:
 
 def thermal() -> None:
     """Draw the thermal challenge: material, experiments beside models, decision."""
+    from replay.papers.thermal.blocks import study_blocks
+    from replay.papers.thermal.study import run_study
     from replay.pictures import save_figures
-    from replay.studies.thermal.blocks import study_blocks
-    from replay.studies.thermal.study import run_study
 
     (IMAGES / "thermal").mkdir(exist_ok=True, parents=True)
     save_figures(study_blocks(run_study()), IMAGES / "thermal")
@@ -64,8 +64,8 @@ def thermal() -> None:
 
 def laboratory() -> None:
     """Draw the loop that a delay makes unstable."""
-    from replay.studies.loop.pictures import instability
-    from replay.studies.loop.stability import run_stability
+    from replay.papers.loop.pictures import instability
+    from replay.papers.loop.stability import run_stability
 
     (IMAGES / "laboratory").mkdir(exist_ok=True, parents=True)
     instability(run_stability(1)).savefig(IMAGES / "laboratory" / "instability.png", dpi=90)
@@ -74,8 +74,8 @@ def laboratory() -> None:
 def updating() -> None:
     """Draw the force that a chain of four masses is missing."""
     from replay import silent
-    from replay.studies.nonlinear.four_dof import identify_four_masses
-    from replay.studies.nonlinear.four_dof_blocks import force
+    from replay.papers.nonlinear.four_dof import identify_four_masses
+    from replay.papers.nonlinear.four_dof_blocks import force
 
     (IMAGES / "updating").mkdir(exist_ok=True, parents=True)
     force(identify_four_masses(1, 1, silent)).savefig(IMAGES / "updating" / "four-dof-force.png", dpi=80)

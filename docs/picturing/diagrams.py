@@ -11,10 +11,10 @@ from monitor.config import IndicatorSettings
 from monitor.reliability.decision import DecisionLimits
 from replay.assessment import assess
 from replay.commands.validate_report import draw as draw_validation
+from replay.papers.reliability.blocks import study_blocks
+from replay.papers.reliability.study import run_study
 from replay.pictures import save_figures
 from replay.simulations import simulation
-from replay.studies.reliability.blocks import study_blocks
-from replay.studies.reliability.study import run_study
 from replay.validation.records import MeasuredRecord
 from replay.validation.tolerance_choice import read_tolerance
 from replay.validation.validation import Site, validate

@@ -124,7 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress_bars() as progress:
         # the progress bar is shown before slow imports
         progress("loading", 0, 1)
-        study = import_module(f"replay.studies.{module}")
+        study = import_module(f"replay.papers.{module}")
         progress("loading", 1, 1)
         found: list[Block] = list(study.run(arguments, progress))
     # results first: the disk may be full

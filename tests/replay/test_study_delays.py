@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, TIME
-from replay.studies.delays.level import quartiles
-from replay.studies.delays.study import SIGMAS, run_study
+from replay.papers.delays.examples import BAYARRI, EXAMPLES, LATER, TIME
+from replay.papers.delays.level import quartiles
+from replay.papers.delays.study import SIGMAS, run_study
 from sim.models.delay_equation import DelayEquation
 
 

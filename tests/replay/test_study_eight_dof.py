@@ -7,10 +7,9 @@ import pytest
 
 from monitor.__main__ import main
 from monitor.text.blocks import to_json
-from replay.pictures import save_figures
-from replay.studies.nonlinear.eight_dof import DAMAGED, RUNS, update_eight_masses
-from replay.studies.nonlinear.eight_dof_blocks import PRINTED_1, remarks, study_blocks
-from replay.studies.nonlinear.eight_dof_metrics import (
+from replay.papers.nonlinear.eight_dof import DAMAGED, RUNS, update_eight_masses
+from replay.papers.nonlinear.eight_dof_blocks import PRINTED_1, remarks, study_blocks
+from replay.papers.nonlinear.eight_dof_metrics import (
     MODAL,
     RANGE,
     WINDOW,
@@ -18,7 +17,8 @@ from replay.studies.nonlinear.eight_dof_metrics import (
     fit_with_unknown_forces,
     update,
 )
-from replay.studies.nonlinear.eight_dof_tests import Case, virtual_test
+from replay.papers.nonlinear.eight_dof_tests import Case, virtual_test
+from replay.pictures import save_figures
 from replay.tables import print_blocks
 
 

@@ -15,10 +15,9 @@ from monitor.__main__ import main
 from monitor.commands.output import to_json_types
 from monitor.text.blocks import Block, to_json
 from replay import silent
-from replay.pictures import save_figures
-from replay.studies.nonlinear import four_dof
-from replay.studies.nonlinear.four_dof_blocks import study_blocks
-from replay.studies.nonlinear.four_dof_fits import (
+from replay.papers.nonlinear import four_dof
+from replay.papers.nonlinear.four_dof_blocks import study_blocks
+from replay.papers.nonlinear.four_dof_fits import (
     REDUCTIONS,
     fit_reduced,
     fit_stiffness,
@@ -26,7 +25,8 @@ from replay.studies.nonlinear.four_dof_fits import (
     principal_components,
     recover_law,
 )
-from replay.studies.nonlinear.four_dof_record import FourMassRecord, simulate_record
+from replay.papers.nonlinear.four_dof_record import FourMassRecord, simulate_record
+from replay.pictures import save_figures
 from replay.tables import print_blocks
 from sim.models.chain import Chain, ChainMotion
 from sim.models.nonlinear_chains import FourMasses

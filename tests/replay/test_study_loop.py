@@ -12,13 +12,13 @@ from monitor.__main__ import main
 from monitor.commands.output import to_json_types
 from monitor.text.blocks import to_json
 from replay.formats.units import STANDARD_GRAVITY
+from replay.papers.loop import benchmark, compensators, pictures, stability
+from replay.papers.loop.benchmark import CASES, CRITERIA, SCENARIOS, Benchmark
+from replay.papers.loop.blocks import study_blocks
+from replay.papers.loop.compensators import COMPENSATORS, RunningLoss, SampleLoss
+from replay.papers.loop.stability import CompensatedRun, IndicatorWarning, Stability, beyond_since, run_stability
+from replay.papers.loop.study import LoopStudy, draw_statistics, paired_ratio, run_study
 from replay.pictures import save_figures
-from replay.studies.loop import benchmark, compensators, pictures, stability
-from replay.studies.loop.benchmark import CASES, CRITERIA, SCENARIOS, Benchmark
-from replay.studies.loop.blocks import study_blocks
-from replay.studies.loop.compensators import COMPENSATORS, RunningLoss, SampleLoss
-from replay.studies.loop.stability import CompensatedRun, IndicatorWarning, Stability, beyond_since, run_stability
-from replay.studies.loop.study import LoopStudy, draw_statistics, paired_ratio, run_study
 from replay.tables import print_blocks
 from sim.laboratory.building import COUPLING, INTENSITY, Case, ground_forces, numerical_building, specimen
 from sim.laboratory.loop import HybridLoop

@@ -11,8 +11,8 @@ from scipy.integrate import dblquad
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from monitor.text.blocks import Figure
-from replay.studies.reliability.blocks import study_blocks
-from replay.studies.reliability.study import (
+from replay.papers.reliability.blocks import study_blocks
+from replay.papers.reliability.study import (
     REALIZATIONS,
     THRESHOLDS,
     instantaneous_by_quadrature,
