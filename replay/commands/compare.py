@@ -15,8 +15,9 @@ from monitor.commands.options import add_column_options, add_indicator_options
 from monitor.commands.output import print_json, progress_bars
 from monitor.commands.process import StopSignals
 from monitor.system.safe_text import printable
-from monitor.text.blocks import Block, Column, Table, Text, Tone
+from monitor.text.blocks import Block, Column, Data, Table, Text, Tone, to_json
 from replay.commands import column_selection, given_indicators, others_go_on, page_path, recording_part
+from replay.tables import print_blocks, report_console
 
 if TYPE_CHECKING:
     from replay.comparison import AssessedRun, Quantity, RunComparison
@@ -98,12 +99,11 @@ def run(arguments: argparse.Namespace) -> int:
         written = write(found, notes)
     failed = len(left_out)
     failed += sum(each.result in {"exceeded", "unknown"} for one in found for each in one.all_quantities())
+    blocks = list(_blocks(reference, found, notes, failed if tolerances else None))
     if arguments.json:
-        print_json(_as_json(reference, found, notes, failed if tolerances else None))
+        print_json(to_json(blocks))
     else:
-        from replay.tables import print_blocks, report_console
-
-        print_blocks(_blocks(reference, found, notes), report_console(120))
+        print_blocks(blocks, report_console(120))
         if written is not None:
             print(f"{printable(str(written.path))}: {written.size / 1e3:.0f} kB")
     return 2 if left_out else 1 if failed else 0
@@ -138,9 +138,12 @@ def _page(arguments: argparse.Namespace) -> Iterator[Callable[[list[RunCompariso
         raise
 
 
-def _blocks(reference: AssessedRun, found: list[RunComparison], notes: list[str]) -> Iterator[Block]:
+def _blocks(
+    reference: AssessedRun, found: list[RunComparison], notes: list[str], failed: int | None
+) -> Iterator[Block]:
     from replay.comparison import P_MEANING, chance_text
 
+    yield Data(_record(reference, found, notes, failed))
     for one in found:
         yield Text(f"{printable(str(one.path))} compared with {printable(str(reference.path))}", Tone.HEADING)
         yield Text(printable(_alignment_words(one, reference.assessment.settings.window)))
@@ -157,9 +160,9 @@ def _blocks(reference: AssessedRun, found: list[RunComparison], notes: list[str]
             yield Text(f"note: {printable(each)}", Tone.WARNING)
         checked = [each.result for each in one.all_quantities() if each.result]
         if checked:
-            failed = len(checked) - checked.count("within")
-            words = "all within tolerance" if not failed else f"{failed} of {len(checked)} not within tolerance"
-            yield Text(words, Tone.BAD if failed else Tone.STRONG)
+            missed = len(checked) - checked.count("within")
+            words = f"{missed} of {len(checked)} not within tolerance" if missed else "all within tolerance"
+            yield Text(words, Tone.BAD if missed else Tone.STRONG)
 
 
 def _remarks(run: AssessedRun) -> list[str]:
@@ -186,7 +189,7 @@ def _row(each: Quantity) -> list[str]:
     return [each.key, *cells, chance_text(each.probability), str(each.tolerance or ""), each.result]
 
 
-def _as_json(
+def _record(
     reference: AssessedRun, found: list[RunComparison], notes: list[str], failed: int | None
 ) -> dict[str, Any]:
     """Return all comparisons; null where there is no value, and for ``ok`` without tolerances."""

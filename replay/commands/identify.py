@@ -16,7 +16,7 @@ from monitor.commands.options import add_column_options, positive
 from monitor.commands.output import print_records
 from monitor.messages.blocks import ratio_unit
 from monitor.system.safe_text import printable
-from monitor.text.blocks import Block, Column, Table, Text, Tone, words
+from monitor.text.blocks import Block, Column, Data, Table, Text, Tone, to_json, words
 from monitor.text.numbers import number
 from replay.commands import column_selection
 from replay.identification import fit_json
@@ -83,10 +83,9 @@ def run(arguments: argparse.Namespace) -> int:
         # the JSON has them as well; the exit code shows that there are some
         problems += [problem if str(path) in problem else f"{path}: {problem}" for problem in found.problems]
         if arguments.json:
-            records.append(as_json(path, recording, found))
+            records.append(to_json(fit_blocks(path, recording, found)))
         elif recording and found.fits:
-            blocks = fit_blocks(path, recording.stream, found.fits, recording.notes)
-            print_blocks(blocks, report_console(110))
+            print_blocks(fit_blocks(path, recording, found), report_console(110))
     if arguments.json:
         print_records(records, several=len(arguments.files) > 1)
     for problem in problems:
@@ -148,7 +147,7 @@ def parameter_label(name: str, command: Channel, measured: Channel) -> Parameter
     return ParameterLabel(title, f"{measured.unit or '1'}/{per}", 1.0, f"drift_per_{per.replace('^', '')}")
 
 
-def as_json(path: Path, recording: Recording | None, found: Identified) -> dict[str, Any]:
+def _record(path: Path, recording: Recording | None, found: Identified) -> dict[str, Any]:
     """Return the fits of one record, or why there are none; null where there is no value.
 
     Keys have the unit where it is one of time; other units are those of the channels.
@@ -193,19 +192,25 @@ _MOST_DIGITS = 7
 _ROUNDING = 1e-12
 
 
-def fit_blocks(path: Path, stream: Stream, fits: Sequence[ActuatorFit], notes: Sequence[str]) -> Iterator[Block]:
-    """Yield the parameters of each actuator, times in ms; the errors are for autocorrelated residuals."""
+def fit_blocks(path: Path, recording: Recording | None, found: Identified) -> Iterator[Block]:
+    """Yield the parameters of each actuator, times in ms; the errors are for autocorrelated residuals.
+
+    Of what could not be read programs alone are told.
+    """
+    yield Data(_record(path, recording, found))
+    if recording is None:
+        return
     yield Text(printable(str(path)), Tone.HEADING)
-    for found in fits:
-        yield _parameters(found, stream)
-        unit = stream.channels[found.pair.measured].unit
+    for each in found.fits:
+        yield _parameters(each, recording.stream)
+        unit = recording.stream.channels[each.pair.measured].unit
         yield Text(
-            f"{found.compared} samples compared; {100.0 * found.explained:.4g} % of the measured variance explained, "
-            f"residual {f'{found.fit.sigma:.4g} {unit}'.rstrip()}",
+            f"{each.compared} samples compared; {100.0 * each.explained:.4g} % of the measured variance explained, "
+            f"residual {f'{each.fit.sigma:.4g} {unit}'.rstrip()}",
         )
-        yield from (Text(f"warning: {warning}", Tone.BAD) for warning in found.warnings)
-        yield from (Text(f"note: {note}", Tone.WARNING) for note in found.notes)
-    yield from (Text(f"note: {note}", Tone.WARNING) for note in notes)
+        yield from (Text(f"warning: {warning}", Tone.BAD) for warning in each.warnings)
+        yield from (Text(f"note: {note}", Tone.WARNING) for note in each.notes)
+    yield from (Text(f"note: {note}", Tone.WARNING) for note in recording.notes)
 
 
 def _parameters(found: ActuatorFit, stream: Stream) -> Table:

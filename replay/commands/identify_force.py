@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from monitor.commands.output import print_json, progress_bars, to_json_types
+from monitor.commands.output import print_json, progress_bars
 from monitor.system.files import check_regular
 from monitor.system.safe_text import printable
-from monitor.text.blocks import Block, Column, Table, Text, Tone, words
+from monitor.text.blocks import Block, Column, Data, Table, Text, Tone, to_json, words
 from replay.commands import column_selection
 from replay.tables import print_blocks, report_console
 
@@ -56,10 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
             found = find_missing_force(recording, model, progress)
     except ValueError as problem:
         raise ValueError(str(problem) if str(path) in str(problem) else f"{path}: {problem}") from None
+    blocks = list(force_blocks(path, arguments.model, model, found))
     if arguments.json:
-        print_json(as_json(path, arguments.model, model, found))
+        print_json(to_json(blocks))
     else:
-        print_blocks(force_blocks(path, model, found), report_console(110))
+        print_blocks(blocks, report_console(110))
     if arguments.out:
         write_csv(arguments.out, found)
     if arguments.pictures:
@@ -82,11 +83,11 @@ def _check(arguments: argparse.Namespace) -> None:
             raise ValueError(f"{option}: is of a fit of actuators: leave it out with --missing-force")
 
 
-def as_json(path: Path, model_path: Path, model: ForceModel, found: FoundForce) -> dict[str, Any]:
+def _record(path: Path, model_path: Path, model: ForceModel, found: FoundForce) -> dict[str, Any]:
     """Return what was found; SI units, the time history thinned to 2000 instants."""
     recovered, time = found.recovered, found.recovered.time
     every = -(-len(time) // _MOST_POINTS)
-    result: dict[str, Any] = to_json_types({
+    return {
         "file": str(path),
         "model": str(model_path),
         "instants": len(time),
@@ -111,8 +112,7 @@ def as_json(path: Path, model_path: Path, model: ForceModel, found: FoundForce) 
         },
         "warnings": list(found.warnings),
         "notes": list(found.notes),
-    })  # fmt: skip
-    return result
+    }
 
 
 def _force(model: ForceModel, found: FoundForce, e: int) -> dict[str, Any]:
@@ -164,8 +164,9 @@ def _units(law: LawFit) -> list[str]:
     return [term.unit for terms in law.laws for term in terms]
 
 
-def force_blocks(path: Path, model: ForceModel, found: FoundForce) -> Iterator[Block]:
+def force_blocks(path: Path, model_path: Path, model: ForceModel, found: FoundForce) -> Iterator[Block]:
     """Yield each force with its band, the laws, and reasons for doubt."""
+    yield Data(_record(path, model_path, model, found))
     yield Text(printable(str(path)), Tone.HEADING)
     # before the tables, which look the same where they are invalid
     yield from (Text(f"warning: {warning}", Tone.BAD) for warning in found.warnings)

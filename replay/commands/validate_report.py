@@ -12,7 +12,7 @@ import numpy as np
 
 from monitor.reliability.curves import NAMES, Reliability
 from monitor.reliability.ensemble import Ensemble
-from monitor.text.blocks import Block, Column, Table, Text, Tone, words
+from monitor.text.blocks import Block, Column, Data, Table, Text, Tone, words
 from replay.pictures import new_drawing
 from replay.validation.validation import SiteResult, Validation
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def as_json(found: Validation) -> dict[str, Any]:
+def _record(found: Validation) -> dict[str, Any]:
     """Return the reliabilities over time, the decision and the measures of each record; null where unknown."""
     shifts = [shift for site in found.sites for shift in site.shifts]
     return {
@@ -82,6 +82,7 @@ _TITLES = {name: name.replace("_", "-") for name in NAMES}
 
 def validation_blocks(found: Validation) -> Iterator[Block]:
     """Yield the reliabilities at the end, the measures of each replicate, and the decision."""
+    yield Data(_record(found))
     time = found.time
     yield Text(f"{found.n_assessed} instants from {time[0]:g} to {time[-1]:g} s; tolerance {found.tolerance}")
     rows: list[Sequence[object]] = []

@@ -12,11 +12,11 @@ import pytest
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
 from monitor.messages.reasons import Reason
+from monitor.text.blocks import to_json
 from replay.assessment import assess, run
 from replay.assessment.run import choose_window
 from replay.assessment.wording import missing_words
-from replay.commands.assess import as_json
-from replay.commands.assess_table import assessment_blocks
+from replay.commands.assess_blocks import assessment_blocks
 from replay.formats import ArrayRecording, open_recording
 from replay.tables import print_blocks, report_console
 
@@ -188,7 +188,7 @@ def test_a_compensator_is_summarised_from_its_channels(capsys) -> None:
         "a: compensated delay 10.0 ms in the mean (5 % to 95 %: 1.0 to 19.0 ms), adapting 50 % of the record" in said
     )
     assert "40 lost samples bridged" in said
-    (pair,) = as_json(Path("one"), found, [])["pairs"]
+    (pair,) = to_json(assessment_blocks(Path("one"), found, []))["pairs"]
     assert pair["compensator"]["delay_ms"] == pytest.approx(10.0, rel=1e-2)
     assert {"adapting_fraction", "limited_fraction", "bridged_samples"} < set(pair["compensator"])
     assert assess(tone(), SETTINGS).compensators == {}

@@ -10,12 +10,12 @@ import pytest
 
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
+from monitor.text.blocks import to_json
 from replay.assessment import assess
 from replay.assessment.results import Departure, HeadlineEstimate
 from replay.assessment.statistics import headline_of, median_sd
 from replay.assessment.wording import headline_words
-from replay.commands.assess import as_json
-from replay.commands.assess_table import assessment_blocks
+from replay.commands.assess_blocks import assessment_blocks
 from replay.formats import ArrayRecording
 from replay.tables import print_blocks, report_console
 
@@ -134,6 +134,6 @@ def test_what_a_whole_record_is_stands_where_it_is_printed(assessed, capsys):
     assert "whole record: FEI (Hann taper) phase -10." in text and "delay* 19." in text
     assert "* phase over the command's mean frequency, noise included" in text
     assert "J1 counts whole samples of 5 ms; without 3 samples, missing or no numbers" in text
-    headline = as_json(Path("one"), assessed, [])["pairs"][0]["headline"]
+    headline = to_json(assessment_blocks(Path("one"), assessed, []))["pairs"][0]["headline"]
     assert 0.0 < headline["delay_median_sd_ms"] < headline["delay_sd_ms"]
     assert 0.0 < headline["ratio_median_sd"] <= headline["ratio_sd"]

@@ -1,18 +1,20 @@
-"""An assessment as blocks."""
+"""An assessment as blocks: what people are told of a record, and what programs are."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from monitor.catalogue import display_unit, outputs_by_name
+from monitor.catalogue import CODE_UNIT, display_unit, outputs_by_name
+from monitor.commands.output import with_units
 from monitor.messages.headline import COMPARED_QUANTITIES, FALLBACKS, HEADLINE, LABELS
 from monitor.system.safe_text import printable
-from monitor.text.blocks import Block, Column, Table, Text, Tone, words
+from monitor.text.blocks import Block, Column, Data, Table, Text, Tone, words
 from monitor.text.numbers import number
 from replay.assessment.wording import (
     COMPARED_AS,
@@ -28,8 +30,10 @@ from replay.assessment.wording import (
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Column as ResultColumn
+    from monitor.messages.blocks import Samples
     from monitor.messages.transfer import TransferBlock
-    from replay.assessment import Assessment, PairAssessment
+    from replay.assessment import Assessment, HeadlineEstimate, PairAssessment
+    from replay.assessment.change_points import Segmentation
     from replay.assessment.results import RecordWarning
 
 
@@ -63,6 +67,7 @@ def assessment_blocks(
 
     Notes that are in `reading`, on how the file was read, come before the tables, which are wrong where these are.
     """
+    yield Data(_record(path, assessment, notes))
     yield Text(
         f"{printable(str(path))} {assessment.samples} samples, {assessment.duration:.4g} s at "
         f"{assessment.stream.sample_rate:g} Hz, window {assessment.settings.window:.4g} s",
@@ -210,3 +215,104 @@ def _shown_as(column: ResultColumn) -> tuple[str, float]:
 
 def _shown(value: float, digits: int = 4, unit: str = "") -> str:
     return number(value, f".{digits}g", unit, rounding=1e-12)
+
+
+def _record(path: Path, assessment: Assessment, notes: Sequence[str]) -> dict[str, Any]:
+    """Return what programs are told; times in ms, angles in rad, null where there is no value."""
+    return {
+        "file": str(path),
+        "sample_rate": assessment.stream.sample_rate,
+        "samples": assessment.samples,
+        "duration_s": assessment.duration,
+        "window_s": assessment.settings.window,
+        "share": assessment.settings.share,
+        "notes": notes,
+        "warnings": [{"code": w.code, "actuator": w.actuator, "text": w.text} for w in assessment.warnings],
+        "pairs": [_pair_record(found, assessment) for found in assessment.pairs],
+    }
+
+
+def _pair_record(found: PairAssessment, assessment: Assessment) -> dict[str, Any]:
+    channels = assessment.stream.channels
+    pair: dict[str, Any] = {
+        "actuator": found.pair.actuator,
+        "command": channels[found.pair.command].name,
+        "measured": channels[found.pair.measured].name,
+        "headline": _headline(found.headline),
+    }
+    for column in assessment.series.columns:
+        if column.actuator != found.pair.actuator or column.name.startswith("fei_") or column.unit == CODE_UNIT:
+            continue
+        group = group_of(column.name)
+        # within its group the index of HSEM has no name of its own
+        name = "normalized" if column.name == group else column.name.removeprefix(f"{group}_")
+        key, factor = _key(name, column)
+        value: object = (
+            factor * found.totals[column.name]
+            if column.name in found.totals
+            else {name: factor * value for name, value in asdict(found.spreads[column.name]).items()}
+        )
+        (pair.setdefault(group, {}) if group else pair)[key] = value
+    for group, how in found.contradicts.items():
+        pair[group]["contradicts"] = how.fraction
+    pair["fei"], pair["fei_tapered"] = with_units(found.whole.fei), with_units(found.whole.fei_tapered)
+    pair["criteria"] = with_units(found.whole.criteria)
+    pair["transfer"] = _transfer_record(assessment.transfer, found.pair.actuator)
+    pair["valid_fraction"] = found.valid_fraction
+    pair["missing"] = {
+        measure: {reason.name.lower(): share for reason, share in presence.missing.items()}
+        for measure, presence in found.presence.items()
+    }
+    summary = assessment.compensators.get(found.pair.actuator)
+    units = {name: (f"{name}_fraction", 1.0) for name in ("adapting", "limited")}
+    units |= {"delay": ("delay_ms", 1e3), "delay_range": ("delay_range_ms", 1e3), "bridged": ("bridged_samples", 1.0)}
+    pair["compensator"] = None if summary is None else with_units(summary, units)
+    return pair
+
+
+def _headline(headline: HeadlineEstimate | None) -> dict[str, Any] | None:
+    if headline is None:
+        return None
+    found = {"indicator": HEADLINE, **with_units(headline)}
+    segmentations = {name: found.pop(f"{name}_segments") for name in ("delay", "ratio")}
+    seconds = {"start": ("start_s", 1.0), "stop": ("stop_s", 1.0)}
+    for name, factor, unit in (("delay", 1e3, "_ms"), ("ratio", 1.0, "")):
+        departure = found[f"{name}_departure"]
+        units = seconds | {"value": (f"{name}{unit}", factor), "sd": (f"{name}_sd{unit}", factor)}
+        found[f"{name}_departure"] = None if departure is None else with_units(departure, units)
+    return (
+        found
+        | _segmentation("delay", segmentations["delay"], 1e3, "_ms")
+        | _segmentation("ratio", segmentations["ratio"], 1.0, "")
+    )
+
+
+def _segmentation(name: str, segmentation: Segmentation, factor: float, unit: str) -> dict[str, Any]:
+    """Return the changes of a value, steps and drifts; times in s after the record's first sample."""
+    seconds = {field: (f"{field}_s", 1.0) for field in ("time", "time_uncertainty", "start", "stop")}
+    renamed = {"before": "from", "before_sd": "from_sd", "after": "to", "after_sd": "to_sd"}
+    renamed |= {"first": "from", "last": "to", "sd": "sd"}
+    units = seconds | {field: (f"{key}{unit}", factor) for field, key in renamed.items()}
+    return {
+        f"{name}_changes": [with_units(step, units) for step in segmentation.steps],
+        f"{name}_drifts": [with_units(segment, units) for segment in segmentation.drifts],
+    }
+
+
+def _key(name: str, column: ResultColumn) -> tuple[str, float]:
+    if name.startswith("delay"):
+        return f"{name}_ms", 1e3
+    suffix = {"s": "_s", "rad": "_rad", "Hz": "_hz"}.get(column.unit, "")
+    return name + suffix, 1.0
+
+
+def _transfer_record(transfer: TransferBlock | None, actuator: str) -> dict[str, Samples] | None:
+    if transfer is None:
+        return None
+    known = np.isfinite(transfer.curve(actuator, "coherence"))
+    curves = {"frequency_hz": transfer.frequency[known]}
+    for column in transfer.stream.columns:
+        if column.actuator == actuator:
+            key, factor = _key(column.name, column)
+            curves[key] = factor * transfer.curve(actuator, column.name)[known]
+    return curves
