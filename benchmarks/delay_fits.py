@@ -14,7 +14,7 @@ from scipy.optimize import least_squares
 from benchmarks.figures import SECONDS, Figure
 from benchmarks.timing import in_turns, median_ratio
 from monitor.messages.blocks import Samples
-from replay.studies.delays.examples import NEAR_UNSTABLE, TIME, Example
+from replay.papers.delays.examples import NEAR_UNSTABLE, TIME, Example
 from sim.fitting.fit import fit_many
 from sim.models.delay_equation import DelayEquation
 

@@ -13,11 +13,12 @@ IMAGES = Path(__file__).parent.resolve() / "images"
 
 def tracking() -> None:
     """Draw the cases of the paper on tracking indicators."""
-    from replay.studies.tracking.pictures import draw
-    from replay.studies.tracking.study import PARTS, run_study
+    from replay.papers.tracking.blocks import study_blocks
+    from replay.papers.tracking.study import PARTS, run_study
+    from replay.pictures import save_figures
 
     (IMAGES / "tracking").mkdir(exist_ok=True, parents=True)
-    draw(run_study(PARTS), IMAGES / "tracking")
+    save_figures(study_blocks(run_study(PARTS)), IMAGES / "tracking")
 
 
 def diagrams() -> None:
@@ -43,8 +44,8 @@ def terminal() -> None:
 
 def identification() -> None:
     """Draw what two methods of parameter estimation predict."""
-    from replay.studies.delays.pictures import prediction
-    from replay.studies.delays.study import run_study
+    from replay.papers.delays.pictures import prediction
+    from replay.papers.delays.study import run_study
 
     levels = [level for level in run_study([0.1, 0.3]).levels if level.example.number == 3]
     (IMAGES / "identification").mkdir(exist_ok=True, parents=True)
@@ -53,17 +54,18 @@ def identification() -> None:
 
 def thermal() -> None:
     """Draw the thermal challenge: material, experiments beside models, decision."""
-    from replay.studies.thermal.pictures import draw
-    from replay.studies.thermal.study import run_study
+    from replay.papers.thermal.blocks import study_blocks
+    from replay.papers.thermal.study import run_study
+    from replay.pictures import save_figures
 
     (IMAGES / "thermal").mkdir(exist_ok=True, parents=True)
-    draw(run_study(), IMAGES / "thermal")
+    save_figures(study_blocks(run_study()), IMAGES / "thermal")
 
 
 def laboratory() -> None:
     """Draw the loop that a delay makes unstable."""
-    from replay.studies.loop.pictures import instability
-    from replay.studies.loop.stability import run_stability
+    from replay.papers.loop.pictures import instability
+    from replay.papers.loop.stability import run_stability
 
     (IMAGES / "laboratory").mkdir(exist_ok=True, parents=True)
     instability(run_stability(1)).savefig(IMAGES / "laboratory" / "instability.png", dpi=90)
@@ -72,8 +74,8 @@ def laboratory() -> None:
 def updating() -> None:
     """Draw the force that a chain of four masses is missing."""
     from replay import silent
-    from replay.studies.nonlinear.four_dof import identify_four_masses
-    from replay.studies.nonlinear.four_dof_pictures import force
+    from replay.papers.nonlinear.four_dof import identify_four_masses
+    from replay.papers.nonlinear.four_dof_blocks import force
 
     (IMAGES / "updating").mkdir(exist_ok=True, parents=True)
     force(identify_four_masses(1, 1, silent)).savefig(IMAGES / "updating" / "four-dof-force.png", dpi=80)

@@ -11,9 +11,10 @@ from monitor.config import IndicatorSettings
 from monitor.reliability.decision import DecisionLimits
 from replay.assessment import assess
 from replay.commands.validate_report import draw as draw_validation
+from replay.papers.reliability.blocks import study_blocks
+from replay.papers.reliability.study import run_study
+from replay.pictures import save_figures
 from replay.simulations import simulation
-from replay.studies.reliability.pictures import draw
-from replay.studies.reliability.study import run_study
 from replay.validation.records import MeasuredRecord
 from replay.validation.tolerance_choice import read_tolerance
 from replay.validation.validation import Site, validate
@@ -52,7 +53,7 @@ def reliabilities(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for name in ("beam", "sandia"):
         study = run_study(name)
-        draw(study, folder)
+        save_figures(study_blocks(study), folder)
         if name == "beam":
             instants = study.ensemble.time
             records = [MeasuredRecord(f"r{j}", instants, column, "m") for j, column in enumerate(study.bad.T, 1)]

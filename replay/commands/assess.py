@@ -5,33 +5,43 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+import signal
 import sys
-from contextlib import nullcontext
-from dataclasses import asdict
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from monitor.catalogue import CODE_UNIT
 from monitor.commands.options import add_column_options, add_indicator_options
-from monitor.commands.output import print_records, with_units
-from monitor.messages.headline import HEADLINE
+from monitor.commands.output import compilation_progress, print_records, progress_bars
+from monitor.commands.process import StopSignals
 from monitor.system.safe_text import csv_cell, printable
-from replay.commands import add_worker_options, column_selection, given_indicators, others_go_on, recording_part
+from monitor.text.blocks import to_json
+from replay.commands import (
+    add_worker_options,
+    column_selection,
+    given_indicators,
+    others_go_on,
+    recording_part,
+    workers_of,
+)
 
 if TYPE_CHECKING:
-    from monitor.messages.blocks import Column, Samples
-    from monitor.messages.transfer import TransferBlock
     from replay import Progress
-    from replay.assessment import Assessment, HeadlineEstimate, PairAssessment
-    from replay.assessment.change_points import Segmentation
+    from replay.archive import ArchiveResult
+    from replay.assessment import Assessment
     from replay.formats import Selection
 
 
 # in --series without --every: an indicator changes over its window, not from sample to sample
 _ROWS_PER_WINDOW = 100
 _ROWS_WRITTEN = 10_000  # at a time
+_MOST_PROBLEMS = 20  # lines; the table has all of them
+_LINE_INTERVAL = 10.0  # s
+_EXCLUDED = ("series", "json", "messages", "start", "stop", "remember")
 _PICTURES = {".png", ".svg", ".pdf", ".jpg", ".jpeg"}
 
 
@@ -74,9 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Assess every file and print the results."""
     if arguments.out is not None:
-        from replay.commands.assess_archive import run_archive
-
-        return run_archive(arguments, column_selection(arguments), given_indicators(arguments))
+        return _run_archive(arguments, column_selection(arguments), given_indicators(arguments))
     folder = next((path for path in arguments.files if path.is_dir()), None)
     if folder is not None:
         raise ValueError(f"{folder} is a folder: --out TABLE.parquet assesses all of its recordings")
@@ -107,12 +115,13 @@ def _assess(
     paths: tuple[Path, ...], arguments: argparse.Namespace, selection: Selection, given: dict[str, object]
 ) -> list[dict[str, Any]]:
     """Assess a run, of one file or several, and print the result; return it for JSON, if that is wanted."""
-    from monitor.commands.output import compilation_announced, progress_bars
+    from monitor.commands.output import compilation_announced
     from replay.assessment import assess
     from replay.assessment.run import record_settings
-    from replay.commands.assess_table import print_assessment
+    from replay.commands.assess_blocks import assessment_blocks
     from replay.formats import open_recording
     from replay.formats.joined import open_joined
+    from replay.tables import print_blocks, report_console
 
     path = Path(" + ".join(map(str, paths)))
     whole = open_recording(*paths, selection) if len(paths) == 1 else open_joined(paths, selection)
@@ -130,9 +139,10 @@ def _assess(
                     f"--series: every {every * assessment.settings.every}-th sample, {_ROWS_PER_WINDOW} rows a "
                     "window; --every 1 writes all"
                 )
+    blocks = list(assessment_blocks(path, assessment, notes, recording.notes))
     if arguments.json:
-        return [as_json(path, assessment, notes)]
-    print_assessment(path, assessment, notes, recording.notes)
+        return [to_json(blocks)]
+    print_blocks(blocks, report_console(120))
     return []
 
 
@@ -174,104 +184,72 @@ def _write_series(assessment: Assessment, path: Path, every: int, progress: Prog
         raise ValueError(f"{path}: cannot be written ({problem.strerror or problem})") from problem
 
 
-def as_json(path: Path, assessment: Assessment, notes: list[str]) -> dict[str, Any]:
-    """Return the assessment of one record; times in ms, angles in rad, null where there is no value."""
-    return {
-        "file": str(path),
-        "sample_rate": assessment.stream.sample_rate,
-        "samples": assessment.samples,
-        "duration_s": assessment.duration,
-        "window_s": assessment.settings.window,
-        "share": assessment.settings.share,
-        "notes": notes,
-        "warnings": [{"code": w.code, "actuator": w.actuator, "text": w.text} for w in assessment.warnings],
-        "pairs": [_pair(found, assessment) for found in assessment.pairs],
-    }
+def _run_archive(arguments: argparse.Namespace, selection: Selection, given: dict[str, object]) -> int:
+    """Assess the folders; the exit code is 2 where a file has no result.
 
+    Raises
+    ------
+    ValueError : options that do not go together, no recordings, or a table that cannot be written.
+    """
+    for name in _EXCLUDED:
+        if getattr(arguments, name) not in (None, False):
+            raise ValueError(f"--out is a table of many runs: leave --{name} out, or --out")
+    from monitor.config import load_settings
+    from monitor.engine.monitor import warm_up
+    from replay.archive import Archive, assess_archive
+    from replay.archive.finished import has_finished_rows
+    from replay.archive.table import check_ending
 
-def _pair(found: PairAssessment, assessment: Assessment) -> dict[str, Any]:
-    from replay.commands.assess_table import group_of
-
-    channels = assessment.stream.channels
-    pair: dict[str, Any] = {
-        "actuator": found.pair.actuator,
-        "command": channels[found.pair.command].name,
-        "measured": channels[found.pair.measured].name,
-        "headline": _headline(found.headline),
-    }
-    for column in assessment.series.columns:
-        if column.actuator != found.pair.actuator or column.name.startswith("fei_") or column.unit == CODE_UNIT:
-            continue
-        group = group_of(column.name)
-        # within its group the index of HSEM has no name of its own
-        name = "normalized" if column.name == group else column.name.removeprefix(f"{group}_")
-        key, factor = _key(name, column)
-        value: object = (
-            factor * found.totals[column.name]
-            if column.name in found.totals
-            else {name: factor * value for name, value in asdict(found.spreads[column.name]).items()}
+    table = arguments.out
+    check_ending(table)
+    if table.exists() and not (arguments.overwrite or has_finished_rows(table)):
+        raise ValueError(f"--out {table}: exists; give another name or --overwrite")
+    archive = Archive(tuple(arguments.files), table, given, selection)
+    done = [0, 0]
+    try:
+        # SIGTERM ends the workers, as Ctrl-C does
+        with StopSignals(signal.SIGTERM) as stop, stop.interrupting():
+            if arguments.scheduler is None:
+                # once, not by every process at the same time
+                with compilation_progress() as compiled:
+                    warm_up(load_settings(None, {"indicators": given}).indicators.measures, progress=compiled)
+            with _archive_progress(done) as progress, workers_of(arguments) as workers:
+                result = assess_archive(archive, workers, progress)
+    except KeyboardInterrupt:
+        print(
+            f"interrupted: {done[0]} of {done[1]} files are done; the same command goes on from there, with the rows "
+            f"in {table}.rows",
+            file=sys.stderr,
         )
-        (pair.setdefault(group, {}) if group else pair)[key] = value
-    for group, how in found.contradicts.items():
-        pair[group]["contradicts"] = how.fraction
-    pair["fei"], pair["fei_tapered"] = with_units(found.whole.fei), with_units(found.whole.fei_tapered)
-    pair["criteria"] = with_units(found.whole.criteria)
-    pair["transfer"] = _transfer(assessment.transfer, found.pair.actuator)
-    pair["valid_fraction"] = found.valid_fraction
-    pair["missing"] = {
-        measure: {reason.name.lower(): share for reason, share in presence.missing.items()}
-        for measure, presence in found.presence.items()
-    }
-    summary = assessment.compensators.get(found.pair.actuator)
-    units = {name: (f"{name}_fraction", 1.0) for name in ("adapting", "limited")}
-    units |= {"delay": ("delay_ms", 1e3), "delay_range": ("delay_range_ms", 1e3), "bridged": ("bridged_samples", 1.0)}
-    pair["compensator"] = None if summary is None else with_units(summary, units)
-    return pair
+        return 130
+    _report_archive(result, arguments)
+    return 2 if result.problems else 0
 
 
-def _headline(headline: HeadlineEstimate | None) -> dict[str, Any] | None:
-    if headline is None:
-        return None
-    found = {"indicator": HEADLINE, **with_units(headline)}
-    segmentations = {name: found.pop(f"{name}_segments") for name in ("delay", "ratio")}
-    seconds = {"start": ("start_s", 1.0), "stop": ("stop_s", 1.0)}
-    for name, factor, unit in (("delay", 1e3, "_ms"), ("ratio", 1.0, "")):
-        departure = found[f"{name}_departure"]
-        units = seconds | {"value": (f"{name}{unit}", factor), "sd": (f"{name}_sd{unit}", factor)}
-        found[f"{name}_departure"] = None if departure is None else with_units(departure, units)
-    return (
-        found
-        | _segmentation("delay", segmentations["delay"], 1e3, "_ms")
-        | _segmentation("ratio", segmentations["ratio"], 1.0, "")
-    )
+def _report_archive(result: ArchiveResult, arguments: argparse.Namespace) -> None:
+    for name, text in result.problems[:_MOST_PROBLEMS]:
+        print(printable(f"{name}: {text}"), file=sys.stderr)
+    left = len(result.problems) - _MOST_PROBLEMS
+    if left > 0:
+        print(f"and {left} more: see the column problem of {arguments.out}", file=sys.stderr)
+    unchanged = f", {result.unchanged} of them unchanged since the last time" if result.unchanged else ""
+    problems = f"; {len(result.problems)} without a result: exit code 2" if result.problems else ""
+    print(f"{result.files} recordings{unchanged}, {result.rows} rows in {arguments.out}{problems}", file=sys.stderr)
 
 
-def _segmentation(name: str, segmentation: Segmentation, factor: float, unit: str) -> dict[str, Any]:
-    """Return the changes of a value, steps and drifts; times in s after the record's first sample."""
-    seconds = {field: (f"{field}_s", 1.0) for field in ("time", "time_uncertainty", "start", "stop")}
-    renamed = {"before": "from", "before_sd": "from_sd", "after": "to", "after_sd": "to_sd"}
-    renamed |= {"first": "from", "last": "to", "sd": "sd"}
-    units = seconds | {field: (f"{key}{unit}", factor) for field, key in renamed.items()}
-    return {
-        f"{name}_changes": [with_units(step, units) for step in segmentation.steps],
-        f"{name}_drifts": [with_units(segment, units) for segment in segmentation.drifts],
-    }
+@contextmanager
+def _archive_progress(newest: list[int]) -> Iterator[Progress]:
+    """Yield a callback that shows a bar on a terminal, otherwise a line every 10 s; `newest` gets done and total."""
+    last, show_line = time.monotonic(), not sys.stderr.isatty()
+    with progress_bars() as bars:
+        show: Callable[[str, int, int], None] = bars
 
+        def update(task: str, done: int, total: int) -> None:
+            nonlocal last
+            newest[:] = done, total
+            show(task, done, total)
+            if show_line and time.monotonic() - last >= _LINE_INTERVAL:
+                last = time.monotonic()
+                print(f"{done} of {total} {task}", file=sys.stderr, flush=True)
 
-def _key(name: str, column: Column) -> tuple[str, float]:
-    if name.startswith("delay"):
-        return f"{name}_ms", 1e3
-    suffix = {"s": "_s", "rad": "_rad", "Hz": "_hz"}.get(column.unit, "")
-    return name + suffix, 1.0
-
-
-def _transfer(transfer: TransferBlock | None, actuator: str) -> dict[str, Samples] | None:
-    if transfer is None:
-        return None
-    known = np.isfinite(transfer.curve(actuator, "coherence"))
-    curves = {"frequency_hz": transfer.frequency[known]}
-    for column in transfer.stream.columns:
-        if column.actuator == actuator:
-            key, factor = _key(column.name, column)
-            curves[key] = factor * transfer.curve(actuator, column.name)[known]
-    return curves
+        yield update

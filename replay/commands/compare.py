@@ -15,7 +15,9 @@ from monitor.commands.options import add_column_options, add_indicator_options
 from monitor.commands.output import print_json, progress_bars
 from monitor.commands.process import StopSignals
 from monitor.system.safe_text import printable
+from monitor.text.blocks import Block, Column, Data, Table, Text, Tone, to_json
 from replay.commands import column_selection, given_indicators, others_go_on, page_path, recording_part
+from replay.tables import print_blocks, report_console
 
 if TYPE_CHECKING:
     from replay.comparison import AssessedRun, Quantity, RunComparison
@@ -97,10 +99,11 @@ def run(arguments: argparse.Namespace) -> int:
         written = write(found, notes)
     failed = len(left_out)
     failed += sum(each.result in {"exceeded", "unknown"} for one in found for each in one.all_quantities())
+    blocks = list(_blocks(reference, found, notes, failed if tolerances else None))
     if arguments.json:
-        print_json(_as_json(reference, found, notes, failed if tolerances else None))
+        print_json(to_json(blocks))
     else:
-        _print(reference, found, notes)
+        print_blocks(blocks, report_console(120))
         if written is not None:
             print(f"{printable(str(written.path))}: {written.size / 1e3:.0f} kB")
     return 2 if left_out else 1 if failed else 0
@@ -135,32 +138,31 @@ def _page(arguments: argparse.Namespace) -> Iterator[Callable[[list[RunCompariso
         raise
 
 
-def _print(reference: AssessedRun, found: list[RunComparison], notes: list[str]) -> None:
-    from rich.text import Text
-
+def _blocks(
+    reference: AssessedRun, found: list[RunComparison], notes: list[str], failed: int | None
+) -> Iterator[Block]:
     from replay.comparison import P_MEANING, chance_text
-    from replay.tables import print_table, report_console
 
-    console = report_console(120)
+    yield Data(_record(reference, found, notes, failed))
     for one in found:
-        console.print(Text(f"{printable(str(one.path))} compared with {printable(str(reference.path))}", "bold"))
-        console.print(Text(printable(_alignment_words(one, reference.assessment.settings.window))))
+        yield Text(f"{printable(str(one.path))} compared with {printable(str(reference.path))}", Tone.HEADING)
+        yield Text(printable(_alignment_words(one, reference.assessment.settings.window)))
         tables = [("the run", one.quantities), *((each.actuator, each.quantities) for each in one.actuators)]
         for title, quantities in tables:
             rows = [_row(each) for each in quantities]
-            shown = [i for i, _ in enumerate(_HEADINGS) if any(row[i] for row in rows)]
-            cells = [[row[i] for i in shown] for row in rows]
-            print_table(console, printable(title), [_HEADINGS[i] for i in shown], cells)
+            titles = [title if any(row[i] for row in rows) else None for i, title in enumerate(_HEADINGS)]
+            columns = [Column(title, form="g" if i else "") for i, title in enumerate(titles)]
+            yield Table(printable(title), columns, rows)
         if any(chance_text(each.probability) for each in one.all_quantities()):
             for line in (P_MEANING, *filter(None, (each.pairing for each in one.actuators))):
-                console.print(Text(printable(line)))
+                yield Text(printable(line))
         for each in (*notes, *one.notes, *_remarks(reference), *_remarks(one.run)):
-            console.print(Text(f"note: {printable(each)}"), style="yellow")
+            yield Text(f"note: {printable(each)}", Tone.WARNING)
         checked = [each.result for each in one.all_quantities() if each.result]
         if checked:
-            failed = len(checked) - checked.count("within")
-            words = "all within tolerance" if not failed else f"{failed} of {len(checked)} not within tolerance"
-            console.print(Text(words, "bold red" if failed else "bold"))
+            missed = len(checked) - checked.count("within")
+            words = f"{missed} of {len(checked)} not within tolerance" if missed else "all within tolerance"
+            yield Text(words, Tone.BAD if missed else Tone.STRONG)
 
 
 def _remarks(run: AssessedRun) -> list[str]:
@@ -187,7 +189,7 @@ def _row(each: Quantity) -> list[str]:
     return [each.key, *cells, chance_text(each.probability), str(each.tolerance or ""), each.result]
 
 
-def _as_json(
+def _record(
     reference: AssessedRun, found: list[RunComparison], notes: list[str], failed: int | None
 ) -> dict[str, Any]:
     """Return all comparisons; null where there is no value, and for ``ok`` without tolerances."""

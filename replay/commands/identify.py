@@ -5,23 +5,22 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.table import Table
-from rich.text import Text
 
 from monitor.commands.options import add_column_options, positive
 from monitor.commands.output import print_records
 from monitor.messages.blocks import ratio_unit
 from monitor.system.safe_text import printable
-from monitor.text.numbers import DASH, number
+from monitor.text.blocks import Block, Column, Data, Table, Text, Tone, to_json, words
+from monitor.text.numbers import number
 from replay.commands import column_selection
 from replay.identification import fit_json
-from replay.tables import report_console
+from replay.tables import print_blocks, report_console
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Channel, Stream
@@ -84,9 +83,9 @@ def run(arguments: argparse.Namespace) -> int:
         # the JSON has them as well; the exit code shows that there are some
         problems += [problem if str(path) in problem else f"{path}: {problem}" for problem in found.problems]
         if arguments.json:
-            records.append(as_json(path, recording, found))
+            records.append(to_json(fit_blocks(path, recording, found)))
         elif recording and found.fits:
-            print_fits(path, recording.stream, found.fits, recording.notes)
+            print_blocks(fit_blocks(path, recording, found), report_console(110))
     if arguments.json:
         print_records(records, several=len(arguments.files) > 1)
     for problem in problems:
@@ -148,7 +147,7 @@ def parameter_label(name: str, command: Channel, measured: Channel) -> Parameter
     return ParameterLabel(title, f"{measured.unit or '1'}/{per}", 1.0, f"drift_per_{per.replace('^', '')}")
 
 
-def as_json(path: Path, recording: Recording | None, found: Identified) -> dict[str, Any]:
+def _record(path: Path, recording: Recording | None, found: Identified) -> dict[str, Any]:
     """Return the fits of one record, or why there are none; null where there is no value.
 
     Keys have the unit where it is one of time; other units are those of the channels.
@@ -193,44 +192,45 @@ _MOST_DIGITS = 7
 _ROUNDING = 1e-12
 
 
-def print_fits(path: Path, stream: Stream, fits: Sequence[ActuatorFit], notes: Sequence[str]) -> None:
-    """Print the parameters of each actuator, times in ms; the errors are for autocorrelated residuals."""
-    console = report_console(110)
-    console.print(Text(printable(str(path)), "bold"))
-    for found in fits:
-        console.print(_parameters(found, stream))
-        unit = stream.channels[found.pair.measured].unit
-        console.print(
-            f"{found.compared} samples compared; {100.0 * found.explained:.4g} % of the measured variance explained, "
-            f"residual {f'{found.fit.sigma:.4g} {unit}'.rstrip()}",
+def fit_blocks(path: Path, recording: Recording | None, found: Identified) -> Iterator[Block]:
+    """Yield the parameters of each actuator, times in ms; the errors are for autocorrelated residuals.
+
+    Of what could not be read programs alone are told.
+    """
+    yield Data(_record(path, recording, found))
+    if recording is None:
+        return
+    yield Text(printable(str(path)), Tone.HEADING)
+    for each in found.fits:
+        yield _parameters(each, recording.stream)
+        unit = recording.stream.channels[each.pair.measured].unit
+        yield Text(
+            f"{each.compared} samples compared; {100.0 * each.explained:.4g} % of the measured variance explained, "
+            f"residual {f'{each.fit.sigma:.4g} {unit}'.rstrip()}",
         )
-        for warning in found.warnings:
-            console.print(Text(f"warning: {warning}"), style="bold red")
-        for note in found.notes:
-            console.print(Text(f"note: {note}"), style="yellow")
-    for note in notes:
-        console.print(Text(f"note: {note}"), style="yellow")
+        yield from (Text(f"warning: {warning}", Tone.BAD) for warning in each.warnings)
+        yield from (Text(f"note: {note}", Tone.WARNING) for note in each.notes)
+    yield from (Text(f"note: {note}", Tone.WARNING) for note in recording.notes)
 
 
 def _parameters(found: ActuatorFit, stream: Stream) -> Table:
     command, measured = (stream.channels[channel] for channel in (found.pair.command, found.pair.measured))
-    table = Table(title=Text(f"{command.name} -> {measured.name}"), title_justify="left")
-    table.add_column("parameter", no_wrap=True)
-    for heading in ("unit", "estimate", "±", "95 % from", "to", "± if white"):
-        table.add_column(heading, justify="left" if heading == "unit" else "right")
     errors, white_errors = found.fit.correlated_standard_errors, found.fit.standard_errors
     columns = np.column_stack([found.fit.parameters, errors, found.fit.intervals(), white_errors])
-    rows = dict(zip(found.fit.names, columns, strict=True))
-    for name in ("gain", "delay", "lag", *(name for name in rows if name.startswith("beta_"))):
+    known_of = dict(zip(found.fit.names, columns, strict=True))
+    rows: list[Sequence[object]] = []
+    for name in ("gain", "delay", "lag", *(name for name in known_of if name.startswith("beta_"))):
         label = parameter_label(name, command, measured)
-        if name in rows:
-            value, error, low, high, white = (label.factor * rows[name]).tolist()
+        if name in known_of:
+            value, error, low, high, white = (label.factor * known_of[name]).tolist()
             known = error if math.isfinite(error) else white
-            row = _number(value, known), _number(error, error), _number(low, known), _number(high, known)
-            table.add_row(label.name, Text(label.unit), *row, _number(white, white))
+            numbers = (value, known), (error, error), (low, known), (high, known), (white, white)
+            rows.append((label.name, label.unit, *(_number(*each) for each in numbers)))
         elif name in found.undetermined:
-            table.add_row(label.name, Text(label.unit), *DASH * 5)
-    return table
+            rows.append((label.name, label.unit, *[None] * 5))
+    titles = "estimate", "±", "95 % from", "to", "± if white"
+    title = f"{command.name} -> {measured.name}"
+    return Table(title, (words("parameter"), words("unit"), *map(Column, titles)), rows)
 
 
 def _number(value: float, error: float) -> str:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.table import Table
-from rich.text import Text
 
-from monitor.commands.output import print_json, progress_bars, to_json_types
+from monitor.commands.output import print_json, progress_bars
 from monitor.system.files import check_regular
 from monitor.system.safe_text import printable
-from monitor.text.numbers import DASH
+from monitor.text.blocks import Block, Column, Data, Table, Text, Tone, to_json, words
 from replay.commands import column_selection
-from replay.tables import report_console
+from replay.tables import print_blocks, report_console
 
 if TYPE_CHECKING:
     from replay.identification.force_model import ForceModel
@@ -58,10 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
             found = find_missing_force(recording, model, progress)
     except ValueError as problem:
         raise ValueError(str(problem) if str(path) in str(problem) else f"{path}: {problem}") from None
+    blocks = list(force_blocks(path, arguments.model, model, found))
     if arguments.json:
-        print_json(as_json(path, arguments.model, model, found))
+        print_json(to_json(blocks))
     else:
-        print_force(path, model, found)
+        print_blocks(blocks, report_console(110))
     if arguments.out:
         write_csv(arguments.out, found)
     if arguments.pictures:
@@ -84,11 +83,11 @@ def _check(arguments: argparse.Namespace) -> None:
             raise ValueError(f"{option}: is of a fit of actuators: leave it out with --missing-force")
 
 
-def as_json(path: Path, model_path: Path, model: ForceModel, found: FoundForce) -> dict[str, Any]:
+def _record(path: Path, model_path: Path, model: ForceModel, found: FoundForce) -> dict[str, Any]:
     """Return what was found; SI units, the time history thinned to 2000 instants."""
     recovered, time = found.recovered, found.recovered.time
     every = -(-len(time) // _MOST_POINTS)
-    result: dict[str, Any] = to_json_types({
+    return {
         "file": str(path),
         "model": str(model_path),
         "instants": len(time),
@@ -113,8 +112,7 @@ def as_json(path: Path, model_path: Path, model: ForceModel, found: FoundForce) 
         },
         "warnings": list(found.warnings),
         "notes": list(found.notes),
-    })  # fmt: skip
-    return result
+    }
 
 
 def _force(model: ForceModel, found: FoundForce, e: int) -> dict[str, Any]:
@@ -166,40 +164,35 @@ def _units(law: LawFit) -> list[str]:
     return [term.unit for terms in law.laws for term in terms]
 
 
-def print_force(path: Path, model: ForceModel, found: FoundForce) -> None:
-    """Print each force with its band, the laws, and reasons for doubt."""
-    console = report_console(110)
-    console.print(Text(printable(str(path)), "bold"))
+def force_blocks(path: Path, model_path: Path, model: ForceModel, found: FoundForce) -> Iterator[Block]:
+    """Yield each force with its band, the laws, and reasons for doubt."""
+    yield Data(_record(path, model_path, model, found))
+    yield Text(printable(str(path)), Tone.HEADING)
     # before the tables, which look the same where they are invalid
-    for warning in found.warnings:
-        console.print(Text(f"warning: {warning}"), style="bold red")
-    table = Table(title="missing force", title_justify="left")
-    table.add_column("place", no_wrap=True)
-    for heading in ("rms [N]", "± (95 %)", "largest [N]", "± (95 %)", "at [s]", "of the restoring force"):
-        table.add_column(heading, justify="right")
-    for e in range(len(model.missing)):
-        one = _force(model, found, e)
-        table.add_row(
-            one["place"], f"{one['rms']:.4g}", f"{_BAND * one['rms_sd']:.3g}", f"{one['largest']:.4g}",
-            f"{_BAND * one['largest_sd']:.3g}", f"{one['largest_at']:.4g}", f"{100.0 * one['share']:.3g} %",
-        )  # fmt: skip
-    console.print(table)
+    yield from (Text(f"warning: {warning}", Tone.BAD) for warning in found.warnings)
+    rows = [
+        (one["place"], one["rms"], one["rms_sd"], one["largest"], one["largest_sd"], one["largest_at"], one["share"])
+        for one in (_force(model, found, e) for e in range(len(model.missing)))
+    ]
+    band, share = Column("± (95 %)", "", ".3g", _BAND), Column("of the restoring force", "%", ".3g", 100.0)
+    columns = words("place"), Column("rms", "N"), band, Column("largest", "N"), band, Column("at", "s"), share
+    yield Table("missing force", columns, rows)
     for e, nothing in enumerate(found.nothing):
         if nothing and e in found.recovered.unseen():
-            console.print(f"{model.missing[e].name}: zero is within the band, but the sensors hardly see this force.")
+            yield Text(f"{model.missing[e].name}: zero is within the band, but the sensors hardly see this force.")
         elif nothing:
-            console.print(f"{model.missing[e].name}: nothing is missing, zero is within the band all along.")
+            yield Text(f"{model.missing[e].name}: nothing is missing, zero is within the band all along.")
     fitted = [law for law in found.laws if np.isfinite(law.criterion)]
     shown = [law for i, law in enumerate(fitted) if i == 0 or _is_determined(law)][:_LAWS_SHOWN]
     if shown and any(any(law.laws) for law in shown):
-        console.print(_laws(shown, [place.name for place in model.missing]))
+        yield _laws(shown, [place.name for place in model.missing])
     sensors = ", ".join(
         f"{each.channel} {sd:.3g}" for each, sd in zip(model.sensor, found.recovered.sigma, strict=True)
     )
     known = "given" if found.recovered.sigma_known else "estimated"
-    console.print(f"noise, {known}, SI: {sensors}; {len(found.recovered.time)} instants")
+    yield Text(f"noise, {known}, SI: {sensors}; {len(found.recovered.time)} instants")
     for note in found.notes:
-        console.print(Text(note if note.startswith("note at ") else f"note: {note}"), style="yellow")
+        yield Text(note if note.startswith("note at ") else f"note: {note}", Tone.WARNING)
 
 
 def _is_determined(law: LawFit) -> bool:
@@ -208,31 +201,31 @@ def _is_determined(law: LawFit) -> bool:
 
 
 def _laws(laws: list[LawFit], places: Sequence[str]) -> Table:
-    table = Table(title="laws of stretch x [m] and rate v [m/s], the best first", title_justify="left")
-    several = len(places) > 1
-    for heading in (*(("place",) if several else ()), "law", "unit"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("coefficient", "standard\nerror", "explained", "residual /\nnoise", "BIC above\nthe first's"):
-        table.add_column(heading, justify="right")
-    best = laws[0].criterion
+    rows: list[Sequence[object] | None] = []
     for law in laws:
-        ends = DASH if law.fit is None else f"{law.fit.sigma:.3g}", f"{law.criterion - best:+.3g}"
+        rows += [None] if rows else []
+        ends: tuple[object, ...] = None if law.fit is None else law.fit.sigma, law.criterion - laws[0].criterion
         done = 0
-        rows: list[list[Text | str]] = []
         for place, own, explained in zip(places, law.laws, law.explained.tolist(), strict=True):
-            share = f"{100.0 * max(explained, 0.0):.3g} %"
+            share: object = max(explained, 0.0)
             if not own:
-                rows.append([place, "no force", Text(""), "", "", share])
+                rows.append((place, "no force", "", "", "", share, *ends))
             for i, term in enumerate(own):
-                error = f"{law.standard_errors[done]:.2g}" if _explains(law) else DASH
+                error = law.standard_errors[done] if _explains(law) else None
                 begins = (place, share) if i == 0 else ("", "")
-                value = f"{law.coefficients[done]:.5g}"
-                rows.append([begins[0], term.name, Text(term.unit), value, error, begins[1]])
+                value = law.coefficients[done]
+                rows.append((begins[0], term.name, term.unit, value, error, begins[1], *ends))
                 done += 1
-        for i, row in enumerate(rows):
-            cells = row if several else row[1:]
-            table.add_row(*cells, *(ends if i == 0 else ("", "")), end_section=i + 1 == len(rows))
-    return table
+                ends = "", ""
+            ends = "", ""
+    numbers = (
+        *(Column("coefficient", form=".5g"), Column("standard\nerror", form=".2g")),
+        *(Column("explained", "%", ".3g", 100.0), Column("residual /\nnoise", form=".3g")),
+        Column("BIC above\nthe first's", form="+.3g"),
+    )
+    named = words("place") if len(places) > 1 else Column(None)
+    columns = named, words("law"), words("unit"), *numbers
+    return Table("laws of stretch x [m] and rate v [m/s], the best first", columns, rows)
 
 
 def write_csv(path: Path, found: FoundForce) -> None:

@@ -10,8 +10,13 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from monitor.commands.output import print_json
-from replay.studies import StudyResult
+from monitor.commands.output import print_json, progress_bars
+from monitor.system.files import atomic_write
+from monitor.system.safe_text import printable
+from monitor.text.blocks import Block, to_json
+from replay.commands import page_path
+from replay.pictures import save_figures
+from replay.tables import print_blocks
 
 # of every study its package and its own options
 _STUDIES = {
@@ -44,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random numbers (default 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--pictures", type=Path, metavar="DIR", help="write pictures into this folder")
+    parser.add_argument("-o", "--out", type=Path, metavar="OUT", help="write tables and pictures as a page, OUT.html")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing page")
     tracking = parser.add_argument_group("tracking")
     tracking.add_argument(
         "--case",
@@ -103,25 +110,46 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.seed < 0:
         raise ValueError(f"--seed {arguments.seed}: must be zero or more")
     folder: Path | None = arguments.pictures
+    page = None if arguments.out is None else page_path(arguments.out, f"study-{arguments.name}")
+    if page and page.exists() and not arguments.overwrite:
+        raise ValueError(f"{page} exists: give another name with -o OUT, or --overwrite")
+    if folder or page:
+        # raises before the study if it is not installed
+        import matplotlib  # noqa: F401
     with _writing(folder):
         if folder:
-            # raises before the study if it is not installed
-            import matplotlib  # noqa: F401
-
             folder.mkdir(parents=True, exist_ok=True)
             # raises before a long study if the folder is not writable
             TemporaryFile(dir=folder).close()
-    found: StudyResult = import_module(f"replay.studies.{module}").run(arguments)
+    with progress_bars() as progress:
+        # the progress bar is shown before slow imports
+        progress("loading", 0, 1)
+        study = import_module(f"replay.papers.{module}")
+        progress("loading", 1, 1)
+        found: list[Block] = list(study.run(arguments, progress))
     # results first: the disk may be full
     if arguments.json:
-        print_json(found.as_json())
+        print_json(to_json(found))
     else:
-        found.show()
+        print_blocks(found)
     if folder:
         with _writing(folder):
-            drawn = found.draw(folder)
+            drawn = save_figures(found, folder)
         print("\n".join(map(str, drawn)), file=sys.stderr)
+    if page:
+        _write_page(page, arguments, found)
     return 0
+
+
+def _write_page(page: Path, arguments: argparse.Namespace, found: list[Block]) -> None:
+    from replay.report.page import render_blocks
+
+    _, own = _STUDIES[arguments.name]
+    given = {name: getattr(arguments, name) for name in ("seed", *own) if getattr(arguments, name) is not None}
+    text = render_blocks(arguments.name, {name: str(value) for name, value in given.items()}, found)
+    with atomic_write(page) as file:
+        file.write(text.encode())
+    print(f"{printable(str(page))}: {page.stat().st_size / 1e3:.0f} kB", file=sys.stderr)
 
 
 @contextmanager

@@ -99,7 +99,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Validate, print the result, and draw a picture if requested."""
     from monitor.commands.output import print_json, progress_bars
-    from replay.commands.validate_report import as_json, print_validation
+    from monitor.text.blocks import to_json
+    from replay.commands.validate_report import validation_blocks
+    from replay.tables import print_blocks, report_console
     from replay.validation.tolerance_choice import read_tolerance
     from replay.validation.validation import validate
 
@@ -127,10 +129,11 @@ def run(arguments: argparse.Namespace) -> int:
             raise ValueError(f"--picture {arguments.picture}: {reason}") from problem
     for note in found.notes:
         print(note, file=sys.stderr)
+    blocks = list(validation_blocks(found))
     if arguments.json:
-        print_json(as_json(found))
+        print_json(to_json(blocks))
     else:
-        print_validation(found)
+        print_blocks(blocks, report_console(110, wrap=True))
     return 0
 
 

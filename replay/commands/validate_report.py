@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
-from monitor.text.numbers import number
-from replay.tables import report_console
+from monitor.reliability.curves import NAMES, Reliability
+from monitor.reliability.ensemble import Ensemble
+from monitor.text.blocks import Block, Column, Data, Table, Text, Tone, words
+from replay.pictures import new_drawing
+from replay.validation.validation import SiteResult, Validation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from monitor.reliability.curves import Reliability
-    from replay.validation.validation import SiteResult, Validation
 
-
-def as_json(found: Validation) -> dict[str, Any]:
+def _record(found: Validation) -> dict[str, Any]:
     """Return the reliabilities over time, the decision and the measures of each record; null where unknown."""
     shifts = [shift for site in found.sites for shift in site.shifts]
     return {
@@ -39,8 +38,6 @@ def as_json(found: Validation) -> dict[str, Any]:
 
 def reliability_json(reliability: Reliability) -> dict[str, Any]:
     """Return each curve by its name, and the standard errors under one key."""
-    from monitor.reliability.curves import NAMES
-
     curves = dict(zip(NAMES, reliability.curves, strict=True))
     return {
         **{name: curve.value for name, curve in curves.items()},
@@ -49,8 +46,6 @@ def reliability_json(reliability: Reliability) -> dict[str, Any]:
 
 
 def _site(result: SiteResult) -> dict[str, Any]:
-    from monitor.reliability.ensemble import Ensemble
-
     model = result.site.model
     return {
         "model": model.name,
@@ -81,89 +76,62 @@ def _at_end(reliability: Reliability) -> dict[str, Any]:
     return values | {"standard_error": {name: error for name, (_, error) in last.items()}}
 
 
-_VERDICTS = {
-    "ACCEPT": ("● accept", "bold green"),
-    "WATCH": ("▲ watch", "bold yellow"),
-    "REJECT": ("■ reject", "bold red"),
-}
+_VERDICTS = {"ACCEPT": ("● accept", Tone.GOOD), "WATCH": ("▲ watch", Tone.WARNING), "REJECT": ("■ reject", Tone.BAD)}
+_TITLES = {name: name.replace("_", "-") for name in NAMES}
 
 
-def print_validation(found: Validation) -> None:
-    """Print the reliabilities at the end, and the measures of each replicate."""
-    console = report_console(110, wrap=True)
-    console.print(
-        f"{found.n_assessed} instants from {found.time[0]:g} to {found.time[-1]:g} s; tolerance {found.tolerance}"
-    )
-    console.print(_reliabilities(found.reliability))
+def validation_blocks(found: Validation) -> Iterator[Block]:
+    """Yield the reliabilities at the end, the measures of each replicate, and the decision."""
+    yield Data(_record(found))
+    time = found.time
+    yield Text(f"{found.n_assessed} instants from {time[0]:g} to {time[-1]:g} s; tolerance {found.tolerance}")
+    rows: list[Sequence[object]] = []
+    for title, curve in zip(_TITLES.values(), found.reliability.curves, strict=True):
+        known = curve.value[np.isfinite(curve.value)]
+        values = (curve.value[-1], curve.standard_error[-1], known.min(), known.max()) if len(known) else [None] * 4
+        rows.append((title, *values))
+    titles = "at the end", "standard error", "least", "largest"
+    yield Table("", (words("reliability"), *map(_reliability, titles)), rows)
     for site in found.sites:
         if len(found.sites) > 1 or len(site.alone) > 1:
-            console.print(_alone(site))
-        console.print(_measures(site))
+            yield _alone(site)
+        yield _measures(site)
         if math.isfinite(site.area):
             text = f"area metric {site.area:.4g} {site.site.model.unit}".rstrip()
-            console.print(f"{text} on average, u-pooling area {site.u_area:.3f} (0: perfect, 0.5: worst)")
-    word, style = _VERDICTS[found.decision.verdict.name]
-    console.print(Text.assemble("decision: ", (word, style), f" - {found.decision.reason}"))
+            yield Text(f"{text} on average, u-pooling area {site.u_area:.3f} (0: perfect, 0.5: worst)")
+    verdict, tone = _VERDICTS[found.decision.verdict.name]
+    yield Text(f"decision: {verdict} - {found.decision.reason}", tone)
 
 
-def _reliabilities(reliability: Reliability) -> Table:
-    from monitor.reliability.curves import NAMES
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("reliability", "at the end", "standard error", "least", "largest"):
-        table.add_column(name, justify="left" if name == "reliability" else "right")
-    for name, curve in zip(NAMES, reliability.curves, strict=True):
-        known = curve.value[np.isfinite(curve.value)]
-        if not len(known):
-            table.add_row(name.replace("_", "-"), "-", "-", "-", "-")
-            continue
-        error = float(curve.standard_error[-1])
-        cells = (f"{curve.value[-1]:.4f}", f"{error:.4f}", f"{known.min():.4f}", f"{known.max():.4f}")
-        table.add_row(name.replace("_", "-"), *(cell.replace("nan", "-") for cell in cells))
-    return table
+_reliability = partial(Column, form=".4f")
 
 
 def _alone(result: SiteResult) -> Table:
     """Return the reliabilities of each replicate, and of the site's replicates together."""
-    from monitor.reliability.curves import NAMES
-
+    found = [(record.name, alone) for record, alone in zip(result.site.records, result.alone, strict=True)]
+    found += [("all", result.reliability)] if len(found) > 1 else []
+    rows = [(name, *(value for value, _ in each.final_values().values())) for name, each in found]
     title = f"{result.site.model.name}: reliability at the end, by each record"
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
-    table.add_column("record")
-    for name in NAMES:
-        table.add_column(name.replace("_", "-"), justify="right")
-    rows = [(record.name, alone) for record, alone in zip(result.site.records, result.alone, strict=True)]
-    for name, reliability in [*rows, ("all", result.reliability)] if len(rows) > 1 else rows:
-        values = [value for value, _ in reliability.final_values().values()]
-        table.add_row(name, *(number(value, ".4f") for value in values))
-    return table
+    return Table(title, (words("record"), *map(_reliability, _TITLES.values())), rows)
 
 
 def _measures(result: SiteResult) -> Table:
-    model = result.site.model
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        title=f"{model.name}: its mean compared with each record",
-        title_justify="left",
-    )
-    for name in ("record", "lag [ms]", "shifted [ms]", "S&G M", "S&G P", "Russell C", "rms error", "warped"):
-        table.add_column(name, justify="left" if name == "record" else "right")
-    rows = zip(result.site.records, result.lags, result.shifts, result.comparisons, strict=True)
-    for record, lag, shift, found in rows:
-        late = number(1e3 * lag, ".3g")
-        if found is None:
-            table.add_row(record.name, late, f"{1e3 * shift:.3g}", "-", "-", "-", "-", "-")
-            continue
-        measures = (
+    rows: list[Sequence[object]] = []
+    for record, lag, shift, found in zip(
+        result.site.records, result.lags, result.shifts, result.comparisons, strict=True
+    ):
+        measures = [None] * 5 if found is None else [
             found.sprague_geers_magnitude,
             found.sprague_geers_phase,
             found.russell_comprehensive,
             found.relative_rms_error,
             found.time_warping_distance,
-        )
-        table.add_row(record.name, late, f"{1e3 * shift:.3g}", *(f"{value:.4f}" for value in measures))
-    return table
+        ]  # fmt: skip
+        rows.append((record.name, lag, shift, *measures))
+    times = (Column(title, "ms", ".3g", 1e3) for title in ("lag", "shifted"))
+    measured = map(_reliability, ("S&G M", "S&G P", "Russell C", "rms error", "warped"))
+    title = f"{result.site.model.name}: its mean compared with each record"
+    return Table(title, (words("record"), *times, *measured), rows)
 
 
 COLOURS = {"instantaneous": "0.65", "first_passage": "tab:red", "accumulated": "tab:blue", "windowed": "tab:green"}
@@ -174,10 +142,8 @@ _LONGEST = 90  # characters that a title has room for
 
 def draw(found: Validation, path: Path) -> None:
     """Write a picture of responses and reliabilities; the suffix chooses the format."""
-    from matplotlib.figure import Figure
-
     rows = len(found.sites) + 1
-    figure = Figure(figsize=(9.0, 3.0 * rows), layout="constrained")
+    figure = new_drawing(9.0, 3.0 * rows)
     axes = np.atleast_1d(figure.subplots(rows, 1, sharex=True))
     for axis, site in zip(axes, found.sites, strict=False):
         draw_responses(axis, site)
@@ -190,8 +156,6 @@ def draw(found: Validation, path: Path) -> None:
 
 def draw_responses(axis: Axes, result: SiteResult) -> None:
     """Draw the model's mean and band, and the measurements."""
-    from monitor.reliability.ensemble import Ensemble
-
     model = result.site.model
     if isinstance(model, Ensemble):
         low, high = (model.quantile(p) for p in _BAND)
@@ -212,8 +176,6 @@ def draw_responses(axis: Axes, result: SiteResult) -> None:
 
 def draw_reliability(axis: Axes, time: np.ndarray, reliability: Reliability) -> None:
     """Draw the curves with bands of two standard errors."""
-    from monitor.reliability.curves import NAMES
-
     for name, curve in zip(NAMES, reliability.curves, strict=True):
         if not np.isfinite(curve.value).any():
             continue

@@ -1,10 +1,10 @@
-"""The page of a report: Jinja2 template, style sheet and script in one file, written whole or not at all."""
+"""The page of a report or of blocks: Jinja2 template, style sheet and script in one file."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -12,12 +12,15 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from monitor.system.safe_text import printable
+from monitor.text.blocks import Block, Data, Figure, Row
 from replay import Progress, silent
 from replay.assessment import assess
 from replay.assessment.run import record_settings
+from replay.assessment.summary import program_version
 from replay.comparison import RunComparison
 from replay.export.target_files import TargetFiles
 from replay.formats import Recording, naming_file
+from replay.pictures import png
 from replay.report.comparison import ComparisonReport, comparison_contents
 from replay.report.contents import Report, report_contents
 from replay.report.reliability import recorded_reliability
@@ -83,7 +86,36 @@ def write_comparison(temporary: Path, out: Path, found: Sequence[RunComparison],
     return Written(out, len(page), report.lead)
 
 
-def render(report: Report | ComparisonReport) -> str:
+@dataclass(frozen=True, slots=True)
+class BlocksPage:
+    """A page of blocks, of those that are told to people."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    blocks: tuple[Block, ...]
+    version: str
+
+
+def render_blocks(title: str, facts: Mapping[str, str], blocks: Iterable[Block]) -> str:
+    """Return blocks as HTML, with their figures in it.
+
+    Parameters
+    ----------
+    title : what is told.
+    facts : of its making, in front: name and value.
+    """
+    shown = tuple(block for block in blocks if not isinstance(block, Data))
+    return render(BlocksPage(title, tuple(facts.items()), shown, program_version()))
+
+
+_KINDS = {
+    Report: ("report.html.j2", "Tracking report"),
+    ComparisonReport: ("comparison.html.j2", "Comparison"),
+    BlocksPage: ("blocks.html.j2", "Study"),
+}
+
+
+def render(report: Report | ComparisonReport | BlocksPage) -> str:
     """Return a report as HTML; every text is escaped, and the policy of the page admits no request."""
     folder = files("replay.report")
     style, script = (folder.joinpath("assets", name).read_text("utf-8") for name in ("report.css", "report.js"))
@@ -92,8 +124,11 @@ def render(report: Report | ComparisonReport) -> str:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["plain"] = printable
-    name, kind = ("report", "Tracking report") if isinstance(report, Report) else ("comparison", "Comparison")
-    return environment.get_template(f"{name}.html.j2").render(
+    environment.filters["image"] = _image
+    environment.tests["row"] = lambda row: isinstance(row, Row)
+    environment.filters["kind"] = lambda block: type(block).__name__
+    template, kind = _KINDS[type(report)]
+    return environment.get_template(template).render(
         report=report,
         kind=kind,
         style=style,
@@ -101,6 +136,11 @@ def render(report: Report | ComparisonReport) -> str:
         style_hash=_hash(style),
         script_hash=_hash(script),
     )
+
+
+def _image(figure: Figure) -> str:
+    """Return the address of an image that is in the page."""
+    return f"data:image/png;base64,{base64.b64encode(png(figure)).decode()}"
 
 
 def _hash(text: str) -> str:

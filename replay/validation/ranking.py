@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike
 from monitor.messages.blocks import Samples
 from monitor.reliability.curves import NAMES
 from monitor.reliability.ensemble import sort_ensemble
+from monitor.text.blocks import Column, Table, words
 from replay import Progress, silent
 from replay.validation.records import MeasuredRecord
 from replay.validation.tolerance_choice import ToleranceChoice
 from replay.validation.validation import Site, Validation, validate
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from sim.fitting.fit import Fit
 
 RANKED_BY = NAMES[:3]
@@ -196,15 +195,8 @@ def _unit(covariance: Samples) -> Samples:
 
 def ranking_table(ranked: Sequence[RankedModel], title: str) -> Table:
     """Return a table of the models, the most reliable first."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=Text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("model")
-    for name in RANKED_BY:
-        table.add_column(name.replace("_", "-"), justify="right")
-    for model in ranked:
-        cells = (f"{model.values[name]:.3f} ± {model.standard_errors[name]:.3f}" for name in RANKED_BY)
-        table.add_row(model.name, *cells)
-    return table
+    rows = [
+        (model.name, *(f"{model.values[name]:.3f} ± {model.standard_errors[name]:.3f}" for name in RANKED_BY))
+        for model in ranked
+    ]
+    return Table(title, (words("model"), *(Column(name.replace("_", "-")) for name in RANKED_BY)), rows)

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from rich.console import Console
 
 from monitor.__main__ import main
-from replay.tables import print_table
 from sim.excitation.excitations import Earthquake
 
 SPREAD = {"median", "mean", "p05", "p95"}
@@ -269,19 +266,6 @@ def test_the_series_is_thinned_and_replaces_nothing_unasked(assess, tmp_path, ca
     pd.testing.assert_frame_equal(everything[::10].reset_index(drop=True), thinned)
 
 
-@pytest.mark.parametrize("width", [30, 50, 80, 120])
-def test_no_number_is_cut_however_narrow_the_terminal(width) -> None:
-    console = Console(file=StringIO(), width=width)
-    rows = [("broadband_delay", "ms", "8.165e-05", "-1.234e+12", "0.5", "1.23456789"), None, ("b", "", *"1234")]
-    print_table(console, "a title", ("indicator", "unit", "median", "±", "mean", "95 %"), rows, texts=2)
-    said = console.file.getvalue()
-    assert "…" not in said
-    for word in ("broadband_delay", "8.165e-05", "-1.234e+12", "1.23456789", "median", "95 %"):
-        assert word in "".join(said.splitlines()) if width < 40 else word in said
-    if width >= 50:
-        assert max(map(len, said.splitlines())) <= width
-
-
 def test_a_quiet_lead_in_is_left_out(assess, tmp_path) -> None:
     t, command, measured = signals(12_000, lead_in=8000)
     rng = np.random.default_rng(0)
@@ -350,12 +334,13 @@ def test_the_headline_is_right_in_an_earthquake_and_leads_the_table(assess, tmp_
     assert lines[1].startswith("x: 15.000 ± ")
     assert "ms late, undershoots by 10.0 % (ratio 1.111 ± " in lines[1]
     assert "broadband over a window of 2 s, valid in 95 % of the record; ± is one window's, of the med" in lines[1]
-    rows = [line.split("│")[1].strip() for line in lines if line.startswith("│")]
+    indicator = re.compile(r"(broadband|fdb|paei|xcorr|ti|nrmse|peak_error)(_\w+)? ")
+    rows = [line for line in lines if indicator.match(line)]
     order = ("broadband", "fdb", "paei_adaptive", "paei", "xcorr")
     groups = [next((g for g in order if r.startswith(g)), "") for r in rows[:15]]
     # the adaptive PAEI finds no turn here that is nearly one of a sine, and has no row without a value
     assert list(dict.fromkeys(groups)) == ["broadband", "paei", "fdb", "xcorr"]
-    marked = {line.split("│")[1].strip() for line in lines if line.startswith("│") and "≠" in line}
+    marked = {line.split()[0] for line in rows if "≠" in line}
     assert "fdb_delay" in marked
     assert marked <= {"fdb_delay", "fdb_ratio"}
 
@@ -380,8 +365,8 @@ def test_the_warnings_of_the_json_are_those_of_the_table(assess, tmp_path, capsy
     assert said == [f"warning{whose}: {text}" for whose, text in expected]
     worst = next(line for line in lines if line.startswith("worst: "))
     assert worst.startswith("worst: c, delay 30.0 ms") and worst.endswith("27.0 ms apart")
-    compared = [line.split("│")[1:3] for line in lines if line.startswith(("│ a ", "│ c "))]
-    assert [float(delay.split("±")[0]) for _, delay in compared] == pytest.approx([3.0, 30.0], abs=0.01)
+    compared = [line.split()[1] for line in lines if line.startswith(("a ", "c "))]
+    assert [float(delay) for delay in compared] == pytest.approx([3.0, 30.0], abs=0.01)
 
 
 def test_a_part_of_a_record_is_assessed_by_itself(assess, tmp_path, capsys) -> None:
@@ -442,7 +427,7 @@ def test_the_virtual_test_tracks_perfectly(assess, records) -> None:
         assert pair["nrmse"]["p95"] == pytest.approx(0.0, abs=1e-9)
 
 
-@pytest.mark.parametrize(("columns", "percentiles"), [(80, False), (130, True)])
+@pytest.mark.parametrize(("columns", "percentiles"), [(60, False), (130, True)])
 def test_no_figure_is_cut_in_a_terminal(columns, percentiles, tmp_path, capsys, monkeypatch) -> None:
     t = np.arange(20_000) / RATE
     names = {"t": t}
@@ -453,7 +438,6 @@ def test_no_figure_is_cut_in_a_terminal(columns, percentiles, tmp_path, capsys, 
     monkeypatch.setenv("COLUMNS", str(columns))
     assert main(["assess", str(path)]) == 0
     said = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
-    rows = [line for line in said.splitlines() if line.startswith(("┏", "┃", "┡", "│", "├", "└"))]
     assert "…" not in said
-    assert max(map(len, rows)) <= columns
+    assert max(map(len, said.splitlines())) <= columns
     assert ("95 %" in said.split("broadband_delay")[0]) == percentiles

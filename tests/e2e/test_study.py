@@ -6,6 +6,9 @@ import errno
 import json
 import math
 import os
+import re
+from base64 import b64decode
+from html import unescape
 
 import pytest
 
@@ -79,7 +82,7 @@ def test_mistakes_are_one_line(words, complaint, capsys) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_the_study(monkeypatch, capsys) -> None:
-    monkeypatch.setattr("replay.studies.tracking.study.run_study", lambda *_: pytest.fail("it has begun"))
+    monkeypatch.setattr("replay.papers.tracking.run_study", lambda *_: pytest.fail("it has begun"))
     assert main(["study", "tracking", "--pictures", "/dev/null/x"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -88,11 +91,29 @@ def test_a_disk_that_is_full_when_pictures_are_drawn_costs_no_result(monkeypatch
     def draw(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("replay.studies.tracking.pictures.draw", draw)
+    monkeypatch.setattr("replay.commands.study.save_figures", draw)
     assert main(["study", "tracking", "--case", "i", "--json", "--pictures", str(tmp_path)]) == 2
     said = capsys.readouterr()
     assert json.loads(said.out)["study"] == "tracking"
     assert said.err == f"synchroscope study: --pictures {tmp_path}: No space left on device\n"
+
+
+def test_a_page_has_what_the_console_has_and_the_pictures(tmp_path, capsys) -> None:
+    page = tmp_path / "sandia.html"
+    words = ["study", "sandia", "--realizations", "100", "-o", str(page)]
+    assert main(words) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith(f"{page}: ")
+    text = unescape(re.sub("<[^>]+>", " ", page.read_text("utf-8")))
+    assert set(re.findall(r"[^\s─]+", said.out)) <= set(text.split())
+    images = re.findall(r'src="data:image/png;base64,([^"]+)"', page.read_text("utf-8"))
+    assert len(images) == 4 and all(b64decode(image).startswith(b"\x89PNG") for image in images)
+    assert main(words) == 2
+    assert capsys.readouterr().err == (
+        f"synchroscope study: {page} exists: give another name with -o OUT, or --overwrite\n"
+    )
+    assert main([*words, "--overwrite", "--seed", "2"]) == 0
+    assert "<dt>seed</dt><dd>2</dd>" in page.read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", ["beam", "sandia"])

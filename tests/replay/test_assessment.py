@@ -12,12 +12,13 @@ import pytest
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
 from monitor.messages.reasons import Reason
+from monitor.text.blocks import to_json
 from replay.assessment import assess, run
 from replay.assessment.run import choose_window
 from replay.assessment.wording import missing_words
-from replay.commands.assess import as_json
-from replay.commands.assess_table import print_assessment
+from replay.commands.assess_blocks import assessment_blocks
 from replay.formats import ArrayRecording, open_recording
+from replay.tables import print_blocks, report_console
 
 RATE = 500.0
 STREAM = Stream("rig", 0, RATE, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))
@@ -126,8 +127,11 @@ def test_every_actuator_is_told_in_units_of_its_own(capsys) -> None:
         for role in (Role.COMMAND, Role.MEASURED)
     ]
     samples = np.tile(tone().samples, 2)
-    print_assessment(
-        Path("two"), assess(ArrayRecording(Stream("rig", 0, RATE, tuple(channels)), samples), SETTINGS), []
+    print_blocks(
+        assessment_blocks(
+            Path("two"), assess(ArrayRecording(Stream("rig", 0, RATE, tuple(channels)), samples), SETTINGS), []
+        ),
+        report_console(120),
     )
     first, second = capsys.readouterr().out.split("rotary.command", 1)
     assert "mm^2" in first and "deg^2" not in first
@@ -136,7 +140,10 @@ def test_every_actuator_is_told_in_units_of_its_own(capsys) -> None:
 
 def test_notes_on_the_reading_come_before_the_tables(capsys) -> None:
     found = assess(tone(), SETTINGS)
-    print_assessment(Path("one"), found, ["settings note", "time taken as s"], ["time taken as s"])
+    print_blocks(
+        assessment_blocks(Path("one"), found, ["settings note", "time taken as s"], ["time taken as s"]),
+        report_console(120),
+    )
     lines = capsys.readouterr().out.splitlines()
     assert lines[2] == "note: time taken as s"
     assert lines[-1] == "note: settings note"
@@ -149,7 +156,7 @@ def test_times_that_may_be_ms_are_the_first_warning(tmp_path, capsys) -> None:
     np.savetxt(path, rows, delimiter=",", header="Time,cmd,meas", comments="")
     found = assess(recording := open_recording(path), SETTINGS.model_copy(update={"window": 200.0}))
     assert (found.warnings[0].code, found.warnings[0].actuator) == ("time_unit", None)
-    print_assessment(path, found, list(found.notes), recording.notes)
+    print_blocks(assessment_blocks(path, found, list(found.notes), recording.notes), report_console(120))
     out = capsys.readouterr().out
     said = "Time has no unit and is taken as s: 1.024 Hz is unusual; for ms give --rate 1024 or name the column"
     assert out.count("is unusual") == 1
@@ -175,13 +182,13 @@ def test_a_compensator_is_summarised_from_its_channels(capsys) -> None:
     assert (summary.delay, *summary.delay_range) == pytest.approx((0.01, 0.001, 0.019), rel=1e-2)
     assert (summary.gain, summary.adapting, summary.limited) == pytest.approx((1.5, 0.5, 0.5), rel=1e-3)
     assert summary.bridged == 40.0
-    print_assessment(Path("one"), found, [])
+    print_blocks(assessment_blocks(Path("one"), found, []), report_console(120))
     said = " ".join(capsys.readouterr().out.split())
     assert (
         "a: compensated delay 10.0 ms in the mean (5 % to 95 %: 1.0 to 19.0 ms), adapting 50 % of the record" in said
     )
     assert "40 lost samples bridged" in said
-    (pair,) = as_json(Path("one"), found, [])["pairs"]
+    (pair,) = to_json(assessment_blocks(Path("one"), found, []))["pairs"]
     assert pair["compensator"]["delay_ms"] == pytest.approx(10.0, rel=1e-2)
     assert {"adapting_fraction", "limited_fraction", "bridged_samples"} < set(pair["compensator"])
     assert assess(tone(), SETTINGS).compensators == {}

@@ -10,13 +10,14 @@ import pytest
 
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
+from monitor.text.blocks import to_json
 from replay.assessment import assess
 from replay.assessment.results import Departure, HeadlineEstimate
 from replay.assessment.statistics import headline_of, median_sd
 from replay.assessment.wording import headline_words
-from replay.commands.assess import as_json
-from replay.commands.assess_table import print_assessment
+from replay.commands.assess_blocks import assessment_blocks
 from replay.formats import ArrayRecording
+from replay.tables import print_blocks, report_console
 
 RATE = 200.0
 STREAM = Stream("rig", 0, RATE, (Channel("c", Role.COMMAND, "mm", "a"), Channel("m", Role.MEASURED, "mm", "a")))
@@ -128,11 +129,11 @@ def test_the_sd_of_a_median_holds_though_windows_overlap_and_noise_has_a_memory(
 
 
 def test_what_a_whole_record_is_stands_where_it_is_printed(assessed, capsys):
-    print_assessment(Path("one"), assessed, [])
+    print_blocks(assessment_blocks(Path("one"), assessed, []), report_console(120))
     text = " ".join(capsys.readouterr().out.split())
     assert "whole record: FEI (Hann taper) phase -10." in text and "delay* 19." in text
     assert "* phase over the command's mean frequency, noise included" in text
     assert "J1 counts whole samples of 5 ms; without 3 samples, missing or no numbers" in text
-    headline = as_json(Path("one"), assessed, [])["pairs"][0]["headline"]
+    headline = to_json(assessment_blocks(Path("one"), assessed, []))["pairs"][0]["headline"]
     assert 0.0 < headline["delay_median_sd_ms"] < headline["delay_sd_ms"]
     assert 0.0 < headline["ratio_median_sd"] <= headline["ratio_sd"]

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from replay.studies.delays.examples import BAYARRI, EXAMPLES, LATER, TIME
-from replay.studies.delays.level import quartiles
-from replay.studies.delays.report import level_of
-from replay.studies.delays.study import SIGMAS, run_study
+from replay.papers.delays.examples import BAYARRI, EXAMPLES, LATER, TIME
+from replay.papers.delays.level import quartiles
+from replay.papers.delays.study import SIGMAS, run_study
 from sim.models.delay_equation import DelayEquation
 
 
@@ -17,7 +16,7 @@ def study():
 
 def test_the_printed_variance_is_among_the_levels():
     assert max(SIGMAS) ** 2 == pytest.approx(0.3)
-    assert level_of(max(SIGMAS)) == "0.5477" and len(SIGMAS) == 4
+    assert len(SIGMAS) == 4
 
 
 def levels(study, number):

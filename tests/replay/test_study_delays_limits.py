@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from replay.studies.delays.level import histogram, quartiles
-from replay.studies.delays.study import run_study
+from replay.papers.delays.level import histogram, quartiles
+from replay.papers.delays.study import run_study
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from replay.studies.delays.study import run_study
+from replay.papers.delays.study import run_study
 
 
 def test_a_posterior_is_stable_and_between_prior_and_data():

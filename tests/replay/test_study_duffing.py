@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from monitor.__main__ import main
-from replay.studies.nonlinear.duffing import COUNTS, identify_duffing
+from replay.papers.nonlinear.duffing import COUNTS, identify_duffing
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from monitor.__main__ import main
-from replay.studies.nonlinear.eight_dof import DAMAGED, RUNS, compute, run_study
-from replay.studies.nonlinear.eight_dof_metrics import (
+from monitor.text.blocks import to_json
+from replay.papers.nonlinear.eight_dof import DAMAGED, RUNS, update_eight_masses
+from replay.papers.nonlinear.eight_dof_blocks import PRINTED_1, remarks, study_blocks
+from replay.papers.nonlinear.eight_dof_metrics import (
     MODAL,
     RANGE,
     WINDOW,
@@ -15,14 +17,14 @@ from replay.studies.nonlinear.eight_dof_metrics import (
     fit_with_unknown_forces,
     update,
 )
-from replay.studies.nonlinear.eight_dof_pictures import draw
-from replay.studies.nonlinear.eight_dof_report import PRINTED_1, as_json, print_study, remarks
-from replay.studies.nonlinear.eight_dof_tests import Case, virtual_test
+from replay.papers.nonlinear.eight_dof_tests import Case, virtual_test
+from replay.pictures import save_figures
+from replay.tables import print_blocks
 
 
 @pytest.fixture(scope="module")
 def study():
-    return compute(1, 1)
+    return update_eight_masses(1, 1)
 
 
 def test_frequencies_are_those_of_the_masses_and_of_the_paper(study):
@@ -86,19 +88,19 @@ def test_friction_dissipates_less_as_the_force_grows_and_impact_more(study):
 
 
 def test_json_tables_and_pictures(study, capsys, tmp_path):
-    found = as_json(study)
+    found = to_json(study_blocks(study))
     assert found["damage"]["rms_friction_impact"]["spring"] == 5
     assert found["damage"]["rms_friction_impact"]["percent"] == pytest.approx(14.0, abs=3.0)
     assert found["damage"]["rms_friction_impact"]["success_rate"] == 1.0
     assert {"output_residue", "force_residue", "hybrid_residue"} <= set(found["damage"])
     assert len(list(remarks(study))) == 5
-    print_study(study)
+    print_blocks(study_blocks(study))
     shown = capsys.readouterr().out
     assert "Table 1" in shown and "Figure 8" in shown and "with friction, impact" in shown
     assert all(len(line) <= 100 for line in shown.splitlines())
     # no table is split: every metric is in one row of each case
     assert shown.count("principal comp. (13)") == 3
-    files = draw(study, tmp_path)
+    files = save_figures(study_blocks(study), tmp_path)
     assert len(files) == 3 and all(path.stat().st_size > 10_000 for path in files)
 
 
@@ -112,15 +114,14 @@ def test_a_test_and_an_update_of_the_same_seed_are_the_same():
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same(study):
-    again = as_json(compute(1, 1))
-    first = as_json(study)
+    again, first = (to_json(study_blocks(each)) for each in (update_eight_masses(1, 1), study))
     del again["seconds"], first["seconds"]
     np.testing.assert_equal(again, first)
 
 
 def test_mistakes(capsys):
     with pytest.raises(ValueError, match="--runs 0: the study eight-dof needs 1 to 500"):
-        run_study(0, 1)
+        update_eight_masses(0, 1)
     assert main(["study", "eight-dof", "--draws", "3"]) == 2
     assert "--draws: is not an option of the study eight-dof" in capsys.readouterr().err
 

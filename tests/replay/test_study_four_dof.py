@@ -13,20 +13,21 @@ from scipy.signal import StateSpace, lsim
 
 from monitor.__main__ import main
 from monitor.commands.output import to_json_types
+from monitor.text.blocks import Block, to_json
 from replay import silent
-from replay.studies import StudyResult
-from replay.studies.nonlinear import four_dof
-from replay.studies.nonlinear.four_dof_joint import (
-    identify_jointly,
-    recover_law,
-)
-from replay.studies.nonlinear.four_dof_parametric import (
+from replay.papers.nonlinear import four_dof
+from replay.papers.nonlinear.four_dof_blocks import study_blocks
+from replay.papers.nonlinear.four_dof_fits import (
     REDUCTIONS,
     fit_reduced,
     fit_stiffness,
+    identify_jointly,
     principal_components,
+    recover_law,
 )
-from replay.studies.nonlinear.four_dof_record import FourMassRecord, simulate_record
+from replay.papers.nonlinear.four_dof_record import FourMassRecord, simulate_record
+from replay.pictures import save_figures
+from replay.tables import print_blocks
 from sim.models.chain import Chain, ChainMotion
 from sim.models.nonlinear_chains import FourMasses
 
@@ -156,16 +157,16 @@ def test_intervals_have_the_truth_as_often_as_they_say() -> None:
 
 
 @pytest.fixture(scope="module")
-def study() -> Iterator[StudyResult]:
+def study() -> Iterator[list[Block]]:
     """One record, and one of the ways besides: for as long as it is used."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(four_dof, "_WAYS", four_dof._WAYS[:1])
-        yield four_dof.run_study(1, 1, silent)
+        yield list(study_blocks(four_dof.identify_four_masses(1, 1, silent)))
 
 
 def test_the_json_is_that_of_the_seed_and_has_the_names_that_scripts_read(study, capsys) -> None:
     assert main(["study", "four-dof", "--runs", "1", "--json"]) == 0
-    one, other = json.loads(capsys.readouterr().out), to_json_types(study.as_json())
+    one, other = json.loads(capsys.readouterr().out), to_json_types(to_json(study))
     assert set(one["stiffness_percent"]) == {"k1", "k2", "k3", "k4"}
     assert one["stiffness_percent"]["k3"] == pytest.approx(85.0, abs=0.5)
     joint = one["joint"]
@@ -178,11 +179,11 @@ def test_the_json_is_that_of_the_seed_and_has_the_names_that_scripts_read(study,
 
 
 def test_the_tables_and_pictures(study, capsys, tmp_path) -> None:
-    study.show()
+    print_blocks(study)
     out = capsys.readouterr().out
     assert "70 h" in out and "k1 is not determined by the data: a force on mass 1" in out
     assert all(len(line) <= 100 for line in out.splitlines())
-    drawn = study.draw(tmp_path)
+    drawn = save_figures(study, tmp_path)
     assert {path.name for path in drawn} == {f"four-dof-{name}.png" for name in ("fit", "stiffness", "force")}
     assert set(drawn) == set(tmp_path.iterdir())
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from monitor.__main__ import main
-from replay.studies.nonlinear import impact
-from replay.studies.nonlinear.impact import RepeatedImpacts, ResponseSurface, error_ratios, nodes, predict, update
-from replay.studies.nonlinear.impact_records import (
+from replay.papers.nonlinear import impact
+from replay.papers.nonlinear.impact import RepeatedImpacts, ResponseSurface, error_ratios, nodes, predict, update
+from replay.papers.nonlinear.impact_records import (
     CONFIGURATIONS,
     DURATION,
     NOMINAL,

@@ -10,14 +10,16 @@ import pytest
 
 from monitor.__main__ import main
 from monitor.commands.output import to_json_types
+from monitor.text.blocks import to_json
 from replay.formats.units import STANDARD_GRAVITY
-from replay.studies.loop import benchmark, compensators, pictures, stability
-from replay.studies.loop.benchmark import CASES, CRITERIA, SCENARIOS, Benchmark
-from replay.studies.loop.compensators import COMPENSATORS, RunningLoss, SampleLoss
-from replay.studies.loop.pictures import draw
-from replay.studies.loop.report import as_json, print_study
-from replay.studies.loop.stability import CompensatedRun, IndicatorWarning, Stability, beyond_since, run_stability
-from replay.studies.loop.study import LoopStudy, draw_statistics, paired_ratio, run_study
+from replay.papers.loop import benchmark, compensators, pictures, stability
+from replay.papers.loop.benchmark import CASES, CRITERIA, SCENARIOS, Benchmark
+from replay.papers.loop.blocks import study_blocks
+from replay.papers.loop.compensators import COMPENSATORS, RunningLoss, SampleLoss
+from replay.papers.loop.stability import CompensatedRun, IndicatorWarning, Stability, beyond_since, run_stability
+from replay.papers.loop.study import LoopStudy, draw_statistics, paired_ratio, run_study
+from replay.pictures import save_figures
+from replay.tables import print_blocks
 from sim.laboratory.building import COUPLING, INTENSITY, Case, ground_forces, numerical_building, specimen
 from sim.laboratory.loop import HybridLoop
 from sim.laboratory.plants import BenchmarkPlant
@@ -77,7 +79,7 @@ def made_up() -> LoopStudy:
 
 
 def test_the_json_has_the_names_that_scripts_read(made_up) -> None:
-    found = to_json_types(as_json(made_up))
+    found = to_json_types(to_json(study_blocks(made_up)))
     assert found["stability"]["analytic_delay_ms"] == pytest.approx(2.0)
     assert found["stability"]["simulated_delay_ms"] == pytest.approx(2.01)
     assert list(found["benchmark"]) == ["case-1", "case-2", "case-3", "case-4"]
@@ -120,7 +122,7 @@ def test_the_json_has_the_names_that_scripts_read(made_up) -> None:
 
 
 def test_the_tables_fit_a_terminal(made_up, capsys) -> None:
-    print_study(made_up)
+    print_blocks(study_blocks(made_up))
     said = capsys.readouterr().out
     assert "nan" not in said and all(len(line) <= 100 for line in said.splitlines())
     assert "diverge" not in said.casefold()
@@ -132,24 +134,25 @@ def test_the_tables_fit_a_terminal(made_up, capsys) -> None:
         "4 of 4",
         "left the stroke",
         "of 16",
-        "-0.50 s",
-        "1.50 s",
+        "critical [s]",
+        "-0.50",
+        "1.50",
     ):
         assert words.casefold() in said.casefold()
     assert all(name in said for name in (*COMPENSATORS, *CASES, *CRITERIA, *SCENARIOS) if name != "as-designed")
 
 
 def test_the_pictures(made_up, tmp_path) -> None:
-    drawn = draw(made_up, tmp_path)
+    drawn = save_figures(study_blocks(made_up), tmp_path)
     assert [path.name for path in drawn] == [f"loop-{name}.png" for name in ("instability", "benchmark", "draws")]
     for path in drawn:
         assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 20_000
 
 
 def test_quartiles_need_five_draws_and_lines_that_coincide_are_named(made_up) -> None:
-    (first, *_) = pictures._draws(made_up).axes
+    (first, *_) = pictures.draws(made_up).axes
     assert {len(line.get_xdata()) for line in first.lines} <= {4, 1}
-    assert "quartiles" not in pictures._draws(made_up).get_suptitle()
+    assert "quartiles" not in pictures.draws(made_up).get_suptitle()
     commands = pictures.instability(made_up.stability).axes[-1]
     assert commands.get_title() == "fixed, ats, recursive, fdb, paei, broadband coincide within 0 mm"
 
@@ -280,7 +283,7 @@ def test_an_option_of_another_study_is_refused(capsys) -> None:
 
 @pytest.mark.slow
 def test_what_the_study_shows() -> None:
-    found = to_json_types(as_json(run_study(2)))
+    found = to_json_types(to_json(study_blocks(run_study(2))))
     warning = found["warning"]
     assert all(each["at_s"] > warning["critical_s"] for each in warning["indicators"].values())
     for each in warning["indicators"].values():

@@ -10,8 +10,9 @@ from scipy.integrate import dblquad
 
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
-from replay.studies.reliability import pictures
-from replay.studies.reliability.study import (
+from monitor.text.blocks import Figure
+from replay.papers.reliability.blocks import study_blocks
+from replay.papers.reliability.study import (
     REALIZATIONS,
     THRESHOLDS,
     instantaneous_by_quadrature,
@@ -228,24 +229,16 @@ def test_what_cannot_be_run(words, complaint):
         run_study(**{"name": "beam"} | words)
 
 
-def test_pictures(beam, sandia, tmp_path, monkeypatch):
+def test_pictures(beam, sandia):
     drawn = []
-
-    def note(figure, path, dpi):
-        width, height = (round(dpi * inches) for inches in figure.get_size_inches())
-        drawn.append((path.name, width, height, figure.get_suptitle()))
-
-    # what they look like on paper is the command's test
-    monkeypatch.setattr(pictures.Figure, "savefig", note)
     for study in (beam, sandia):
-        paths = pictures.draw(study, tmp_path)
-        assert [path.name for path in paths] == [
-            f"{study.name}-{what}.png" for what in ("responses", "good", "bad", "tolerances")
+        figures = [block for block in study_blocks(study) if isinstance(block, Figure)]
+        assert [each.name for each in figures] == [
+            f"{study.name}-{what}" for what in ("responses", "good", "bad", "tolerances")
         ]
-        assert [size[:3] for size in drawn[-4:]] == [
-            (path.name, 1210, height) for path, height in zip(paths, (418, 836, 836, 418), strict=True)
-        ]
+        # what they look like on paper is the command's test
+        drawn += [each.draw() for each in figures]
     # in words what the tolerance is
-    titles = [title for *_, title in drawn]
+    titles = [figure.get_suptitle() for figure in drawn]
     assert titles[1] == "deflection at midspan, good model; tolerance: λ of the measurement"
     assert titles[6].endswith("bad model; tolerance: λ of the measurement or of its rms, whichever is larger")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.studies.thermal.compliance import Compliance
-from replay.studies.thermal.study import run_study
-from replay.studies.thermal.validation import VALIDATED
+from replay.papers.thermal.compliance import Compliance
+from replay.papers.thermal.study import run_study
+from replay.papers.thermal.validation import VALIDATED
 from sim.models.thermal_population import Conductivity, Specimens, characterize
 from sim.models.thermal_tables import LEVELS, configurations, material, validation_runs
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from replay.studies.thermal.compliance import (
+from replay.papers.thermal.compliance import (
     FEWEST,
     BiasCorrection,
     Compliance,
@@ -17,8 +17,8 @@ from replay.studies.thermal.compliance import (
     failure_probabilities,
     resample,
 )
-from replay.studies.thermal.limit import SLOPES, by_quadrature
-from replay.studies.thermal.statement import RULE, statement
+from replay.papers.thermal.limit import SLOPES, by_quadrature
+from replay.papers.thermal.statement import RULE, statement
 from sim.ensembles.distributions import Normal
 from sim.models.thermal_population import Conductivity, Family, Population, characterize
 from sim.models.thermal_tables import LEVELS, material

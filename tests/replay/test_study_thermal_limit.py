@@ -11,7 +11,7 @@ from scipy.integrate import dblquad, fixed_quad, solve_ivp
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from replay.studies.thermal.limit import CAPACITIES, SLOPES, by_monte_carlo, by_quadrature, limit_state, temperatures
+from replay.papers.thermal.limit import CAPACITIES, SLOPES, by_monte_carlo, by_quadrature, limit_state, temperatures
 from sim.ensembles.distributions import Normal
 from sim.models.thermal_population import Conductivity, Family, Population, characterize
 from sim.models.thermal_slab import conduction_temperature, series_temperature

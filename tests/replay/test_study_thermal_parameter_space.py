@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.studies.thermal.pictures import parameter_space
+from replay.papers.thermal.pictures import parameter_space
 
 
 def test_every_configuration_is_where_the_paper_puts_it():

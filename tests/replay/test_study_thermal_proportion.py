@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from replay.studies.thermal.limit import by_monte_carlo, standard_error
+from replay.papers.thermal.limit import by_monte_carlo, standard_error
 from sim.models.thermal_population import Specimens
 
 

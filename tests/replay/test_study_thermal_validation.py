@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from replay.studies.thermal.compliance import correct_bias
-from replay.studies.thermal.validation import accreditation_sites, fit_run, validation_sites
+from replay.papers.thermal.compliance import correct_bias
+from replay.papers.thermal.validation import accreditation_sites, fit_run, validation_sites
 from sim.models.thermal_population import Conductivity, Specimens, characterize
 from sim.models.thermal_slab import series_temperature
 from sim.models.thermal_tables import (

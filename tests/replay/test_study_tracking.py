@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.studies.tracking.paei_noise import (
+from replay.papers.tracking.paei_noise import (
     CHORDS,
     DIRECT,
     EQUATION_1,
@@ -16,8 +16,8 @@ from replay.studies.tracking.paei_noise import (
     direct_fit,
     paei_in_noise,
 )
-from replay.studies.tracking.plant import study_plant
-from replay.studies.tracking.study import PARTS, run_study, study_case
+from replay.papers.tracking.plant import study_plant
+from replay.papers.tracking.study import PARTS, run_study, study_case
 from sim.cases.tracking_cases import CASES
 from tests.oracles import ellipse
 from tests.oracles.tones import Tones, several_tones

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.studies.tracking.pictures import inclination
+from replay.papers.tracking.pictures import inclination
 from tests.oracles.tones import Tones, several_tones
 
 

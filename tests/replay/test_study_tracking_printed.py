@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from replay.studies.tracking.printed import printed_figures
-from replay.studies.tracking.study import STUDIED, study_case
+from replay.papers.tracking.printed import printed_figures
+from replay.papers.tracking.study import STUDIED, study_case
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 

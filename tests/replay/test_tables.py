@@ -1,9 +1,12 @@
 """Tables of reports: how wide they are, and that no number is cut."""
 
-import pytest
-from rich.table import Table
+from io import StringIO
 
-from replay.tables import print_table, report_console, uncut
+import pytest
+from rich.console import Console
+
+from monitor.text.blocks import Column, Data, Figure, Points, Row, Table, Text, Tone, words
+from replay.tables import print_blocks, report_console
 
 
 @pytest.mark.parametrize(("columns", "width"), [("72", 72), ("", 100), ("wide", 100), ("0", 100)])
@@ -12,22 +15,54 @@ def test_the_width_in_a_pipe_is_that_of_the_environment(monkeypatch, columns, wi
     assert report_console().width == width
 
 
-def test_columns_without_room_follow_in_further_tables(monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "40")
-    numbers = [f"{k}.{k:09d}" for k in range(1, 7)]
-    print_table(report_console(wrap=True), "", ("name", *"abcdef"), [("one", *numbers)])
-    shown = capsys.readouterr().out
-    assert all(number in shown for number in numbers)
-    assert shown.count("one") == 3 and max(map(len, shown.splitlines())) <= 40
+def test_blocks_on_the_console(capsys):
+    columns = (
+        words("model"),
+        words(),
+        Column("tolerance", "%", "g", 100.0),
+        Column("reliability\nat the end", form=".2f"),
+    )
+    rows = [("good", "", 0.08, 0.711), None, Row(("", "[bold]", 0.16, None), Tone.PAPER)]
+    print_blocks(
+        [
+            Data({"study": "beam"}),
+            Text("Cases", Tone.HEADING),
+            Table("At 5 s", columns, rows, "A note."),
+            Figure("picture", lambda: pytest.fail("it is drawn")),
+            Text("A text."),
+            Points(("a point", "another")),
+        ]
+    )
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
+        "Cases",
+        "At 5 s",
+        "A note.",
+        f"{'reliability':>41}",
+        f"{'model':15}{'tolerance [%]'}{'at the end':>13}",
+        "─" * 41,
+        f"{'good':15}{'8':>13}{'0.71':>13}",
+        "",
+        f"{'       [bold]':15}{'16':>13}{'—':>13}",
+        "",
+        "A text.",
+        "  a point",
+        "  another",
+    ]
 
 
-def test_no_number_is_cut_where_the_terminal_is_narrow(capsys):
-    table = Table()
-    table.add_column("name", no_wrap=True)
-    for k in range(6):
-        table.add_column(f"{k}", justify="right")
-    numbers = [f"{k}.{k:09d}\n± {k}" for k in range(1, 7)]
-    table.add_row("one", *numbers)
-    report_console(40).print(uncut(table), crop=False)
-    shown = capsys.readouterr().out
-    assert all(number.split("\n")[0] in shown for number in numbers) and "…" not in shown
+@pytest.mark.parametrize("width", [30, 50, 80, 120])
+def test_no_number_is_cut_however_narrow_the_terminal(width):
+    console = Console(file=StringIO(), width=width)
+    rows = [
+        ("broadband_delay", "ms", "8.165e-05", "-1.234e+12", "0.5", "1.23456789", "words that are wrapped"),
+        None,
+        ("b", "", *"1234", ""),
+    ]
+    columns = words("indicator"), words("unit"), *map(Column, ("median", "±", "mean", "95 %")), words("where")
+    print_blocks([Table("a title", columns, rows)], console)
+    said = console.file.getvalue()
+    assert "…" not in said
+    for word in ("broadband_delay", "8.165e-05", "-1.234e+12", "1.23456789", "median", "95 %"):
+        assert word in "".join(said.splitlines()) if width < 40 else word in said
+    if width >= 50:
+        assert max(map(len, said.splitlines())) <= width

@@ -1,0 +1,1 @@
+"""Papers: their examples, compared with the printed results; one paper, one folder."""

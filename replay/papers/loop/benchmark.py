@@ -1,0 +1,206 @@
+"""The benchmark building with its actuator: criteria J1 to J9 by compensator, case and draw of the plant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from monitor.compensation.fixed_inverse import FixedInverse
+from monitor.messages.blocks import Samples
+from replay import Progress, silent
+from replay.papers.loop.compensators import COMPENSATORS, SampleLoss, SideBySide
+from sim.excitation.excitations import Earthquake, Recorded
+from sim.laboratory.building import (
+    COUPLING,
+    INTENSITY,
+    SAMPLE_RATE,
+    Case,
+    criteria,
+    ground_forces,
+    numerical_building,
+    reference_response,
+    specimen,
+)
+from sim.laboratory.loop import HybridLoop
+from sim.laboratory.plants import BenchmarkPlant, drawn_plants
+from sim.laboratory.specimens import ChangingElement
+from sim.laboratory.structure import Structure
+from sim.laboratory.transfer import ChangingTransfer, TransferChain
+
+CASES = tuple(str(case) for case in Case)
+CRITERIA = tuple(f"J{number}" for number in range(1, 10))
+_LOSS = 0.3
+_SOFTENED = 0.7  # of the stiffness, after the change
+SCENARIOS = {
+    "as-designed": "the specimen as it is",
+    "stiffness-change": f"the specimen loses {100 * (1 - _SOFTENED):.0f} % of its stiffness in mid-test",
+    "lost-samples": f"{100 * _LOSS:.0f} % of the measured samples do not reach the compensator, one by one",
+    "change-and-loss": "both: the specimen loses stiffness, and samples are lost from the start",
+}
+_CHANGING, _LOSING = ("stiffness-change", "change-and-loss"), ("lost-samples", "change-and-loss")
+
+_DURATION = 20.0  # s, of a drawn motion
+_STROKE = 0.02  # m
+_MOTION = 1.0  # m/s^2, rms of the strong phase before it is scaled by the problem's intensity
+_SLOWEST = 3.5  # Hz, lowest dominant frequency of the building
+_ORDER = 3  # of the inverse of the nominal plant
+_CHUNK = 2048
+_BATCH = 5  # draws of each scenario in 20 s: their records take 0.6 GB
+_DRAWN = ("stiffness", "a3", "b1", "b2")  # parameters of the plant
+_OF_MOTION, _OF_LOSS = 1, 2  # random streams of a draw, beside that of its plant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Benchmark:
+    """What was found.
+
+    Parameters
+    ----------
+    nominal : (n_compensators, n_cases, n_criteria) with the nominal plant; until a test leaves the stroke.
+    nominal_left_at : (n_compensators, n_cases) s, NaN where the stroke is not left.
+    draws : by scenario (n_compensators, n_cases, n_draws, n_criteria), likewise. Of a specimen that changes J4 to J9
+        are NaN: the building that they compare with does not change.
+    left_at : by scenario (n_compensators, n_cases, n_draws) s.
+    sample_rate, duration : Hz and s.
+    """
+
+    nominal: Samples
+    nominal_left_at: Samples
+    draws: dict[str, Samples]
+    left_at: dict[str, Samples]
+    sample_rate: float
+    duration: float
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of each scenario."""
+        return int(next(iter(self.draws.values())).shape[2])
+
+
+def run_benchmark(
+    n_draws: int, seed: int, recorded: Recorded | None = None, progress: Progress = silent
+) -> Benchmark:
+    """Run all cases with all compensators: the nominal plant and `n_draws` others.
+
+    Each has a ground motion of its own, or all have the recorded one, at the problem's intensity.
+    """
+    plants = _with_nominal(drawn_plants(n_draws, seed))
+    motions = [recorded or _motion(seed, number) for number in range(n_draws + 1)]
+    duration = recorded.duration if recorded else _DURATION
+    time: Samples = np.arange(round(duration * SAMPLE_RATE), dtype=np.float64) / SAMPLE_RATE
+    acceleration = INTENSITY * np.column_stack([motion.sample(time) for motion in motions])
+    n_batch = max(1, int(_BATCH * _DURATION / duration))
+    batches = [slice(first, first + n_batch) for first in range(0, n_draws + 1, n_batch)]
+    done, total = 0, len(batches) * len(time)
+
+    def advance(steps: int) -> None:
+        nonlocal done
+        done += steps
+        progress("benchmark", done, total)
+
+    losses = tuple(_stream(seed, number, _OF_LOSS) for number in range(n_draws + 1))
+    parts = [_run(_some(plants, batch), acceleration[:, batch], losses[batch], advance) for batch in batches]
+    # (n_scenarios, n_compensators, n_cases, 1 + n_draws, n_criteria)
+    found = np.concatenate([part for part, _ in parts], axis=3)
+    left_at = np.concatenate([left_at for _, left_at in parts], axis=3)
+    return Benchmark(
+        nominal=found[0, :, :, 0],
+        nominal_left_at=left_at[0, :, :, 0],
+        draws={name: found[i, :, :, 1:] for i, name in enumerate(SCENARIOS)},
+        left_at={name: left_at[i, :, :, 1:] for i, name in enumerate(SCENARIOS)},
+        sample_rate=SAMPLE_RATE,
+        duration=duration,
+    )
+
+
+def _stream(seed: int, number: int, purpose: int) -> np.random.SeedSequence:
+    """Return the random stream of a draw, 0 for the nominal plant, which other seeds and draws have nothing of."""
+    return np.random.SeedSequence(seed, spawn_key=(number, purpose))
+
+
+def _motion(seed: int, number: int) -> Earthquake:
+    own = int(_stream(seed, number, _OF_MOTION).generate_state(1, np.uint64)[0])
+    return Earthquake(rms=_MOTION, rise=2.0, strong=9.0, decay=3.0, seed=own)
+
+
+def _with_nominal(plants: BenchmarkPlant) -> BenchmarkPlant:
+    """Return the nominal plant and the drawn ones, (1 + n_draws, 1)."""
+    nominal = BenchmarkPlant()
+    return replace(
+        nominal, **{name: np.concatenate([[[getattr(nominal, name)]], getattr(plants, name)]) for name in _DRAWN}
+    )
+
+
+def _some(plants: BenchmarkPlant, batch: slice) -> BenchmarkPlant:
+    return replace(plants, **{name: getattr(plants, name)[batch] for name in _DRAWN})
+
+
+def _run(
+    plants: BenchmarkPlant,
+    acceleration: Samples,
+    losses: tuple[np.random.SeedSequence, ...],
+    advance: Callable[[int], None],
+) -> tuple[Samples, Samples]:
+    """Return the criteria, (n_scenarios, n_compensators, n_cases, n_draws, n_criteria), and when tests left."""
+    n_draws, n_scenarios = acceleration.shape[1], len(SCENARIOS)
+    shape = len(acceleration), len(COMPENSATORS), len(Case), n_scenarios * n_draws
+    # single precision is enough for what is compared, and fits into memory
+    record = np.empty((4, *shape), dtype=np.float32)
+    left_at = np.full(shape[1:], np.nan)
+    first = 0
+    for chunk in _loop(plants, acceleration, losses).chunks(_CHUNK):
+        rows = slice(first, first + len(chunk.time))
+        record[0, rows], record[1, rows] = chunk.command[..., 0], chunk.measured[..., 0]
+        record[2, rows], record[3, rows] = chunk.displacement[..., 1], chunk.displacement[..., 2]
+        left_at = np.fmin(left_at, chunk.diverged_at)
+        first += len(chunk.time)
+        advance(len(chunk.time))
+    found = np.full((*shape[1:], len(CRITERIA)), np.nan)
+    for k, case in enumerate(Case):
+        reference = reference_response(case, acceleration, 1.0 / SAMPLE_RATE)
+        for i, j in np.ndindex(len(COMPENSATORS), n_scenarios * n_draws):
+            left = left_at[i, k, j]
+            end = len(acceleration) if np.isnan(left) else round(left * SAMPLE_RATE)
+            command, measured, *upper = record[:, :end, i, k, j].astype(np.float64)
+            floors = np.column_stack([measured, *upper])
+            found[i, k, j] = criteria(command, measured, floors, reference[:end, j % n_draws], SAMPLE_RATE)
+    by_scenario = np.moveaxis(found.reshape(*shape[1:3], n_scenarios, n_draws, -1), 2, 0)
+    # there is no building to compare with whose specimen changes
+    by_scenario[[name in _CHANGING for name in SCENARIOS], ..., 3:] = np.nan
+    return by_scenario, np.moveaxis(left_at.reshape(*shape[1:3], n_scenarios, n_draws), 2, 0)
+
+
+def _loop(plants: BenchmarkPlant, acceleration: Samples, losses: tuple[np.random.SeedSequence, ...]) -> HybridLoop:
+    """Return all tests as one loop; along the last axis of the draws are those of each scenario in turn."""
+    n_draws, duration = acceleration.shape[1], len(acceleration) / SAMPLE_RATE
+    changes, loses = (np.repeat([each in names for each in SCENARIOS], n_draws) for names in (_CHANGING, _LOSING))
+    plants = replace(plants, **{name: np.tile(getattr(plants, name), (len(SCENARIOS), 1)) for name in _DRAWN})
+    softened = replace(plants, stiffness=np.where(changes[:, None], _SOFTENED, 1.0) * plants.stiffness)
+    parts = [numerical_building(case, plants).matrices for case in Case]
+    full = len(changes), 3, 3
+    # each (n_cases, n_draws, 3, 3)
+    mass, damping, stiffness = (
+        np.stack([np.broadcast_to(each, full) for each in cases]) for cases in zip(*parts, strict=True)
+    )
+    when = 0.5 * duration, 0.5
+    forces = [ground_forces(case, np.tile(acceleration, (1, len(SCENARIOS)))) for case in Case]
+    return HybridLoop(
+        structure=Structure(mass, damping, stiffness),
+        specimen=ChangingElement(specimen(plants), specimen(softened), *when),
+        excitation=np.stack(forces, axis=1),
+        dt=1.0 / SAMPLE_RATE,
+        duration=duration,
+        transfer=ChangingTransfer(TransferChain((plants,)), TransferChain((softened,)), *when),
+        compensator=SideBySide(_nominal_inverse(), _SLOWEST, SampleLoss(_LOSS, losses, loses)),
+        coupling=COUPLING,
+        draws=(len(COMPENSATORS), len(Case), len(changes)),
+        stroke=_STROKE,
+    )
+
+
+def _nominal_inverse() -> FixedInverse:
+    plant = BenchmarkPlant()
+    numerator = [float(np.asarray(plant.gain * plant.a1b0))]
+    return FixedInverse.of_plant(numerator, plant.denominator.tolist(), order=_ORDER)

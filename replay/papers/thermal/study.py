@@ -1,0 +1,223 @@
+"""The thermal challenge from the material's data to the regulator's question, at each level of data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.messages.blocks import Samples
+from replay import Progress, silent
+from replay.papers.thermal.compliance import (
+    BiasCorrection,
+    Compliance,
+    FailureProbability,
+    assess_compliance,
+    correct_bias,
+    failure_probabilities,
+)
+from replay.papers.thermal.limit import limit_state
+from replay.papers.thermal.statement import statement
+from replay.papers.thermal.validation import (
+    TOLERANCES,
+    VALIDATED,
+    RunFits,
+    ToleranceResult,
+    accreditation_sites,
+    fit_all_runs,
+    validation_sites,
+)
+from sim.models.thermal_population import Characterization, Conductivity, characterize
+from sim.models.thermal_slab import N_CELLS, conduction_temperature, series_temperature
+from sim.models.thermal_tables import (
+    ACCREDITATION,
+    APPLICATION,
+    CHECK,
+    CHECK_CONDUCTIVITY,
+    CHECK_HEAT_CAPACITY,
+    LEVELS,
+    check_values,
+    configurations,
+    material,
+)
+
+_CONVERGENCE = (N_CELLS // 4, N_CELLS // 2, N_CELLS, 2 * N_CELLS)
+_Reliabilities = dict[Conductivity, tuple[ToleranceResult, ...]]
+REALIZATIONS = 20_000
+RESAMPLED = 500
+# minutes on two cores
+MOST_REALIZATIONS, MOST_RESAMPLED = 1_000_000, 100_000
+# eq. 2 is fast: more units by this factor
+_CONSTANT_K_FACTOR = 5
+# of each model, that are compared with the experiments; never more than the units
+_SPECIMENS = 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThermalStudy:
+    """The challenge as a whole.
+
+    Parameters
+    ----------
+    check : (10, 3): time in s, Table 2, and eq. 2 by us.
+    convergence : of the heat equation's solution.
+    fits : by the assumption on the conductivity and by configuration, one a run; the slope is that of High.
+    levels : of data.
+    n_units, n_specimens : drawn for the application with a slope in k, and for comparison with the experiments.
+    n_resampled : bootstrap data sets.
+    """
+
+    check: Samples
+    convergence: Convergence
+    fits: RunFits
+    levels: tuple[LevelStudy, ...]
+    n_units: int
+    n_specimens: int
+    n_resampled: int
+
+    @property
+    def table2_max_error(self) -> float:
+        """The largest difference to Table 2, degC."""
+        return float(np.abs(self.check[:, 1] - self.check[:, 2]).max())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelStudy:
+    """All four activities at one level of data.
+
+    Parameters
+    ----------
+    level : Low, Medium or High.
+    characterization : of the material.
+    validation, accreditation : by the assumption on the conductivity, one at each tolerance.
+    share_cooler : by the assumption and by configuration, what share of the model's specimens has a cooler front than
+        each experiment, at its end.
+    failure : by the assumption on the conductivity.
+    bias : the model-bias correction.
+    statement : for the regulator.
+    """
+
+    level: str
+    characterization: Characterization
+    validation: Mapping[Conductivity, tuple[ToleranceResult, ...]]
+    accreditation: Mapping[Conductivity, tuple[ToleranceResult, ...]]
+    share_cooler: Mapping[Conductivity, Mapping[str, Samples]]
+    failure: Mapping[Conductivity, FailureProbability]
+    bias: BiasCorrection
+    statement: str
+
+    @property
+    def verdict(self) -> Compliance:
+        """By the best of the models, whose conductivity depends on temperature."""
+        return assess_compliance(self.failure[Conductivity.TEMPERATURE_DEPENDENT])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Convergence:
+    """Error of the finite volumes at the front at the end of the application, degC.
+
+    Parameters
+    ----------
+    n_cells : (n,), and as many steps in time.
+    constant : (n,), against eq. 2 with enough terms.
+    temperature_dependent : (n,), against eight times as many cells and steps as the most.
+    """
+
+    n_cells: tuple[int, ...]
+    constant: Samples
+    temperature_dependent: Samples
+
+
+def run_study(
+    *,
+    n_realizations: int | None = None,
+    n_resampled: int = RESAMPLED,
+    seed: int = 1,
+    progress: Progress = silent,
+) -> ThermalStudy:
+    """Do the four activities at each level of data.
+
+    Parameters
+    ----------
+    n_realizations : units of the application, with a conductivity that depends on temperature; of those where it is
+        constant there are five times as many.
+    n_resampled : bootstrap data sets, like those there are; a verdict needs 500.
+    seed : of everything random.
+    progress : called with the task, how much of it is done, and its total.
+
+    Raises
+    ------
+    ValueError : a number is out of range.
+    """
+    n_units = REALIZATIONS if n_realizations is None else n_realizations
+    for what, number, most in (
+        ("realizations", n_units, MOST_REALIZATIONS),
+        ("resampled data sets", n_resampled, MOST_RESAMPLED),
+    ):
+        if not 2 <= number <= most:
+            raise ValueError(f"{number} {what}: must be from 2 to {most}")
+    n_specimens = min(n_units, _SPECIMENS)
+    for done, sloped in enumerate((False, True), 1):
+        limit_state(sloped=sloped)
+        progress("limit of the application", done, 2)
+    fits = fit_all_runs(progress)
+    levels = tuple(
+        _level(level, n_units, n_specimens, n_resampled, np.random.SeedSequence(seed, spawn_key=(place,)), progress)
+        for place, level in enumerate(LEVELS)
+    )
+    return ThermalStudy(_table_2(), _convergence(), fits, levels, n_units, n_specimens, n_resampled)
+
+
+def _level(
+    level: str, n_units: int, n_specimens: int, n_resampled: int, seed: np.random.SeedSequence, progress: Progress
+) -> LevelStudy:
+    characterization = characterize(material(level))
+    of_units, of_bias, of_specimens = seed.spawn(3)
+    validation: _Reliabilities = {}
+    accreditation: _Reliabilities = {}
+    share_cooler: dict[Conductivity, dict[str, Samples]] = {}
+    for which in VALIDATED:
+        # the same deviates under every assumption
+        specimens = characterization.population(which).sample(np.random.default_rng(of_specimens), n_specimens)
+        at_fronts, at_depths = validation_sites(level, specimens), accreditation_sites(level, specimens)
+        validation[which], accreditation[which] = (
+            tuple(sites.reliability(tolerance) for tolerance in TOLERANCES) for sites in (at_fronts, at_depths)
+        )
+        share_cooler[which] = at_fronts.fraction_below() | {ACCREDITATION: at_depths.fraction_below()["front"]}
+        progress(f"{level}: experiments", len(share_cooler), len(VALIDATED))
+    number = {
+        which: n_units if which is Conductivity.TEMPERATURE_DEPENDENT else _CONSTANT_K_FACTOR * n_units
+        for which in Conductivity
+    }
+    generator = np.random.default_rng(of_units)
+    failure = failure_probabilities(material(level), number, n_resampled, generator, progress, level)
+    bias = correct_bias(
+        characterization, level, _CONSTANT_K_FACTOR * n_units, n_resampled, np.random.default_rng(of_bias)
+    )
+    text = statement(level, failure, share_cooler[Conductivity.TEMPERATURE_DEPENDENT], bias, n_units)
+    return LevelStudy(level, characterization, validation, accreditation, share_cooler, failure, bias, text)
+
+
+def _table_2() -> Samples:
+    """Return (10, 3): time in s, Table 2, and eq. 2 by us."""
+    known = check_values()
+    ours = series_temperature(configurations()[CHECK], known.time, CHECK_CONDUCTIVITY, CHECK_HEAT_CAPACITY)
+    return np.column_stack([known.time, known.temperature, ours])
+
+
+def _convergence() -> Convergence:
+    """Solve the application with ever more cells and steps, for the mean specimen of High."""
+    test, time = configurations()[APPLICATION], [100.0, 1000.0]
+    known = characterize(material(LEVELS[-1]))
+    middle = known.line.at(known.representative_temperature), known.capacity.at(0.0)
+    exact = float(series_temperature(test, time, *middle, n_terms=60)[-1, 0])
+
+    def front(conductivity: float, slope: float, n: int) -> float:
+        found = conduction_temperature(test, time, conductivity, slope, middle[1], n_cells=n, n_steps=n)
+        return float(found[-1, 0, 0])
+
+    sloped = known.line.at(0.0), known.line.slope
+    finest = front(*sloped, 8 * _CONVERGENCE[-1])
+    errors = [(front(middle[0], 0.0, n) - exact, front(*sloped, n) - finest) for n in _CONVERGENCE]
+    return Convergence(_CONVERGENCE, *np.array(errors).T)
