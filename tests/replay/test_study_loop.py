@@ -97,7 +97,7 @@ def test_the_json_has_the_names_that_scripts_read(made_up) -> None:
     assert draws["as-designed"]["case-3"]["fixed"]["left_stroke"] == 4
     assert found["benchmark"]["case-3"]["fixed"]["left_stroke_s"] == 2.0
     assert draws["as-designed"]["all-cases"]["fixed"]["left_stroke"] == 4
-    pooled = made_up.benchmark.draws["lost-samples"][3, ..., 1]
+    pooled = made_up.benchmark.draws["lost-samples"][COMPENSATORS.index("fdb"), ..., 1]
     assert draws["lost-samples"]["all-cases"]["fdb"]["J2"]["median"] == pytest.approx(np.median(pooled))
     changed = draws["stiffness-change"]["case-1"]["fdb"]
     assert changed["J4"] == {"median": None, "p90": None, "worst": None}

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 _COLOURS = dict(
-    zip(COMPENSATORS, ("black", "tab:gray", "tab:red", "tab:blue", "tab:green", "tab:orange"), strict=True)
+    zip(
+        COMPENSATORS,
+        ("black", "tab:gray", "tab:red", "tab:purple", "tab:blue", "tab:green", "tab:orange"),
+        strict=True,
+    )
 )
 _CRITERIA_SHOWN = {
     "J2": "rms error of the actuator",
