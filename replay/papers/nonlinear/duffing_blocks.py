@@ -60,7 +60,7 @@ def study_blocks(study: DuffingStudy) -> Iterator[Block]:
         (text, *(value for each in found.values() for value in _scatter(each.alpha[method]).values()))
         for method, text in _WORDS.items()
     ]
-    printed = [cell for count in found for cell in (PAPER[count], None)]
+    printed = [cell for count in found for cell in (PAPER[count] and str(PAPER[count]), None)]
     yield Table("alpha [N/m^3]", columns, [*rows, Row(("paper, window form, curve fit", *printed), Tone.PAPER)])
     coverage = ", ".join(f"{100.0 * np.mean(each.coverage):.1f} % ({count} samples)" for count, each in found.items())
     yield Text(f"The band of at least 95 % has the true force at {coverage} of the instants.")
