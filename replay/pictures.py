@@ -12,7 +12,7 @@ from monitor.text.blocks import Block, Figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-_DPI = 110
+DPI = 110
 
 
 def new_drawing(width: float, height: float, title: str = "") -> Drawing:
@@ -28,7 +28,7 @@ def new_drawing(width: float, height: float, title: str = "") -> Drawing:
 def png(figure: Figure) -> bytes:
     """Return a figure as an image."""
     image = BytesIO()
-    figure.draw().savefig(image, dpi=_DPI)
+    figure.draw().savefig(image, dpi=DPI)
     return image.getvalue()
 
 
@@ -43,5 +43,5 @@ def save_figures(blocks: Iterable[Block], folder: Path) -> list[Path]:
     for block in blocks:
         if isinstance(block, Figure):
             paths.append(folder / f"{block.name}.png")
-            block.draw().savefig(paths[-1], dpi=_DPI)
+            block.draw().savefig(paths[-1], dpi=DPI)
     return paths

@@ -10,10 +10,10 @@ import numpy as np
 from monitor.config import IndicatorSettings
 from monitor.reliability.decision import DecisionLimits
 from replay.assessment import assess
-from replay.commands.validate_report import draw as draw_validation
+from replay.commands.validate_report import validation_drawing
 from replay.papers.reliability.blocks import study_blocks
 from replay.papers.reliability.study import run_study
-from replay.pictures import save_figures
+from replay.pictures import DPI, save_figures
 from replay.simulations import simulation
 from replay.validation.records import MeasuredRecord
 from replay.validation.tolerance_choice import read_tolerance
@@ -59,4 +59,5 @@ def reliabilities(folder: Path) -> None:
             records = [MeasuredRecord(f"r{j}", instants, column, "m") for j, column in enumerate(study.bad.T, 1)]
             limits = {"accumulated": DecisionLimits(0.7, 0.85)}
             site = Site(study.ensemble, tuple(records))
-            draw_validation(validate([site], read_tolerance("16%"), limits=limits), folder / "validate.png")
+            found = validate([site], read_tolerance("16%"), limits=limits)
+            validation_drawing(found).savefig(folder / "validate.png", dpi=DPI)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,10 @@ import numpy as np
 from monitor.commands.output import print_json, progress_bars
 from monitor.system.files import check_regular
 from monitor.system.safe_text import printable
-from monitor.text.blocks import Block, Column, Data, Table, Text, Tone, to_json, words
+from monitor.text.blocks import Block, Column, Data, Figure, Table, Text, Tone, to_json, words
 from replay.commands import column_selection
+from replay.identification.force_picture import force_drawing
+from replay.pictures import save_figures
 from replay.tables import print_blocks, report_console
 
 if TYPE_CHECKING:
@@ -64,9 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.out:
         write_csv(arguments.out, found)
     if arguments.pictures:
-        from replay.identification.force_picture import draw
-
-        print(draw(found, [place.name for place in model.missing], arguments.pictures), file=sys.stderr)
+        print(*save_figures(blocks, arguments.pictures), file=sys.stderr)
     return 0
 
 
@@ -189,8 +190,9 @@ def force_blocks(path: Path, model_path: Path, model: ForceModel, found: FoundFo
     sensors = ", ".join(
         f"{each.channel} {sd:.3g}" for each, sd in zip(model.sensor, found.recovered.sigma, strict=True)
     )
-    known = "given" if found.recovered.sigma_known else "estimated"
-    yield Text(f"noise, {known}, SI: {sensors}; {len(found.recovered.time)} instants")
+    known, n = "given" if found.recovered.sigma_known else "estimated", len(found.recovered.time)
+    yield Text(f"noise, {known}, SI: {sensors}; {n} instants")
+    yield Figure("missing-force", partial(force_drawing, found, [place.name for place in model.missing]))
     for note in found.notes:
         yield Text(note if note.startswith("note at ") else f"note: {note}", Tone.WARNING)
 

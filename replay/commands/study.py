@@ -116,6 +116,8 @@ def run(arguments: argparse.Namespace) -> int:
     if folder or page:
         # raises before the study if it is not installed
         import matplotlib  # noqa: F401
+    if page:
+        from replay.report.page import render_blocks
     with _writing(folder):
         if folder:
             folder.mkdir(parents=True, exist_ok=True)
@@ -137,19 +139,11 @@ def run(arguments: argparse.Namespace) -> int:
             drawn = save_figures(found, folder)
         print("\n".join(map(str, drawn)), file=sys.stderr)
     if page:
-        _write_page(page, arguments, found)
+        given = {name: str(value) for name in ("seed", *own) if (value := getattr(arguments, name)) is not None}
+        with atomic_write(page) as file:
+            file.write(render_blocks(arguments.name, given, found).encode())
+        print(f"{printable(str(page))}: {page.stat().st_size / 1e3:.0f} kB", file=sys.stderr)
     return 0
-
-
-def _write_page(page: Path, arguments: argparse.Namespace, found: list[Block]) -> None:
-    from replay.report.page import render_blocks
-
-    _, own = _STUDIES[arguments.name]
-    given = {name: getattr(arguments, name) for name in ("seed", *own) if getattr(arguments, name) is not None}
-    text = render_blocks(arguments.name, {name: str(value) for name, value in given.items()}, found)
-    with atomic_write(page) as file:
-        file.write(text.encode())
-    print(f"{printable(str(page))}: {page.stat().st_size / 1e3:.0f} kB", file=sys.stderr)
 
 
 @contextmanager

@@ -100,7 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Validate, print the result, and draw a picture if requested."""
     from monitor.commands.output import print_json, progress_bars
     from monitor.text.blocks import to_json
-    from replay.commands.validate_report import validation_blocks
+    from replay.commands.validate_report import validation_blocks, validation_drawing
+    from replay.pictures import DPI
     from replay.tables import print_blocks, report_console
     from replay.validation.tolerance_choice import read_tolerance
     from replay.validation.validation import validate
@@ -120,10 +121,8 @@ def run(arguments: argparse.Namespace) -> int:
             progress=progress,
         )
     if arguments.picture:
-        from replay.commands.validate_report import draw
-
         try:
-            draw(found, arguments.picture)
+            validation_drawing(found).savefig(arguments.picture, dpi=DPI)
         except (OSError, ValueError) as problem:
             reason = getattr(problem, "strerror", None) or problem
             raise ValueError(f"--picture {arguments.picture}: {reason}") from problem

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from monitor.reliability.curves import NAMES, Reliability
 from monitor.reliability.ensemble import Ensemble
-from monitor.text.blocks import Block, Column, Data, Table, Text, Tone, words
+from monitor.text.blocks import Block, Column, Data, Figure, Table, Text, Tone, words
 from replay.pictures import new_drawing
 from replay.validation.validation import SiteResult, Validation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
 
 def _record(found: Validation) -> dict[str, Any]:
@@ -83,8 +83,8 @@ _TITLES = {name: name.replace("_", "-") for name in NAMES}
 def validation_blocks(found: Validation) -> Iterator[Block]:
     """Yield the reliabilities at the end, the measures of each replicate, and the decision."""
     yield Data(_record(found))
-    time = found.time
-    yield Text(f"{found.n_assessed} instants from {time[0]:g} to {time[-1]:g} s; tolerance {found.tolerance}")
+    start, stop = found.time[[0, -1]]
+    yield Text(f"{found.n_assessed} instants from {start:g} to {stop:g} s; tolerance {found.tolerance}")
     rows: list[Sequence[object]] = []
     for title, curve in zip(_TITLES.values(), found.reliability.curves, strict=True):
         known = curve.value[np.isfinite(curve.value)]
@@ -99,6 +99,7 @@ def validation_blocks(found: Validation) -> Iterator[Block]:
         if math.isfinite(site.area):
             text = f"area metric {site.area:.4g} {site.site.model.unit}".rstrip()
             yield Text(f"{text} on average, u-pooling area {site.u_area:.3f} (0: perfect, 0.5: worst)")
+    yield Figure("validation", partial(validation_drawing, found))
     verdict, tone = _VERDICTS[found.decision.verdict.name]
     yield Text(f"decision: {verdict} - {found.decision.reason}", tone)
 
@@ -140,8 +141,8 @@ _BAND = 0.05, 0.95
 _LONGEST = 90  # characters that a title has room for
 
 
-def draw(found: Validation, path: Path) -> None:
-    """Write a picture of responses and reliabilities; the suffix chooses the format."""
+def validation_drawing(found: Validation) -> Drawing:
+    """Draw responses and reliabilities."""
     rows = len(found.sites) + 1
     figure = new_drawing(9.0, 3.0 * rows)
     axes = np.atleast_1d(figure.subplots(rows, 1, sharex=True))
@@ -151,7 +152,7 @@ def draw(found: Validation, path: Path) -> None:
     axes[-1].set_xlabel("time [s]")
     verdict = f"{found.decision.verdict.name.lower()} ({found.decision.reason})"
     axes[-1].set_title(f"tolerance {found.tolerance}\ndecision: {verdict}", fontsize="medium", wrap=True)
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def draw_responses(axis: Axes, result: SiteResult) -> None:

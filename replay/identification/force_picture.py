@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from monitor.messages.blocks import Samples
 from replay.identification.missing_force import FoundForce
+from replay.pictures import new_drawing
 from sim.missing_force.law_fit import LawFit
 from sim.missing_force.law_terms import SIGN_WIDTH
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
 _BAND = 1.96
 _MOST_POINTS = 5000
 
 
-def draw(found: FoundForce, places: Sequence[str], folder: Path) -> Path:
-    """Write missing-force.png into a folder that is there; return the file."""
+def force_drawing(found: FoundForce, places: Sequence[str]) -> Drawing:
+    """Draw what was found, a row for each place."""
     rows = len(places)
-    figure = Figure(figsize=(13.0, 0.6 + 3.4 * rows), layout="constrained")
+    figure = new_drawing(13.0, 0.6 + 3.4 * rows)
     axes = figure.subplots(rows, 3, squeeze=False, width_ratios=(2.2, 1.0, 1.0))
     recovered = found.recovered
     every = slice(None, None, -(-len(recovered.time) // _MOST_POINTS))
@@ -58,9 +61,7 @@ def draw(found: FoundForce, places: Sequence[str], folder: Path) -> Path:
             axis.legend(loc="best", markerscale=4, fontsize="small")
         for axis in (over_time, over_stretch, over_rate):
             axis.grid(alpha=0.3)
-    path = folder / "missing-force.png"
-    figure.savefig(path, dpi=110)
-    return path
+    return figure
 
 
 def _law_force(found: FoundForce, law: LawFit, e: int) -> Samples:

@@ -41,8 +41,7 @@ def test_programs_get_values_without_scale_and_what_is_told_to_them_only():
         [("a", 0.012, 0.013, 1.5), None, ("b", math.nan, 0.0, 1.0), Row(("paper", 0.1, 0.1, 1.0), Tone.PAPER)],
         key="plant.delays",
     )
-    blocks = [Data({"study": "x", "plant.rate": 2.0}), Text("told"), table, Data({"plant.last": [1]})]
-    found = to_json(blocks)
+    found = to_json([Data({"study": "x", "plant.rate": 2.0}), Text("told"), table, Data({"plant.last": [1]})])
     assert list(found) == ["study", "plant"] and list(found["plant"]) == ["rate", "delays", "last"]
     assert found["plant"]["delays"][0] == {"name": "a", "delay": 0.012, "known": 0.013}
     assert len(found["plant"]["delays"]) == 2
@@ -55,4 +54,4 @@ def test_programs_get_values_without_scale_and_what_is_told_to_them_only():
 
 def test_a_row_has_a_value_for_each_column():
     with pytest.raises(ValueError, match="zip"):
-        Table("", (NAME, RATIO), [("a",)]).cells(("a",))
+        Table("", (NAME, RATIO), ()).cells(("a",))

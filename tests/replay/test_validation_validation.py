@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from monitor.reliability.decision import DecisionLimits, ModelVerdict
 from monitor.reliability.ensemble import sort_ensemble
-from replay.commands.validate_report import draw
+from replay.commands.validate_report import validation_drawing
 from replay.formats import RecordingError
+from replay.pictures import DPI
 from replay.validation import validation as site_module
 from replay.validation.area_metric import area_metric
 from replay.validation.model import Prediction
@@ -255,13 +256,13 @@ def test_the_picture_has_a_row_for_every_site_and_one_for_the_reliabilities(tmp_
         site(),
         Site(Prediction(TIME, motion(TIME, 1), np.full(201, 0.2), "mm"), (replace(record(1), response=holes),)),
     ]
-    draw(validate(sites, read_tolerance("20%")), path)
+    validation_drawing(validate(sites, read_tolerance("20%"))).savefig(path, dpi=DPI)
     head = path.read_bytes()[:64]
     assert head.startswith({".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF"}[suffix])
     if suffix == ".png":
         width, height = (int.from_bytes(head[at : at + 4], "big") for at in (16, 20))
         assert (width, height) == (990, 990)
-        draw(validate(sites[:1], read_tolerance("20%")), path)
+        validation_drawing(validate(sites[:1], read_tolerance("20%"))).savefig(path, dpi=DPI)
         assert int.from_bytes(path.read_bytes()[20:24], "big") == 660
 
 

@@ -49,9 +49,8 @@ def study_blocks(study: DuffingStudy) -> Iterator[Block]:
     yield Text(
         f"{_factor(of.mass)}x'' + {_factor(of.damping)}x' + {_factor(of.stiffness)}x + alpha x^3 = cos t "
         f"with alpha = {of.cubic:g}, {of.horizon:g} s from x = {of.displacement:g}, x' = {of.velocity:g}. "
-        f"The model lacks alpha x^3. "
-        f"Displacement and velocity are sampled with noise of {100.0 * of.noise:g} % of the rms of each; "
-        f"{runs} runs, each with its own noise."
+        "The model lacks alpha x^3. Displacement and velocity are sampled with noise of "
+        f"{100.0 * of.noise:g} % of the rms of each; {runs} runs, each with its own noise."
     )
     yield Figure("duffing-before", partial(_before, study))
     columns = [words("method")]
@@ -61,7 +60,7 @@ def study_blocks(study: DuffingStudy) -> Iterator[Block]:
         (text, *(value for each in found.values() for value in _scatter(each.alpha[method]).values()))
         for method, text in _WORDS.items()
     ]
-    printed = [cell for count in found for cell in (PAPER[count], None)]
+    printed = [cell for count in found for cell in (PAPER[count] and str(PAPER[count]), None)]
     yield Table("alpha [N/m^3]", columns, [*rows, Row(("paper, window form, curve fit", *printed), Tone.PAPER)])
     coverage = ", ".join(f"{100.0 * np.mean(each.coverage):.1f} % ({count} samples)" for count, each in found.items())
     yield Text(f"The band of at least 95 % has the true force at {coverage} of the instants.")

@@ -80,8 +80,8 @@ def study_blocks(study: EightDofStudy) -> Iterator[Block]:
         numbers = (Column(title, form=".0f") for title in ("found", "place", "worst", *SPRINGS))
         yield Table(f"{str(case).capitalize()} acting", (words("metric"), *numbers), rows)
     yield Figure("eight-dof-modal-adjustment", partial(_adjustments, study, _MODAL, "Figure 19"))
-    time_adjustment = partial(_adjustments, study, _IN_TIME, "Figure 20", last=DamageMetric.ROUGH)
-    yield Figure("eight-dof-time-adjustment", time_adjustment)
+    rough = DamageMetric.ROUGH
+    yield Figure("eight-dof-time-adjustment", partial(_adjustments, study, _IN_TIME, "Figure 20", last=rough))
     yield ranking_table(study.ranked, "Reliability of the models of the first test, against another test")
     yield Text("tolerance: 20 % of the measurement or of its rms, whichever is larger, at all three sensors")
     yield Points(tuple(remarks(study)))
