@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST_FILE, LONGEST_FUNCTION = 450, 80
 # lines at most; a new feature is paid for with lines saved elsewhere, so that these numbers only fall
-INSTRUMENT, PAPERS, TESTS, FILES = 87_080, 28_920, 88_220, 644
+INSTRUMENT, PAPERS, TESTS, FILES = 87_070, 28_920, 88_220, 644
 _PAPERS = ("sim/", "replay/studies/", "replay/identification/", "replay/validation/", "replay/simulations/")
 
 
