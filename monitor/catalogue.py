@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
 SIGNAL_UNIT = "signal"
 RATIO_UNIT = "ratio"
@@ -79,6 +80,11 @@ class MeasureEntry:
     indicator: str = ""
     outputs: tuple[Output, ...] = ()
     cost: float = 0.0
+
+    def load(self) -> Any:
+        """Return the class, of a subclass of `WindowedIndicator`."""
+        module, _, name = self.indicator.partition(":")
+        return getattr(import_module(module), name)
 
 
 def _outputs(group: str, label: str, *columns: Output) -> tuple[Output, ...]:

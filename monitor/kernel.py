@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -10,6 +11,7 @@ from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
 import numba
+import numpy as np
 from numba import extending, types
 from numba.core import event
 from numba.core.ccallback import CFunc
@@ -195,6 +197,15 @@ of a sample. Slices of a borrowed array do not.
 """
 borrowed_view: Callable[[NDArray[Any], int, tuple[int, ...], type], NDArray[Any]] = intrinsic(_borrowed_view)
 """``borrowed_view(data, start, shape, dtype)``: a borrowed view of `data` from its element `start` on, unchecked."""
+
+
+if config.DISABLE_JIT:
+    # in plain Python, which notices an index beyond an array
+    stack_array, borrowed = np.empty, np.asarray
+
+    def borrowed_view(data: NDArray[Any], start: int, shape: tuple[int, ...], dtype: type) -> NDArray[Any]:
+        """Return a view, unless it reaches beyond the data."""
+        return data[start:].view(dtype)[: math.prod(shape)].reshape(shape)
 
 
 def compiled_functions() -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from monitor.catalogue import CODE_UNIT, Output
+from monitor.catalogue import CATALOGUE, CODE_UNIT, Output
 from monitor.compensation.base import COLUMNS, Compensation, Compensator, Shape, check_gate, check_window
 from monitor.compensation.fixed_inverse import FixedInverse
 from monitor.compensation.lead import set_coefficients
@@ -68,8 +68,8 @@ class IndicatorDriven(Compensation):
     longest_gap: float = 0.04
 
     def __post_init__(self) -> None:
-        if self.indicator not in _INDICATORS:
-            raise ValueError(f"indicator = {self.indicator!r}: must be one of {', '.join(_INDICATORS)}")
+        if self.indicator not in get_args(IndicatorName):
+            raise ValueError(f"indicator = {self.indicator!r}: must be one of {', '.join(get_args(IndicatorName))}")
         if self.lead not in get_args(LeadName):
             raise ValueError(f"lead = {self.lead!r}: must be one of {', '.join(get_args(LeadName))}")
         positive = (
@@ -95,7 +95,10 @@ class IndicatorDriven(Compensation):
 
     def new_indicator(self, sample_rate: float, n_pairs: int, every: int) -> WindowedIndicator[Any]:
         """Return the indicator."""
-        return _INDICATORS[self.indicator](self, sample_rate, n_pairs, every)
+        kind: type[WindowedIndicator[Any]] = CATALOGUE[self.indicator].load()
+        given = {"band": self.band, "relative_gate": self.relative_gate}
+        options: dict[str, Any] = {name: given[name] for name in given if hasattr(kind.settings, name)}
+        return kind(sample_rate, self.window, n_pairs=n_pairs, every=every, **options)
 
 
 class IndicatorDrivenCompensator(Compensator):
@@ -241,43 +244,6 @@ class _Past:
     def _window(self) -> Samples:
         oldest = self._at + 1
         return self._ring[:, oldest : oldest + self._n_blocks]
-
-
-def _fdb(settings: IndicatorDriven, sample_rate: float, n_pairs: int, every: int) -> WindowedIndicator[Any]:
-    from monitor.indicators.frequency_domain import FrequencyDomainIndicator
-
-    return FrequencyDomainIndicator(
-        sample_rate,
-        settings.window,
-        band=settings.band,
-        relative_gate=settings.relative_gate,
-        n_pairs=n_pairs,
-        every=every,
-    )
-
-
-def _paei(settings: IndicatorDriven, sample_rate: float, n_pairs: int, every: int) -> WindowedIndicator[Any]:
-    from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
-
-    return PhaseAmplitudeIndices(
-        sample_rate, settings.window, relative_gate=settings.relative_gate, n_pairs=n_pairs, every=every
-    )
-
-
-def _broadband(settings: IndicatorDriven, sample_rate: float, n_pairs: int, every: int) -> WindowedIndicator[Any]:
-    from monitor.indicators.broadband_delay import BroadbandDelayIndicator
-
-    return BroadbandDelayIndicator(
-        sample_rate,
-        settings.window,
-        band=settings.band,
-        relative_gate=settings.relative_gate,
-        n_pairs=n_pairs,
-        every=every,
-    )
-
-
-_INDICATORS = {"fdb": _fdb, "paei": _paei, "broadband": _broadband}
 
 
 class GapBridge:

@@ -7,71 +7,28 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from monitor.config.analysis import (
-    MEASURES,
-    BroadbandSettings,
-    CorrelationSettings,
-    EnergyErrorSettings,
-    FrequencyDomainSettings,
-    GateSettings,
-    IndicatorSettings,
-    Measure,
-    PhaseAmplitudeSettings,
-    ReliabilityLimits,
-    ReliabilitySettings,
-)
-from monitor.config.section import (
-    Section,
-    SettingField,
-    SettingsError,
-    field_at,
-    fields_of,
-    problem_lines,
-    problem_text,
-    setting,
-)
-from monitor.config.service import (
-    AlarmSettings,
-    LimitSettings,
-    MqttSettings,
-    RecordSettings,
-    ResultSettings,
-    SecuritySettings,
-    StreamSettings,
-    ViewerSettings,
-)
+from monitor.config.analysis import MEASURES as MEASURES
+from monitor.config.analysis import IndicatorSettings as IndicatorSettings
+from monitor.config.analysis import Measure as Measure
+from monitor.config.analysis import ReliabilityLimits as ReliabilityLimits
+from monitor.config.analysis import ReliabilitySettings as ReliabilitySettings
+from monitor.config.section import Section as Section
+from monitor.config.section import SettingField as SettingField
+from monitor.config.section import SettingsError as SettingsError
+from monitor.config.section import field_at as field_at
+from monitor.config.section import fields_of as fields_of
+from monitor.config.section import problem_lines
+from monitor.config.section import problem_text as problem_text
+from monitor.config.section import setting as setting
+from monitor.config.service import AlarmSettings as AlarmSettings
+from monitor.config.service import LimitSettings as LimitSettings
+from monitor.config.service import MqttSettings as MqttSettings
+from monitor.config.service import RecordSettings as RecordSettings
+from monitor.config.service import ResultSettings as ResultSettings
+from monitor.config.service import SecuritySettings as SecuritySettings
+from monitor.config.service import StreamSettings as StreamSettings
+from monitor.config.service import ViewerSettings as ViewerSettings
 from monitor.system.files import check_regular
-
-__all__ = [
-    "MEASURES",
-    "AlarmSettings",
-    "BroadbandSettings",
-    "CorrelationSettings",
-    "EnergyErrorSettings",
-    "FrequencyDomainSettings",
-    "GateSettings",
-    "IndicatorSettings",
-    "LimitSettings",
-    "Measure",
-    "MqttSettings",
-    "PhaseAmplitudeSettings",
-    "RecordSettings",
-    "ReliabilityLimits",
-    "ReliabilitySettings",
-    "ResultSettings",
-    "Section",
-    "SecuritySettings",
-    "SettingField",
-    "Settings",
-    "SettingsError",
-    "StreamSettings",
-    "ViewerSettings",
-    "field_at",
-    "fields_of",
-    "load_settings",
-    "problem_text",
-    "setting",
-]
 
 _MAX_BYTES = 1 << 20
 _MAX_VALUE = 40  # characters of a value in a message

@@ -9,17 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.embedding.states import COLUMNS, OK, OWN, ROWS, WRONG_ARGUMENT, FlatState, body, check_state, holds
-from monitor.indicators.parts.memory import (
-    FlagMatrix,
-    IntMatrix,
-    IntVector,
-    Matrix,
-    RankMatrix,
-    SmallVector,
-    Vector,
-    new_memory,
-    open_state,
-)
+from monitor.indicators.parts import memory as kinds
+from monitor.indicators.parts.memory import new_memory, open_state
 from monitor.kernel import borrowed, borrowed_view, inlined, kernel
 from monitor.messages.blocks import Samples
 from monitor.reliability.accumulation import advance_accumulated, new_accumulation
@@ -110,37 +101,37 @@ class EmbeddedReliability(FlatState):
 class _State(NamedTuple):
     """The arrays: tolerance; `Survivors`; `Accumulation` since the start and in the window; work arrays."""
 
-    value: Vector
-    reference: Vector
-    profile: Vector
-    alive: FlagMatrix
-    listed: RankMatrix
-    lengths: IntVector
-    survivors: IntVector
-    survived: IntVector
-    survived_squares: IntVector
-    extra: SmallVector
-    counted: IntVector
-    ring: IntVector
-    ring_low: IntMatrix
-    ring_high: IntMatrix
-    window_extra: SmallVector
-    window_counted: IntVector
-    window_ring: IntVector
-    window_low: IntMatrix
-    window_high: IntMatrix
-    instants: IntVector
-    measurements: Matrix
-    allowed: Matrix
-    low: IntMatrix
-    high: IntMatrix
-    surviving: IntMatrix
-    sums: IntVector
-    squares: IntVector
-    trials: IntVector
-    totals: IntMatrix
-    result: Vector
-    error: Vector
+    value: kinds.Vector
+    reference: kinds.Vector
+    profile: kinds.Vector
+    alive: kinds.FlagMatrix
+    listed: kinds.RankMatrix
+    lengths: kinds.IntVector
+    survivors: kinds.IntVector
+    survived: kinds.IntVector
+    survived_squares: kinds.IntVector
+    extra: kinds.SmallVector
+    counted: kinds.IntVector
+    ring: kinds.IntVector
+    ring_low: kinds.IntMatrix
+    ring_high: kinds.IntMatrix
+    window_extra: kinds.SmallVector
+    window_counted: kinds.IntVector
+    window_ring: kinds.IntVector
+    window_low: kinds.IntMatrix
+    window_high: kinds.IntMatrix
+    instants: kinds.IntVector
+    measurements: kinds.Matrix
+    allowed: kinds.Matrix
+    low: kinds.IntMatrix
+    high: kinds.IntMatrix
+    surviving: kinds.IntMatrix
+    sums: kinds.IntVector
+    squares: kinds.IntVector
+    trials: kinds.IntVector
+    totals: kinds.IntMatrix
+    result: kinds.Vector
+    error: kinds.Vector
 
 
 _open = open_state(_State)

@@ -14,7 +14,7 @@ from monitor.indicators.tracking_pass import TrackingPass, advance_pass, create_
 from monitor.kernel import borrowed, borrowed_view, kernel
 from monitor.messages.blocks import Samples
 
-MAGIC = 0x1_5359_4E43_0003
+MAGIC = 0x1_5359_4E43_0004
 """Of this kind of state and version of its layout."""
 EVERY, WITH_FORCE = OWN, OWN + 1
 """Words of the header: decimation, and whether the force is read."""

@@ -12,23 +12,14 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from monitor.catalogue import CATALOGUE
-from monitor.config import PhaseAmplitudeSettings
+from monitor.config.analysis import PhaseAmplitudeSettings
 from monitor.indicators.base import PassIndicator
+from monitor.indicators.parts import memory as kinds
 from monitor.indicators.parts.chords import N_SUMS, choose_lag, chord_lags
 from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
 from monitor.indicators.parts.ellipse import add_powers, fit_ellipse
 from monitor.indicators.parts.loop_lag import LARGEST_SD, N_WORK_ROWS, NO_LOOP, LoopLag, find_loop_lag, no_loop_reason
-from monitor.indicators.parts.memory import (
-    ADAPTIVE,
-    Count,
-    Flag,
-    IntMatrix,
-    IntVector,
-    Matrix,
-    Number,
-    Vector,
-    open_state,
-)
+from monitor.indicators.parts.memory import ADAPTIVE, open_state
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
     is_good,
@@ -170,20 +161,20 @@ class AdaptiveState(NamedTuple):
     n_window), ``sums`` and ``powers``: overwritten.
     """
 
-    hop: Count
-    sample_rate: Number
-    noise_correction: Flag
-    absolute: Number
-    relative: Number
-    counts: IntMatrix
-    lags: IntVector
-    held: Matrix
-    work: Matrix
-    sums: Vector
-    powers: Matrix
-    gate_peak: Vector
-    gate_lowest: Vector
-    gate_start: IntVector
+    hop: kinds.Count
+    sample_rate: kinds.Number
+    noise_correction: kinds.Flag
+    absolute: kinds.Number
+    relative: kinds.Number
+    counts: kinds.IntMatrix
+    lags: kinds.IntVector
+    held: kinds.Matrix
+    work: kinds.Matrix
+    sums: kinds.Vector
+    powers: kinds.Matrix
+    gate_peak: kinds.Vector
+    gate_lowest: kinds.Vector
+    gate_start: kinds.IntVector
 
 
 open_adaptive = open_state(AdaptiveState)
@@ -191,8 +182,8 @@ open_adaptive = open_state(AdaptiveState)
 
 @kernel
 def advance_adaptive(
-    x_c: Samples, x_m: Samples, columns: IntMatrix, first: int, every: int, out: Samples, memory: Samples, n: int,
-    ring: Samples, at: int,
+    x_c: Samples, x_m: Samples, columns: kinds.IntMatrix, first: int, every: int, out: Samples, memory: Samples,
+    n: int, ring: Samples, at: int,
 ) -> None:  # fmt: skip
     """Process samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 9)."""
     state = open_adaptive(memory, n)

@@ -76,6 +76,9 @@ class WindowedIndicator(ABC, Generic[Value]):
     -----
     A sample that is NaN, infinite or beyond 1e50 makes all windows that contain it invalid, and has no other effect.
     The results do not depend on how the record is split into calls, bit for bit.
+    Standard deviations come from the residual of the fit of measured by the delayed command (`residual`), whatever
+    its colour. Where the unexplained share of the measured power in the command's band exceeds 30 %, or the standard
+    deviation of the phase 0.3 rad (of whole windows 0.5), the signals are unrelated and what compares them is NaN.
 
     Attributes
     ----------

@@ -46,9 +46,7 @@ def benchmark_criteria(
 
     Notes
     -----
-    ``J1 = 1000 argmax_k sum m[i + k] c[i] / sample_rate`` without the means, and unless as published the maximum of
-    the correlation coefficient next to it (`LaggedCorrelation`); ``J2 = 100 std(m - c) / std(c)``;
-    ``J3 = 100 max |m - c| / max |c|``.
+    J1 unless as published is the maximum of the correlation coefficient next to that one (`LaggedCorrelation`).
     Samples at which either signal is NaN, infinite or beyond 1e50 are excluded. J1 and J2 are NaN for a constant
     command, J3 for a zero one; J1 also for a constant measured signal, or where the correlation still increases at
     `max_delay` (or, not as published, at half of the record).

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.catalogue import CATALOGUE
-from monitor.config import BroadbandSettings
+from monitor.config.analysis import BroadbandSettings
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_correlation import LagPlan, find_peak, plan_lags
 from monitor.indicators.parts.cross_spectra import TaperPlan, fit_lag, multitaper_length, plan_tapers
@@ -83,13 +83,11 @@ class BroadbandDelayIndicator(HoppedIndicator[BroadbandValues]):
     the root of twice the variance, which is the amplitude of a tone.
 
     Without noise a pure delay is exact, whatever the motion. In white noise the cross-correlation is optimal and the
-    cross-spectrum a tenth worse; motion outside `band` disturbs the cross-spectrum less. The standard deviations come
-    from the residual of the fit of measured by the delayed command (`residual`), whatever its colour.
+    cross-spectrum a tenth worse; motion outside `band` disturbs the cross-spectrum less.
 
-    No value is valid for a constant channel, a correlation below 0.5, a lag beyond `max_delay`, a closed gate, or
-    where the unexplained share of the measured power in the command's band exceeds 30 %. With a coherence below 0.5
-    only the values of the correlation are valid. The values are updated four times a window; they are those of the
-    whole window, so that a change of the delay takes one window to be read correctly.
+    No value is valid for a constant channel, a correlation below 0.5 or a lag beyond `max_delay`. With a coherence
+    below 0.5 only the values of the correlation are valid. The values are updated four times a window; they are those
+    of the whole window, so that a change of the delay takes one window to be read correctly.
     """
 
     measure = "broadband"

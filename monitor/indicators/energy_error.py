@@ -12,20 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.catalogue import CATALOGUE
-from monitor.config import EnergyErrorSettings
+from monitor.config.analysis import EnergyErrorSettings
 from monitor.indicators.base import PassIndicator
+from monitor.indicators.parts import memory as kinds
 from monitor.indicators.parts.added_damping import add_damping
-from monitor.indicators.parts.memory import (
-    HSEM,
-    Count,
-    Cube,
-    IntMatrix,
-    IntVector,
-    Matrix,
-    Number,
-    Vector,
-    open_state,
-)
+from monitor.indicators.parts.memory import HSEM, open_state
 from monitor.indicators.parts.sample_loop import (
     LARGEST_SAMPLE,
     advance_row_clock,
@@ -66,28 +57,24 @@ class HybridSimulationErrorMonitor(PassIndicator[EnergyErrorValues]):
 
     Notes
     -----
-    ``E = sum (f[i+1] + f[i])/2 [ (m[i+1] - m[i]) - (c[i+1] - c[i]) ]``: the energy between the loops of the force
-    against the measured and against the commanded displacement. With a force positive along the displacement, a lag
-    increases it, by ``pi k A_c A_m sin(lag)`` a cycle of an elastic specimen of stiffness k: the specimen receives
-    more energy than the model supplies, which acts as negative damping. A lead decreases it. A force of the opposite
-    sign reverses the energies. For a pure damper of constant d the amplitude error causes the energy error: ``pi d
+    With a force positive along the displacement, a lag increases the energy error: the specimen receives more energy
+    than the model supplies, which acts as negative damping. A lead decreases it. A force of the opposite sign
+    reverses the energies. For a pure damper of constant d the amplitude error causes the energy error: ``pi d
     omega A_m [A_m - A_c cos(phase)]`` a cycle.
 
     ``hsem_energy`` sums over the window; ``hsem_energy_total`` over all good samples since the start.
 
-    ``hsem`` is `hsem_energy_total` over the range so far, highest minus lowest, of the work done along the command,
-    ``W = sum (f[i+1] + f[i])/2 (c[i+1] - c[i])``, which contains the largest recoverable strain energy and the energy
-    dissipated by the specimen. It is ours: the printed normaliser could not be verified. It does not change when the
-    load on a linear specimen doubles. Like the total it includes every spike since the start.
+    ``hsem`` is `hsem_energy_total` over the range so far of the work done along the command, which contains the
+    largest recoverable strain energy and the energy dissipated by the specimen. It is ours: the printed normaliser
+    could not be verified. It does not change when the load on a linear specimen doubles. Like the total it includes
+    every spike since the start.
 
-    ``hsem_added_damping`` is the equivalent damping ratio that the error adds to the structure: minus the energy
-    error of a cycle over 4 pi times the strain energy ``k A_c^2 / 2`` of the commanded motion (ours), with k the
-    covariance of force and measured displacement over the latter's variance. The energy error of a cycle is the area
-    swept by the force against the error, so that the energy stored at the ends of the window does not count, averaged
-    with Hann weights; the length of a cycle comes from the command's level crossings. An elastic specimen gives
-    ``1/2 A_m/A_c sin(phase)`` per unit of `share`: a lag is negative. It is updated every `hop` samples, needs two
-    cycles in the window, is accurate from 2.5 on, and is not valid where force and displacement correlate by less
-    than 0.1.
+    ``hsem_added_damping`` is the equivalent damping ratio that the error adds to the structure, with a stiffness that
+    is the covariance of force and measured displacement over the latter's variance. The energy error of a cycle is
+    the area swept by the force against the error, so that the energy stored at the ends of the window does not count.
+    An elastic specimen gives ``1/2 A_m/A_c sin(phase)`` per unit of `share`: a lag is negative. It is updated every
+    `hop` samples, needs two cycles in the window, is accurate from 2.5 on, and is not valid where force and
+    displacement correlate by less than 0.1.
 
     A preload adds itself times the change of the error to the energies, and itself times the range of the
     command to the range of the work; it does not change the added damping. Nothing is valid without a force.
@@ -127,22 +114,22 @@ class EnergyState(NamedTuple):
     good samples, and segments since the start; ``hann``: weights.
     """
 
-    hop: Count
-    absolute: Number
-    relative: Number
-    share: Number
-    rows: Cube
-    prefix: Matrix
-    since: IntVector
-    segment: Vector
-    work: Matrix
-    damping: Vector
-    reason: Vector
-    counts: IntMatrix
-    hann: Vector
-    gate_peak: Vector
-    gate_lowest: Vector
-    gate_start: IntVector
+    hop: kinds.Count
+    absolute: kinds.Number
+    relative: kinds.Number
+    share: kinds.Number
+    rows: kinds.Cube
+    prefix: kinds.Matrix
+    since: kinds.IntVector
+    segment: kinds.Vector
+    work: kinds.Matrix
+    damping: kinds.Vector
+    reason: kinds.Vector
+    counts: kinds.IntMatrix
+    hann: kinds.Vector
+    gate_peak: kinds.Vector
+    gate_lowest: kinds.Vector
+    gate_start: kinds.IntVector
 
 
 open_hsem = open_state(EnergyState)
@@ -150,7 +137,7 @@ open_hsem = open_state(EnergyState)
 
 @kernel
 def advance_hsem(
-    x_c: Samples, x_m: Samples, f_m: Samples, columns: IntMatrix, first: int, every: int, out: Samples,
+    x_c: Samples, x_m: Samples, f_m: Samples, columns: kinds.IntMatrix, first: int, every: int, out: Samples,
     memory: Samples, n: int, ring: Samples, at: int,
 ) -> None:  # fmt: skip
     """Process samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 5)."""
@@ -217,10 +204,10 @@ def _look(state: EnergyState, pair: int, command: Samples, measured: Samples, fo
 @inlined
 def _read(state: EnergyState, pair: int, values: Samples) -> None:
     """Write the values of a pair, (5,)."""
-    full, work = state.counts[pair, 0] >= state.hann.shape[0], state.work[pair]
-    span = work[HIGHEST] - work[LOWEST]
-    ratio = work[ERROR] / span if full and span > 0.0 else np.nan
+    full, work = state.counts[pair, 0] >= state.hann.shape[0], state.work
+    span = work[pair, HIGHEST] - work[pair, LOWEST]
+    ratio = work[pair, ERROR] / span if full and span > 0.0 else np.nan
     values[0] = window_sum(state.rows, state.prefix, state.since, pair, 0) if full else np.nan
-    values[1] = work[ERROR] if state.counts[pair, 1] > 0 else np.nan
+    values[1] = work[pair, ERROR] if state.counts[pair, 1] > 0 else np.nan
     values[2] = ratio if abs(ratio) < np.inf else np.nan
     values[3], values[4] = state.damping[pair], state.reason[pair]

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.catalogue import CATALOGUE
-from monitor.config import FrequencyDomainSettings
+from monitor.config.analysis import FrequencyDomainSettings
 from monitor.indicators.base import PassIndicator
+from monitor.indicators.parts import memory as kinds
 from monitor.indicators.parts.added_damping import add_damping
 from monitor.indicators.parts.bin_reading import (
     N_ROWS,
@@ -58,18 +59,7 @@ from monitor.indicators.parts.frequency_domain_look import (
     REASON,
     look,
 )
-from monitor.indicators.parts.memory import (
-    FDB,
-    Count,
-    Cube,
-    Flag,
-    IntMatrix,
-    IntVector,
-    Matrix,
-    Number,
-    Vector,
-    open_state,
-)
+from monitor.indicators.parts.memory import FDB, open_state
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
     clear_row,
@@ -127,28 +117,22 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
     the window on, whatever the start phase, the offsets and the taper. Frequency and amplitude are exact in all
     variants. Of the tapers Hann's has the side lobes that fall off fastest.
 
-    A tapered bin of an earthquake contains many frequencies, and the motion at the window's two ends. A delay rotates
-    it by the bin's effective frequency, w_eff = Im(C'/C), with C' the same bin of the command's derivative, and to
-    second order by more than that. The delay is therefore the one of the command, under its taper, at which its bin
-    has the phase of the measured one (`bin_reading`, ours): exact for any motion, and for a steady tone equal to
-    phase over frequency, which is what `delay_of` the tone gives: in an earthquake a tenth off. The phase is that of
-    the delay at the dominant frequency. The ratio is the paper's, |C|/|M| at one instant: in a motion of delay tau
-    that decays or grows as exp(s t) it is exp(s tau) times the actuator's, which `broadband_ratio` is. While the
-    delay drifts by r a second, measured is a tone of the frequency f (1 - r): its bin is read at that.
+    A tapered bin of an earthquake contains many frequencies. The delay is therefore the one of the command, under its
+    taper, at which its bin has the phase of the measured one (`bin_reading`, ours): exact for any motion, and for a
+    steady tone equal to phase over frequency, which is what `delay_of` the tone gives: in an earthquake a tenth off.
+    The phase is that of the delay at the dominant frequency. The ratio is the paper's, |C|/|M| at one instant: in a
+    motion of delay tau that decays or grows as exp(s t) it is exp(s tau) times the actuator's, which
+    `broadband_ratio` is. While the delay drifts by r a second, measured is a tone of the frequency f (1 - r): its bin
+    is read at that.
 
-    The standard deviations come from the residual of the fit of measured by the delayed command (`residual`),
-    whatever its colour. Where the unexplained share of the measured power in the command's band exceeds 30 %, or the
-    standard deviation of the phase 0.3 rad, the signals are unrelated and only frequency and amplitude, which are the
-    command's alone, are valid. So it is for a motion of one cycle a window that is not a tone: no bin is free of the
-    offset.
+    Of unrelated signals frequency and amplitude, which are the command's alone, are valid. So it is for a motion of
+    one cycle a window that is not a tone: no bin is free of the offset.
 
     The peak bin, the gate, the standard deviations and the change of the phase with the delay are updated eight times
     a window, at every `hop`-th sample, from a transform of the whole window; in between the bins around the peak are
     tracked (`dominant_tone`) and read at each sample. When a spike of a million times the motion leaves the window,
     nothing is valid until the next transform.
-
-    Added damping (ours, `loop_damping`): ``sin(phase) / (2 ratio)`` per unit of `share`, to first order; with it
-    ``share sin(phase) / ratio / (2 (1 - share + share cos(phase) / ratio))``. A lag takes damping away.
+    The added damping is `loop_damping` (ours).
     """
 
     outputs = CATALOGUE["fdb"].outputs
@@ -197,37 +181,37 @@ class FdbState(NamedTuple):
     ``buffers``: `Transform`.
     """
 
-    hop: Count
-    sample_rate: Number
-    own_peaks: Flag
-    correct: Flag
-    of_motion: Flag
-    near: Number
-    far: Number
-    absolute: Number
-    relative: Number
-    first_bin: Count
-    low_bin: Count
-    high_bin: Count
-    share: Number
-    half: Matrix
-    circle: Matrix
-    bins: Cube
-    steps: Matrix
-    good: IntVector
-    found: IntMatrix
-    held: Matrix
-    work: Matrix
-    bins_c: Matrix
-    bins_m: Matrix
-    radices: IntVector
-    table: Matrix
-    chirp: Matrix
-    chirp_spectrum: Matrix
-    buffers: Matrix
-    gate_peak: Vector
-    gate_lowest: Vector
-    gate_start: IntVector
+    hop: kinds.Count
+    sample_rate: kinds.Number
+    own_peaks: kinds.Flag
+    correct: kinds.Flag
+    of_motion: kinds.Flag
+    near: kinds.Number
+    far: kinds.Number
+    absolute: kinds.Number
+    relative: kinds.Number
+    first_bin: kinds.Count
+    low_bin: kinds.Count
+    high_bin: kinds.Count
+    share: kinds.Number
+    half: kinds.Matrix
+    circle: kinds.Matrix
+    bins: kinds.Cube
+    steps: kinds.Matrix
+    good: kinds.IntVector
+    found: kinds.IntMatrix
+    held: kinds.Matrix
+    work: kinds.Matrix
+    bins_c: kinds.Matrix
+    bins_m: kinds.Matrix
+    radices: kinds.IntVector
+    table: kinds.Matrix
+    chirp: kinds.Matrix
+    chirp_spectrum: kinds.Matrix
+    buffers: kinds.Matrix
+    gate_peak: kinds.Vector
+    gate_lowest: kinds.Vector
+    gate_start: kinds.IntVector
 
 
 open_fdb = open_state(FdbState)
@@ -235,8 +219,8 @@ open_fdb = open_state(FdbState)
 
 @kernel
 def advance_fdb(
-    x_c: Samples, x_m: Samples, columns: IntMatrix, first: int, every: int, out: Samples, memory: Samples, n: int,
-    ring: Samples, at: int,
+    x_c: Samples, x_m: Samples, columns: kinds.IntMatrix, first: int, every: int, out: Samples, memory: Samples,
+    n: int, ring: Samples, at: int,
 ) -> None:  # fmt: skip
     """Take samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 10)."""
     state = open_fdb(memory, n)

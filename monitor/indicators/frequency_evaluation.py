@@ -57,14 +57,7 @@ class RunningFrequencyEvaluation(NamedTuple):
 def frequency_evaluation_index(
     x_c: ArrayLike, x_m: ArrayLike, sample_rate: float, *, taper: Literal["rectangular", "hann"] = "rectangular"
 ) -> FrequencyEvaluation:
-    """Return FEI of a whole record by its definition (Guo, Chen, Xu and Sanchez 2014).
-
-    With I and O the one-sided spectra of command and measured, without the bin at zero frequency,
-
-        ``FEI = sum (O / I) |I|^2 / sum |I|^2``    and    ``f_eq = sum |I|^2 f / sum |I|^2``.
-
-    The paper's amplitude is ``|FEI|``, measured/command; the ratio here is command/measured, as everywhere in this
-    package. The phase is in the correct quadrant, and ``delay = -phase / (2 pi f_eq)``.
+    """Return FEI of a whole record by its definition, see `reference.frequency_evaluation`.
 
     Parameters
     ----------
@@ -146,11 +139,8 @@ class FrequencyEvaluationIndex(HoppedIndicator[RunningFrequencyEvaluation]):
     rest of the test. A segment with a bad sample is excluded, and no value is valid while the bad sample is in the
     window.
 
-    The standard deviations come from the residuals of the fits of measured by the delayed command (`residual`) in
-    each segment, added up. They include the random error, a drift, and the effect of the command's noise above a
-    tenth of the sample rate on the equivalent frequency. Where the unexplained share of the measured power in the
-    command's band, over all segments, exceeds 30 %, or the standard deviation of the phase half a radian, nothing is
-    valid.
+    The standard deviations are those of all segments, added up. They include the random error, a drift, and the
+    effect of the command's noise above a tenth of the sample rate on the equivalent frequency.
     """
 
     measure = "fei"

@@ -15,18 +15,9 @@ from numpy.typing import NDArray
 
 from monitor.config import Measure
 from monitor.indicators.base import PassIndicator, Value
+from monitor.indicators.parts import memory as kinds
 from monitor.indicators.parts.cross_spectra import centred
-from monitor.indicators.parts.memory import (
-    SAMPLES,
-    Count,
-    Flag,
-    IntMatrix,
-    IntVector,
-    Matrix,
-    Vector,
-    arrays_of,
-    open_state,
-)
+from monitor.indicators.parts.memory import SAMPLES, arrays_of, open_state
 from monitor.indicators.parts.sample_loop import advance_row_clock, is_good, start_row_clock, write_row
 from monitor.indicators.parts.sample_ring import PIECE, SampleRing
 from monitor.kernel import inlined, kernel, part
@@ -65,18 +56,18 @@ class HoppedState(NamedTuple):
     instead of values; ``evaluations`` (n_pairs, 6): pending, and ``found`` (n_pairs, n_outputs) their values.
     """
 
-    hop: Count
-    latency: Count
-    n_window: Count
-    gathered: Flag
-    paused: IntVector
-    offsets: IntVector
-    fulls: IntVector
-    good: IntVector
-    held: Matrix
-    declined: Vector
-    evaluations: IntMatrix
-    found: Matrix
+    hop: kinds.Count
+    latency: kinds.Count
+    n_window: kinds.Count
+    gathered: kinds.Flag
+    paused: kinds.IntVector
+    offsets: kinds.IntVector
+    fulls: kinds.IntVector
+    good: kinds.IntVector
+    held: kinds.Matrix
+    declined: kinds.Vector
+    evaluations: kinds.IntMatrix
+    found: kinds.Matrix
 
 
 open_hopped = open_state(HoppedState)

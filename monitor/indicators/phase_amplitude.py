@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.catalogue import CATALOGUE
-from monitor.config import PhaseAmplitudeSettings
+from monitor.config.analysis import PhaseAmplitudeSettings
 from monitor.indicators.base import PassIndicator
+from monitor.indicators.parts import memory as kinds
 from monitor.indicators.parts.chords import (
     GOOD,
     LAG,
@@ -30,18 +31,7 @@ from monitor.indicators.parts.chords import (
 from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
 from monitor.indicators.parts.ellipse import fit_ellipse, new_ellipse_window, push_point, rebuild_points, sum_points
 from monitor.indicators.parts.loop_lag import LARGEST_SD, N_WORK_ROWS, find_loop_lag, no_loop_reason
-from monitor.indicators.parts.memory import (
-    PAEI,
-    Count,
-    Cube,
-    Flag,
-    IntMatrix,
-    IntVector,
-    Matrix,
-    Number,
-    Vector,
-    open_state,
-)
+from monitor.indicators.parts.memory import PAEI, open_state
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
     clear_row,
@@ -101,17 +91,12 @@ class PhaseAmplitudeIndices(PassIndicator[PhaseAmplitudeValues]):
 
     Chords of about half a cycle would give the delay best, but of a motion that is not one tone neither gain nor
     frequency: they are taken only where no shorter ones are read. A drift of measured against the command is taken
-    out where it matters, from two cycles in the window on.
-
-    The standard deviations come from the residual of the fit of measured by the delayed command (`residual`),
-    whatever its colour; the phase's includes that of the chords' frequency. Where the unexplained share of the
-    measured power in the command's band exceeds 30 %, or the standard deviation of the phase 0.3 rad, the signals are
-    unrelated and nothing is valid.
+    out where it matters, from two cycles in the window on. The phase's standard deviation includes that of the
+    chords' frequency.
 
     Without `noise_correction` it is eq. 1 of the review with a = 1, by regression (`ellipse`), which is exact for a
-    sine, too. In noise its phase is right on average; its ratio is too small, by 1 % where the noise is 7 % of the
-    command's amplitude. It reads a decaying sine as noise, 8 instead of 12 ms at 5 % damping. Its delay is its phase
-    over the chords' angular frequency. Its standard deviations are those of the loop lag, without its bias.
+    sine, too. Its delay is its phase over the chords' angular frequency. Its standard deviations are those of the
+    loop lag, without its bias: in noise its ratio is too small, and it reads a decaying sine as noise.
     """
 
     outputs = CATALOGUE["paei"].outputs
@@ -147,27 +132,27 @@ class PaeiState(NamedTuple):
     (N_WORK_ROWS, n_window); ``chord_sum`` and ``point_sum``: sums over a window.
     """
 
-    hop: Count
-    sample_rate: Number
-    by_regression: Flag
-    absolute: Number
-    relative: Number
-    suffix: Cube
-    prefix: Matrix
-    counts: IntMatrix
-    clock: IntVector
-    lags: IntVector
-    point_suffix: Cube
-    point_prefix: Matrix
-    frame: Matrix
-    point_counts: IntMatrix
-    held: Matrix
-    work: Matrix
-    chord_sum: Vector
-    point_sum: Vector
-    gate_peak: Vector
-    gate_lowest: Vector
-    gate_start: IntVector
+    hop: kinds.Count
+    sample_rate: kinds.Number
+    by_regression: kinds.Flag
+    absolute: kinds.Number
+    relative: kinds.Number
+    suffix: kinds.Cube
+    prefix: kinds.Matrix
+    counts: kinds.IntMatrix
+    clock: kinds.IntVector
+    lags: kinds.IntVector
+    point_suffix: kinds.Cube
+    point_prefix: kinds.Matrix
+    frame: kinds.Matrix
+    point_counts: kinds.IntMatrix
+    held: kinds.Matrix
+    work: kinds.Matrix
+    chord_sum: kinds.Vector
+    point_sum: kinds.Vector
+    gate_peak: kinds.Vector
+    gate_lowest: kinds.Vector
+    gate_start: kinds.IntVector
 
 
 open_paei = open_state(PaeiState)
@@ -175,8 +160,8 @@ open_paei = open_state(PaeiState)
 
 @kernel
 def advance_paei(
-    x_c: Samples, x_m: Samples, columns: IntMatrix, first: int, every: int, out: Samples, memory: Samples, n: int,
-    ring: Samples, at: int,
+    x_c: Samples, x_m: Samples, columns: kinds.IntMatrix, first: int, every: int, out: Samples, memory: Samples,
+    n: int, ring: Samples, at: int,
 ) -> None:  # fmt: skip
     """Process samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 8)."""
     state = open_paei(memory, n)

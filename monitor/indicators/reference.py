@@ -50,7 +50,7 @@ def frequency_domain(
     sample_rate : Hz.
     band : Hz, searched for the peak; by default up to a tenth of the rate.
     taper : of `TAPERS`.
-    peak, image_correction : as in `monitor.config.FrequencyDomainSettings`; own peaks are not corrected.
+    peak, image_correction : as in `FrequencyDomainSettings`; own peaks are not corrected.
 
     Examples
     --------

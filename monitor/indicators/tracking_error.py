@@ -45,14 +45,10 @@ class RmsErrorValues(NamedTuple):
 
 
 class RmsErrorIndicator(PassIndicator[RmsErrorValues]):
-    """NRMSE: ``e = sqrt( 1/n sum (m - c)^2 )`` over the window, divided by each of four scales.
+    """NRMSE: the rms error over the window, divided by each of four scales.
 
-    ``nrmse`` : by ``sqrt( 1/n sum c^2 )``, offset included (Phillips and Spencer 2011); an offset makes it small.
-    ``nrmse_std`` : by ``sqrt( 1/n sum (c - mean c)^2 )``, without the command's offset. ``nrmse_range`` : by
-    ``max m - min m``, as in OpenFresco's plots, but over the window and not in percent. ``nrmse_measured`` : by
-    ``sqrt( 1/n sum m^2 )``, offset included.
-
-    The mean of the error is not removed. A value is not valid where its scale is zero.
+    An offset makes ``nrmse`` and ``nrmse_measured`` small. The mean of the error is not removed. A value is not valid
+    where its scale is zero.
     """
 
     outputs = CATALOGUE["nrmse"].outputs

@@ -12,21 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.catalogue import CATALOGUE
-from monitor.config import GateSettings
+from monitor.config.analysis import GateSettings
 from monitor.indicators.base import PassIndicator
+from monitor.indicators.parts import memory as kinds
 from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
-from monitor.indicators.parts.memory import (
-    TI,
-    Count,
-    Cube,
-    IntCube,
-    IntMatrix,
-    IntVector,
-    Matrix,
-    Number,
-    Vector,
-    open_state,
-)
+from monitor.indicators.parts.memory import TI, open_state
 from monitor.indicators.parts.residual import fit_delayed
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
@@ -76,32 +66,16 @@ class TrackingIndicator(PassIndicator[TrackingAreaValues]):
 
     Notes
     -----
-    ``TI = 1/2 sum [ (m[i+1] + m[i])/2 (c[i+1] - c[i]) - (c[i+1] + c[i])/2 (m[i+1] - m[i]) ]``:
-    a leading actuator increases it, a lagging one decreases it (Mercan and Ricles 2007; the review by
-    Mirza Hessabi and Mercan states the opposite sign, which holds for the energy integral, not for TI).
-    It combines phase and amplitude and scales with the square of the command: for a tone it grows by
-    ``pi A_c A_m sin(phase)`` a cycle.
+    ``ti`` sums over the window; ``ti_total`` over all good samples since the start. It combines phase and amplitude
+    and scales with the square of the command. ``ti_normalized`` is over the square of the window's largest number.
 
-    ``ti`` sums over the window; ``ti_total`` over all good samples since the start.
+    ``ti_angle`` is that of the slope of TI per radian of the command against the covariance of the two signals (ours:
+    the papers at hand print no formula for one), in the quadrant of the two signs: for a tone the phase error,
+    whatever the amplitudes, offsets and units. Of several tones the strong and the fast ones have more weight. It is
+    updated every `hop` samples, needs two cycles in the window, and is accurate from 2.5 on; a drift of the command
+    makes it NaN.
 
-    ``ti_normalized`` is `ti` over ``max(max |c|, max |m|)^2`` of the window: the normaliser of OpenFresco's plots,
-    which use the whole record and percent.
-
-    ``ti_angle`` is the angle of the slope of TI (ours: the papers at hand print no formula for one). The slope per
-    radian of the command is compared with the covariance of the two signals::
-
-        tan(ti_angle) = (dTI / d theta) / mean of (c - mean c)(m - mean m),    theta = 2 pi f t
-
-    averaged with Hann weights, with f from the command's level crossings, and in the quadrant of the two signs.
-    For a tone that is ``1/2 A_c A_m sin(phase)`` over ``1/2 A_c A_m cos(phase)``: the angle is the phase error,
-    positive for a lead, whatever the amplitudes, offsets and units. Of several tones the strong and the fast ones
-    have more weight. It is updated every `hop` samples, needs two cycles in the window, and is accurate from 2.5 on;
-    a drift of the command makes it NaN.
-
-    ``ti_angle_sd`` is its standard deviation, from the residual of the fit of measured by the delayed command
-    (`residual`). It is that of the random error: for several tones the angle is a mixture of their phases. Where the
-    unexplained share of the measured power in the command's band exceeds 30 %, or the standard deviation 0.3 rad, the
-    angle is NaN.
+    ``ti_angle_sd`` is that of the random error: for several tones the angle is a mixture of their phases.
     """
 
     outputs = CATALOGUE["ti"].outputs
@@ -139,25 +113,25 @@ class TrackingState(NamedTuple):
     (`sliding_statistics`); ``hann``: weights; ``work`` (4, n_window).
     """
 
-    hop: Count
-    absolute: Number
-    relative: Number
-    rows: Cube
-    prefix: Matrix
-    since: IntVector
-    segment: Vector
-    running: Vector
-    angle: Matrix
-    reason: Vector
-    counts: IntMatrix
-    candidates: Cube
-    stamps: IntCube
-    ends: IntCube
-    hann: Vector
-    gate_peak: Vector
-    gate_lowest: Vector
-    gate_start: IntVector
-    work: Matrix
+    hop: kinds.Count
+    absolute: kinds.Number
+    relative: kinds.Number
+    rows: kinds.Cube
+    prefix: kinds.Matrix
+    since: kinds.IntVector
+    segment: kinds.Vector
+    running: kinds.Vector
+    angle: kinds.Matrix
+    reason: kinds.Vector
+    counts: kinds.IntMatrix
+    candidates: kinds.Cube
+    stamps: kinds.IntCube
+    ends: kinds.IntCube
+    hann: kinds.Vector
+    gate_peak: kinds.Vector
+    gate_lowest: kinds.Vector
+    gate_start: kinds.IntVector
+    work: kinds.Matrix
 
 
 open_ti = open_state(TrackingState)
@@ -165,8 +139,8 @@ open_ti = open_state(TrackingState)
 
 @kernel
 def advance_ti(
-    x_c: Samples, x_m: Samples, columns: IntMatrix, first: int, every: int, out: Samples, memory: Samples, n: int,
-    ring: Samples, at: int,
+    x_c: Samples, x_m: Samples, columns: kinds.IntMatrix, first: int, every: int, out: Samples, memory: Samples,
+    n: int, ring: Samples, at: int,
 ) -> None:  # fmt: skip
     """Process samples, (n_samples, n_channels), the first at `at` in the ring; write rows, (n_rows, n_pairs, 6)."""
     state = open_ti(memory, n)

@@ -8,7 +8,6 @@ where one of their evaluations is to be done.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from importlib import import_module
 from operator import itemgetter
 from typing import Any
 
@@ -79,8 +78,7 @@ def create_indicators(
     for measure, entry in CATALOGUE.items():
         if measure not in settings.measures or not entry.indicator:
             continue
-        module, name = entry.indicator.split(":")
-        kind: type[WindowedIndicator[Any]] = getattr(import_module(module), name)
+        kind: type[WindowedIndicator[Any]] = entry.load()
         kind = without_kernels(kind) if measure in compiling else kind
         if kind.needs_force and not with_force:
             continue

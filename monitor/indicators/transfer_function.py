@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.catalogue import Output
-from monitor.config import CorrelationSettings
+from monitor.config.analysis import CorrelationSettings
 from monitor.indicators.base import check_window
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_correlation import find_peak, plan_lags

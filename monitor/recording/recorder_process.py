@@ -102,11 +102,6 @@ class RecorderProcess:
         return self._unacknowledged.n_bytes / self._limit.n_bytes
 
     @property
-    def queue_length(self) -> float:
-        """As of `RunWriter`, s."""
-        return self._limit.seconds
-
-    @property
     def waiting(self) -> int:
         """Samples that are neither recorded nor dropped yet."""
         return 0 if self._closed else self._backlog.samples

@@ -114,11 +114,6 @@ class RunWriter:
         return self._backlog.n_bytes / self._limit.n_bytes
 
     @property
-    def queue_length(self) -> float:
-        """How much of the stream that memory has room for, s; infinite before the first samples."""
-        return self._limit.seconds
-
-    @property
     def waiting(self) -> int:
         """Samples that are neither recorded nor dropped yet."""
         return 0 if self._stopping.is_set() else self._backlog.samples

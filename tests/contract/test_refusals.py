@@ -71,6 +71,12 @@ def test_counts(kind, name, value):
         kind(100.0, 2.0, **{name: value})
 
 
+@every_kind
+def test_an_unknown_option_is_named(kind):
+    with pytest.raises(ValueError, match="tapr: there is no such setting"):
+        kind(100.0, 2.0, tapr="hann")
+
+
 @pytest.mark.parametrize("kind", [FrequencyDomainIndicator, PhaseAmplitudeIndices])
 @pytest.mark.parametrize("name", ["gate", "relative_gate"])
 @pytest.mark.parametrize("value", [-0.1, np.nan])
