@@ -105,7 +105,7 @@ def round_to_common_rate(rate: float) -> float:
 
 
 _TOLERANCE = 0.005
-_POINTS_PER_SECOND = 32
+POINTS_PER_SECOND = 32
 _FIRST, _MOST = 16, 256  # points of the first look, and those that are kept
 _LONGEST_INTERVAL = 0.25  # s between two points
 
@@ -120,17 +120,17 @@ class RateCheck:
     Parameters
     ----------
     rate : Hz, as declared or estimated.
+    least : points, at 32 a second, of the first look.
     """
 
-    def __init__(self, rate: float) -> None:
-        self.declared = self.rate = rate
-        """As declared, and as the times say, Hz."""
-        self._least = _FIRST
+    def __init__(self, rate: float, least: int = _FIRST) -> None:
+        self._least = least
         self._restart(rate)
 
     def _restart(self, rate: float) -> None:
         self.rate = rate
-        self._step = max(1, int(rate / _POINTS_PER_SECOND))
+        """By the times, Hz."""
+        self._step = max(1, int(rate / POINTS_PER_SECOND))
         self._due = -1
         self._numbers: list[int] = []
         self._times: list[float] = []
