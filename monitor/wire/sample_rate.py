@@ -177,8 +177,9 @@ class RateCheck:
         if not MIN_RATE <= estimate.rate <= MAX_RATE or not estimate.contradicts(self.rate, _TOLERANCE):
             return None
         # pauses make a slope too, in which most intervals are right
-        off = np.diff(time) / np.diff(number) - 1.0 / self.rate
-        if np.mean(np.abs(off) < 0.25 * abs(1.0 / estimate.rate - 1.0 / self.rate)) > 0.5:
+        lag = max(1, len(time) // _FIRST)
+        usual = self.rate * float(np.median((time[lag:] - time[:-lag]) / (number[lag:] - number[:-lag])))
+        if abs(usual - 1.0) < abs(usual - self.rate / estimate.rate):
             return None
         return round_to_common_rate(estimate.rate)
 
