@@ -257,6 +257,23 @@ def test_losses_without_time_and_number_show_in_the_pace() -> None:
     assert not hear([message] * 4000, pace=199.0).words
 
 
+@pytest.mark.parametrize("batch", ["frames", "array", "lines", "three frames"])
+def test_batches_are_read_whole(batch: str) -> None:
+    bodies = [msgspec.json.encode(each) for each in singles(np.arange(60) / 200.0, sample_rate=200.0)]
+    decoder, heard = SignalDecoder(), Heard()
+    for k in range(0, 60, 5):
+        some = bodies[k : k + 5]
+        frames = {
+            "frames": [some],
+            "array": [[b"[" + b",".join(some) + b"]"]],
+            "lines": [[b"topic", b"\n".join(some) + b"\n"]],
+            "three frames": [[b"topic", body, b"1700000000.5"] for body in some],
+        }[batch]
+        for each in frames:
+            heard.take(decoder.decode(each, Origin("tcp://rig")))
+    assert_all_in_order(heard, 60)
+
+
 # ---- two senders
 
 TWO: dict[str, tuple[Message, Message]] = {
