@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -43,6 +43,7 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _json = msgspec.json.Decoder(_Body)
+_array = msgspec.json.Decoder(list[msgspec.Raw])
 _msgpack = msgspec.msgpack.Decoder(_Body)
 _BOM = b"\xef\xbb\xbf"
 # a text, which stays as it is, or what programs write in place of a number that is missing
@@ -75,6 +76,41 @@ class PlainMessage:
 
     def __len__(self) -> int:
         return int(self.samples.shape[0])
+
+
+def decode_frames(frames: Sequence[bytes]) -> list[PlainMessage]:
+    """Return the messages in the frames of one: as a rule one, or those of a batch.
+
+    Frames are a body; a topic and a body; these and a time as text; or several JSON objects. A body is an object, an
+    array of objects, or one a line.
+
+    Raises
+    ------
+    WireError : the frames violate docs/wire-format.md.
+    """
+    if len(frames) > 1 and frames[0][:1] == b"{":
+        return [message for body in frames for message in _decode_batch(body)]
+    if len(frames) > 3:
+        raise WireError(f"a plain message has one frame, or a topic and one or two, this one {len(frames)}")
+    return _decode_batch(*frames[1:]) if len(frames) > 1 else _decode_batch(frames[0])
+
+
+def _decode_batch(body: bytes, time: bytes = b"") -> list[PlainMessage]:
+    if body[:1] == b"[" and len(body) <= MAX_BODY:
+        try:
+            objects = [bytes(each) for each in _array.decode(body)]
+        except msgspec.DecodeError as problem:
+            raise WireError(f"the message cannot be read: {problem}") from problem
+        if not all(each[:1] == b"{" for each in objects):
+            raise WireError("an array, but not of JSON objects: send an object, with lists as values")
+        return [decode_plain(each) for each in objects]
+    try:
+        return [decode_plain(body, time)]
+    except WireError:
+        lines = body.split(b"\n")
+        if not 1 < sum(line[:1] == b"{" for line in lines) == sum(map(bool, map(bytes.strip, lines))):
+            raise
+    return [decode_plain(line) for line in lines if line.strip()]
 
 
 def decode_plain(body: bytes, time: bytes = b"") -> PlainMessage:
@@ -125,7 +161,9 @@ def _decode_body(body: bytes) -> _Body:
     first = body[:1]
     is_json = first in (b"{", b" ", b"\t", b"\r", b"\n", _BOM[:1])
     if not is_json and not (b"\x80" <= first <= b"\x8f" or first in (b"\xde", b"\xdf")):
-        raise WireError("neither a JSON object nor a MessagePack map")
+        raise WireError(
+            f"{len(body)} bytes, neither a JSON object nor a MessagePack map: packed numbers need the native form"
+        )
     try:
         return (_json if is_json else _msgpack).decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:

@@ -175,6 +175,11 @@ class PlainAssembler:
         for number, _, t in stamps:
             self._find_time_unit(number, t, 0.0)
         times = [self._time_unit.scale * t for _, _, t in stamps]
+        span, pace = max(times, default=0.0) - min(times, default=0.0), self._held[-1][1] - self._held[0][1]
+        if span * _SLOWEST > samples and (unit := self._time_unit.compare(span, pace)):
+            self._say(f"`t` is read in {unit}, by the pace of the samples: send it in s")
+            times = [self._time_unit.scale * t for t in times]
+            span = max(times) - min(times)
         estimate = estimate_sample_rate([first for first, _, _ in stamps], times)
         other = estimate_sample_rate([of_last for _, of_last, _ in stamps], times)
         if estimate is not None and other is not None and other.error < 0.25 * estimate.error:
@@ -184,15 +189,10 @@ class PlainAssembler:
             raise WireError("the sample rate cannot be determined from t, which does not advance: send sample_rate")
         if estimate is None:
             return None
-        span = max(times) - min(times)
         sure = estimate.error <= _SURE and estimate.times >= _TIMES
         if not (last or sure or span >= _LONG_ENOUGH):
             return None
-        rate, pace = estimate.rate, self._held[-1][1] - self._held[0][1]
-        if rate < _SLOWEST and (unit := self._time_unit.compare(span, pace)):
-            self._say(f"`t` is read in {unit}, by the pace of the samples: send it in s")
-            rate /= self._time_unit.scale
-        rate = round_to_common_rate(rate)
+        rate = round_to_common_rate(estimate.rate)
         self._say(f"sample_rate is not sent: by `t` it is {rate:.6g} Hz", EventKind.NOTE)
         return rate
 

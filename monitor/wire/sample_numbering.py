@@ -22,7 +22,9 @@ _AT_ONCE = 1024  # stamps
 _LOOKED_AT, _ENOUGH = 64, 8  # stamps by which a rate is judged
 _FORGOTTEN = 30.0  # s, in which the spread decays
 _WIDEST = 2.0  # s
-_SPREAD = 1.25  # of the delays so far, that one may have without being held
+_SPREAD = (
+    2.25  # times the longest delay so far: a longer one is held; the first group of rounded stamps is half a one
+)
 _LONGEST_GAP = 86400.0  # s, beyond which the clock was set
 _EXACT = 1e-3  # of a sampling interval
 _PRECISION = 1e-9  # of the stamps, relative
@@ -75,7 +77,8 @@ class SampleNumbering:
         self._placed = False  # whether there was a stamp
         self._newest = -math.inf  # stamp
         self._spread = 0.0  # s by which stamps are late and catch up
-        self._late, self._least = 0, math.inf  # samples since one was on time, and their least delay, s
+        # samples since one was on time, and their least and longest delay, s
+        self._late, self._least, self._most = 0, math.inf, 0.0
         self._held: list[tuple[float, Samples]] = []
         self._stamps: deque[tuple[int, float]] = deque(maxlen=_LOOKED_AT)
         self._received = self._followed = 0  # samples, and those before the rate was set
@@ -102,12 +105,12 @@ class SampleNumbering:
     def follow(self, sample_rate: float) -> None:
         """Set the rate, Hz; the numbers continue."""
         self.rate, self._dt = sample_rate, 1.0 / sample_rate
-        self._late, self._least, self._followed = 0, math.inf, self._received
+        self._late, self._least, self._most, self._followed = 0, math.inf, 0.0, self._received
 
     def accept_next(self, stamp: float, samples: Samples) -> Run | None:
         """Return the run of a sample that is simply the next one, which it nearly always is; None: see `accept`."""
         delay = stamp - self._due
-        if self._held or len(samples) != 1 or not abs(delay) <= _ON_TIME * self._dt:
+        if self._held or self._late or len(samples) != 1 or not abs(delay) <= _ON_TIME * self._dt:
             return None
         self._stamps.append((self._received, stamp))
         self._received += 1
@@ -118,7 +121,7 @@ class SampleNumbering:
         run = Run(self.next, self._due, stamp, samples, self.rate)
         self.next += 1
         self._due += self._dt + _GAIN * delay
-        self._before, self._late, self._least = 1, 0, math.inf
+        self._before = 1
         self._spread *= 1.0 - self._dt / _FORGOTTEN if self._dt < _FORGOTTEN else 0.0
         return run
 
@@ -210,9 +213,12 @@ class SampleNumbering:
 
     def _settle(self, stamp: float, samples: Samples) -> Iterator[Run]:
         delay = stamp - self._due - self._dt * self.held
-        back = stamp < self._newest - _PRECISION * abs(stamp)
-        self._newest = max(self._newest, stamp)
         on_time = self._is_on_time(delay, len(samples))
+        back = False
+        if delay < 0.0 and not on_time:
+            before = 0.0 if self._before == 1 else self._usual_interval() * (self._before - 1)
+            back = stamp < self._newest + before - _PRECISION * abs(stamp)
+        self._newest = max(self._newest, stamp)
         self._before = len(samples)
         if self._held:
             self._hold(stamp, samples)
@@ -246,7 +252,8 @@ class SampleNumbering:
             self._widen(self._spread - delay)
             delay, on_time = 0.0, True
         if not on_time:
-            self._late, self._least = self._late + len(samples), min(self._least, delay)
+            self._late += len(samples)
+            self._least, self._most = min(self._least, delay), max(self._most, delay)
             if self._late * self._dt > max(_HOLD, 3.0 * self._spread):
                 self._slip(self._least)
             yield self._run(stamp, samples)
@@ -275,7 +282,7 @@ class SampleNumbering:
             self._due += float(delays[-1])
             delays -= delays[-1]
         self._widen(float(np.max(delays)))
-        self._late, self._least = 0, math.inf
+        self._late, self._least, self._most = 0, math.inf, 0.0
         yield self._run(held[0][0], np.concatenate([samples for _, samples in held]))
 
     def _decide(self) -> Iterator[Run]:
@@ -300,8 +307,15 @@ class SampleNumbering:
             self.jumbled += len(held)
         else:
             self._widen(float(np.max(delays)))
-        self._late, self._least = 0, math.inf
+        self._late, self._least, self._most = 0, math.inf, 0.0
         yield self._run(held[0][0], np.concatenate([samples for _, samples in held]))._replace(back=back)
+
+    def _usual_interval(self) -> float:
+        """Return the median interval of the newest stamps, s a sample; 0 if there are too few."""
+        if len(self._stamps) <= 3:
+            return 0.0
+        received, stamps = zip(*self._stamps, strict=True)
+        return float(np.median(np.diff(stamps) / np.diff(received)))
 
     def _widen(self, delay: float) -> None:
         self._spread = min(max(self._spread, delay), _WIDEST)
@@ -310,11 +324,9 @@ class SampleNumbering:
         """Use the rate of the stamps, if it is lower: most of them are late then, as after a gap."""
         if len(self._stamps) < _ENOUGH:
             return False
-        received, stamps = zip(*self._stamps, strict=True)
+        estimate = estimate_sample_rate(*zip(*self._stamps, strict=True))
         # where samples are lost, most intervals are right
-        usual = float(np.median(np.diff(stamps) / np.diff(received)))
-        estimate = estimate_sample_rate(received, stamps)
-        if abs(usual * self.rate - 1.0) <= _FOLLOWED or estimate is None or estimate.times < _ENOUGH:
+        if abs(self._usual_interval() * self.rate - 1.0) <= _FOLLOWED or estimate is None or estimate.times < _ENOUGH:
             return False
         # a faster sender is no gap, but may be a burst: its numbers and times tell over seconds
         if estimate.rate > self.rate or not estimate.contradicts(self.rate, _FOLLOWED):
@@ -328,7 +340,7 @@ class SampleNumbering:
         """Skip the samples of a gap; less than one is a clock that differs."""
         self.next += round(seconds / self._dt)
         self._due += seconds
-        self._late, self._least = 0, math.inf
+        self._late, self._least, self._most = 0, math.inf, 0.0
 
     def _run(self, stamp: float, samples: Samples, delay: Samples | None = None) -> Run:
         if delay is not None and abs(delay[0]) <= _EXACT * self._dt:
@@ -341,7 +353,8 @@ class SampleNumbering:
             gain = 1.0 - (1.0 - _GAIN) ** count
             gain = max(gain, _BLOCK_GAIN) if len(delay) < count else gain
             self._due += gain * float(np.mean(delay[-16:]))
-            self._late, self._least = 0, math.inf
+            self._widen(self._most)  # they have caught up
+            self._late, self._least, self._most = 0, math.inf, 0.0
         self._spread *= max(0.0, 1.0 - count * self._dt / _FORGOTTEN)
         return run
 

@@ -105,7 +105,7 @@ def round_to_common_rate(rate: float) -> float:
 
 
 _TOLERANCE = 0.005
-_POINTS_PER_SECOND = 32
+POINTS_PER_SECOND = 32
 _FIRST, _MOST = 16, 256  # points of the first look, and those that are kept
 _LONGEST_INTERVAL = 0.25  # s between two points
 
@@ -120,17 +120,17 @@ class RateCheck:
     Parameters
     ----------
     rate : Hz, as declared or estimated.
+    least : points, at 32 a second, of the first look.
     """
 
-    def __init__(self, rate: float) -> None:
-        self.declared = self.rate = rate
-        """As declared, and as the times say, Hz."""
-        self._least = _FIRST
+    def __init__(self, rate: float, least: int = _FIRST) -> None:
+        self._least = least
         self._restart(rate)
 
     def _restart(self, rate: float) -> None:
         self.rate = rate
-        self._step = max(1, int(rate / _POINTS_PER_SECOND))
+        """By the times, Hz."""
+        self._step = max(1, int(rate / POINTS_PER_SECOND))
         self._due = -1
         self._numbers: list[int] = []
         self._times: list[float] = []
@@ -177,8 +177,9 @@ class RateCheck:
         if not MIN_RATE <= estimate.rate <= MAX_RATE or not estimate.contradicts(self.rate, _TOLERANCE):
             return None
         # pauses make a slope too, in which most intervals are right
-        off = np.diff(time) / np.diff(number) - 1.0 / self.rate
-        if np.mean(np.abs(off) < 0.25 * abs(1.0 / estimate.rate - 1.0 / self.rate)) > 0.5:
+        lag = max(1, len(time) // _FIRST)
+        usual = self.rate * float(np.median((time[lag:] - time[:-lag]) / (number[lag:] - number[:-lag])))
+        if abs(usual - 1.0) < abs(usual - self.rate / estimate.rate):
             return None
         return round_to_common_rate(estimate.rate)
 

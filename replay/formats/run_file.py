@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from monitor.alarms.text import describe_transition
 from monitor.messages.alarms import Severity, Transition
 from monitor.messages.blocks import Event, EventKind, ResultStream, Samples, SignalBlock, Stream
 from monitor.system.files import HDF5_SIGNATURE
+from monitor.wire.sample_rate import POINTS_PER_SECOND, RateCheck, rate_contradicted
 from replay.formats.base import Format, RecordingError, Selection, sample_number
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def _name(step: Transition | None) -> str:
     return "of another form" if step is None else step.name
 
 
+_LEAST_POINTS = 8  # a quarter of a second: where a service finds another rate, a file ends
 _MOST_NOTES = 10
 _TOLD = {
     EventKind.NOTE: "note",
@@ -111,7 +113,8 @@ class RunRecording:
         self._path = path
         try:
             with RunReader(path) as reader:
-                self._stream: Stream = reader.stream
+                self._declared = reader.stream.sample_rate
+                self._stream: Stream = with_rate_of_times(reader)
                 self._n_samples = int(reader.n_samples)
                 self.outcome = str(reader.outcome)
                 self.created: str = reader.created
@@ -122,7 +125,10 @@ class RunRecording:
                     raise RecordingError(f"{path} is damaged: the numbers of its samples cannot be")
                 ended = () if self.outcome == "clean" else (f"the outcome of the run is {self.outcome!r}",)
                 self._said = tuple(self._doubts.messages(lambda row: self._seconds(reader, row)))
-                self.remarks: tuple[str, ...] = (*self._said, *ended)
+                told: tuple[str, ...] = ()
+                if self._stream.sample_rate != self._declared:
+                    told = (rate_contradicted(self._declared, self._stream.sample_rate),)
+                self.remarks: tuple[str, ...] = (*told, *self._said, *ended)
                 late = filter(None, [reader.results_message()])
                 self._notes = (*self.remarks, *late, *_written(self._timed(reader)))
         except RunFileError as problem:
@@ -231,6 +237,7 @@ class RunRecording:
 
         try:
             with RunReader(self._path, self._doubts) as reader:
+                reader.stream = self._stream
                 yield reader
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem
@@ -286,6 +293,23 @@ def epoch_starts(numbering: Iterable[tuple[int, Numbering]]) -> tuple[tuple[Epoc
             found.append(Epoch(row + at, passed, int(rows.epoch[at]), first, float(rows.time[at])))
         before = int(epoch[-1]), int(index[-1])
     return tuple(found), passed + before[1] + 1 - first if found else 0
+
+
+def with_rate_of_times(reader: RunReader) -> Stream:
+    """Return the stream of a run, with the rate that its times have where they contradict that of the file.
+
+    A service that finds it out begins another file: this one has the samples until then.
+    """
+    stream = reader.stream
+    check, step, epoch = RateCheck(stream.sample_rate), max(1, int(stream.sample_rate / POINTS_PER_SECOND)), -1
+    for _, rows in reader.numbering():
+        for at in range(0, len(rows.index), step):
+            if (number := int(rows.epoch[at])) != epoch:
+                epoch, check = number, RateCheck(stream.sample_rate, _LEAST_POINTS)
+            rate = check.add(int(rows.index[at]), float(rows.time[at]))
+            if rate is not None:
+                return replace(stream, sample_rate=rate)
+    return stream
 
 
 def _written(timed: Iterable[tuple[Event, float]]) -> list[str]:

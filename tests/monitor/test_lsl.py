@@ -15,6 +15,7 @@ from monitor.config import StreamSettings
 from monitor.messages.blocks import Channel, Role
 from monitor.transport.base import TransportError
 from monitor.transport.lsl.library import DescribedChannel, StreamAddress, described_channels
+from monitor.transport.lsl.source import ClockOffsets
 from monitor.wire.sample_numbering import SampleNumbering
 from replay.formats.base import RecordingError
 from replay.formats.live import live_channels
@@ -129,6 +130,16 @@ def test_late_samples_are_held_until_it_is_clear_what_they_are() -> None:
     assert (numbering.held, numbering.next) == (5, 10)
     [run] = numbering.accept(np.arange(20, 200) / RATE, np.ones((180, 1)))
     assert (run.number, len(run.samples), numbering.held, numbering.next) == (15, 185, 0, 200)
+
+
+@pytest.mark.parametrize("false", [[3.0], [-1e6, 2.0], [0.5, 0.9]])
+def test_a_false_offset_of_the_clock_is_not_believed_and_a_lasting_one_is(false: list[float]) -> None:
+    offsets = ClockOffsets(0.25)
+    measured = [0.251, 0.249, 0.25, *false, 0.252, 0.251]
+    assert [offsets.accept(each) for each in measured] == [0.251, 0.249, 0.25, *[0.25] * len(false), 0.252, 0.251]
+    assert [offsets.accept(7.0) for _ in range(4)] == [0.251, 0.251, 7.0, 7.0]
+    first = ClockOffsets(false[0])
+    assert [first.accept(0.25) for _ in range(3)][-1] == 0.25
 
 
 @pytest.mark.parametrize(

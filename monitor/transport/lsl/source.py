@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ _SEARCH_TIME, _PAUSE = 1.0, 0.2  # s of one search, and between two
 _OTHERS_TIME = 1.5  # s in which other streams of the same name answer: liblsl asks known peers after 0.5 s
 _OPEN_TIMEOUT = 5.0  # s, of each step of opening a stream
 _CORRECTION_INTERVAL = 1.0  # s between readings of the clock's correction
+_OFFSETS, _OFFSET_TOLERANCE = 5, 0.01  # measurements that are compared, and s between those that agree
 _JOIN_TIMEOUT = 2.0  # s
 _MAX_RATE = 1e6  # Hz
 
@@ -39,6 +41,27 @@ class _Opened:
     uid: str
     stream: Stream
     correction: float  # s, of the sender's clock to that of this machine
+
+
+class ClockOffsets:
+    """Measured offsets of a clock, of which one that is far from the others is not believed.
+
+    Parameters
+    ----------
+    offset : s, the first.
+    """
+
+    def __init__(self, offset: float) -> None:
+        self._newest = deque([offset], maxlen=_OFFSETS)
+        self._offset = offset
+
+    def accept(self, offset: float) -> float:
+        """Return the offset that is believed, s: a new one if it is near, or if most of the newest are near it."""
+        self._newest.append(offset)
+        agree = sum(abs(each - offset) <= _OFFSET_TOLERANCE for each in self._newest)
+        if abs(offset - self._offset) <= _OFFSET_TOLERANCE or agree > _OFFSETS // 2:
+            self._offset = offset
+        return self._offset
 
 
 class _RejectedError(ValueError):
@@ -103,7 +126,7 @@ class LslSource:
         self._uid, self._epoch, self._rejected = "", 0, ("", "")
         self._clock = clock or RunningClock()
         self._last_sample = self._corrected = self._clock()
-        self._correction = 0.0
+        self._correction, self._offsets = 0.0, ClockOffsets(0.0)
         self._samples, self._items = 0, 0
         self._flowing = False  # since it was opened
         self._reported = False  # its loss, since its last sample
@@ -153,6 +176,7 @@ class LslSource:
         elif self._numbering.rate != found.stream.sample_rate:
             found.stream = replace(found.stream, sample_rate=self._numbering.rate)
         self._opened, self._correction = found, found.correction
+        self._offsets = ClockOffsets(found.correction)
         self._last_sample = self._corrected = self._clock()
         return []
 
@@ -173,7 +197,7 @@ class LslSource:
             self._corrected = now
             # the latest estimate, without waiting
             with suppress(RuntimeError):
-                self._correction = opened.inlet.time_correction(0.0)
+                self._correction = self._offsets.accept(opened.inlet.time_correction(0.0))
         numbering = self._numbering
         assert numbering is not None
         values = np.asarray(samples, np.float64).reshape(len(stamps), -1)
@@ -289,7 +313,11 @@ class LslSource:
             stream = Stream(self._rig or info.name()[:128], self._epoch, rate, channels)
         except ValueError as problem:
             raise _RejectedError(str(problem)) from problem
-        correction = inlet.time_correction(_OPEN_TIMEOUT)
+        try:
+            correction = inlet.time_correction(_OPEN_TIMEOUT)
+        except RuntimeError:
+            correction = 0.0
+            self._reject("", "the offset of its clock cannot be measured: times are those of the sender's clock")
         inlet.open_stream(_OPEN_TIMEOUT)
         return _Opened(inlet, info.uid(), stream, correction)
 

@@ -17,7 +17,7 @@ from monitor.transport.zeromq.subscriber_socket import SubscriberSettings
 from monitor.transport.zeromq.unused_messages import UnusedMessages
 from monitor.wire import native as wire
 from monitor.wire.native import Decoder, Encoder, Frames, WireError
-from monitor.wire.plain import decode_plain
+from monitor.wire.plain import PlainMessage, decode_frames
 from monitor.wire.plain_senders import PlainSenders
 from monitor.wire.sample_rate import RateCheck, rate_contradicted
 
@@ -105,9 +105,10 @@ class SignalDecoder:
         return block
 
     def _plain(self, frames: Frames, origin: Origin) -> tuple[SignalBlock | Event, ...]:
-        if len(frames) > 3:
-            raise WireError(f"a plain message has one frame, or a topic and one or two, this one {len(frames)}")
-        message = decode_plain(*frames[1:] if len(frames) > 1 else frames)
+        messages = decode_frames(frames)
+        return tuple(item for message in messages for item in self._accept(message, origin))
+
+    def _accept(self, message: PlainMessage, origin: Origin) -> tuple[SignalBlock | Event, ...]:
         connection = origin.url, origin.peer
         if message.rig is not None:
             if len(self._rig_names) > _MAX_NAMES:

@@ -173,7 +173,10 @@ class SubscriberSocket:
         if not self._many:
             return self._socket.recv_multipart(flags)
         first = self._socket.recv(flags, copy=False)
-        self.peer = int(first.get(zmq.SRCFD))
+        try:
+            self.peer = int(first.get(zmq.SRCFD))
+        except zmq.ZMQError:
+            self.peer = 0  # of some transports there is none
         frames = [first.bytes]
         if first.more:
             frames += self._socket.recv_multipart(flags)

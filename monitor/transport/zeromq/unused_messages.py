@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from monitor.messages.blocks import SignalBlock
 from monitor.wire.native import Decoder, Frames, WireError
-from monitor.wire.plain import decode_plain
+from monitor.wire.plain import decode_frames
 
 MAX_RIGS = 64
 _CLOCK_TOLERANCE = 0.1  # s between time and number of a message, beyond which neither is believed
@@ -80,11 +80,11 @@ class UnusedMessages:
 
 def _plain_samples(frames: Frames) -> UnusedSamples:
     try:
-        message = decode_plain(frames[-1])
+        messages = decode_frames(frames)
     except WireError:
         return UnusedSamples()
-    rows = len(message)
-    return UnusedSamples(0, rows) if message.index is None and not message.times else UnusedSamples(rows)
+    shown = sum(len(each) for each in messages if each.index is not None or each.times)
+    return UnusedSamples(shown, sum(map(len, messages)) - shown)
 
 
 def _is_believed(block: SignalBlock, before: SignalBlock) -> bool:
