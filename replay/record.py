@@ -14,7 +14,7 @@ from monitor.messages.blocks import Channel, Event, Samples, column_names
 from replay.assessment.record_signals import read_signals
 from replay.formats import Recording, RecordingError, Selection, open_recording
 from replay.formats.base import EpochStart, sample_numbers
-from replay.formats.joined import open_joined
+from replay.formats.joined import JoinedRecording, open_joined
 from replay.formats.run_file import RunRecording
 
 __all__ = ["Record", "RecordingError", "read_record"]
@@ -83,8 +83,11 @@ def read_record(
     recording: Recording = open_recording(paths[0], chosen) if len(paths) == 1 else open_joined(paths, chosen)
     found, stream = read_signals(recording), recording.stream
     named = zip((channel.name for channel in stream.channels), found.samples.T.copy(), strict=True)
-    rows, results = _results(recording) if isinstance(recording, RunRecording) else (np.empty(0), {})
-    events = recording.timed_events() if isinstance(recording, RunRecording) else ()
+    parts = [(recording, 0.0)]
+    if isinstance(recording, JoinedRecording):
+        parts = [(part, begin) for part, _, begin in recording.begins()]
+    runs = [(part, begin) for part, begin in parts if isinstance(part, RunRecording)]
+    rows, results = _results(runs)
     return Record(
         sample_rate=stream.sample_rate,
         channels=stream.channels,
@@ -92,15 +95,24 @@ def read_record(
         signals=MappingProxyType(dict(named)),
         results_time=rows,
         results=MappingProxyType(results),
-        events=tuple((seconds, event) for event, seconds in events),
+        events=tuple((begin + seconds, event) for run, begin in runs for event, seconds in run.timed_events()),
         notes=tuple(recording.notes),
     )
 
 
-def _results(run: RunRecording) -> tuple[NDArray[np.float64], dict[str, Samples]]:
-    stream, epoch, index, values = run.results()
-    if stream is None:
-        return np.empty(0), {}
-    starts = [EpochStart(each.epoch, each.index, each.passed) for each in run.epochs]
-    time = sample_numbers(starts, epoch, index) / stream.sample_rate
-    return time, dict(zip(column_names(stream.columns), values.T.copy(), strict=True))
+def _results(runs: Sequence[tuple[RunRecording, float]]) -> tuple[NDArray[np.float64], dict[str, Samples]]:
+    """Return time and results of run files and when they begin; NaN where one lacks a result of another."""
+    times, tables = [np.empty(0)], list[dict[str, Samples]]()
+    for run, begin in runs:
+        stream, epoch, index, values = run.results()
+        if stream is not None:
+            starts = [EpochStart(each.epoch, each.index, each.passed) for each in run.epochs]
+            times.append(begin + sample_numbers(starts, epoch, index) / stream.sample_rate)
+            tables.append(dict(zip(column_names(stream.columns), values.T, strict=True)))
+    absent = [np.full(len(time), np.nan) for time in times[1:]]
+    names = dict.fromkeys(name for table in tables for name in table)
+    found = {
+        name: np.concatenate([table.get(name, nan) for table, nan in zip(tables, absent, strict=True)])
+        for name in names
+    }
+    return np.concatenate(times), found

@@ -12,7 +12,7 @@ from monitor.compensation.fixed_inverse import FixedInverse
 from monitor.compensation.time_series_fit import FitSettings, TimeSeriesCompensator, stacked_coefficients
 
 Range = tuple[float, float]
-_SETTLING = 0.2  # s after a gap until the filter has settled
+_SETTLING, _SETTLING_PERIODS = 0.2, 4.0  # s, and of the cutoff, after a start or a gap until the filters settle
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class AdaptiveTimeSeriesCompensator(TimeSeriesCompensator):
             rates=settings.rates,
             cutoff=settings.cutoff,
             filter_order=settings.filter_order,
-            settling=_SETTLING,
+            settling=max(_SETTLING, _SETTLING_PERIODS / settings.cutoff),
             longest_gap=settings.longest_gap,
             gate=settings.relative_threshold,
             threshold=settings.threshold,

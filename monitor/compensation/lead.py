@@ -86,6 +86,7 @@ def advance_lead(lead: Lead, command: Samples) -> bool:
         for k in range(len(command)):
             if not np.isfinite(command[k]):
                 return False
+        for k in range(len(command)):
             # from rest at the first command
             lead.ring[k] = command[k]
     at = (sizes[AT] + 1) % length
@@ -106,12 +107,14 @@ def advance_lead(lead: Lead, command: Samples) -> bool:
             counts[_CHANGES] -= 1
         lead_sum, tap = 0.0, at
         for j in range(len(weights)):
-            lead_sum += weights[j] * ring[tap]
+            # a tap that has no part in it may be NaN
+            if weights[j] != 0.0:
+                lead_sum += weights[j] * ring[tap]
             tap -= sizes[GAP]
             if tap < 0:
                 tap += length
         if blended:
-            lead_sum = x + blend[SHARE] * (lead_sum - x)
+            lead_sum = x + blend[SHARE] * (lead_sum - x) if blend[SHARE] else x
         lead.sent[k] = _held(lead, k, lead_sum)
     return True
 

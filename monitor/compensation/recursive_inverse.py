@@ -11,21 +11,21 @@ from monitor.catalogue import Output
 from monitor.compensation.base import (
     COLUMNS,
     LARGEST_ORDER,
+    LONGEST_WINDOW,
     Compensation,
     Shape,
     check_gate,
     check_low_pass,
-    check_window,
 )
 from monitor.compensation.fixed_inverse import FixedInverse
 from monitor.compensation.time_series_fit import FitSettings, TimeSeriesCompensator, stacked_coefficients
 from monitor.messages.blocks import Samples
 
 _PERIODS = 3.0  # of the low-pass's cutoff in a memory: six values, for four coefficients beside their prior
-_SETTLING = 0.25  # s after a start or a gap until the filters have settled
+_SETTLING, _SETTLING_PERIODS = 0.25, 5.0  # s, and of the cutoff, after a start or a gap until the filters settle
 # standard deviations of the prior, as shares: of all coefficients, of all but a0, of each from a2 on by itself
 _GAIN, _LEAD, _OWN = 0.1, 0.35, 0.25
-# and of a lead, s, that a nominal inverse may lack
+# and a share of those of a lead, s, which a nominal inverse may lack
 _UNKNOWN_LEAD, _UNKNOWN = 0.01, 0.1
 
 
@@ -45,8 +45,9 @@ class RecursiveInverse(Compensation):
     memory : s in which the weight of a row falls to 1/e; by default 3 / cutoff.
     cutoff, filter_order : Hz and order of the Butterworth low-pass of both signals before the fit; the order is even.
     rates : largest change of each coefficient within a second.
-    largest_gain, largest_lead : logarithm, and s, of the largest deviation from the nominal gain and lead.
-    relative_gate : measured amplitude, as a fraction of the largest so far, below which nothing is adapted.
+    largest_gain, largest_lead : logarithm of a0, and s of a1 at the nominal gain: largest deviation from the nominal
+        ones; higher coefficients deviate by as much as those of such a lead.
+    relative_gate : measured velocity, as a fraction of the largest so far, below which nothing is adapted.
     longest_gap : s of lost samples that are bridged.
     """
 
@@ -66,12 +67,13 @@ class RecursiveInverse(Compensation):
     def __post_init__(self) -> None:
         if not 1 <= self.order <= LARGEST_ORDER:
             raise ValueError(f"order = {self.order}: must be 1 to {LARGEST_ORDER}")
-        for name in ("largest_gain", "largest_lead"):
+        for name in ("largest_gain", "largest_lead", "longest_gap"):
             if not 0.0 < getattr(self, name) < np.inf:
                 raise ValueError(f"{name} = {getattr(self, name)}: must be a positive number")
         check_low_pass(self.cutoff, self.filter_order)
         check_gate(self.relative_gate)
-        check_window(self.time_constant, self.longest_gap)
+        if not 0.0 < self.time_constant <= LONGEST_WINDOW:
+            raise ValueError(f"memory = {self.memory} s: must be positive and at most {LONGEST_WINDOW:g} s")
         if not all(rate > 0.0 for rate in self.rates):
             raise ValueError(f"rates = {self.rates} in a second: must be positive")
 
@@ -94,19 +96,24 @@ class RecursiveInverseCompensator(TimeSeriesCompensator):
         coefficients = stacked_coefficients(settings.nominal, shape, settings.order)
         if len(settings.rates) < coefficients.shape[1]:
             raise ValueError(f"{len(settings.rates)} rates for {coefficients.shape[1]} coefficients: one is for each")
-        largest = _largest_changes(coefficients, settings.largest_gain, settings.largest_lead)
         fit = FitSettings(
-            ranges=np.stack([coefficients - largest, coefficients + largest], axis=-1),
+            ranges=_ranges(coefficients, settings.largest_gain, settings.largest_lead),
             precision=np.stack([_prior_precision(each) for each in coefficients]),
             window=settings.time_constant,
             rates=settings.rates,
             cutoff=settings.cutoff,
             filter_order=settings.filter_order,
-            settling=_SETTLING,
+            settling=max(_SETTLING, _SETTLING_PERIODS / settings.cutoff),
             longest_gap=settings.longest_gap,
             gate=settings.relative_gate,
         )
         super().__init__(coefficients, settings.nominal, dt, shape, fit)
+
+    def _values(self) -> list[Samples]:
+        shown = len(self.columns) - len(COLUMNS)
+        absent = np.full(self.n, np.nan)
+        of_base = super()._values()[: len(COLUMNS)]
+        return [*of_base, *[*self.coefficients, *[absent] * shown][:shown]]
 
 
 def _series(lead: Samples, order: int) -> Samples:
@@ -114,11 +121,14 @@ def _series(lead: Samples, order: int) -> Samples:
     return np.stack([lead**j / factorial(j) for j in range(order + 1)])
 
 
-def _largest_changes(nominal: Samples, gain: float, lead: float) -> Samples:
-    """Return by how much the coefficients may differ from the nominal ones, (n, q): as those of a pure lead do."""
-    a0, order = nominal[:, 0], nominal.shape[1] - 1
-    known = np.abs(nominal[:, 1]) / a0
-    return np.asarray((a0 * (np.exp(gain) * _series(known + lead, order) - _series(known, order))).T)
+def _ranges(nominal: Samples, gain: float, lead: float) -> Samples:
+    """Return the lowest and highest coefficients, (n, q, 2): a lead moves all but a0 as those of a pure lead."""
+    a0, order = nominal[:, :1], nominal.shape[1] - 1
+    known = np.abs(nominal[:, 1]) / nominal[:, 0]
+    moved = a0 * (_series(known + lead, order) - _series(known, order)).T
+    ranges = np.stack([nominal - moved, nominal + moved], axis=-1)
+    ranges[:, 0] = a0 * np.exp([-gain, gain])
+    return np.asarray(ranges)
 
 
 def _prior_precision(nominal: Samples) -> Samples:
@@ -126,7 +136,7 @@ def _prior_precision(nominal: Samples) -> Samples:
     order = len(nominal) - 1
     own = _OWN * nominal
     own[:2] = 0.0
-    # a whole lead where there is none, and a tenth of that for what is not known of the gain
+    # a tenth of that lead, and a hundredth of the gain
     unknown = _UNKNOWN * _series(np.array(_UNKNOWN_LEAD), order)
     unknown[0] *= _UNKNOWN
     lead = _LEAD * nominal

@@ -31,6 +31,7 @@ from monitor.messages.blocks import Samples
 _AMPLITUDE_MEMORY = 0.3  # s, of an exponential memory
 _CORRELATION = 6.0  # rows that are as good as one independent one
 _UNEXPLAINED = 3e-4  # of the motion, at best
+_OF_VELOCITY = 10.0  # squares of the motion without its offset, at most, by those of the scaled velocity
 _SINGULAR = 1e-9  # reciprocal condition number of the scaled equations below which the coefficients are held
 _GRID, _CUTOFFS = 4096, 8.0  # frequencies of an integral, and how many cutoffs it reaches
 
@@ -38,6 +39,7 @@ _KEEP, _KEEP_NOISE, _GATE, _THRESHOLD, _AMPLITUDE = range(5)
 _LONGEST, _SETTLING, _WINDOW = range(3)
 _SEEN, _WHOLE, _PUSHED, _MISSING, BRIDGED, ADAPTING, LIMITED, _AT, _ROW, _N_COUNTS = range(10)
 _POWER, _WEIGHT, _NOISE, _NOISE_WEIGHT, _NOW, _LARGEST, _ERROR, _N_SUMS = range(8)
+_ABSURD = 1e30  # a larger value is none
 _DIFFERENCE = 4  # order of the differences of measured that are noise, not motion
 _DIFFERENCE_GAIN = 70.0  # of the variance of white noise
 
@@ -232,7 +234,7 @@ def learn_pair(lead: Lead, fit: Fit, k: int, command: float, measured: float) ->
     # what was compensated is known, even where its record is lost
     c = command if np.isfinite(command) else lead.command[k]
     lost = counts[_MISSING]
-    if not np.isfinite(measured) or is_absent(lead, k):
+    if not abs(measured) < _ABSURD or is_absent(lead, k):
         if lost < longest:
             fit.pending[k, 0, lost], fit.pending[k, 1, lost] = c, lead.sent[k]
         counts[_MISSING] += 1
@@ -241,16 +243,19 @@ def learn_pair(lead: Lead, fit: Fit, k: int, command: float, measured: float) ->
     _measure_noise(fit, k, measured)
     error = measured - c
     if lost > longest or counts[_SEEN] == 0:
-        # the filters continue after the gap, and are used when they have settled
+        # the filters begin anew, and are used when they have settled
         counts[_SEEN] = lost = 0
+    added = False
     for i in range(lost + 1):
         if i < lost:
             between = sums[_ERROR] + (i + 1) / (lost + 1) * (error - sums[_ERROR])
             due = _filter(lead, fit, k, fit.pending[k, 1, i], fit.pending[k, 0, i] + between)
         else:
             due = _filter(lead, fit, k, lead.sent[k], measured)
-        if due and _add_row(lead, fit, k) and _fit(fit, k):
-            _move(lead, fit, k)
+        if due:
+            added = _add_row(lead, fit, k)
+    if added and _fit(fit, k):
+        _move(lead, fit, k)
     counts[BRIDGED] += lost
     counts[_MISSING], sums[_ERROR] = 0, error
 
@@ -264,7 +269,8 @@ def _measure_noise(fit: Fit, k: int, measured: float) -> None:
         raw[i] = raw[i + 1]
     raw[_DIFFERENCE - 1] = measured
     counts[_WHOLE] += 1
-    if counts[_WHOLE] > _DIFFERENCE:
+    # of the samples whose rows are used: a start with a jerk is no noise
+    if counts[_WHOLE] > _DIFFERENCE and counts[_SEEN] >= fit.sizes[_SETTLING]:
         keep = fit.settings[_KEEP_NOISE]
         sums[_NOISE] = keep * sums[_NOISE] + difference * difference / _DIFFERENCE_GAIN
         sums[_NOISE_WEIGHT] = keep * sums[_NOISE_WEIGHT] + 1.0
@@ -279,6 +285,9 @@ def _filter(lead: Lead, fit: Fit, k: int, sent: float, measured: float) -> bool:
         x = sent if signal == 0 else measured
         for i in range(len(sections)):
             state, b = fit.filters[k, signal * len(sections) + i], sections[i]
+            if counts[_SEEN] == 0:
+                # as if the signal had always been there: an offset is no step
+                state[0], state[1] = (1.0 - b[0]) * x, (b[2] - b[4]) * x
             y = b[0] * x + state[0]
             state[0] = b[1] * x - b[3] * y + state[1]
             state[1] = b[2] * x - b[4] * y
@@ -301,38 +310,38 @@ def _add_row(lead: Lead, fit: Fit, k: int) -> bool:
     sent = recent[0, counts[_AT]]
     counts[ADAPTING] = 0
     if fit.sizes[_WINDOW]:
-        amplitude = _sum_window(fit, k, row, sent)
-    else:
-        amplitude = max(abs(row[0]), sums[_NOW] * fit.settings[_AMPLITUDE])
-    sums[_NOW] = amplitude
-    sums[_LARGEST] = max(sums[_LARGEST], amplitude)
-    if counts[_ROW] < fit.sizes[_WINDOW]:
+        rows = fit.rows[k]
+        at = counts[_ROW] % len(rows)
+        counts[_ROW] += 1
+        rows[at, q] = sent
+        for j in range(q):
+            rows[at, j] = row[j]
+        return bool(counts[_ROW] >= len(rows))
+    # by the velocity, which an offset leaves as it is; nothing is forgotten while nothing moves
+    if not _is_enough(fit, k, max(abs(row[1]), sums[_NOW] * fit.settings[_AMPLITUDE])):
         return False
-    if amplitude <= max(fit.settings[_THRESHOLD], fit.settings[_GATE] * sums[_LARGEST]):
-        return False
-    if fit.sizes[_WINDOW] == 0:
-        # nothing is forgotten while nothing moves
-        keep, normal, right = fit.settings[_KEEP], fit.normal[k], fit.right[k]
-        for a in range(q):
-            right[a] = keep * right[a] + row[a] * sent
-            for b in range(a + 1):
-                normal[a, b] = keep * normal[a, b] + row[a] * row[b]
-        sums[_POWER] = keep * sums[_POWER] + sent * sent
-        sums[_WEIGHT] = keep * sums[_WEIGHT] + 1.0
+    keep, normal, right = fit.settings[_KEEP], fit.normal[k], fit.right[k]
+    for a in range(q):
+        right[a] = keep * right[a] + row[a] * sent
+        for b in range(a + 1):
+            normal[a, b] = keep * normal[a, b] + row[a] * row[b]
+    sums[_POWER] = keep * sums[_POWER] + sent * sent
+    sums[_WEIGHT] = keep * sums[_WEIGHT] + 1.0
     return True
 
 
 @part
-def _sum_window(fit: Fit, k: int, row: Samples, sent: float) -> float:
-    """Store a row in the window, sum all of it once it is full, and return the largest amplitude."""
-    counts, rows, normal, right, q = fit.counts[k], fit.rows[k], fit.normal[k], fit.right[k], len(fit.scale)
-    at = counts[_ROW] % len(rows)
-    counts[_ROW] += 1
-    rows[at, q] = sent
-    for j in range(q):
-        rows[at, j] = row[j]
-    if counts[_ROW] < len(rows):
-        return 0.0
+def _is_enough(fit: Fit, k: int, amplitude: float) -> bool:
+    """Return whether the motion has the amplitude for a fit."""
+    sums = fit.sums[k]
+    sums[_NOW], sums[_LARGEST] = amplitude, max(sums[_LARGEST], amplitude)
+    return bool(amplitude > max(fit.settings[_THRESHOLD], fit.settings[_GATE] * sums[_LARGEST]))
+
+
+@part
+def _sum_window(fit: Fit, k: int) -> float:
+    """Sum the window, and return its largest amplitude."""
+    rows, normal, right, q = fit.rows[k], fit.normal[k], fit.right[k], len(fit.scale)
     amplitude = 0.0
     normal[:], right[:] = 0.0, 0.0
     for i in range(len(rows)):
@@ -353,10 +362,11 @@ def _fit(fit: Fit, k: int) -> bool:
     """
     sums = fit.sums[k]
     if fit.sizes[_WINDOW]:
-        return _solve(fit, k, 0.0, 1.0)
+        return _is_enough(fit, k, _sum_window(fit, k)) and _solve(fit, k, 0.0, 1.0)
     noise = sums[_WEIGHT] * sums[_NOISE] / max(sums[_NOISE_WEIGHT], 1.0)
     rows = max(sums[_WEIGHT] / _CORRELATION, 1.0)
-    least, free = _UNEXPLAINED * _UNEXPLAINED * sums[_POWER] / rows, rows - len(fit.scale)
+    moved = min(sums[_POWER], _OF_VELOCITY * fit.normal[k, 1, 1])
+    least, free = _UNEXPLAINED * _UNEXPLAINED * moved / rows, rows - len(fit.scale)
     if free < 1.0:
         # so few rows that nothing is left of them
         free = rows

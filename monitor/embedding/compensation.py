@@ -69,7 +69,7 @@ def step_compensator(state: Samples, command: Samples, measured: Samples, sent: 
     state : `EmbeddedCompensator.state`.
     command : (n_pairs,), float64, contiguous; where one is not finite the last value is sent again.
     measured : (n_pairs,), in the unit of the command; NaN where a sample is lost.
-    sent : (n_pairs,), overwritten: to the actuators.
+    sent : (n_pairs,), overwritten: to the actuators; it may be `command` itself.
     row : (n_pairs * n_columns,), overwritten: `EmbeddedCompensator.columns` of each actuator.
 
     Returns
@@ -93,12 +93,14 @@ def step_compensator(state: Samples, command: Samples, measured: Samples, sent: 
     if not advance_lead(lead, borrowed_view(command, 0, (n_pairs,), np.float64)):
         return WRONG_ARGUMENT
     for k in range(n_pairs):
+        # what is sent may be written over the command
+        c, m = command[k], measured[k]
         sent[k] = lead.sent[k]
         of_pair = borrowed_view(row, k * n_columns, (n_columns,), np.float64)
         of_pair[:] = 0.0
         if first_fit >= 0:
             fit = open_fit(memory, first_fit)
-            learn_pair(lead, fit, k, command[k], measured[k])
+            learn_pair(lead, fit, k, c, m)
             counts = fit.counts[k]
             of_pair[2], of_pair[3], of_pair[4] = counts[ADAPTING], counts[BRIDGED], counts[LIMITED]
         coefficients = lead.coefficients[k]

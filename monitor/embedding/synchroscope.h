@@ -24,7 +24,7 @@ enum {
     SYNCHROSCOPE_WRONG_LENGTH = -2,  /* the state has another length */
     SYNCHROSCOPE_WRONG_ROWS = -3,    /* the state has another number of pairs, or of replicates */
     SYNCHROSCOPE_WRONG_COLUMNS = -4, /* the state has another number of columns: those of one pair, not of all */
-    SYNCHROSCOPE_WRONG_ARGUMENT = -5 /* a NULL pointer, or an instant outside the ensemble or not after the last */
+    SYNCHROSCOPE_WRONG_ARGUMENT = -5 /* a NULL pointer, an instant outside the ensemble or not after the last, a first command that is not finite */
 };
 
 /* Returns 1 where row is new, 0 where none is due, a negative code where nothing was done.
@@ -79,7 +79,7 @@ static inline const char *synchroscope_message(int64_t code)
     case SYNCHROSCOPE_WRONG_LENGTH: return "the state has another length";
     case SYNCHROSCOPE_WRONG_ROWS: return "the state has another number of pairs, or of replicates";
     case SYNCHROSCOPE_WRONG_COLUMNS: return "the state has another number of columns: give those of one pair";
-    case SYNCHROSCOPE_WRONG_ARGUMENT: return "a NULL pointer, or an instant outside the ensemble or not after the last";
+    case SYNCHROSCOPE_WRONG_ARGUMENT: return "a NULL pointer, an instant outside the ensemble or not after the last, or a first command that is not finite";
     default: return code < 0 ? "unknown code" : "no error";
     }
 }

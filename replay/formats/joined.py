@@ -14,6 +14,7 @@ from replay.formats.run_file import RunRecording
 from replay.formats.table_recording import in_units_of
 
 _RATE_TOLERANCE = 1e-4  # of the rates, by times that are rounded
+_SAME_START = 1.5  # samples, between times that begin anew with each file
 _UNKNOWN_PAUSE = 1  # samples that are missing where it is not known how many
 
 
@@ -47,14 +48,14 @@ class JoinedRecording:
         """Seconds from the first sample to the one that would follow the last."""
         return self.offsets[-1] / self.stream.sample_rate + self.parts[-1].duration
 
-    def _begins(self) -> Iterator[tuple[Recording, int, float]]:
+    def begins(self) -> Iterator[tuple[Recording, int, float]]:
         """Give each part, the number of its first sample, and when it begins, s."""
         for part, offset in zip(self.parts, self.offsets, strict=True):
             yield part, offset, offset / self.stream.sample_rate
 
     def locate(self, start: float) -> float:
         """Return the first instant at or after `start` that has a sample, s; the duration when none has."""
-        for part, _, begin in self._begins():
+        for part, _, begin in self.begins():
             at = begin + part.locate(max(0.0, start - begin))
             if start < begin + part.duration and at < begin + part.duration:
                 return at
@@ -63,7 +64,7 @@ class JoinedRecording:
     def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
         """Give the blocks of all parts, from `start` seconds after the first sample."""
         sample_number(start, self.stream.sample_rate)
-        for part, offset, begin in self._begins():
+        for part, offset, begin in self.begins():
             if start >= begin + part.duration:
                 continue
             blocks = part.blocks(block_length, max(0.0, start - begin))
@@ -81,6 +82,8 @@ def open_joined(paths: Sequence[Path], selection: Selection) -> JoinedRecording:
     ------
     RecordingError : a file cannot be read, or they are no parts of one run in this order; one line.
     """
+    if not paths:
+        raise RecordingError("no file is given")
     first = open_recording(paths[0], selection)
     parts, offsets, between = [first], [0], list[str]()
     for before, path in pairwise(paths):
@@ -123,7 +126,7 @@ def _offset(path: Path, part: Recording, before: Path, previous: Recording, begu
     else:
         start, earlier = (next(each.blocks(1)).time for each in (part, previous))
         missing = round((start - earlier) * rate) + begun - follows
-        if start == earlier:
+        if abs(start - earlier) * rate <= _SAME_START:
             note = f"{path.name} follows {before.name} after a pause that their times do not tell: 1 sample is taken"
             return follows + _UNKNOWN_PAUSE, note
     if missing < 0:

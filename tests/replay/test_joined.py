@@ -12,10 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.__main__ import main
-from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.blocks import (
+    Channel,
+    Column,
+    Event,
+    EventKind,
+    ResultBlock,
+    ResultStream,
+    Role,
+    SignalBlock,
+    Stream,
+)
 from monitor.recording import RunWriter
 from replay.formats import RecordingError, Selection, open_recording
 from replay.formats.joined import JoinedRecording, open_joined
+from replay.record import read_record
 
 RATE, COUNT, DELAY = 500.0, 6000, 0.012
 TIMES = np.arange(COUNT) / RATE
@@ -91,11 +102,34 @@ def test_a_restart_of_the_rig_between_run_files_takes_no_time(tmp_path: Path) ->
     assert joined.duration == pytest.approx(COUNT / RATE)
 
 
-def test_times_that_begin_anew_do_not_tell_the_pause(tmp_path: Path) -> None:
-    paths = [csv(tmp_path / "a.csv", ROWS[:2500]), csv(tmp_path / "b.csv", ROWS[2500:], relative=True)]
+@pytest.mark.parametrize("late", [0, 1])
+def test_times_that_begin_anew_do_not_tell_the_pause(tmp_path: Path, late: int) -> None:
+    anew = ROWS[2500:] - [TIMES[2500] - late / RATE, 0.0, 0.0]
+    paths = [csv(tmp_path / "a.csv", ROWS[:2500]), csv(tmp_path / "b.csv", anew)]
     joined = open_joined(paths, Selection())
     assert joined.notes[-1] == "b.csv follows a.csv after a pause that their times do not tell: 1 sample is taken"
     np.testing.assert_array_equal(content(joined)[0], np.r_[0:2500, 2501 : COUNT + 1])
+
+
+def test_results_and_events_of_run_files_follow_each_other(tmp_path: Path) -> None:
+    columns = (Column("fdb_delay", "a", "s"),)
+    paths = []
+    for name, begin, end in (("a.h5", 0, 2500), ("b.h5", 2600, COUNT)):
+        writer = RunWriter(tmp_path / name, {})
+        writer.signals(SignalBlock(STREAM, begin, TIMES[begin], np.ascontiguousarray(ROWS[begin:end, 1:])))
+        values = np.arange(begin, end, 100.0)[:, None]
+        writer.results(ResultBlock(ResultStream("rig", 7, RATE, 100, columns), begin, TIMES[begin], values))
+        writer.event(Event(EventKind.NOTE, TIMES[begin + 50], begin + 50, 0, name))
+        writer.close()
+        paths.append(writer.path)
+    found = read_record(paths)
+    rows = np.r_[0:2500:100, 2600:COUNT:100]
+    np.testing.assert_allclose(found.results_time, rows / RATE)
+    np.testing.assert_array_equal(found.results["fdb_delay"], rows)
+    assert [(seconds, event.detail) for seconds, event in found.events] == [
+        (50 / RATE, "a.h5"),
+        (2650 / RATE, "b.h5"),
+    ]
 
 
 def test_what_is_no_part_is_refused(tmp_path: Path) -> None:

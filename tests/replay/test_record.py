@@ -35,6 +35,17 @@ def test_a_run_file_has_signals_results_and_events(tmp_path: Path) -> None:
     )
 
 
+def test_the_parts_of_a_run_have_their_results_and_events(tmp_path: Path) -> None:
+    paths = [exported_run.record(tmp_path / "a.h5"), exported_run.record(tmp_path / "b.h5", restart=1_763_000_010.0)]
+    one, found = read_record(paths[0]), read_record(paths[1])
+    # the second begins at the index of the first again: after a restart of the rig it would be another epoch
+    with pytest.raises(RecordingError, match="no parts of one run, or in another order"):
+        read_record(paths)
+    assert (len(found.results_time), len(one.events)) == (30, 3)
+    with pytest.raises(RecordingError, match="no file is given"):
+        read_record([])
+
+
 def test_a_file_of_another_program_and_the_parts_of_a_run(tmp_path: Path) -> None:
     rows = np.column_stack([np.arange(300) / 100.0, np.sin(np.arange(300) / 7.0), np.sin(np.arange(300) / 7.0 - 0.1)])
     paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
