@@ -235,7 +235,8 @@ class PlainAssembler:
             times = [run.steady_time(index, times[0])]
         elif message.index is None and (text := self._unnumbered.add(samples, rate, arrived)):
             self._say(text)
-        time = times[0] if times else message.times[0] if message.times else run.time_of(index)
+        sent = self._time_unit.scale * message.times[0] if message.times else run.time_of(index)
+        time = times[0] if times else sent
         run.add_indices(index, len(message))
         yield SignalBlock(self._stream_of(rate), index, time, samples, message.last)
 
@@ -385,10 +386,8 @@ class _SenderRun:
         self.times: _Extent | None = None
         self._indices: _Extent | None = None
         self._reference = 0, 0.0
-        self._stood, self._still = (
-            (0, math.nan),
-            0.0,
-        )  # number and value of a time that stands still, and for how long, s
+        self._stood = 0, math.nan  # number and value of a time that stands still
+        self._still = 0.0  # for how long, s
 
     def forget_times(self) -> None:
         """Forget the times: their unit is another one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 
-from monitor.messages.blocks import Event, EventKind
+from monitor.messages.blocks import Event, EventKind, SignalBlock
 from monitor.wire.native import WireError
 from monitor.wire.plain import PlainMessage
 from monitor.wire.plain_assembler import Items, PlainAssembler
@@ -68,21 +68,27 @@ class PlainSenders:
                 raise WireError(self._refuses)
             self._refuses = ""
         self._differs = differs
-        self._held.append((message, origin, arrived))
+        # one that only says that it lives waits for its samples
+        if len(message) or message.last:
+            self._held.append((message, origin, arrived))
         samples = sum(len(each) for each, _, _ in self._held)
         return self._succeed() if len(self._held) >= _MESSAGES and samples >= _SUCCEEDS * rate else ()
 
     def _succeed(self) -> Items:
         """Return the blocks of the messages that are held: no other sender was heard."""
         held, self._held = self._held, []
-        items: list[Items] = []
+        items: list[Event | SignalBlock] = []
         for message, self._origin, arrived in held:
-            items.append(self._assembler.accept(message, arrived))
-        return tuple(item for each in items for item in each)
+            try:
+                items += self._assembler.accept(message, arrived)
+            except WireError as problem:
+                at = self._assembler.position
+                items.append(Event(EventKind.REJECTED, *at, 1, str(problem), samples=len(message)))
+        return tuple(items)
 
     def flush(self) -> Items:
-        """Return everything that is held: no more comes for now."""
-        return self._succeed() + self._assembler.flush()
+        """Return what the sender that is followed has held: no more comes for now."""
+        return self._assembler.flush()
 
     def _refuse(self) -> Items:
         """Return the event of the messages that are held: the sender before was heard again."""

@@ -380,3 +380,62 @@ def test_an_estimate_is_as_good_as_it_says(
     estimate = estimate_sample_rate(range(len(taken)), times.tolist())
     assert estimate is not None
     assert abs(estimate.rate / rate - 1.0) <= 2.0 * estimate.error + 1e-4
+
+
+@pytest.mark.parametrize("pause", [0.4, 0.999, 2.5])
+@pytest.mark.parametrize("before", [1, 2, 3])
+def test_a_pause_after_the_first_samples_is_no_other_unit(pause: float, before: int) -> None:
+    times = np.arange(6000) / 1000.0 + np.where(np.arange(6000) < before, 0.0, pause)
+    heard = hear(singles(times, sample_rate=1000.0), pace=1000.0)
+    assert len(heard.values) == 6000 and heard.rate == 1000.0
+    last = heard.blocks[-1]
+    assert last.time == pytest.approx(times[-1], abs=0.01)
+
+
+def test_what_rigs_hold_is_flushed_for_the_rig_that_is_accepted() -> None:
+    decoder, heard = SignalDecoder("a"), Heard()
+    late = np.r_[np.arange(400) / 200.0, 2.0 + np.full(3, 0.5)]
+    for k, t in enumerate(late):
+        for rig in ("a", "b"):
+            message = {"command": k, "measured": k, "t": float(t), "rig": rig, "sample_rate": 200.0}
+            heard.take(decoder.decode([msgspec.json.encode(message)], Origin("tcp://rig", 0, k / 200.0)))
+    assert decoder
+    heard.take(decoder.flush())
+    assert heard.values == list(range(len(late)))
+    assert {block.stream.rig for block in heard.blocks} == {"a"}
+
+
+def test_a_pause_of_a_sender_without_numbers_is_no_loss() -> None:
+    decoder, heard = SignalDecoder(), Heard()
+    arrivals = np.r_[np.arange(300) / 100.0, 5.5 + np.arange(900) / 100.0]
+    for k, at in enumerate(arrivals):
+        value = float(np.sin(k / 9.0))
+        message = {"command": value, "measured": value, "sample_rate": 100.0}
+        heard.take(decoder.decode([msgspec.json.encode(message)], Origin("tcp://rig", 0, float(at))))
+    assert heard.contradictions == []
+
+
+def test_silence_does_not_make_a_second_sender_the_first() -> None:
+    decoder, heard = SignalDecoder(), Heard()
+    for k in range(20):
+        for peer, value in ((1, 1.0), (2, 2.0)):
+            values = [value] * 50
+            message = {"command": values, "measured": values, "t": k + 0.5 * (peer - 1), "sample_rate": 100.0}
+            try:
+                heard.take(decoder.decode([msgspec.json.encode(message)], Origin("tcp://rig", peer, float(k))))
+            except WireError as problem:
+                heard.rejections.append(str(problem))
+            heard.take(decoder.flush())
+    assert set(heard.values) == {1.0} and heard.rejections
+    assert "a second sender, by its" in heard.words
+
+
+def test_signs_of_life_of_another_connection_are_not_stored() -> None:
+    decoder = SignalDecoder()
+    for k in range(200):
+        sample = {"command": k, "measured": k, "index": k, "sample_rate": 200.0}
+        decoder.decode([msgspec.json.encode(sample)], Origin("tcp://rig", 1, k / 200.0))
+    heartbeat = msgspec.json.encode({"command": [], "measured": [], "index": 0, "sample_rate": 200.0})
+    for k in range(100):
+        assert decoder.decode([heartbeat], Origin("tcp://rig", 2, 1.0 + k)) == ()
+    assert [len(senders._held) for senders in decoder._senders.values()] == [0]

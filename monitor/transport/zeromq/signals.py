@@ -57,7 +57,7 @@ class SignalDecoder:
 
     def flush(self) -> tuple[SignalBlock | Event, ...]:
         """Return what is held back: no more comes for now."""
-        return self._of_rig(tuple(item for senders in self._senders.values() for item in senders.flush()))
+        return tuple(item for senders in self._senders.values() for item in self._of_rig(senders.flush()))
 
     def decode(self, frames: Frames, origin: Origin) -> tuple[SignalBlock | Event, ...]:
         """Return the blocks that a message completes, often one, sometimes none, and events.
