@@ -60,6 +60,8 @@ class PlainSenders:
             self._origin, self._refused, self._refused_samples = origin, 0, 0
             refused = self._refuse() if self._held else ()
             return refused + self._assembler.accept(message, arrived)
+        if not len(message) and not message.last:
+            return ()  # a heartbeat tells nothing about whom to follow
         rate = message.sample_rate or self._assembler.rate
         if self._refuses:
             self._refused += 1
@@ -77,12 +79,17 @@ class PlainSenders:
         held, self._held = self._held, []
         items: list[Items] = []
         for message, self._origin, arrived in held:
-            items.append(self._assembler.accept(message, arrived))
+            try:
+                items.append(self._assembler.accept(message, arrived))
+            except WireError as problem:
+                at = self._assembler.position
+                items.append((Event(EventKind.REJECTED, *at, 1, str(problem), samples=len(message)),))
         return tuple(item for each in items for item in each)
 
     def flush(self) -> Items:
-        """Return everything that is held: no more comes for now."""
-        return self._succeed() + self._assembler.flush()
+        """Return what is held of the sender that is followed, or of one that has ended: no more comes for now."""
+        ended = self._held and self._held[-1][0].last
+        return self._assembler.flush() + (self._succeed() if ended else ())
 
     def _refuse(self) -> Items:
         """Return the event of the messages that are held: the sender before was heard again."""

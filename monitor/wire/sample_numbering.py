@@ -22,9 +22,8 @@ _AT_ONCE = 1024  # stamps
 _LOOKED_AT, _ENOUGH = 64, 8  # stamps by which a rate is judged
 _FORGOTTEN = 30.0  # s, in which the spread decays
 _WIDEST = 2.0  # s
-_SPREAD = (
-    2.25  # times the longest delay so far: a longer one is held; the first group of rounded stamps is half a one
-)
+# times the longest delay so far: a longer one is held; the first group of rounded stamps is half a one
+_SPREAD = 2.25
 _LONGEST_GAP = 86400.0  # s, beyond which the clock was set
 _EXACT = 1e-3  # of a sampling interval
 _PRECISION = 1e-9  # of the stamps, relative
@@ -90,7 +89,7 @@ class SampleNumbering:
         self.next = 0
         """Number of the next sample."""
         self.jumbled = 0
-        """How many stamps went back, but not to stay."""
+        """Stamps that came before the sample was due, and all that were held where they went back and forth."""
 
     @property
     def time(self) -> float:

@@ -42,11 +42,12 @@ class UnnumberedCheck:
 
     def _pace(self, count: int, rate: float, arrived: float) -> str:
         elapsed = arrived - self._began
-        if not arrived - self._newest <= _SILENCE or elapsed >= _WINDOW:
+        paused = not arrived - self._newest <= _SILENCE
+        if paused or elapsed >= _WINDOW:
             self._began, received, self._count = arrived, self._count, 0
         self._newest = arrived
         self._count += count
-        if not elapsed >= _WINDOW:
+        if paused or elapsed < _WINDOW:
             return ""
         measured = received / elapsed
         pace = measured / rate
