@@ -99,7 +99,7 @@ def _decode_batch(body: bytes, time: bytes = b"") -> list[PlainMessage]:
     if body[:1] == b"[" and len(body) <= MAX_BODY:
         try:
             objects = [bytes(each) for each in _array.decode(body)]
-        except msgspec.DecodeError as problem:
+        except (msgspec.DecodeError, RecursionError) as problem:
             raise WireError(f"the message cannot be read: {problem}") from problem
         if not all(each[:1] == b"{" for each in objects):
             raise WireError("an array, but not of JSON objects: send an object, with lists as values")

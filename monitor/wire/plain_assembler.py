@@ -25,6 +25,7 @@ _LONG_ENOUGH = 1.0  # s by which a rate is estimated, sure or not
 _APART = 1.0  # s between samples that are neither late, repeated nor lost
 _STEADY = 1 / 256  # of a deviation that a steady time follows
 _SLOWEST = 2.0  # Hz, below which the unit of `t` is doubted
+_DOUBTED = 16  # messages that are held, at most, while the unit of `t` is doubted
 _TOLD_SPREAD = 0.04  # s, and eight samples
 
 Items = tuple[SignalBlock | Event, ...]
@@ -67,7 +68,8 @@ class PlainAssembler:
     @property
     def held(self) -> int:
         """Samples that are held until it is clear what they are."""
-        return 0 if self._run is None else self._run.numbering.held
+        waiting = 0 if self._rate is None else sum(len(message) for message, _ in self._held)
+        return waiting + (0 if self._run is None else self._run.numbering.held)
 
     @property
     def ended(self) -> bool:
@@ -105,7 +107,7 @@ class PlainAssembler:
         t = self._time_unit.scale * message.times[0]
         ahead = t - run.times.newest > _APART + 2.0 * run.numbering.spread
         if ahead and not self._time_unit.known:
-            ahead = not self._time_unit.fits(run.numbering.next, message.times[0], run.numbering.rate)
+            ahead = not self._time_unit.fits(run.numbering.next + self.held, message.times[0], run.numbering.rate)
         return "t" if ahead or run.restarts_at_time(t) else ""
 
     def _repeats(self, message: PlainMessage) -> bool:
@@ -135,20 +137,30 @@ class PlainAssembler:
             return ()
         if self._rate is None and len(message) and not message.times:
             raise WireError("the sample rate is not known: send sample_rate, or t with every message")
+        if self._rate is not None and len(message) and message.times:
+            following = 0 if self._run is None else self._run.numbering.next
+            self._find_time_unit(following + self.held, message.times[0], self._rate)
+            if self._time_unit.doubted and len(self._held) < _DOUBTED and not message.last:
+                self._held.append((message, arrived))
+                return ()
         self._held.append((message, arrived))
         if self._rate is None:
             self._rate = self._estimated_rate()
         if self._rate is None:
             return ()
-        held, self._held, self._look_at = self._held, [], MIN_RATE_SAMPLES
-        blocks = [block for each, at in held for block in self._blocks(each, at)]
+        blocks = self._blocks_of_held()
         return self._with_events(blocks) if self._words else tuple(blocks)
+
+    def _blocks_of_held(self) -> list[SignalBlock]:
+        held, self._held, self._look_at = self._held, [], MIN_RATE_SAMPLES
+        return [block for each, at in held for block in self._blocks(each, at)]
 
     def flush(self) -> Items:
         """Return what is held: no more comes for now."""
         if self._run is None:
             return ()
-        return self._with_events(list(self._from_times(self._run, self._run.numbering.flush(), last=False)))
+        blocks = [] if self._rate is None else self._blocks_of_held()
+        return self._with_events([*blocks, *self._from_times(self._run, self._run.numbering.flush(), last=False)])
 
     def _with_events(self, blocks: Sequence[SignalBlock]) -> Items:
         words, self._words = self._words, []
@@ -219,7 +231,6 @@ class PlainAssembler:
         self._units = self._units if message.units is None else message.units
         times: Sequence[float] = message.times if len(message) else message.times[:0]
         if times:
-            self._find_time_unit(run.numbering.next, times[0], rate)
             if self._time_unit.scale != 1.0:
                 times = [self._time_unit.scale * t for t in times]
             run.add_times(times[0], max(times[0] + (len(message) - 1) / rate, *times))
@@ -235,8 +246,8 @@ class PlainAssembler:
             times = [run.steady_time(index, times[0])]
         elif message.index is None and (text := self._unnumbered.add(samples, rate, arrived)):
             self._say(text)
-        sent = self._time_unit.scale * message.times[0] if message.times else run.time_of(index)
-        time = times[0] if times else sent
+        empty = self._time_unit.scale * message.times[0] if message.times else run.time_of(index)
+        time = times[0] if times else empty
         run.add_indices(index, len(message))
         yield SignalBlock(self._stream_of(rate), index, time, samples, message.last)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 
-from monitor.messages.blocks import Event, EventKind, SignalBlock
+from monitor.messages.blocks import Event, EventKind
 from monitor.wire.native import WireError
 from monitor.wire.plain import PlainMessage
 from monitor.wire.plain_assembler import Items, PlainAssembler
@@ -60,6 +60,8 @@ class PlainSenders:
             self._origin, self._refused, self._refused_samples = origin, 0, 0
             refused = self._refuse() if self._held else ()
             return refused + self._assembler.accept(message, arrived)
+        if not len(message) and not message.last:
+            return ()  # a heartbeat tells nothing about whom to follow
         rate = message.sample_rate or self._assembler.rate
         if self._refuses:
             self._refused += 1
@@ -68,27 +70,26 @@ class PlainSenders:
                 raise WireError(self._refuses)
             self._refuses = ""
         self._differs = differs
-        # one that only says that it lives waits for its samples
-        if len(message) or message.last:
-            self._held.append((message, origin, arrived))
+        self._held.append((message, origin, arrived))
         samples = sum(len(each) for each, _, _ in self._held)
         return self._succeed() if len(self._held) >= _MESSAGES and samples >= _SUCCEEDS * rate else ()
 
     def _succeed(self) -> Items:
         """Return the blocks of the messages that are held: no other sender was heard."""
         held, self._held = self._held, []
-        items: list[Event | SignalBlock] = []
+        items: list[Items] = []
         for message, self._origin, arrived in held:
             try:
-                items += self._assembler.accept(message, arrived)
+                items.append(self._assembler.accept(message, arrived))
             except WireError as problem:
                 at = self._assembler.position
-                items.append(Event(EventKind.REJECTED, *at, 1, str(problem), samples=len(message)))
-        return tuple(items)
+                items.append((Event(EventKind.REJECTED, *at, 1, str(problem), samples=len(message)),))
+        return tuple(item for each in items for item in each)
 
     def flush(self) -> Items:
-        """Return what the sender that is followed has held: no more comes for now."""
-        return self._assembler.flush()
+        """Return what is held of the sender that is followed, or of one that has ended: no more comes for now."""
+        ended = self._held and self._held[-1][0].last
+        return self._assembler.flush() + (self._succeed() if ended else ())
 
     def _refuse(self) -> Items:
         """Return the event of the messages that are held: the sender before was heard again."""

@@ -89,7 +89,7 @@ class SampleNumbering:
         self.next = 0
         """Number of the next sample."""
         self.jumbled = 0
-        """Stamps that were held and went back, or were among such, but not to stay."""
+        """Stamps that came before the sample was due, and all that were held where they went back and forth."""
 
     @property
     def time(self) -> float:

@@ -41,12 +41,13 @@ class UnnumberedCheck:
         return self._pace(len(samples), rate, arrived) or self._values(samples)
 
     def _pace(self, count: int, rate: float, arrived: float) -> str:
-        elapsed, paused = arrived - self._began, not arrived - self._newest <= _SILENCE
+        elapsed = arrived - self._began
+        paused = not arrived - self._newest <= _SILENCE
         if paused or elapsed >= _WINDOW:
             self._began, received, self._count = arrived, self._count, 0
         self._newest = arrived
         self._count += count
-        if paused or not elapsed >= _WINDOW:
+        if paused or elapsed < _WINDOW:
             return ""
         measured = received / elapsed
         pace = measured / rate

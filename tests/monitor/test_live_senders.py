@@ -16,7 +16,10 @@ from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock
 from monitor.transport.zeromq.message_queue import Origin
 from monitor.transport.zeromq.signals import SignalDecoder
 from monitor.wire.native import Encoder, WireError
+from monitor.wire.plain import decode_plain
+from monitor.wire.plain_senders import PlainSenders
 from monitor.wire.sample_rate import RateCheck, estimate_sample_rate
+from monitor.wire.unnumbered import UnnumberedCheck
 
 Message = dict[str, object]
 RATES = [(1024.0, 1000.0), (1000.0, 1024.0), (1000.0, 2000.0), (400.0, 200.0), (190.0, 200.0), (50.0, 51.2)]
@@ -224,6 +227,30 @@ def test_times_in_other_units_are_read_in_them(unit: str, factor: float, start: 
     assert heard.blocks[-1].time == pytest.approx(start + 999 / 200.0, abs=0.02)
 
 
+@pytest.mark.parametrize("pause", [1, 2])
+@pytest.mark.parametrize("numbered", [True, False])
+def test_a_pause_of_a_thousand_samples_is_no_other_unit(pause: int, numbered: bool) -> None:
+    times = np.arange(2000) / 1000.0
+    times[pause:] += 1.0
+    messages = singles(times, sample_rate=1000.0)
+    heard = hear([{**each, "index": k} for k, each in enumerate(messages)] if numbered else messages, 1000.0)
+    assert heard.values == list(range(2000)) and heard.rate == 1000.0 and not heard.contradictions
+    assert heard.blocks[-1].time == pytest.approx(times[-1], abs=2e-3)
+
+
+def test_a_unit_in_doubt_holds_nothing_beyond_a_flush_and_a_tiny_time_is_none() -> None:
+    for second in (1.0, 5e-324):
+        heard = hear(singles([0.0, second], sample_rate=1000.0 if second == 1.0 else 0.01))
+        assert heard.values == [0, 1]
+
+
+def test_the_time_of_a_heartbeat_is_in_the_unit_of_the_others() -> None:
+    run = singles(5.0 * np.arange(20), sample_rate=200.0)
+    heartbeat: Message = {"command": [], "measured": [], "t": 100.0, "index": 20}
+    heard = hear([*({**each, "index": k} for k, each in enumerate(run)), heartbeat])
+    assert len(heard.blocks[-1]) == 0 and heard.blocks[-1].time == pytest.approx(0.1)
+
+
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.integers(2, 40), min_size=40, max_size=60), st.booleans(), st.booleans())
 def test_the_time_may_be_that_of_the_last_sample_of_a_block(lengths: list[int], last: bool, declared: bool) -> None:
@@ -255,6 +282,12 @@ def test_losses_without_time_and_number_show_in_the_pace() -> None:
     assert "10 % of them are lost" in hear([message] * 2000, pace=180.0).words
     assert "two senders are mixed" in hear([message] * 4000, pace=400.0).words
     assert not hear([message] * 4000, pace=199.0).words
+
+
+def test_a_pause_without_time_and_number_is_no_loss() -> None:
+    check, silence = UnnumberedCheck(), 2.5
+    arrivals = [*(np.arange(300) / 100.0), 3.0 + silence]
+    assert not any(check.add(np.zeros((1, 2)), 100.0, float(at)) for at in arrivals)
 
 
 @pytest.mark.parametrize("batch", ["frames", "array", "lines", "three frames"])
@@ -346,6 +379,54 @@ def test_two_senders_without_time_and_number_are_told() -> None:
     assert not hear(messages).words and not hear(others).words
 
 
+def test_a_silence_does_not_make_a_second_sender_the_one_that_is_followed() -> None:
+    decoder, heard = SignalDecoder(), Heard()
+    for k in range(12):
+        value = [1.0 if k % 2 == 0 else -1.0] * 50
+        message = msgspec.json.encode({"command": value, "measured": value, "sample_rate": 100.0})
+        try:
+            heard.take(decoder.decode([message], Origin("tcp://rig", k % 2, 1.5 * k)))
+        except WireError as problem:
+            heard.rejections.append(str(problem))
+        heard.take(decoder.flush())
+    assert heard.values == [1.0] * 300 and len({block.stream.epoch for block in heard.blocks}) == 1
+    assert "a second sender, by its connection" in heard.words and heard.rejections
+
+
+def test_heartbeats_of_another_connection_are_not_held() -> None:
+    senders = PlainSenders(100.0)
+    senders.accept(decode_plain(b'{"command": 1, "measured": 1}'), "a")
+    for _ in range(100):
+        assert not senders.accept(decode_plain(b'{"command": [], "measured": [], "index": 1}'), "b")
+    [block] = senders.accept(decode_plain(b'{"command": 1, "measured": 1}'), "a")
+    assert isinstance(block, SignalBlock), "no event of a second sender"
+
+
+def test_a_held_message_that_is_rejected_costs_no_other() -> None:
+    senders = PlainSenders()
+    found = Heard()
+    for k in range(20):
+        found.take(
+            senders.accept(decode_plain(msgspec.json.encode({"command": k, "measured": k, "t": k / 100.0})), "a")
+        )
+    for k in range(200):
+        t = {} if k == 5 else {"t": k / 100.0}
+        found.take(senders.accept(decode_plain(msgspec.json.encode({"command": k, "measured": k, **t})), "b"))
+    [rejected] = [event for event in found.events if event.kind is EventKind.REJECTED]
+    assert rejected.samples == 1 and found.values == [*range(20), *(k for k in range(200) if k != 5)]
+
+
+def test_samples_of_the_rig_asked_for_are_flushed_beside_those_of_another() -> None:
+    decoder, heard = SignalDecoder("A"), Heard()
+    for rig in "AB":
+        for k, t in enumerate([0.0, 0.01, 0.1, 0.11, 0.12]):
+            message = {"command": k, "measured": k, "t": t, "rig": rig, "sample_rate": 100.0}
+            heard.take(decoder.decode([msgspec.json.encode(message)], Origin("tcp://rig", ord(rig))))
+    assert heard.values == [0, 1]
+    heard.take(decoder.flush())
+    assert heard.values == [0, 1, 2, 3, 4] and {block.stream.rig for block in heard.blocks} == {"A"}
+
+
 def test_a_sender_that_connects_again_or_restarts_loses_nothing() -> None:
     run = singles(np.arange(600) / 200.0, sample_rate=200.0)
     again = hear([*((1, each) for each in run[:300]), *((2, each) for each in run[300:])])
@@ -390,52 +471,3 @@ def test_a_pause_after_the_first_samples_is_no_other_unit(pause: float, before: 
     assert len(heard.values) == 6000 and heard.rate == 1000.0
     last = heard.blocks[-1]
     assert last.time == pytest.approx(times[-1], abs=0.01)
-
-
-def test_what_rigs_hold_is_flushed_for_the_rig_that_is_accepted() -> None:
-    decoder, heard = SignalDecoder("a"), Heard()
-    late = np.r_[np.arange(400) / 200.0, 2.0 + np.full(3, 0.5)]
-    for k, t in enumerate(late):
-        for rig in ("a", "b"):
-            message = {"command": k, "measured": k, "t": float(t), "rig": rig, "sample_rate": 200.0}
-            heard.take(decoder.decode([msgspec.json.encode(message)], Origin("tcp://rig", 0, k / 200.0)))
-    assert decoder
-    heard.take(decoder.flush())
-    assert heard.values == list(range(len(late)))
-    assert {block.stream.rig for block in heard.blocks} == {"a"}
-
-
-def test_a_pause_of_a_sender_without_numbers_is_no_loss() -> None:
-    decoder, heard = SignalDecoder(), Heard()
-    arrivals = np.r_[np.arange(300) / 100.0, 5.5 + np.arange(900) / 100.0]
-    for k, at in enumerate(arrivals):
-        value = float(np.sin(k / 9.0))
-        message = {"command": value, "measured": value, "sample_rate": 100.0}
-        heard.take(decoder.decode([msgspec.json.encode(message)], Origin("tcp://rig", 0, float(at))))
-    assert heard.contradictions == []
-
-
-def test_silence_does_not_make_a_second_sender_the_first() -> None:
-    decoder, heard = SignalDecoder(), Heard()
-    for k in range(20):
-        for peer, value in ((1, 1.0), (2, 2.0)):
-            values = [value] * 50
-            message = {"command": values, "measured": values, "t": k + 0.5 * (peer - 1), "sample_rate": 100.0}
-            try:
-                heard.take(decoder.decode([msgspec.json.encode(message)], Origin("tcp://rig", peer, float(k))))
-            except WireError as problem:
-                heard.rejections.append(str(problem))
-            heard.take(decoder.flush())
-    assert set(heard.values) == {1.0} and heard.rejections
-    assert "a second sender, by its" in heard.words
-
-
-def test_signs_of_life_of_another_connection_are_not_stored() -> None:
-    decoder = SignalDecoder()
-    for k in range(200):
-        sample = {"command": k, "measured": k, "index": k, "sample_rate": 200.0}
-        decoder.decode([msgspec.json.encode(sample)], Origin("tcp://rig", 1, k / 200.0))
-    heartbeat = msgspec.json.encode({"command": [], "measured": [], "index": 0, "sample_rate": 200.0})
-    for k in range(100):
-        assert decoder.decode([heartbeat], Origin("tcp://rig", 2, 1.0 + k)) == ()
-    assert [len(senders._held) for senders in decoder._senders.values()] == [0]

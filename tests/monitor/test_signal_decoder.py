@@ -6,7 +6,7 @@ import struct
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from monitor.messages.blocks import Column, Event, ResultBlock, ResultStream, SignalBlock
@@ -103,6 +103,7 @@ frames_of_anything = st.lists(
 )
 
 
+@example([b"[" * 5000])
 @given(frames_of_anything)
 def test_anything_at_all_is_read_or_refused(frames):
     read_or_refuse(SignalDecoder(), frames)

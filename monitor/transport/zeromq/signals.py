@@ -67,17 +67,17 @@ class SignalDecoder:
         WireError : the message is rejected.
         """
         if not frames[0].startswith(_PREFIX):
-            items = self._plain(frames, origin)
-        elif frames[0].startswith(_OTHER_TOPICS):
+            return self._plain(frames, origin)
+        if frames[0].startswith(_OTHER_TOPICS):
             return ()
-        else:
-            items = self._checked(self._native(frames))
-        return self._of_rig(items) if self._rig else items
+        return self._of_rig(self._checked(self._native(frames)))
 
     def _of_rig(self, items: tuple[SignalBlock | Event, ...]) -> tuple[SignalBlock | Event, ...]:
-        """Return them if they are of the rig that is accepted."""
+        """Return the items of one sender if it is the rig that is accepted."""
+        if not self._rig:
+            return items
         other = any(isinstance(item, SignalBlock) and item.stream.rig != self._rig for item in items)
-        return () if self._rig and other else items
+        return () if other else items
 
     def _checked(self, block: SignalBlock) -> tuple[SignalBlock | Event, ...]:
         """Return a block with the sample rate that its sender's times have."""
@@ -106,7 +106,7 @@ class SignalDecoder:
 
     def _plain(self, frames: Frames, origin: Origin) -> tuple[SignalBlock | Event, ...]:
         messages = decode_frames(frames)
-        return tuple(item for message in messages for item in self._accept(message, origin))
+        return tuple(item for message in messages for item in self._of_rig(self._accept(message, origin)))
 
     def _accept(self, message: PlainMessage, origin: Origin) -> tuple[SignalBlock | Event, ...]:
         connection = origin.url, origin.peer
