@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -13,7 +13,8 @@ from monitor.messages.blocks import Channel, Event, EventKind, Role, Samples, Si
 from monitor.wire.native import WireError
 from monitor.wire.plain import PlainMessage
 from monitor.wire.sample_numbering import Run, SampleNumbering
-from monitor.wire.sample_rate import RateCheck, estimate_sample_rate, rate_contradicted, round_to_common_rate
+from monitor.wire.sample_rate import estimate_sample_rate, rate_contradicted, round_to_common_rate
+from monitor.wire.sender_run import SenderRun
 from monitor.wire.time_unit import TimeUnit
 from monitor.wire.unnumbered import OWN_RIG, UnnumberedCheck
 
@@ -23,7 +24,6 @@ MAX_HELD = 2048  # samples whose times do not advance
 _SURE, _TIMES = 0.0025, 4  # relative error of a rate, and the times that it takes
 _LONG_ENOUGH = 1.0  # s by which a rate is estimated, sure or not
 _APART = 1.0  # s between samples that are neither late, repeated nor lost
-_STEADY = 1 / 256  # of a deviation that a steady time follows
 _SLOWEST = 2.0  # Hz, below which the unit of `t` is doubted
 _DOUBTED = 16  # messages that are held, at most, while the unit of `t` is doubted
 _TOLD_SPREAD = 0.04  # s, and eight samples
@@ -54,7 +54,7 @@ class PlainAssembler:
         self._epoch = 0
         self._ended = False
         self._newest: PlainMessage | None = None
-        self._run: _SenderRun | None = None
+        self._run: SenderRun | None = None
         self._key: tuple[object, ...] = ()
         self._channels: tuple[Channel, ...] = ()
         self._stream: Stream | None = None
@@ -208,7 +208,7 @@ class PlainAssembler:
         self._say(f"sample_rate is not sent: by `t` it is {rate:.6g} Hz", EventKind.NOTE)
         return rate
 
-    def _restarts(self, run: _SenderRun, message: PlainMessage) -> bool:
+    def _restarts(self, run: SenderRun, message: PlainMessage) -> bool:
         if message.epoch is not None:
             return message.epoch != self._epoch
         if self._ended and len(message):
@@ -251,9 +251,9 @@ class PlainAssembler:
         run.add_indices(index, len(message))
         yield SignalBlock(self._stream_of(rate), index, time, samples, message.last)
 
-    def _begin(self, message: PlainMessage, rate: float) -> _SenderRun:
+    def _begin(self, message: PlainMessage, rate: float) -> SenderRun:
         """Begin another run of the sender."""
-        run, self._run = self._run, _SenderRun(rate)
+        run, self._run = self._run, SenderRun(rate)
         if run is not None:
             inferred = message.epoch is None and message.index is None and not self._ended
             if inferred and message.times and run.times:
@@ -264,7 +264,7 @@ class PlainAssembler:
             self._epoch = message.epoch
         return self._run
 
-    def _from_times(self, run: _SenderRun, runs: Iterable[Run], *, last: bool) -> Iterator[SignalBlock]:
+    def _from_times(self, run: SenderRun, runs: Iterable[Run], *, last: bool) -> Iterator[SignalBlock]:
         """Yield the blocks of samples that are numbered by `t`."""
         if last:
             runs = chain(runs, run.numbering.flush())
@@ -290,7 +290,7 @@ class PlainAssembler:
             if self._run is not None:
                 self._run.forget_times()
 
-    def _check_rate(self, run: _SenderRun, number: int, time: float, rate: float) -> float:
+    def _check_rate(self, run: SenderRun, number: int, time: float, rate: float) -> float:
         """Return `rate`, or that of the times where they contradict it."""
         found = run.check.add(number, time)
         if found is None:
@@ -298,7 +298,7 @@ class PlainAssembler:
         self._correct_rate(run, found)
         return found
 
-    def _correct_rate(self, run: _SenderRun, rate: float) -> None:
+    def _correct_rate(self, run: SenderRun, rate: float) -> None:
         """Use the rate that the times have."""
         before, self._rate = self._rate or rate, rate
         run.follow(rate)
@@ -365,91 +365,3 @@ def _stamps(messages: Iterable[PlainMessage]) -> Iterator[tuple[int, int, float]
 
 def _actuators(channels: Iterable[Channel]) -> set[Channel]:
     return {channel for channel in channels if channel.role in (Role.COMMAND, Role.MEASURED)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Extent:
-    """Range of the times or indices of a sender: first value, first of the newest message, newest value."""
-
-    first: float
-    start: float
-    newest: float
-
-    def is_restart(self, value: float, tolerance: float) -> bool:
-        """Whether `value` is too far back for a late or repeated sample."""
-        return value < self.newest - tolerance or value < self.first + (self.start - self.first) / 2
-
-    def extended(self, start: float, newest: float) -> _Extent:
-        return _Extent(self.first, max(self.start, start), max(self.newest, newest))
-
-
-class _SenderRun:
-    """One run of a sender: its numbers and times.
-
-    Parameters
-    ----------
-    rate : Hz.
-    """
-
-    def __init__(self, rate: float) -> None:
-        self.numbering = SampleNumbering(rate)
-        self.check = RateCheck(rate)
-        self.times: _Extent | None = None
-        self._indices: _Extent | None = None
-        self._reference = 0, 0.0
-        self._stood = 0, math.nan  # number and value of a time that stands still
-        self._still = 0.0  # for how long, s
-
-    def forget_times(self) -> None:
-        """Forget the times: their unit is another one."""
-        following, self.numbering = self.numbering.next, SampleNumbering(self.numbering.rate)
-        self.numbering.next = following
-        self.times, self.check = None, RateCheck(self.numbering.rate)
-
-    def follow(self, rate: float) -> None:
-        """Set the rate, Hz."""
-        if self.numbering.rate != rate:
-            self.numbering.follow(rate)
-        if self.check.rate != rate:
-            self.check = RateCheck(rate)
-
-    def restarts_at_time(self, t: float) -> bool:
-        """Whether `t` is more than a second back, or in the first half of the run."""
-        return self.times is not None and self.times.is_restart(t, 1.0)
-
-    def restarts_at_index(self, index: int) -> bool:
-        """Whether `index` is more than a second back, or in the first half of the run."""
-        return self._indices is not None and self._indices.is_restart(index, self.numbering.rate)
-
-    def set_reference(self, index: int, t: float) -> None:
-        """Set that sample `index` was taken at `t`."""
-        self._reference = index, t
-
-    def steady_time(self, index: int, t: float) -> float:
-        """Return the time of a numbered sample: `t`, or what follows from its number where `t` stands still at times.
-
-        That is where it is rounded to more than an interval: to s, for example.
-        """
-        if t != self._stood[1]:
-            self._stood = index, t
-        self._still = max(self._still, (index - self._stood[0]) / self.numbering.rate)
-        off = t - self.time_of(index)
-        if self._still and abs(off) <= self._still + 2.0 / self.numbering.rate:
-            t = self.time_of(index) + _STEADY * off
-        self.set_reference(index, t)
-        return t
-
-    def time_of(self, index: int) -> float:
-        """Return the time of sample `index`; sample 0 is at 0 s if the sender sends no times."""
-        start, time = self._reference
-        return time + (index - start) / self.numbering.rate
-
-    def add_indices(self, index: int, count: int) -> None:
-        """Record the reception of samples ``index .. index + count - 1``; `count` may be 0."""
-        newest = index + max(count - 1, 0)
-        self._indices = (self._indices or _Extent(index, index, newest)).extended(index, newest)
-        self.numbering.next = max(self.numbering.next, index + count)
-
-    def add_times(self, start: float, newest: float) -> None:
-        """Record the first and the newest time of a message."""
-        self.times = (self.times or _Extent(start, start, newest)).extended(start, newest)
