@@ -73,8 +73,7 @@ open_lead = open_state(Lead)
 @part
 def is_absent(lead: Lead, k: int) -> bool:
     """Return whether the newest command of an actuator was not finite."""
-    newest = lead.ring[k, lead.sizes[AT]]
-    return bool(newest != newest)
+    return bool(np.isnan(lead.ring[k, lead.sizes[AT]]))
 
 
 @part

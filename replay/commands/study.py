@@ -111,6 +111,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--seed {arguments.seed}: must be zero or more")
     folder: Path | None = arguments.pictures
     page = None if arguments.out is None else page_path(arguments.out, f"study-{arguments.name}")
+    if page and not page.parent.is_dir():
+        raise ValueError(f"{page}: cannot be written (No such file or directory)")
     if page and page.exists() and not arguments.overwrite:
         raise ValueError(f"{page} exists: give another name with -o OUT, or --overwrite")
     if folder or page:

@@ -18,6 +18,7 @@ from monitor.wire.native import MAX_RATE, MIN_RATE
 if TYPE_CHECKING:
     from replay.formats.signal_table import SignalTable
 
+UNKNOWN_GAP = 1.0  # s, what a gap of unknown length is taken as
 _ROUNDING = 1e-6  # of a sample: "start at 0.3 s" at 10 Hz means sample 3, not 4
 
 

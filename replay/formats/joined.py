@@ -1,21 +1,21 @@
-"""Several files of one run, one after another: parts that a service or a logger has begun anew."""
+"""Several files of one run, one after another: parts that a service or a logger has begun again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import ceil
 from pathlib import Path
 
 from monitor.messages.blocks import SignalBlock, Stream
 from replay.formats import Recording, RecordingError, Selection, open_recording
-from replay.formats.base import sample_number
+from replay.formats.base import UNKNOWN_GAP, sample_number
 from replay.formats.run_file import RunRecording
 from replay.formats.table_recording import in_units_of
 
 _RATE_TOLERANCE = 1e-4  # of the rates, by times that are rounded
-_SAME_START = 1.5  # samples, between times that begin anew with each file
-_UNKNOWN_PAUSE = 1  # samples that are missing where it is not known how many
+_SAME_START = 1.5  # samples, between times that begin again with each file
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,9 @@ class JoinedRecording:
             if start >= begin + part.duration:
                 continue
             blocks = part.blocks(block_length, max(0.0, start - begin))
-            if isinstance(part, RunRecording):
-                # its samples have the numbers of their publisher
-                yield from blocks
-            else:
-                yield from (replace(block, stream=self.stream, index=block.index + offset) for block in blocks)
+            # the samples of a run file have the numbers of their publisher
+            own, stream = isinstance(part, RunRecording), self.stream
+            yield from (each if own else replace(each, stream=stream, index=each.index + offset) for each in blocks)
 
 
 def open_joined(paths: Sequence[Path], selection: Selection) -> JoinedRecording:
@@ -127,8 +125,8 @@ def _offset(path: Path, part: Recording, before: Path, previous: Recording, begu
         start, earlier = (next(each.blocks(1)).time for each in (part, previous))
         missing = round((start - earlier) * rate) + begun - follows
         if abs(start - earlier) * rate <= _SAME_START:
-            note = f"{path.name} follows {before.name} after a pause that their times do not tell: 1 sample is taken"
-            return follows + _UNKNOWN_PAUSE, note
+            note = f"{path.name} follows {before.name} after a gap of unknown length, taken as {UNKNOWN_GAP:g} s"
+            return follows + ceil(UNKNOWN_GAP * rate), note
     if missing < 0:
         raise RecordingError(
             f"{path}: begins {-missing / rate:g} s before {before} ends: no parts of one run, or in another order"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.formats.base import RecordingError, Selection
+from replay.formats.base import UNKNOWN_GAP, RecordingError, Selection
 from replay.formats.clock import (
     SampleTiming,
     check_times,
@@ -192,7 +192,7 @@ def _over_joints(table: SignalTable, times: Samples, scale: float) -> tuple[Samp
     usual = float(np.median(steps)) if len(steps) else 0.0
     for row in table.joints:
         if 0 < row < len(times) and usual > 0.0 and times[row] <= times[row - 1]:
-            gap = usual * np.ceil(1.0 / (scale * usual))
+            gap = usual * np.ceil(UNKNOWN_GAP / (scale * usual))
             times = np.concatenate([times[:row], times[row:] + (times[row - 1] + gap - times[row])])
             notes.append(
                 f"the times begin again at {table.place(row)}, below a repeated header: a gap of unknown length is "
