@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QComboBox
 
 from gui.model.history import History
 from gui.model.signals import SignalHistory
+from gui.panels.base import no_signals
 from gui.panels.xy_panel import XYPanel, incomplete_note
 from gui.plots.value_axis import MINUS, held_unit, prefixed_unit
 from gui.plots.view import View
@@ -117,7 +118,7 @@ class HysteresisPanel(XYPanel):
         signals = history.signals
         pair = None if signals is None else next((p for p in signals.pairs if p.actuator == self.view.actuator), None)
         if signals is None or pair is None or pair.force is None:
-            self._draw_message(history, _reason(signals, pair))
+            self._draw_message(history, _reason(history, pair))
             return
         when = self.set_heading(history, pair.actuator)
         of_measured, of_force = signals.channels[pair.measured], signals.channels[pair.force]
@@ -188,9 +189,9 @@ class HysteresisPanel(XYPanel):
         self.view.range_changed.emit()
 
 
-def _reason(signals: SignalHistory | None, pair: Pair | None) -> str:
-    if signals is None:
-        return "the service publishes no signals"
+def _reason(history: History, pair: Pair | None) -> str:
+    if history.signals is None:
+        return no_signals(history)
     if pair is None:
         return "no actuator is selected"
     return f"{pair.actuator} has no force channel: no loop to show"

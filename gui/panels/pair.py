@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QComboBox
 
 from gui.model.history import History
 from gui.model.signals import SignalHistory
+from gui.panels.base import no_signals
 from gui.panels.xy_panel import XYPanel, incomplete_note
 from gui.plots.view import View
 from gui.plots.xy.curves import Trail, decimate_loop
@@ -27,7 +28,7 @@ class PairPanel(XYPanel):
     """One channel against another, up to the instant of the view; by default measured against command."""
 
     key: ClassVar[str] = "pair"
-    title: ClassVar[str] = "XY"
+    title: ClassVar[str] = "Any signals"
 
     def __init__(self, view: View, theme: Theme) -> None:
         self.horizontal, self.vertical = QComboBox(), QComboBox()
@@ -68,7 +69,7 @@ class PairPanel(XYPanel):
         if signals is None or not self.horizontal.count():
             self.set_heading(history, "")
             self.trail.clear()
-            self.plot.set_annotation("the service publishes no signals", self.theme.muted)
+            self.plot.set_annotation(no_signals(history), self.theme.muted)
             return
         when = self.set_heading(history, f"{self.vertical.currentText()} against {self.horizontal.currentText()}")
         self.plot.set_annotation("", self.theme.text)

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QComboBox
 from gui.model.history import History
 from gui.model.signals import SignalHistory, StoredSignal
 from gui.model.spectrum import Spectrogram, occupied_band, segment_length, spectrogram
+from gui.panels.base import no_signals
 from gui.panels.xy_panel import XYPanel, incomplete_note
 from gui.plots.view import View
 from gui.plots.xy.axes import FrequencyAxis, pen
@@ -56,13 +57,14 @@ class SpectrumPanel(XYPanel):
         self.plot.getAxis("bottom").setLogMode(True)
         self.plot.getAxis("left").setLogMode(True)
         self.over_time = XYPlot(theme)
-        self.pane.addItem(self.plot, row=0, col=0)
-        self.pane.addItem(self.over_time, row=1, col=0)
+        # above the curves, not over them
+        self.legend = pg.LegendItem(colCount=_MAX_CURVES, verSpacing=-6)
+        self.pane.addItem(self.legend, row=0, col=0)
+        self.pane.addItem(self.plot, row=1, col=0)
+        self.pane.addItem(self.over_time, row=2, col=0)
         self.curves = tuple(pg.PlotCurveItem(skipFiniteCheck=False) for _ in range(_MAX_CURVES))
         for curve in self.curves:
             self.plot.view_box.addItem(curve, ignoreBounds=True)
-        self.legend = pg.LegendItem(offset=(-10, 6))
-        self.legend.setParentItem(self.plot.view_box)
         self.image = pg.ImageItem(colorMap=pg.colormap.get("viridis"))
         self.image.setZValue(-5.0)
         self.over_time.view_box.addItem(self.image, ignoreBounds=True)
@@ -102,7 +104,7 @@ class SpectrumPanel(XYPanel):
         columns = self._columns(signals)
         self.set_heading(history, self.channels.currentText() if self.channels.currentIndex() else view.actuator)
         if signals is None or not columns:
-            self._draw_message("the service publishes no signals" if signals is None else "no actuator is selected")
+            self._draw_message(no_signals(history) if signals is None else "no actuator is selected")
             return
         state = (tuple(columns), self.segments.currentData(), view.span, view.following, history.generation)
         right = min(view.right, signals.end_x)
@@ -186,7 +188,8 @@ class SpectrumPanel(XYPanel):
         left = begin + float(found.times[0]) - 0.5 * step
         self.image.setRect(QRectF(left, -0.5 * width, step * len(found.times), width * len(found.frequencies)))
         band = min(float(found.frequencies[-1]), max(_MIN_BAND, 1.5 * occupied_band(found.frequencies, found.mean)))
-        self.over_time.name_axes((f"time, {name}", "s"), ("frequency", "Hz"))
+        scale = f"colours: 10⁻⁴ to 1 times {10.0**top:.2g} {self._unit}"
+        self.over_time.name_axes((f"time, {name} · {scale}", "s"), ("frequency", "Hz"))
         self.over_time.fit((left, left + step * len(found.times)), (0.0, band), immediate=True)
 
     def _choose(self, chosen: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from PySide6.QtCore import Qt
 from gui.model.history import History
 from gui.model.results import ResultHistory
 from gui.model.tracking_status import NOT_DETERMINED, amplitude_word, timing_word
+from gui.panels.base import no_signals
 from gui.panels.xy_panel import XYPanel, incomplete_note
 from gui.plots.value_axis import deviation_text, value_text
 from gui.plots.view import View
@@ -215,9 +216,7 @@ class SubspacePanel(XYPanel):
         signals = history.signals
         pair = None if signals is None else next((p for p in signals.pairs if p.actuator == self.view.actuator), None)
         if signals is None or pair is None:
-            self._draw_message(
-                history, "the service publishes no signals" if signals is None else "no actuator is selected"
-            )
+            self._draw_message(history, no_signals(history) if signals is None else "no actuator is selected")
             return
         when = self.set_heading(history, pair.actuator)
         of_command, of_measured = signals.channels[pair.command], signals.channels[pair.measured]

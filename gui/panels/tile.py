@@ -60,6 +60,7 @@ _PORTRAIT, _LANDSCAPE = (10.0, 8.6), (22.0, 4.8)  # width and height, in units o
 _WORDS_END, _VALUES_BEGIN = 0.5, 0.54  # of the width of a landscape tile
 _LABEL, _NUMBER, _UNIT, _SPACE = 0.18, 0.44, 0.12, 0.012  # shares of the width; the rest is the standard deviation
 _USUAL = f"{MINUS}88.8"  # longest usual number: shorter ones have its font size
+_USUAL_BADGE = " ■ TRIP: delay −88.88 ms (+1 more)"
 _USUAL_LABEL = "phases"  # longest label: all labels of a tile have one font size
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _MIDDLE, Qt.AlignmentFlag.AlignRight | _MIDDLE
@@ -237,7 +238,8 @@ class _Lines:
         severity = content.severity
         if severity.active:
             self._painter.fillRect(row, level_colour(self._theme, severity.level))
-            self._text(row, f" {severity.text}", _FOOT, self._theme.base, bold=True)
+            # badges of one size, whatever they say
+            self._text(row, f" {severity.text}", _FOOT, self._theme.base, bold=True, usual=_USUAL_BADGE)
         elif severity.words:
             self._text(row, severity.text, _FOOT, level_colour(self._theme, severity.level), bold=True)
         else:
@@ -249,7 +251,8 @@ class _Lines:
             return None
         plain, room = self._painter.font(), self._area.width()
         if words := content.severity.text or content.remark:
-            written, _ = fitted(words, plain, _FOOT * self._size, room, bold=bool(content.severity.words))
+            widest = max(words, _USUAL_BADGE if content.severity.active else "", key=len)
+            written, _ = fitted(widest, plain, _FOOT * self._size, room, bold=bool(content.severity.words))
             room -= QFontMetricsF(written).horizontalAdvance(f" {words}") + _GAP * self._size
         font, fits = fitted(content.mark, plain, _MARK * self._size, room, bold=True)
         return (font, QFontMetricsF(font).horizontalAdvance(content.mark)) if fits else None

@@ -39,22 +39,22 @@ class XYPanel(Panel):
         self.pane.setToolTip(_MOUSE_HELP)
         self.pane.mouse_moved.connect(self._read_out)
         self.pane.menu_requested.connect(self._show_menu)
-        top = QHBoxLayout()
-        top.setSpacing(4)
-        top.addWidget(self.heading, 1)
+        self.controls = QHBoxLayout()
+        self.controls.setSpacing(4)
+        self.controls.addWidget(self.heading, 1)
         for control in controls:
-            top.addWidget(control)
+            self.controls.addWidget(control)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(6, 4, 6, 4)
         layout.setSpacing(2)
-        layout.addLayout(top)
+        layout.addLayout(self.controls)
         layout.addWidget(self.pane, 1)
         layout.addWidget(self.readout)
 
     @property
     def plots(self) -> tuple[XYPlot, ...]:
         """The plots from the top down."""
-        return tuple(self.pane.ci.items)
+        return tuple(item for item in self.pane.ci.items if isinstance(item, XYPlot))
 
     def enable_auto_range(self) -> None:
         """Enable auto-range of all plots."""

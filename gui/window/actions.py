@@ -216,12 +216,13 @@ class Actions:
 
     def _add_to_menu(self, spec: ActionSpec, action: QAction) -> None:
         menu = self._menus[spec.menu]
-        if spec.submenu:
-            path = f"{spec.menu}/{spec.submenu}"
+        path = spec.menu
+        for name in spec.submenu.split("/") if spec.submenu else ():
+            path = f"{path}/{name}"
             if path not in self._menus:
-                self._menus[path] = menu.addMenu(spec.submenu)
+                self._menus[path] = menu.addMenu(name)
             menu = self._menus[path]
-        elif spec.separator_before:
+        if not spec.submenu and spec.separator_before:
             menu.addSeparator()
         menu.addAction(action)
 

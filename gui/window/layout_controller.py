@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from zlib import crc32
 
-from PySide6.QtCore import QByteArray, QObject, QRect, QSettings, Qt, Signal
+from PySide6.QtCore import QByteArray, QObject, QRect, QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QFileDialog, QInputDialog, QMainWindow
 
@@ -30,7 +30,7 @@ DEFAULT = "Operator"
 _GROUP = "layouts"
 _LAST, _STATE, _GEOMETRY = "window/layout", "window/state", "window/geometry"
 _FORMAT = 1
-_DEFAULT_SIZE = (1280, 720)
+_DEFAULT_SIZE = QSize(1280, 720)
 _HANDLE = 40  # pixels of a window's title bar that must be on a screen so that it can be moved
 _CHECKSUM_SIZE = 4
 
@@ -172,12 +172,10 @@ class LayoutStore(QObject):
         restored = geometry is not None and self._window.restoreGeometry(geometry)
         if not restored or not _reachable(self._window.frameGeometry()):
             self._window.setWindowState(Qt.WindowState.WindowNoState)
-            self._window.resize(*_DEFAULT_SIZE)
-            screen = QGuiApplication.primaryScreen()
-            if screen is not None:
-                free = screen.availableGeometry()
-                self._window.resize(min(free.width(), _DEFAULT_SIZE[0]), min(free.height(), _DEFAULT_SIZE[1]))
-                self._window.move(free.topLeft())
+            free = QGuiApplication.primaryScreen().availableGeometry()
+            # its title bar is on the screen too
+            self._window.resize(_DEFAULT_SIZE.boundedTo(free.size() - QSize(0, _HANDLE)))
+            self._window.move(free.topLeft())
         last = self._store.value(_LAST)
         self.current = last if isinstance(last, str) and last in self.names else DEFAULT
         if self._restore(self._store.value(_STATE)):

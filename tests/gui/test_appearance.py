@@ -187,9 +187,7 @@ def test_the_operator_changes_nothing(fed, hybrid_arrivals, tmp_path):
             assert not action.isEnabled(), command.key
     hands.key("N")
     assert not hands.window.note_bar.isVisible()
-    # nor by the button of a panel, nor by a file that is let fall on it
-    hands.window.dock_area.panels["events"].note_requested.emit()
-    assert not hands.window.note_bar.isVisible()
+    # nor by a file that is let fall on it
     drop(hands.window, tmp_path)
     hands.ticks(3)
     assert hands.notices == []

@@ -108,7 +108,7 @@ def test_the_start_page_and_every_dialog(begin):
 
 
 def test_a_test_that_is_watched_with_every_panel(fed, hybrid_arrivals):
-    hands = fed(layout="Everything")
+    hands = fed(layout="Replay")
     hands.played.say(*hybrid_arrivals[:80])
     hands.until(lambda: hands.history.end_x > 3.0)
     hands.ticks()

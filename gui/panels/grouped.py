@@ -1,0 +1,124 @@
+"""Panels that show one of several views of a kind: one quantity against another, and over frequency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import ClassVar, TypeVar
+
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QComboBox, QStackedLayout
+
+from gui.model.history import History
+from gui.panels.base import Panel
+from gui.panels.hysteresis import HysteresisPanel
+from gui.panels.pair import PairPanel
+from gui.panels.spectrum import SpectrumPanel
+from gui.panels.subspace import SubspacePanel
+from gui.panels.transfer import TransferPanel
+from gui.panels.xy_panel import XYPanel
+from gui.plots.figure import Figure, Page
+from gui.plots.view import View
+from gui.widgets.menus import MenuEntry, MenuPlace
+from gui.widgets.signal_drag import DropPlace, SignalDrop
+from gui.widgets.theme import Theme
+
+PartType = TypeVar("PartType", bound=XYPanel)
+
+
+class GroupPanel(Panel):
+    """Panel with several views, of which the one that is chosen in its heading is shown and drawn."""
+
+    views: ClassVar[tuple[type[XYPanel], ...]]
+
+    def __init__(self, view: View, theme: Theme) -> None:
+        super().__init__(view, theme)
+        self.parts = tuple(kind(view, theme) for kind in self.views)
+        self._pages = QStackedLayout(self)
+        self._choosers: list[QComboBox] = []
+        for part in self.parts:
+            chooser = QComboBox()
+            chooser.setAccessibleName(f"view of {self.title}")
+            chooser.addItems([each.title for each in self.parts])
+            chooser.activated.connect(self._choose)
+            part.controls.insertWidget(1, chooser)
+            # one menu, whichever view it is requested on
+            part.menu_sources = self.menu_sources
+            self._choosers.append(chooser)
+            self._pages.addWidget(part)
+        self.setFocusProxy(self.parts[0])
+        self.drop_target = SignalDrop(self, self._place)
+
+    @property
+    def shown(self) -> XYPanel:
+        """The view that is shown."""
+        return self.parts[self._pages.currentIndex()]
+
+    def part(self, kind: type[PartType]) -> PartType:
+        """Return the view of a class."""
+        (found,) = (part for part in self.parts if isinstance(part, kind))
+        return found
+
+    def show_part(self, kind: type[XYPanel]) -> None:
+        """Show the view of a class."""
+        self._choose(self.parts.index(self.part(kind)))
+
+    def configure(self, history: History) -> None:
+        """Adapt all views."""
+        for part in self.parts:
+            part.configure(history)
+
+    def refresh(self, history: History) -> None:
+        """Draw the view that is shown."""
+        self.shown.window_seconds = self.window_seconds
+        self.shown.refresh(history)
+
+    def apply_theme(self, theme: Theme) -> None:
+        """Apply the colours of a theme to all views."""
+        super().apply_theme(theme)
+        for part in self.parts:
+            part.apply_theme(theme)
+
+    def menu_entries(self, place: MenuPlace) -> Iterable[Iterable[MenuEntry]]:
+        """Return the entries of the view that is shown."""
+        return self.shown.menu_entries(place)
+
+    def figure(self, page: Page, history: History) -> Figure:
+        """Return the figure of the view that is shown."""
+        return self.shown.figure(page, history)
+
+    def _choose(self, number: int) -> None:
+        self._pages.setCurrentIndex(number)
+        self.setFocusProxy(self.parts[number])
+        for chooser in self._choosers:
+            chooser.setCurrentIndex(number)
+        # the window redraws when the range of the view changes
+        self.view.range_changed.emit()
+
+    def _place(self, at: QPoint, names: tuple[str, ...]) -> DropPlace | None:
+        """Return what dropping signals does in the view that takes signals, which is shown then."""
+        for part in self.parts:
+            target = getattr(part, "drop_target", None)
+            if isinstance(target, SignalDrop) and (place := target.place(at, names)) is not None:
+                return DropPlace(self.shown.pane.geometry(), place.text, partial(self._drop, type(part), place))
+        return None
+
+    def _drop(self, kind: type[XYPanel], place: DropPlace) -> None:
+        self.show_part(kind)
+        place.drop()
+
+
+class XYGroup(GroupPanel):
+    """One quantity against another: the synchronization subspace, the hysteresis loop, or any two signals."""
+
+    key: ClassVar[str] = "xy"
+    title: ClassVar[str] = "XY"
+    views = SubspacePanel, HysteresisPanel, PairPanel
+
+
+class FrequencyPanel(GroupPanel):
+    """Transfer functions, or spectra with a spectrogram."""
+
+    key: ClassVar[str] = "frequency"
+    title: ClassVar[str] = "Frequency"
+    views = TransferPanel, SpectrumPanel
