@@ -74,7 +74,7 @@ class RunFilter:
 
 def searched_text(row: RunRow) -> str:
     """Return the texts of a run in which a filter searches."""
-    parts = row.file, row.note_texts, outcome_text(row), row.rig, row.alarm_names
+    parts = row.file, row.note_texts, outcome_text(row), row.outcome, row.rig, row.alarm_names
     return "\n".join(part for part in parts if part).casefold()
 
 

@@ -54,7 +54,7 @@ _CURVES = (
 # whole in the margin, beside the limit; the tool tip names them too
 _SHORT = {
     "reliability_instantaneous": "instant.",
-    "reliability_first_passage": "passage",
+    "reliability_first_passage": "pass.",
     "reliability_accumulated": "accum.",
     "reliability_windowed": "window",
 }

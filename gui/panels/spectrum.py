@@ -18,6 +18,7 @@ from gui.model.signals import SignalHistory, StoredSignal
 from gui.model.spectrum import Spectrogram, occupied_band, segment_length, spectrogram
 from gui.panels.base import no_signals
 from gui.panels.xy_panel import XYPanel, incomplete_note
+from gui.plots.value_axis import prefixed_unit, unit_text
 from gui.plots.view import View
 from gui.plots.xy.axes import FrequencyAxis, pen
 from gui.plots.xy.plot import XYPlot, extent
@@ -59,6 +60,7 @@ class SpectrumPanel(XYPanel):
         self.over_time = XYPlot(theme)
         # above the curves, not over them
         self.legend = pg.LegendItem(colCount=_MAX_CURVES, verSpacing=-6)
+        self.legend.layout.setContentsMargins(9.0, 0.0, 9.0, 0.0)
         self.pane.addItem(self.legend, row=0, col=0)
         self.pane.addItem(self.plot, row=1, col=0)
         self.pane.addItem(self.over_time, row=2, col=0)
@@ -71,7 +73,7 @@ class SpectrumPanel(XYPanel):
         self._signals: Mapping[str, StoredSignal] = {}
         self._found: dict[str, Spectrogram] = {}
         self._labels: tuple[str, ...] = ()
-        self._unit = ""
+        self._factor, self._unit = 1.0, ""
         self._drawn: tuple[object, ...] | None = None
         self._drawn_to = math.nan
         for box in (self.channels, self.segments):
@@ -122,7 +124,7 @@ class SpectrumPanel(XYPanel):
         frequency = 10.0**x if plot is self.plot else y
         first = next(iter(self._found.values()))
         at = int(np.argmin(np.abs(first.frequencies - frequency)))
-        parts = [f"{name} {found.mean[at]:.3g} {self._unit}" for name, found in self._found.items()]
+        parts = [f"{name} {self._factor * found.mean[at]:.3g} {self._unit}" for name, found in self._found.items()]
         return f"{first.frequencies[at]:.4g} Hz: " + ", ".join(parts)
 
     def _columns(self, signals: SignalHistory | None) -> dict[str, int]:
@@ -148,7 +150,9 @@ class SpectrumPanel(XYPanel):
         }
         first = next(iter(columns.values()))
         unit = next(signal.unit for signal in signals.named.values() if signal.column == first)
-        self._unit = f"{unit}/√Hz" if unit else "1/√Hz"
+        # in the unit in which the signal is drawn over time
+        self._factor, shown = prefixed_unit(unit, extent(samples[:, 0]))
+        self._unit = f"{unit_text(shown)}/√Hz" if unit else "1/√Hz"
         if all(math.isnan(found.mean[0]) for found in self._found.values()):
             self._draw_message(f"no {n_segment / signals.sample_rate:.3g} s without a gap: choose shorter segments")
             return
@@ -160,7 +164,7 @@ class SpectrumPanel(XYPanel):
     def _draw_spectra(self) -> None:
         # the first frequency is zero, which has no logarithm
         frequency = np.log10(next(iter(self._found.values())).frequencies[1:])
-        densities = [np.log10(np.maximum(found.mean[1:], _LEAST)) for found in self._found.values()]
+        densities = [np.log10(np.maximum(self._factor * found.mean[1:], _LEAST)) for found in self._found.values()]
         for curve, density in zip(self.curves, densities, strict=False):
             curve.setData(frequency, density)
         for curve in self.curves[len(densities) :]:
@@ -188,7 +192,7 @@ class SpectrumPanel(XYPanel):
         left = begin + float(found.times[0]) - 0.5 * step
         self.image.setRect(QRectF(left, -0.5 * width, step * len(found.times), width * len(found.frequencies)))
         band = min(float(found.frequencies[-1]), max(_MIN_BAND, 1.5 * occupied_band(found.frequencies, found.mean)))
-        scale = f"colours: 10⁻⁴ to 1 times {10.0**top:.2g} {self._unit}"
+        scale = f"colours: 10⁻⁴ to 1 times {self._factor * 10.0**top:.2g} {self._unit}"
         self.over_time.name_axes((f"time, {name} · {scale}", "s"), ("frequency", "Hz"))
         self.over_time.fit((left, left + step * len(found.times)), (0.0, band), immediate=True)
 

@@ -57,6 +57,7 @@ MIN_WIDTH, MIN_HEIGHT = 160, 120
 LANDSCAPE_MIN_WIDTH, LANDSCAPE_MIN_HEIGHT = 310, 70
 """Minimum size of a landscape tile, px: values are beside the words instead of below them."""
 _PORTRAIT, _LANDSCAPE = (10.0, 8.6), (22.0, 4.8)  # width and height, in units of the font size
+_LANDSCAPE_MERIT = 1.2
 _WORDS_END, _VALUES_BEGIN = 0.5, 0.54  # of the width of a landscape tile
 _LABEL, _NUMBER, _UNIT, _SPACE = 0.18, 0.44, 0.12, 0.012  # shares of the width; the rest is the standard deviation
 _USUAL = f"{MINUS}88.8"  # longest usual number: shorter ones have its font size
@@ -90,6 +91,12 @@ class Tile(QWidget):
     def font_size(width: float, height: float) -> float:
         """Return the font size of the values of a tile of this size, px."""
         return _layout(width, height)[0]
+
+    @staticmethod
+    def legibility(width: float, height: float) -> float:
+        """Return how well a tile of this size is read: in landscape its small print is larger."""
+        size, landscape = _layout(width, height)
+        return size * (_LANDSCAPE_MERIT if landscape else 1.0)
 
     @staticmethod
     def least_height(width: float) -> float:
@@ -250,7 +257,7 @@ class _Lines:
         if not content.mark:
             return None
         plain, room = self._painter.font(), self._area.width()
-        if words := content.severity.text or content.remark:
+        if words := (content.severity.text or content.remark).replace("amplitude", "ampl."):
             widest = max(words, _USUAL_BADGE if content.severity.active else "", key=len)
             written, _ = fitted(widest, plain, _FOOT * self._size, room, bold=bool(content.severity.words))
             room -= QFontMetricsF(written).horizontalAdvance(f" {words}") + _GAP * self._size
@@ -294,6 +301,8 @@ class _Lines:
         """Write into a share of the row: in a smaller font where it (or `usual`) does not fit, then elided."""
         if not text:
             return
+        # the word is too long for small tiles
+        text = text.replace("amplitude", "ampl.")
         share = 1.0 - start if share is None else share
         box = QRectF(row.left() + start * row.width(), row.top(), share * row.width(), row.height())
         widest = max(text, usual, key=len)

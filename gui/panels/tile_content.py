@@ -142,7 +142,7 @@ def actuator_content(
     # of equal units the amplitude is shown, in % of the command
     of_ratio = "amplitude" if unit == "1" else "ratio"
     if unit == "1":
-        deviations["ratio"] = 100.0 * (share - 1.0)
+        deviations[of_ratio] = 100.0 * (share - 1.0)
     shown = {"delay": "delay", "ratio": of_ratio}
     shown |= {f"{method}_delay": "delay", f"{phase_of}_phase": "phase", f"{method}_ratio": of_ratio}
     severity: ActuatorSeverity = NO_LIMITS
@@ -153,8 +153,7 @@ def actuator_content(
             # the status says why nothing is judged
             severity = NO_LIMITS
     elif display_limits_apply(history.limits):
-        severity, levels = limit_severity(limits, deviations)
-        levels = {of_ratio if quantity == "ratio" else quantity: level for quantity, level in levels.items()}
+        severity, levels = limit_severity(_of_shown(limits), deviations)
     values = [_tile_value("delay", 1e3 * delay, 1e3 * found.delay_sd, "ms", levels)]
     if _has(history, actuator, f"{phase_of}_phase"):
         deviation = _DEGREES * read(f"{phase_of}_phase_sd")
@@ -182,6 +181,11 @@ def actuator_content(
         window,
         found.contradicting,
     )
+
+
+def _of_shown(limits: DisplayLimits) -> DisplayLimits:
+    """Return the limits of the window by what tiles show: those on the ratio are on the amplitude."""
+    return {**limits, "amplitude": limits["ratio"]} if "ratio" in limits else limits
 
 
 def _speaker(history: History, actuator: str, alarms: Sequence[Alarm]) -> str:

@@ -163,7 +163,7 @@ def panels_of(part: LayoutPart) -> tuple[str, ...]:
             return tuple(key for each in part.parts for key in panels_of(each))
 
 
-_CURVES = column(("histories", 3), ("indicators", 3))
+_CURVES = column(("histories", 4), ("indicators", 3))
 BUILT_IN: Mapping[str, LayoutPart] = {
     "Operator": row((column(("tiles", 1), ("events", 1)), 2), (column(("histories", 3), ("indicators", 2)), 3)),
     "Tracking": row((_CURVES, 3), (column(("xy", 3), ("frequency", 3)), 2)),

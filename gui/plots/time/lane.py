@@ -14,7 +14,7 @@ from gui.model.history import PlacedEvent
 from gui.plots.time.axis import TimeScale
 from gui.plots.time.cache import TextMetrics
 from gui.plots.time.rows import PlotRow
-from gui.plots.time.scene import POINTER_TOLERANCE, Scene
+from gui.plots.time.scene import LANE_BAR, POINTER_TOLERANCE, Scene
 from gui.widgets.theme import level_colour
 from gui.wording.event_text import event_level, event_sentence, kind_name, severity_level, severity_word
 from gui.wording.level import Level
@@ -25,8 +25,6 @@ from monitor.text.numbers import instant_text
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _TEXT_GAP, _NEXT_GAP = 3.0, 8.0  # px before a label, and after it
 _MOST_KINDS, _MOST_TOLD = 2, 8
-STATE_HEIGHT = 4.0
-"""px of a bar that shows while an alarm is active."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +69,12 @@ def draw_lane(painter: QPainter, scene: Scene) -> None:
     painter.setBrush(Qt.BrushStyle.NoBrush)
     for group in mark_groups(scene, TextMetrics(painter.font()).width):
         painter.setPen(QColor(level_colour(theme, group.level)))
-        painter.drawLines(
-            [QLineF(x, lane.top(), x, lane.bottom()) for x in {round(scale.pixel(mark.x)) for mark in group.marks}]
-        )
-        painter.drawText(QRectF(group.begin, lane.top(), group.end - group.begin, lane.height()), _LEFT, group.label)
+        first, *others = (round(scale.pixel(mark.x)) for mark in group.marks)
+        painter.drawLine(QLineF(first, lane.top(), first, lane.bottom()))
+        # short, so that they do not cross the label
+        painter.drawLines([QLineF(x, lane.top(), x, lane.top() + LANE_BAR) for x in others])
+        text = QRectF(group.begin, lane.top() + LANE_BAR, group.end - group.begin, lane.height() - LANE_BAR)
+        painter.drawText(text, _LEFT, group.label)
 
 
 def mark_groups(scene: Scene, width: Callable[[str], float]) -> list[MarkGroup]:
@@ -143,7 +143,7 @@ def _draw_states(painter: QPainter, box: QRectF, scene: Scene, states: Iterable[
         left, right = (scale.pixel(x) for x in (max(state.begin, scale.left), min(state.end, newest)))
         if left <= right:
             colour = QColor(level_colour(scene.theme, severity_level(state.severity)))
-            painter.fillRect(QRectF(left, box.top(), max(1.0, right - left), STATE_HEIGHT), colour)
+            painter.fillRect(QRectF(left, box.top(), max(1.0, right - left), LANE_BAR), colour)
 
 
 def _dashed(colour: str) -> QPen:

@@ -18,6 +18,8 @@ from gui.widgets.theme import Theme
 from monitor.text.numbers import instant_text
 
 MARGIN = 6
+LANE_BAR = 4
+"""px of the bars of alarm states at the top of the lane of events."""
 POINTER_TOLERANCE = 5.0
 """px by which a pointer may miss."""
 _MIN_PLOT, _MIN_LINES = 44, 2.6  # height that the curves of a row have at least, in px and in lines of text
@@ -81,7 +83,8 @@ def layout(rows: Sequence[PlotRow], width: int, height: int, line: int, digit: i
     """
     gutter = 8 * digit + MARGIN
     margin = 9 * digit + MARGIN
-    axis = 2 * line + 8
+    lane = line + LANE_BAR
+    axis = line + 8 + lane
     heading = line + 3
     weights = sum(row.weight for row in rows) or 1.0
     free = max(0, height - axis - len(rows) * (heading + _GAP))
@@ -90,7 +93,7 @@ def layout(rows: Sequence[PlotRow], width: int, height: int, line: int, digit: i
         plot = max(_MIN_PLOT, round(_MIN_LINES * line), int(free * row.weight / weights))
         places.append(RowPlace(top, top + heading, plot))
         top += heading + plot + _GAP
-    return StackLayout(gutter, max(1, width - gutter - margin), margin, axis, line, top, tuple(places))
+    return StackLayout(gutter, max(1, width - gutter - margin), margin, axis, lane, top, tuple(places))
 
 
 _SCROLL_STEP = 20

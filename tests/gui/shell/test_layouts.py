@@ -278,7 +278,7 @@ def test_shares_hold_for_a_window_that_was_arranged_before_it_was_shown(qtbot, m
     places = _places(docks)
     _, _, width, height = places["histories"]
     assert width == pytest.approx(1200 * 3 / 5, abs=8)
-    assert height == pytest.approx(400, abs=8)
+    assert height == pytest.approx(800 * 4 / 7, abs=8)
 
 
 def test_a_layout_is_shared_as_a_file(qtbot, make, tmp_path):

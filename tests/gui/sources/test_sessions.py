@@ -248,6 +248,8 @@ def test_a_model_is_simulated_first_and_then_judged(qtbot, launch, heard, tmp_pa
     serve = options(launch.of("monitor").words)
     assert (serve.ensemble, serve.response) == ([str(made.out)], ["deflection"])
     assert (serve.tolerance, serve.policy, serve.limit) == ("16%", "literal", ["accumulated=0.7:0.85"])
+    # what the decision rejects is a trip: its limit is a line
+    assert "reliability_accumulated=0.85:0.7" in launch.of("monitor").words
     assert options(launch.of("--control").words).source == "beam"
 
 
