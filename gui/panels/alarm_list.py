@@ -210,7 +210,8 @@ class AlarmList(QWidget):
         """Offer what can be done with the selected alarm, at a point of the screen."""
         actions = (self.acknowledge, self.shelve, self.reset, self.limits)
         entries = [MenuEntry(action.text(), action.trigger) for action in actions if action.isEnabled()]
-        show_context_menu(self, at, [*entries, MenuEntry("Show this instant", self._request_instant)])
+        instant = [] if self._read_only else [MenuEntry("Show this instant", self._request_instant)]
+        show_context_menu(self, at, [*entries, *instant])
 
     def _edit_limits(self) -> None:
         if self.view.alarm is not None:

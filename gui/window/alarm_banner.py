@@ -41,7 +41,7 @@ def wall_sentence(history: History) -> str:
         first += alarm_line(summary.first).partition(", limit")[0] + (f" (+{more} more)" if more else "")
         return first if state.current else f"{first} · {state.words}"
     if state.key != "receiving":
-        return f"{state.shape} {state.words.upper()}"
+        return f"{state.shape} {state.words}"
     # of actuators, where the alarms are on them
     judged = {alarm.actuator or alarm.name: True for alarm in alarms}
     judged |= {alarm.actuator or alarm.name: False for alarm in alarms if alarm.not_judged}

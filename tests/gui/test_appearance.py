@@ -127,14 +127,14 @@ def test_layouts_are_saved_reset_and_restored_at_the_next_start(begin):
     hands.window.activateWindow()
     hands.until(hands.window.isActiveWindow)
     assert hands.program.layouts.layouts.current == "my own"
-    hands.key("Alt+8")
+    hands.key("Alt+7")
     assert shown(hands) == {"tiles", "histories"}
     hands.key("Ctrl+0")
     assert shown(hands) == {"tiles", "events", "histories"}
     hands.key("Ctrl+2")
-    assert shown(hands) == {"histories", "indicators", "subspace", "transfer"}
+    assert shown(hands) == {"histories", "indicators", "xy", "frequency"}
     hands.key("Alt+6")
-    tracking = {"histories", "indicators", "subspace"}
+    tracking = {"histories", "indicators", "xy"}
     assert shown(hands) == tracking
     QApplication.processEvents()
     places = {key: hands.window.dock_area.docks[key].geometry().getRect() for key in tracking}

@@ -202,7 +202,7 @@ def test_a_wall_is_one_sentence(banner):
     assert wall_text(banner, history_of(*actuators, late)) == "■ TRIP act40 delay 69.8 ms"
     assert wall_text(banner, history_of(late, structs.replace(STANDING[0], time=-1.0))).endswith("(+1 more)")
     assert wall_text(banner, history_of()) == "○ NO ALARMS · 0 s · not recording"
-    assert wall_text(banner, history_of(*actuators, silence=60.0)) == "▲ NO DATA FROM THE SERVICE"
+    assert wall_text(banner, history_of(*actuators, silence=60.0)) == "▲ no data from the service"
     # the rig, and the time of day
     assert banner.text.split("   ")[1] == "lab"
     assert len(banner.text.split("   ")[2]) == len("12:34:56")
