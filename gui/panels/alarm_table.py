@@ -286,7 +286,7 @@ class AlarmView(QTableView):
         texts = zip(_WIDEST, _HEADINGS, strict=True)
         self._widths = [max(map(metrics.horizontalAdvance, pair)) + _MARGIN for pair in texts]
         # fixed height: rows are not measured
-        self.verticalHeader().setDefaultSectionSize(metrics.height() + 3)
+        self.verticalHeader().setDefaultSectionSize(metrics.height() + 2)
         for section, width in enumerate(self._widths):
             self.horizontalHeader().resizeSection(section, width)
 

@@ -41,7 +41,7 @@ class GroupPanel(Panel):
             chooser.setAccessibleName(f"view of {self.title}")
             chooser.addItems([each.title for each in self.parts])
             chooser.activated.connect(self._choose)
-            part.controls.insertWidget(1, chooser)
+            part.add_control(chooser, 1)
             # one menu, whichever view it is requested on
             part.menu_sources = self.menu_sources
             self._choosers.append(chooser)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gui.model.history import History
 from gui.panels.base import InstantHeading, Panel, instant_heading
@@ -22,6 +22,7 @@ from gui.widgets.painting import painting
 from gui.widgets.theme import Theme
 from monitor.text.numbers import instant_text
 
+_LEAST_LIST = 64  # px
 _MOUSE_HELP = "wheel: zoom · drag: pan · double click: automatic scales"
 
 
@@ -43,13 +44,19 @@ class XYPanel(Panel):
         self.controls.setSpacing(4)
         self.controls.addWidget(self.heading, 1)
         for control in controls:
-            self.controls.addWidget(control)
+            self.add_control(control)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(6, 4, 6, 4)
         layout.setSpacing(2)
         layout.addLayout(self.controls)
         layout.addWidget(self.pane, 1)
         layout.addWidget(self.readout)
+
+    def add_control(self, control: QWidget, place: int = -1) -> None:
+        """Add a control beside the heading; a long list does not widen the panel."""
+        if isinstance(control, QComboBox):
+            control.setMinimumWidth(_LEAST_LIST)
+        self.controls.insertWidget(place, control)
 
     @property
     def plots(self) -> tuple[XYPlot, ...]:

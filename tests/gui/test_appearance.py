@@ -146,7 +146,7 @@ def test_layouts_are_saved_reset_and_restored_at_the_next_start(begin):
     found = {key: again.window.dock_area.docks[key].geometry().getRect() for key in tracking}
     for key, place in places.items():
         assert found[key] == pytest.approx(place, abs=40), key
-    again.key("Ctrl+8")
+    again.key("Ctrl+7")
     assert again.program.layouts.layouts.current == "my own"
     assert shown(again) == {"tiles", "events", "histories"}
     again.key("Ctrl+K")

@@ -201,3 +201,13 @@ def test_the_selected_event_is_copied_as_text_too(shown):
     assert text.split("\t")[0].endswith(" s")
     assert "started" in text
     assert QApplication.clipboard().mimeData().hasImage()
+
+
+def test_a_table_says_when_it_is_begun_and_where_it_is_when_it_is_done(shown, tmp_path):
+    bar = shown.window.notification_bar
+    path = tmp_path / "span.csv"
+    shown.program.exports.write_csv(path)
+    assert [notice.text for notice in bar.log.active] == [f"the span is being written to {path}"]
+    shown.until(lambda: any("saved:" in line for line in shown.notices))
+    (told,) = [notice.text for notice in bar.log.active]
+    assert told.startswith(f"saved: {path}")
