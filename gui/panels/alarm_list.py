@@ -2,104 +2,20 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from functools import partial
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from gui.model.history import History
 from gui.panels.alarm_table import AlarmTable, AlarmView
-from gui.widgets.labels import ElidedLabel
 from gui.widgets.menus import MenuEntry, show_context_menu
 from gui.widgets.theme import Theme
-from gui.wording.event_text import alarm_source
 from monitor.messages.alarms import AlarmState
 from monitor.messages.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
 
-_DURATIONS = (("10 min", 600.0), ("1 h", 3600.0), ("8 h", 28800.0))
-_STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1}
-_NUMBERS = (Qt.Key.Key_1, Qt.Key.Key_2, Qt.Key.Key_3)
-_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-_BAR_KEYS = (*_STEPS, *_NUMBERS, *_ENTER, Qt.Key.Key_Escape)
-
-
-class _ShelveBar(QWidget):
-    """Bar that asks for the duration of shelving: 1, 2, 3, or arrows and Enter; Esc cancels.
-
-    Signals
-    -------
-    accepted : name of the alarm, and duration, s.
-    closed : the bar is hidden.
-    """
-
-    accepted = Signal(str, float)
-    closed = Signal()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._name = ""
-        self._label = ElidedLabel()
-        # the label is elided, not the buttons
-        self._label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(4, 0, 4, 0)
-        layout.setSpacing(4)
-        layout.addWidget(self._label, 1)
-        self.buttons: list[QPushButton] = []
-        for number, (text, seconds) in enumerate(_DURATIONS, 1):
-            button = QPushButton(text)
-            button.setToolTip(f"Shelve for {text} ({number})")
-            button.setProperty("seconds", seconds)
-            button.clicked.connect(self._choose)
-            layout.addWidget(button)
-            self.buttons.append(button)
-        cancel = QPushButton("Cancel")
-        cancel.setToolTip("Do not shelve (Esc)")
-        cancel.clicked.connect(self.cancel)
-        layout.addWidget(cancel)
-        self.hide()
-
-    def open(self, name: str, label: str) -> None:
-        """Ask for how long to shelve the alarm `name`, shown as `label`."""
-        self._name = name
-        self._label.set_text(f"Shelve {label} for")
-        self.show()
-        self.buttons[0].setFocus(Qt.FocusReason.ShortcutFocusReason)
-
-    def cancel(self) -> None:
-        """Close the bar."""
-        if not self.isHidden():
-            # before hide, which would move the focus to the next widget
-            self.closed.emit()
-            self.hide()
-
-    def event(self, event: QEvent) -> bool:
-        """Keep the keys of the bar from being shortcuts of the window."""
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and event.key() in _BAR_KEYS:
-            event.accept()
-            return True
-        return super().event(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Select a duration by number or arrows, or cancel."""
-        key = Qt.Key(event.key())
-        focused = next((i for i, button in enumerate(self.buttons) if button.hasFocus()), 0)
-        if key == Qt.Key.Key_Escape:
-            self.cancel()
-        elif key in _NUMBERS:
-            self.buttons[_NUMBERS.index(key)].click()
-        elif key in _ENTER and self.buttons[focused].hasFocus():
-            self.buttons[focused].click()
-        elif key in _STEPS:
-            self.buttons[(focused + _STEPS[key]) % len(self.buttons)].setFocus()
-        else:
-            super().keyPressEvent(event)
-
-    def _choose(self) -> None:
-        button = self.sender()
-        if isinstance(button, QPushButton):
-            name, seconds = self._name, float(button.property("seconds"))
-            self.cancel()
-            self.accepted.emit(name, seconds)
+_DURATIONS = (("&1:  10 min", 600.0), ("&2:  1 h", 3600.0), ("&3:  8 h", 28800.0))
 
 
 _STALE_STATES = ("silent", "connecting")
@@ -142,12 +58,9 @@ class AlarmList(QWidget):
         # a click leaves the focus in the list
         self.acknowledge_all.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.normal = QAction("normal alarms", self, checkable=True)
-        self.shelve_bar = _ShelveBar()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(2)
-        layout.addWidget(self.shelve_bar)
-        layout.addWidget(self.view, 1)
+        layout.addWidget(self.view)
         self.acknowledge.triggered.connect(self._acknowledge)
         self.acknowledge_all.clicked.connect(self.acknowledge_all_alarms)
         self.shelve.triggered.connect(self._shelve)
@@ -158,8 +71,6 @@ class AlarmList(QWidget):
         self.view.selection_changed.connect(self._update_actions)
         self.view.doubleClicked.connect(self._request_instant)
         self.view.menu_requested.connect(self._show_menu)
-        self.shelve_bar.accepted.connect(self._shelve_for)
-        self.shelve_bar.closed.connect(self.view.setFocus)
         self.setFocusProxy(self.view)
         self._update_actions()
 
@@ -187,8 +98,6 @@ class AlarmList(QWidget):
     def set_read_only(self, read_only: bool) -> None:
         """Disable or enable requests."""
         self._read_only = read_only
-        if read_only:
-            self.shelve_bar.cancel()
         self._update_actions()
 
     def acknowledge_all_alarms(self) -> None:
@@ -231,8 +140,12 @@ class AlarmList(QWidget):
             return
         if alarm.state is AlarmState.SHELVED:
             self.requested.emit(ShelveRequest(alarm=alarm.name, seconds=0.0))
-        else:
-            self.shelve_bar.open(alarm.name, alarm_source(alarm))
+            return
+        below = self.view.visualRect(self.view.currentIndex()).bottomLeft()
+        entries = [MenuEntry(text, partial(self._shelve_for, alarm.name, seconds)) for text, seconds in _DURATIONS]
+        menu = show_context_menu(self, self.view.viewport().mapToGlobal(below), entries)
+        if menu is not None:
+            menu.setActiveAction(menu.actions()[0])
 
     def _shelve_for(self, name: str, seconds: float) -> None:
         self.requested.emit(ShelveRequest(alarm=name, seconds=seconds))
