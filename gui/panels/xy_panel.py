@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gui.model.history import History
-from gui.panels.base import InstantHeading, Panel, instant_heading
+from gui.model.signals import SignalHistory
+from gui.panels.base import InstantHeading, Panel, instant_heading, no_signals
 from gui.plots.figure import Figure, Page
+from gui.plots.value_axis import Bounds
 from gui.plots.view import View
 from gui.plots.xy.axes import tabular
 from gui.plots.xy.canvas import XYCanvas
+from gui.plots.xy.curves import Trail, decimate_loop
 from gui.plots.xy.figure import canvas_figure, has_data
 from gui.plots.xy.plot import XYPlot
 from gui.widgets.labels import PlainLabel, plain_tip
 from gui.widgets.menus import MenuEntry, MenuPlace
 from gui.widgets.painting import painting
 from gui.widgets.theme import Theme
-from monitor.text.numbers import instant_text
+from monitor.messages.blocks import Pair, Samples
+from monitor.text.numbers import DASH, instant_text
 
 _LEAST_LIST = 64  # px
 _MOUSE_HELP = "wheel: zoom · drag: pan · double click: automatic scales"
@@ -133,6 +140,68 @@ class XYPanel(Panel):
         place = self.pane.under_mouse()
         # a blank preserves the height of the line
         self.readout.setText((place and self.under_mouse(*place)) or self.caption or " ")
+
+
+class LoopPanel(XYPanel):
+    """Panel with the path of one signal against another up to the instant of the view, and its newest point."""
+
+    square: ClassVar[bool] = False
+    colour: ClassVar[str] = "measured"
+
+    def __init__(self, view: View, theme: Theme, *controls: QWidget) -> None:
+        super().__init__(view, theme, *controls)
+        self.plot = XYPlot(theme, square=self.square)
+        self.pane.addItem(self.plot)
+        self.trail = Trail(self.plot)
+
+    def apply_colours(self) -> None:
+        """Set the colours of the path."""
+        colour = self.theme.muted if self.stale else getattr(self.theme, self.colour)
+        self.trail.set_colours(colour, self.theme.base)
+
+    def configure(self, history: History) -> None:
+        """Reset the scales for other channels."""
+        self.plot.reset_scales()
+        self.refresh(history)
+
+    def under_mouse(self, plot: XYPlot, x: float, y: float) -> str:
+        """Return both values at a position."""
+        across, up = plot.names
+        return f"{across} {plot.text_of('bottom', x)}, {up} {plot.text_of('left', y)}"
+
+    def pair_of(self, history: History) -> Pair | None:
+        """Return the channels of the selected actuator; without them, show why."""
+        signals, actuator = history.signals, self.view.actuator
+        pair = None if signals is None else next((p for p in signals.pairs if p.actuator == actuator), None)
+        if pair is None:
+            self.show_nothing(history, no_signals(history) if signals is None else "no actuator is selected")
+        return pair
+
+    def show_nothing(self, history: History, why: str) -> None:
+        """Show a reason in place of the path."""
+        self.set_heading(history, self.view.actuator or DASH)
+        self.trail.clear()
+        self.plot.set_annotation(why, self.theme.muted)
+
+    def draw_path(
+        self,
+        signals: SignalHistory,
+        x: Samples,
+        across: Samples,
+        up: Samples,
+        reach: Sequence[Bounds],
+        *,
+        at_once: bool,
+    ) -> None:
+        """Draw a path, (n_samples,) each; `reach` is its extent, and `at_once`: the scales follow it at once."""
+        self.plot.fit(*reach, immediate=at_once)
+        shown = decimated(signals, x, across, up)
+        self.trail.draw(across[shown], up[shown])
+
+
+def decimated(signals: SignalHistory, x: Samples, across: Samples, up: Samples) -> NDArray[np.intp]:
+    """Return the points of a path that preserve its outline."""
+    return decimate_loop(round(float(x[0]) * signals.sample_rate) if len(x) else 0, across, up)
 
 
 def incomplete_note(history: History, begin: float) -> str:

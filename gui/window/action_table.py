@@ -239,14 +239,6 @@ _LAYOUTS = (
         separator_before=True,
     ),
     ActionSpec("layout.delete", "&Delete this layout", "Layouts", tip="Delete a saved layout."),
-    ActionSpec(
-        "layout.export",
-        "&Export layout…",
-        "Layouts",
-        tip="Write this arrangement of the panels to a file, to share it.",
-        separator_before=True,
-    ),
-    ActionSpec("layout.import", "&Import layout…", "Layouts", tip="Apply and save a layout from a file."),
     _read_only("layout.reset", "&Reset layout", "Layouts", ("Ctrl+0",), "Restore this layout as it was saved."),
 )
 _WINDOW = (
