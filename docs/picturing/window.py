@@ -157,7 +157,7 @@ def _begin(folder: Path, table: Path, runs: Path) -> None:
         page.runs.set_folder(runs)
         begun.until(lambda: bool(page.runs.table.rows))
         # the folder is one of this computer
-        page.runs.place.set_text("~/runs")
+        page.runs.place.setText("~/runs")
         begun.shoot(folder / "first-page.png")
         for key, name in (("window.settings", "settings"), ("help.keys", "keys"), ("help.palette", "palette")):
             before = _opened()

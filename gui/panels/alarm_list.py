@@ -16,8 +16,6 @@ from monitor.messages.alarms import AlarmState
 from monitor.messages.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
 
 _DURATIONS = (("&1:  10 min", 600.0), ("&2:  1 h", 3600.0), ("&3:  8 h", 28800.0))
-
-
 _STALE_STATES = ("silent", "connecting")
 _LATCHED = (AlarmState.LATCHED_ACKNOWLEDGED, AlarmState.LATCHED_UNACKNOWLEDGED)
 
@@ -50,9 +48,9 @@ class AlarmList(QWidget):
         self._shown: tuple[object, ...] = ()
         self.table = AlarmTable(theme, self)
         self.view = AlarmView(self.table)
-        self.acknowledge, self.shelve, self.reset, self.limits = (
-            QAction(text, self) for text in ("Acknowledge", "Shelve…", "Reset", "Limits…")
-        )
+        texts = {"acknowledge": "Acknowledge", "shelve": "Shelve…", "reset": "Reset", "limits": "Limits…"}
+        self._actions = {key: QAction(text, self) for key, text in texts.items()}
+        self.acknowledge, self.shelve, self.reset, self.limits = self._actions.values()
         self.acknowledge_all = QPushButton("Acknowledge all")
         self.acknowledge_all.setToolTip("Acknowledge all active alarms (Shift+A)")
         # a click leaves the focus in the list
@@ -111,14 +109,11 @@ class AlarmList(QWidget):
 
     def _act(self, action: str) -> None:
         """Do what a key is for, where it applies."""
-        {"acknowledge": self.acknowledge, "shelve": self.shelve, "reset": self.reset, "limits": self.limits}[
-            action
-        ].trigger()
+        self._actions[action].trigger()
 
     def _show_menu(self, at: QPoint) -> None:
         """Offer what can be done with the selected alarm, at a point of the screen."""
-        actions = (self.acknowledge, self.shelve, self.reset, self.limits)
-        entries = [MenuEntry(action.text(), action.trigger) for action in actions if action.isEnabled()]
+        entries = [MenuEntry(each.text(), each.trigger) for each in self._actions.values() if each.isEnabled()]
         instant = [] if self._read_only else [MenuEntry("Show this instant", self._request_instant)]
         show_context_menu(self, at, [*entries, *instant])
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
-from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QComboBox, QStackedLayout
 
 from gui.model.history import History
@@ -20,10 +18,7 @@ from gui.panels.xy_panel import XYPanel
 from gui.plots.figure import Figure, Page
 from gui.plots.view import View
 from gui.widgets.menus import MenuEntry, MenuPlace
-from gui.widgets.signal_drag import DropPlace, SignalDrop
 from gui.widgets.theme import Theme
-
-PartType = TypeVar("PartType", bound=XYPanel)
 
 
 class GroupPanel(Panel):
@@ -47,21 +42,15 @@ class GroupPanel(Panel):
             self._choosers.append(chooser)
             self._pages.addWidget(part)
         self.setFocusProxy(self.parts[0])
-        self.drop_target = SignalDrop(self, self._place)
 
     @property
     def shown(self) -> XYPanel:
         """The view that is shown."""
         return self.parts[self._pages.currentIndex()]
 
-    def part(self, kind: type[PartType]) -> PartType:
-        """Return the view of a class."""
-        (found,) = (part for part in self.parts if isinstance(part, kind))
-        return found
-
     def show_part(self, kind: type[XYPanel]) -> None:
         """Show the view of a class."""
-        self._choose(self.parts.index(self.part(kind)))
+        self._choose(self.views.index(kind))
 
     def configure(self, history: History) -> None:
         """Adapt all views."""
@@ -94,18 +83,6 @@ class GroupPanel(Panel):
             chooser.setCurrentIndex(number)
         # the window redraws when the range of the view changes
         self.view.range_changed.emit()
-
-    def _place(self, at: QPoint, names: tuple[str, ...]) -> DropPlace | None:
-        """Return what dropping signals does in the view that takes signals, which is shown then."""
-        for part in self.parts:
-            target = getattr(part, "drop_target", None)
-            if isinstance(target, SignalDrop) and (place := target.place(at, names)) is not None:
-                return DropPlace(self.shown.pane.geometry(), place.text, partial(self._drop, type(part), place))
-        return None
-
-    def _drop(self, kind: type[XYPanel], place: DropPlace) -> None:
-        self.show_part(kind)
-        place.drop()
 
 
 class XYGroup(GroupPanel):

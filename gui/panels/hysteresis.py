@@ -122,7 +122,9 @@ class HysteresisPanel(LoopPanel):
         x, moved, force = self._samples(signals, pair, self.window_seconds)
         self._draw_older(signals, pair)
         reach = [_union(old, extent(new)) for old, new in zip(self._extent, (moved, force), strict=True)]
-        self.draw_path(signals, x, moved, force, reach, at_once=when.x is not None)
+        self.plot.fit(*reach, immediate=when.x is not None)
+        shown = decimated(signals, x, moved, force)
+        self.trail.draw(moved[shown], force[shown])
         frequency = (
             math.nan if history.results is None else history.results.value(pair.actuator, "fdb_frequency", when.x)
         )

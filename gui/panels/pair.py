@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QComboBox
 from gui.model.history import History
 from gui.model.signals import SignalHistory
 from gui.panels.base import no_signals
-from gui.panels.xy_panel import LoopPanel, incomplete_note
+from gui.panels.xy_panel import LoopPanel, decimated, incomplete_note
 from gui.plots.view import View
 from gui.plots.xy.plot import extent
 from gui.widgets.labels import PlainLabel
@@ -73,8 +73,9 @@ class PairPanel(LoopPanel):
         x, samples = signals.samples(start, instant, _MAX_SAMPLES, [across.column, up.column])
         horizontal, vertical = np.ascontiguousarray(samples.T)
         self.plot.name_axes((across.name, across.unit), (up.name, up.unit))
-        reach = extent(horizontal), extent(vertical)
-        self.draw_path(signals, x, horizontal, vertical, reach, at_once=immediate)
+        self.plot.fit(extent(horizontal), extent(vertical), immediate=immediate)
+        shown = decimated(signals, x, horizontal, vertical)
+        self.trail.draw(horizontal[shown], vertical[shown])
 
     def _place(self, at: QPoint, names: tuple[str, ...]) -> DropPlace | None:
         """Return what dropping a signal does: it goes to the axis, or its field, that is nearer to the point."""

@@ -51,13 +51,6 @@ _CURVES = (
     ("reliability_accumulated", CurveStyle("accumulated", 0)),
     ("reliability_windowed", CurveStyle("windowed", 2, dashed=True)),
 )
-# whole in the margin, beside the limit; the tool tip names them too
-_SHORT = {
-    "reliability_instantaneous": "instant.",
-    "reliability_first_passage": "pass.",
-    "reliability_accumulated": "accum.",
-    "reliability_windowed": "window",
-}
 _WITH_ERROR = _CURVES[1:]  # the instantaneous one is drawn faint
 _FROM_0_TO_1 = -0.04, 1.04
 _MEDIAN, _BAND = "model_median", ("model_low", "model_high")
@@ -115,7 +108,8 @@ def _names() -> list[str]:
 
 def _reliability_row(owner: str, name: str, limits: AlarmLimits) -> PlotRow:
     curves = tuple(curve for _, curve in _CURVES)
-    lines = alarm_lines(limits, {(owner, name): _SHORT[name] for name, _ in _CURVES})
+    # whole in the margin, beside the limit
+    lines = alarm_lines(limits, {(owner, name): f"{curve.label[:5]}." for name, curve in _CURVES})
     return PlotRow(
         f"reliability:{owner}", name, "reliability", "1", curves, tuple(curve.colour for _, curve in _WITH_ERROR),
         lines, fixed=_FROM_0_TO_1, legend="bands ± 1 se", watched=frozenset((owner, name) for name, _ in _CURVES),

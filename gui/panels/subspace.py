@@ -14,7 +14,7 @@ from PySide6.QtCore import Qt
 from gui.model.history import History
 from gui.model.results import ResultHistory
 from gui.model.tracking_status import NOT_DETERMINED, amplitude_word, timing_word
-from gui.panels.xy_panel import LoopPanel, incomplete_note
+from gui.panels.xy_panel import LoopPanel, decimated, incomplete_note
 from gui.plots.value_axis import deviation_text, value_text
 from gui.plots.view import View
 from gui.plots.xy.axes import pen
@@ -220,7 +220,9 @@ class SubspacePanel(LoopPanel):
         x, samples = signals.samples(instant - self.window_seconds + 0.5 / rate, instant)
         command, measured = samples[:, pair.command], samples[:, pair.measured]
         reach = extent(command), extent(measured)
-        self.draw_path(signals, x, command, measured, reach, at_once=when.x is not None)
+        self.plot.fit(*reach, immediate=when.x is not None)
+        shown = decimated(signals, x, command, measured)
+        self.trail.draw(command[shown], measured[shown])
 
         tracking = None if history.results is None else _tracking_at(history.results, pair.actuator, when.x)
         ellipse = None

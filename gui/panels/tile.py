@@ -89,12 +89,7 @@ class Tile(QWidget):
 
     @staticmethod
     def font_size(width: float, height: float) -> float:
-        """Return the font size of the values of a tile of this size, px."""
-        return _layout(width, height)[0]
-
-    @staticmethod
-    def legibility(width: float, height: float) -> float:
-        """Return how well a tile of this size is read: in landscape its small print is larger."""
+        """Return the font size of the values of a tile of this size, px; larger in landscape, as its small print."""
         size, landscape = _layout(width, height)
         return size * (_LANDSCAPE_MERIT if landscape else 1.0)
 

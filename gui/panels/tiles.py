@@ -33,7 +33,7 @@ def columns_for(n_tiles: int, width: int, height: int, kind: type[Tile] = Tile, 
         """Return how well it is read, and how much of the grid is visible without scrolling."""
         wide, high = tile_size(n_tiles, columns, width, height, kind, scale)
         rows = ceil(n_tiles / columns)
-        return kind.legibility(wide, high), min(1.0, height / max(1.0, rows * (high + _GAP) - _GAP))
+        return kind.font_size(wide, high), min(1.0, height / max(1.0, rows * (high + _GAP) - _GAP))
 
     # max returns the first: fewer columns where they are equal
     return max(range(1, min(most, max(1, n_tiles)) + 1), key=merit)

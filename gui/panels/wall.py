@@ -36,11 +36,6 @@ class WallCell(Tile):
         return min(width / _WIDTH, height / _HEIGHT)
 
     @staticmethod
-    def legibility(width: float, height: float) -> float:
-        """Return how well a cell of this size is read."""
-        return WallCell.font_size(width, height)
-
-    @staticmethod
     def least_height(width: float) -> float:  # noqa: ARG004 - the same for every width
         """Return the minimum height, px."""
         return _MIN_HEIGHT

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.model.history import History
 from gui.model.signals import SignalHistory
 from gui.panels.base import InstantHeading, Panel, instant_heading, no_signals
 from gui.plots.figure import Figure, Page
-from gui.plots.value_axis import Bounds
 from gui.plots.view import View
 from gui.plots.xy.axes import tabular
 from gui.plots.xy.canvas import XYCanvas
 from gui.plots.xy.curves import Trail, decimate_loop
 from gui.plots.xy.figure import canvas_figure, has_data
 from gui.plots.xy.plot import XYPlot
-from gui.widgets.labels import PlainLabel, plain_tip
+from gui.widgets.labels import ElidedLabel
 from gui.widgets.menus import MenuEntry, MenuPlace
-from gui.widgets.painting import painting
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Pair, Samples
 from monitor.text.numbers import DASH, instant_text
@@ -40,7 +37,7 @@ class XYPanel(Panel):
         super().__init__(view, theme)
         self.stale = False
         self.caption = ""
-        self.heading, self.readout = _ElidedLine(), _ElidedLine()
+        self.heading, self.readout = ElidedLabel(" "), ElidedLabel(" ")
         self.readout.setFont(tabular())
         self.pane = XYCanvas(theme)
         self.pane.setAccessibleName(self.title)
@@ -109,7 +106,6 @@ class XYPanel(Panel):
         when = instant_heading(history, self.view)
         text = " · ".join(part for part in (when.text, subject) if part)
         self.heading.setText(text)
-        self.heading.setToolTip(plain_tip(text))
         if when.stale is not self.stale:
             self.stale = when.stale
             self.apply_colours()
@@ -183,21 +179,6 @@ class LoopPanel(XYPanel):
         self.trail.clear()
         self.plot.set_annotation(why, self.theme.muted)
 
-    def draw_path(
-        self,
-        signals: SignalHistory,
-        x: Samples,
-        across: Samples,
-        up: Samples,
-        reach: Sequence[Bounds],
-        *,
-        at_once: bool,
-    ) -> None:
-        """Draw a path, (n_samples,) each; `reach` is its extent, and `at_once`: the scales follow it at once."""
-        self.plot.fit(*reach, immediate=at_once)
-        shown = decimated(signals, x, across, up)
-        self.trail.draw(across[shown], up[shown])
-
 
 def decimated(signals: SignalHistory, x: Samples, across: Samples, up: Samples) -> NDArray[np.intp]:
     """Return the points of a path that preserve its outline."""
@@ -211,17 +192,3 @@ def incomplete_note(history: History, begin: float) -> str:
         return ""
     since = instant_text(history.timeline.time_at(signals.exact_begin_x), 2)
     return f"drawn from {since} on: earlier samples are no longer in memory one by one"
-
-
-class _ElidedLine(PlainLabel):
-    """Label that is elided instead of widening the panel."""
-
-    def __init__(self) -> None:
-        super().__init__(" ")
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's arguments
-        with painting(self) as painter:
-            painter.setPen(self.palette().windowText().color())
-            shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
-            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)

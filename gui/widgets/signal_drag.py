@@ -114,11 +114,6 @@ class SignalDrop(QWidget):
         target.setAcceptDrops(True)
         target.installEventFilter(self)
 
-    def place(self, at: QPoint, names: tuple[str, ...]) -> DropPlace | None:
-        """Return what dropping signals at a point would do; None: nothing."""
-        find = self._place()
-        return None if find is None else find(at, names)
-
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Handle what is dragged over the widget."""
         if watched is not self.parentWidget():
@@ -127,7 +122,8 @@ class SignalDrop(QWidget):
             self._highlight(None)
         elif isinstance(event, QDropEvent):
             names = dragged_signals(event.mimeData())
-            place = self.place(event.position().toPoint(), names) if names else None
+            find = self._place()
+            place = find(event.position().toPoint(), names) if names and find is not None else None
             dropped = not isinstance(event, QDragMoveEvent)
             self._highlight(None if dropped else place)
             if place is not None:

@@ -86,7 +86,11 @@ def panel_actions(panels: Iterable[type[Panel]]) -> tuple[ActionSpec, ...]:
 
 
 _read_only = partial(ActionSpec, modifies=False)
-_ZOOM = "&Zoom"
+
+
+def _zoom(key: str, text: str, shortcuts: tuple[str, ...], tip: str) -> ActionSpec:
+    return _read_only(f"view.{key}", text, "Replay", shortcuts, tip, submenu="&Zoom")
+
 
 _FILE = (
     ActionSpec("file.open", "&Open…", "File", ("Ctrl+O",), "Open a recorded run or a file of another program."),
@@ -160,24 +164,15 @@ _TIME = (
     _read_only("view.forward", "&Forward", "Replay", ("Right",), "Move forward by a tenth of the span."),
     _read_only("view.back_span", "Back by a span", "Replay", ("Shift+Left",), "Move back by a whole span."),
     _read_only("view.forward_span", "Forward by a span", "Replay", ("Shift+Right",), "Move forward by a whole span."),
-    _read_only("view.zoom_in", "Zoom &in", "Replay", ("Ctrl++", "+", "Ctrl+="), "Halve the span.", submenu=_ZOOM),
-    _read_only("view.zoom_out", "Zoom &out", "Replay", ("Ctrl+-", "-"), "Double the span.", submenu=_ZOOM),
-    _read_only(
-        "view.zoom_undo",
-        "P&revious zoom",
-        "Replay",
-        ("Alt+Left",),
-        "Undo the last zoom of time or values.",
-        submenu=_ZOOM,
-    ),
-    _read_only(
-        "view.zoom_redo", "Ne&xt zoom", "Replay", ("Alt+Right",), "Redo the zoom that was undone last.", submenu=_ZOOM
-    ),
-    _read_only("view.span_5", "Show 5 s", "Replay", ("1",), "Show a span of 5 s.", submenu=_ZOOM),
-    _read_only("view.span_30", "Show 30 s", "Replay", ("2",), "Show a span of 30 s.", submenu=_ZOOM),
-    _read_only("view.span_60", "Show 60 s", "Replay", ("3",), "Show a span of 60 s.", submenu=_ZOOM),
-    _read_only("view.span_600", "Show 10 min", "Replay", ("4",), "Show a span of 10 minutes.", submenu=_ZOOM),
-    _read_only("view.span_all", "Show the &whole run", "Replay", ("0",), "Show the whole history.", submenu=_ZOOM),
+    _zoom("zoom_in", "Zoom &in", ("Ctrl++", "+", "Ctrl+="), "Halve the span."),
+    _zoom("zoom_out", "Zoom &out", ("Ctrl+-", "-"), "Double the span."),
+    _zoom("zoom_undo", "P&revious zoom", ("Alt+Left",), "Undo the last zoom of time or values."),
+    _zoom("zoom_redo", "Ne&xt zoom", ("Alt+Right",), "Redo the zoom that was undone last."),
+    _zoom("span_5", "Show 5 s", ("1",), "Show a span of 5 s."),
+    _zoom("span_30", "Show 30 s", ("2",), "Show a span of 30 s."),
+    _zoom("span_60", "Show 60 s", ("3",), "Show a span of 60 s."),
+    _zoom("span_600", "Show 10 min", ("4",), "Show a span of 10 minutes."),
+    _zoom("span_all", "Show the &whole run", ("0",), "Show the whole history."),
 )
 _REPLAY = (
     ActionSpec(

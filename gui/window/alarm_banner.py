@@ -160,12 +160,10 @@ class AlarmBanner(QWidget):
             area = QRectF(self.rect()).adjusted(_MARGIN, 0.0, -_MARGIN, 0.0)
             if self._large:
                 sentence, aside = self._wall
-                font = self._font(bold=False)
-                area.setWidth(area.width() - QFontMetricsF(font).horizontalAdvance(aside) - 2.0 * _MARGIN)
-                self._write(painter, area, sentence, colour, bold=True)
-                area.setLeft(area.right() + 2.0 * _MARGIN)
-                area.setRight(self.width() - 0.5 * _MARGIN)
-                self._write(painter, area, aside, colour, bold=False)
+                room = QFontMetricsF(self._font(bold=False)).horizontalAdvance(aside) + _MARGIN
+                self._write(painter, area.adjusted(0.0, 0.0, -room, 0.0), sentence, colour, bold=True)
+                area.setLeft(area.right() - room + _MARGIN)
+                self._write(painter, area.adjusted(0.0, 0.0, _MARGIN, 0.0), aside, colour, bold=False)
                 return
             used = self._write(painter, area, self._counts, colour, bold=self.summary.any_active)
             area.setLeft(area.left() + used + 2.0 * _MARGIN)

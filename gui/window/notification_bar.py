@@ -190,7 +190,7 @@ class NotificationBar(QWidget):
         active = self.log.active
         if active:
             first, theme = active[0], self._theme
-            self._text.set_text(first.line)
+            self._text.setText(first.line)
             self._more.setText(f"and {len(active) - 1} more" if len(active) > 1 else "")
             palette = QPalette(self.palette())
             palette.setColor(QPalette.ColorRole.Window, QColor(theme.base))

@@ -11,13 +11,13 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from gui.model.alarms import AlarmSpan
 from gui.model.history import PlacedEvent
+from gui.model.severity import importance
 from gui.plots.time.axis import TimeScale
 from gui.plots.time.cache import TextMetrics
 from gui.plots.time.rows import PlotRow
 from gui.plots.time.scene import LANE_BAR, POINTER_TOLERANCE, Scene
 from gui.widgets.theme import level_colour
 from gui.wording.event_text import event_level, event_sentence, kind_name, severity_level, severity_word
-from gui.wording.level import Level
 from monitor.messages.alarms import Severity
 from monitor.messages.blocks import EventKind
 from monitor.text.numbers import instant_text
@@ -35,11 +35,6 @@ class MarkGroup:
     label: str
     begin: float
     end: float
-
-    @property
-    def level(self) -> Level:
-        """Level of the most important event."""
-        return max((event_level(mark.event) for mark in self.marks), key=list(Level).index)
 
 
 def belongs(mark: PlacedEvent, row: PlotRow) -> bool:
@@ -68,7 +63,8 @@ def draw_lane(painter: QPainter, scene: Scene) -> None:
     _draw_states(painter, lane, scene, scene.frame.states)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     for group in mark_groups(scene, TextMetrics(painter.font()).width):
-        painter.setPen(QColor(level_colour(theme, group.level)))
+        level = max((event_level(mark.event) for mark in group.marks), key=importance)
+        painter.setPen(QColor(level_colour(theme, level)))
         first, *others = (round(scale.pixel(mark.x)) for mark in group.marks)
         painter.drawLine(QLineF(first, lane.top(), first, lane.bottom()))
         # short, so that they do not cross the label

@@ -188,7 +188,7 @@ class RunList(QWidget):
         folder, listing = self.folder, self._listing
         if listing.rows != self.table.all:
             self.table.set_runs(listing.rows)
-        self.place.set_text(_NO_FOLDER if folder is None else str(folder))
+        self.place.setText(_NO_FOLDER if folder is None else str(folder))
         self.again.setVisible(folder is not None)
         for part in (self.filter, self.with_alarms, self.view):
             part.setVisible(bool(listing.rows))

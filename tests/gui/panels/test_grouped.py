@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QComboBox
 
-from gui.panels.grouped import FrequencyPanel, XYGroup
+from gui.panels.grouped import XYGroup
 from gui.panels.hysteresis import HysteresisPanel
-from gui.panels.pair import PairPanel
-from gui.panels.spectrum import SpectrumPanel
 from gui.panels.subspace import SubspacePanel
 from gui.plots.figure import TWO_COLUMNS, Page
 from gui.plots.view import View
@@ -62,16 +59,3 @@ def test_figure_and_menu_are_those_of_the_view(qtbot, watched):
     # what others add to the menu of the panel is in that of every view
     panel.menu_sources.append(lambda place: ())
     assert all(part.menu_sources is panel.menu_sources for part in panel.parts)
-
-
-@pytest.mark.parametrize(("group", "kind"), [(XYGroup, PairPanel), (FrequencyPanel, SpectrumPanel)])
-def test_a_signal_that_is_dropped_shows_the_view_that_takes_it(qtbot, watched, group, kind):
-    panel = shown(qtbot, group, watched)
-    assert not isinstance(panel.shown, kind)
-    assert panel.drop_target.place(QPoint(300, 300), ("nothing of this rig",)) is None
-    place = panel.drop_target.place(QPoint(300, 495), ("roof.force",))
-    assert "roof.force" in place.text
-    place.drop()
-    panel.refresh(watched)
-    assert isinstance(panel.shown, kind)
-    assert "roof.force" in panel.shown.heading.text()

@@ -37,7 +37,7 @@ def shown(qtbot):
 
 
 def line(bar):
-    return bar.findChild(ElidedLabel).text
+    return bar.findChild(ElidedLabel).text()
 
 
 def button(bar, text):
