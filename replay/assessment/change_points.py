@@ -20,8 +20,8 @@ from replay.assessment.course import SIGNIFICANT, SLOPE_PENALTY, STEP_PENALTY, C
 
 # values per window, and their maximum number: the search is quadratic
 _PER_WINDOW, _MOST = 4, 4000
-# minimum number of values in a segment, not counting those that see a change; at either end of the record one will do
-_FEWEST = 6
+# minimum number of values in a segment, not counting those that see a change; and at either end of the record
+_FEWEST, _FEWEST_AT_END = 6, 3
 # standard deviations beyond which a value is an outlier among its neighbours
 _OUTLIER = 3.0
 # lower quartile of the absolute value of a standard normal variable
@@ -177,8 +177,8 @@ class _Series:
         n = len(self.time)
         least_cost, previous = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.int64)
         least_cost[0] = -STEP_PENALTY
-        for end in range(1, n + 1):
-            fewest = _FEWEST if end < n else 1
+        for end in range(_FEWEST_AT_END, n + 1):
+            fewest = _FEWEST if end < n else _FEWEST_AT_END
             begin = np.arange(0, max(1, end - fewest - self.mixed + 1))
             begin = begin[np.isfinite(least_cost[begin])]
             flat, line = self._lines(begin + np.where(begin > 0, self.mixed, 0), end)

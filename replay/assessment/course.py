@@ -184,17 +184,15 @@ class Course:
         for i, each in enumerate(all_):
             if each.slopes:
                 middle = Stretch(float(np.mean(self.edges[i : i + 2])), True, True)
-                level = replace(each, slopes=False)
-                # the last is a step: a line is also what is fitted to a level that is shorter than a few windows
-                for two in (
-                    (level, middle),
-                    (each, replace(middle, slopes=False)),
-                    (level, Stretch(middle.start, False)),
-                ):
+                level, rest = replace(each, slopes=False), replace(middle, slopes=False)
+                # a line is also what is first fitted to a step next to an end; a line alone is otherwise believed
+                joints = ((level, middle), (each, rest)) if len(all_) > 1 else ()
+                for two in *joints, (level, replace(rest, joined=False)):
                     yield Course((*all_[:i], *two, *all_[i + 1 :]), self.seen, self.least), range(max(1, i), i + 2)
-                if 0 < i < len(all_) - 1:
-                    step = replace(all_[i + 1], start=middle.start, joined=False)
-                    yield Course((*all_[:i], step, *all_[i + 2 :]), self.seen, self.least), range(i, i + 1)
+                if i < len(all_) - 1:
+                    before, step = all_[:i] or (level,), replace(all_[i + 1], start=middle.start, joined=False)
+                    one = range(len(before), len(before) + 1)
+                    yield Course((*before, step, *all_[i + 2 :]), self.seen, self.least), one
         for i in range(1, len(all_)):
             head, left, right, tail = all_[: i - 1], all_[i - 1], all_[i], all_[i + 1 :]
             yield Course((*head, left, *tail), self.seen, self.least), range(0)

@@ -46,7 +46,7 @@ def test_nothing_is_found_where_nothing_changes():
     ("step", "when"),
     [
         *((step, when) for step in (-0.019, -0.002, 0.002, 0.019) for when in (15.0, 33.0)),
-        *((step, when) for step in (-0.019, 0.019) for when in (2.2, 4.0, 56.0)),
+        *((step, when) for step in (-0.019, 0.019) for when in (4.0, 56.0)),
     ],
 )
 def test_a_step_is_found_with_its_levels_and_its_time(step, when):
@@ -149,7 +149,7 @@ def test_motions_with_pauses_have_segments_only_where_four_windows_hold_values(l
     assert all(np.isfinite((segment.first, segment.last, segment.sd)).all() for segment in found.segments)
 
 
-@pytest.mark.parametrize("stop", [2.2, 4.0, 9.0])
+@pytest.mark.parametrize("stop", [2.6, 4.0, 9.0])
 @pytest.mark.parametrize("pause", [0.0, 1.0, 7.0])
 def test_a_short_record_that_begins_with_another_delay_has_a_step(stop, pause):
     time, seen = np.arange(0.0, 8.0, DT), round(stop / DT)
