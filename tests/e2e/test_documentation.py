@@ -32,7 +32,7 @@ PAGES = [
 ]
 
 # classes and files of other programs, and of examples on the page itself
-FOREIGN = {"ExecStartPre", "H5Fopen", "LoadCredential", "PeakPanel", "ThreadAuthenticator", "lab.toml"}
+FOREIGN = {"ExecStartPre", "H5Fopen", "LoadCredential", "PeakPanel", "ThreadAuthenticator", "lab.toml", "sender.py"}
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
