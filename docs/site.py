@@ -45,7 +45,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
     """Lead the links of a page to where the files are on the site."""
     if "/" not in page.file.src_uri:
-        markdown = re.sub(r"\]\(\.\./", "](", markdown)
+        markdown = re.sub(r"\]\(\.\./", "](", markdown).replace("](README.md", "](index.md")
         # folders have no page
         markdown = markdown.replace("](examples)", "](examples/README.md)").replace("](docs/", "](")
     elif page.file.src_uri.startswith("examples/"):
