@@ -186,6 +186,12 @@ def test_settings_are_accepted(page, tmp_path):
             load_settings(path, {})
 
 
+def test_every_page_has_its_place_on_the_site():
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = set(re.findall(r": ([\w/-]+\.md)$", site, re.MULTILINE))
+    assert {page.name for page in ROOT.glob("docs/*.md")} <= listed
+
+
 def test_the_page_of_names_is_a_session_as_typed(warm_kernels, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = ROOT / "docs" / "api.md"
