@@ -65,10 +65,9 @@ def draw_lane(painter: QPainter, scene: Scene) -> None:
     for group in mark_groups(scene, TextMetrics(painter.font()).width):
         level = max((event_level(mark.event) for mark in group.marks), key=importance)
         painter.setPen(QColor(level_colour(theme, level)))
-        first, *others = (round(scale.pixel(mark.x)) for mark in group.marks)
-        painter.drawLine(QLineF(first, lane.top(), first, lane.bottom()))
-        # short, so that they do not cross the label
-        painter.drawLines([QLineF(x, lane.top(), x, lane.top() + LANE_BAR) for x in others])
+        for x in (round(scale.pixel(mark.x)) for mark in group.marks):
+            # short where it would cross the label
+            painter.drawLine(QLineF(x, lane.top(), x, lane.bottom() if x < group.begin else lane.top() + LANE_BAR))
         text = QRectF(group.begin, lane.top() + LANE_BAR, group.end - group.begin, lane.height() - LANE_BAR)
         painter.drawText(text, _LEFT, group.label)
 
