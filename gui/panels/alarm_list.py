@@ -85,7 +85,6 @@ class AlarmList(QWidget):
         counts = ", ".join((*found.aside, f"{found.configured} configured"))
         note = "as of the last message from the service" if stale else counts
         self.view.empty_text = f"No active alarms, {note}."
-        # a table that stays empty does not draw itself again
         self.view.viewport().update()
         self.table.set_alarms(alarms, stale=stale, pending=pending)
         # with the number, so that it is not mistaken for the selected one

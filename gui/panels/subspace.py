@@ -218,6 +218,7 @@ class SubspacePanel(LoopPanel):
         instant, rate = self.view.instant, signals.sample_rate
         # without the sample at the beginning of the window, which belongs to the previous one
         x, samples = signals.samples(instant - self.window_seconds + 0.5 / rate, instant)
+        self.caption = incomplete_note(history, instant - self.window_seconds)
         command, measured = samples[:, pair.command], samples[:, pair.measured]
         reach = extent(command), extent(measured)
         self.plot.fit(*reach, immediate=when.x is not None)
@@ -233,8 +234,9 @@ class SubspacePanel(LoopPanel):
             self.plot.set_annotation(_tracking_lines(tracking), self.theme.muted if self.stale else self.theme.text)
         else:
             good = np.isfinite(command) & np.isfinite(measured)
-            self.plot.set_annotation(_why_no_ellipse(tracking, good, rate, self.window_seconds), self.theme.muted)
-        self.caption = incomplete_note(history, instant - self.window_seconds)
+            why = _why_no_ellipse(tracking, good, rate, self.window_seconds)
+            # what is no longer in memory was not missing then
+            self.plot.set_annotation("" if self.caption else why, self.theme.muted)
         self._read_out()
 
     def show_nothing(self, history: History, why: str) -> None:

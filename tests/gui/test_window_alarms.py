@@ -418,6 +418,8 @@ def test_operator_mode_sends_no_limits(live, limits_of):
     live.program._limits.change({SOUTH: (None, 0.03)})
     assert live.history.requested_limits == {}
     assert menu_of(live, SOUTH) is None
+    # what cannot be done has no button, not even a grey one
+    assert not live.window.dock_area.panel(EventsPanel).alarms.acknowledge_all.isVisible()
     live.program.actions["window.operator"].trigger()
     assert limits_of(SOUTH) == (None, 0.02)
 

@@ -50,7 +50,7 @@ def draw_row_marks(painter: QPainter, plot: QRectF, scene: Scene, row: PlotRow) 
     for mark in scene.frame.marks if row.watched else ():
         if belongs(mark, row):
             x = round(scene.scale.pixel(mark.x))
-            painter.setPen(_dashed(level_colour(scene.theme, event_level(mark.event))))
+            painter.setPen(QPen(QColor(level_colour(scene.theme, event_level(mark.event))), 1, Qt.PenStyle.DotLine))
             painter.drawLine(QLineF(x, plot.top(), x, plot.bottom()))
     own = [state for state in scene.frame.states if (state.actuator, state.quantity) in row.watched]
     _draw_states(painter, plot, scene, own)
@@ -139,9 +139,3 @@ def _draw_states(painter: QPainter, box: QRectF, scene: Scene, states: Iterable[
         if left <= right:
             colour = QColor(level_colour(scene.theme, severity_level(state.severity)))
             painter.fillRect(QRectF(left, box.top(), max(1.0, right - left), LANE_BAR), colour)
-
-
-def _dashed(colour: str) -> QPen:
-    pen = QPen(QColor(colour), 1)
-    pen.setDashPattern([2.0, 2.0])
-    return pen

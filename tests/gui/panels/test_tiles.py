@@ -1,6 +1,7 @@
 """What an operator reads from across the room: the numbers of one instant, or a dash and a word."""
 
 import math
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -8,18 +9,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import Qt
+from msgspec import structs
+from PySide6.QtCore import QBuffer, Qt
 from PySide6.QtGui import QFont, QFontMetricsF
+from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QLabel, QScrollArea
 
 from gui.model.alarms import DisplayLimit
 from gui.model.history import History
+from gui.model.receiver import ReceivedMessages
 from gui.model.severity import NO_LIMITS
 from gui.model.tracking_status import Status, tracking_status
 from gui.panels.tile import LANDSCAPE_MIN_HEIGHT, LANDSCAPE_MIN_WIDTH, MIN_HEIGHT, MIN_WIDTH, fitted
 from gui.panels.tiles import columns_for, tile_size
 from gui.widgets.theme import DARK
 from gui.wording.level import Level
+from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from tests.gui.panels.tile_rig import RECEIVING, VALUES, drawn, history_of, panel_of, read, tiles
 
 
@@ -311,3 +316,26 @@ def test_nothing_is_cut_off_a_tile(qtbot, size, state):
     origin = "broadband, 0.25 s" if state == "looked back" else "broadband"
     assert ({"≠ FDB", origin} <= set(words) or f"≠ {origin}" in words) == (state in ("receiving", "looked back"))
     assert "≠ FDB" in words or size[0] < 900 or state in ("stale", "silent")
+
+
+def test_badges_have_one_size_whatever_they_say(qtbot):
+    history = history_of(actuators=("north", "south"))
+    late = Alarm("a", "broadband_delay", "north", "s", Severity.TRIP, high=0.01, state=AlarmState.UNACKNOWLEDGED)
+    late = structs.replace(late, active=True, last=0.0123)
+    other = structs.replace(late, name="b", value="fdb_delay")
+    warned = structs.replace(late, name="c", actuator="south", severity=Severity.WARN)
+    history.update(ReceivedMessages(health=RECEIVING, alarms=AlarmReport((late, other, warned))), age=0.02)
+    panel, _ = panel_of(qtbot, history)
+    sizes = {}
+    for tile in tiles(panel):
+        buffer, generator = QBuffer(), QSvgGenerator()
+        generator.setOutputDevice(buffer)
+        generator.setSize(tile.size())
+        tile.render(generator)
+        found = re.findall(
+            r'<text[^>]*font-size="([0-9.]+)"[^>]*>(.*?)</text>', bytes(buffer.data()).decode(), re.DOTALL
+        )
+        sizes |= {text.strip(): float(size) for size, text in found}
+    badges = {text: size for text, size in sizes.items() if "TRIP" in text or "WARN" in text}
+    assert sorted(badges) == ["■ TRIP: delay 12.3 ms (+1 more)", "▲ WARN: delay 12.3 ms"]
+    assert len(set(badges.values())) == 1
