@@ -296,6 +296,7 @@ class AlarmView(QTableView):
         self.setFont(font)
         rows, columns = self.verticalHeader(), self.horizontalHeader()
         rows.hide()
+        rows.setMinimumSectionSize(1)
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         columns.setHighlightSections(False)
         columns.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)

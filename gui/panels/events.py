@@ -381,7 +381,7 @@ class EventsPanel(Panel):
         for part in (self.alarms, self.events):
             parts.addWidget(part)
         # alarms first: seven of them are seen on a small screen
-        parts.setSizes([2000, 1000])
+        parts.setSizes([7000, 3000])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)

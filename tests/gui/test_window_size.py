@@ -283,7 +283,7 @@ def test_seven_alarms_are_seen_on_a_small_screen(shown):
     assert view.viewport().rect().contains(last), (view.viewport().rect(), last)
     # and some events below them
     events = panel.events.view
-    assert events.viewport().height() >= 2 * events.rowHeight(0) > 0
+    assert events.viewport().height() >= 2 * events.verticalHeader().defaultSectionSize()
     hands.window.close_now()
 
 
