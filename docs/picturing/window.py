@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from docs.picturing.run_files import write_runs
 from docs.picturing.stage import Stage, stage
+from gui.panels.catalogue import FrequencyPanel, GroupPanel, XYGroup
 from gui.panels.events import EventsPanel
-from gui.panels.grouped import FrequencyPanel, GroupPanel, XYGroup
 from gui.panels.hysteresis import HysteresisPanel
 from gui.panels.spectrum import SpectrumPanel
 from gui.panels.subspace import SubspacePanel

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QTableView, QWidget
 
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
-from gui.panels.grouped import GroupPanel
+from gui.panels.catalogue import GroupPanel
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT

@@ -11,8 +11,8 @@ from PySide6.QtGui import QFontInfo, QFontMetrics
 from PySide6.QtWidgets import QApplication, QLabel
 
 from gui.model.receiver import ReceivedMessages
+from gui.panels.catalogue import GroupPanel, XYGroup
 from gui.panels.events import EventsPanel
-from gui.panels.grouped import GroupPanel, XYGroup
 from gui.panels.histories import HistoriesPanel
 from gui.panels.over_time import TimePanel
 from gui.panels.tiles import TilesPanel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QComboBox
 
-from gui.panels.grouped import XYGroup
+from gui.panels.catalogue import XYGroup
 from gui.panels.hysteresis import HysteresisPanel
 from gui.panels.subspace import SubspacePanel
 from gui.plots.figure import TWO_COLUMNS, Page
