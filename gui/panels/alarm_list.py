@@ -159,3 +159,6 @@ class AlarmList(QWidget):
         self.shelve.setText("Unshelve" if state is AlarmState.SHELVED else "Shelve…")
         self.reset.setEnabled(enabled and state in _LATCHED)
         self.limits.setEnabled(enabled and alarm is not None and alarm.changeable)
+        # no higher than its rows: the rest is for the events
+        high = self.view.verticalHeader().defaultSectionSize() * max(2, len(self.table.rows))
+        self.setMaximumHeight(self.view.horizontalHeader().sizeHint().height() + high + 2)
