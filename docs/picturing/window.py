@@ -158,6 +158,7 @@ def _begin(folder: Path, table: Path, runs: Path) -> None:
         begun.until(lambda: bool(page.runs.table.rows))
         # the folder is one of this computer
         page.runs.place.setText("~/runs")
+        begun.wait(0.5)
         begun.shoot(folder / "first-page.png")
         for key, name in (("window.settings", "settings"), ("help.keys", "keys"), ("help.palette", "palette")):
             before = _opened()
