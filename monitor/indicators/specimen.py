@@ -31,6 +31,8 @@ from monitor.indicators.parts.equivalent_stiffness import (
     V,
     X,
     fit_specimen,
+    smooth,
+    smoothing,
 )
 from monitor.indicators.parts.memory import SPECIMEN, open_state
 from monitor.indicators.parts.residual import REACH, SMALLEST_FIT
@@ -55,9 +57,9 @@ class SpecimenValues(NamedTuple):
 
     ``stiffness``, of force and displacement over the window; ``loss``, the share of it that is lost since the start;
     ``residual``, the displacement at which there is no force; ``damping``, the equivalent viscous ratio;
-    ``tangent``, the newest slope of force against displacement; of the newest closed loop the secant
-    ``loop_stiffness``, ``loop_damping`` and ``loop_energy``; ``energy_total``, the work done on the specimen since
-    the start; ``ductility``, the largest displacement over that at yield.
+    ``tangent``, the newest slope of force against displacement; ``ductility``, the largest displacement over that at
+    yield; ``energy_total``, the work done on the specimen since the start; of the newest closed loop the secant
+    ``loop_stiffness``, ``loop_damping`` and ``loop_energy``.
     """
 
     stiffness: float
@@ -73,6 +75,11 @@ class SpecimenValues(NamedTuple):
     tangent: float
     tangent_sd: float
     tangent_reason: float
+    ductility: float
+    ductility_reason: float
+    energy_total: float
+    energy_total_sd: float
+    energy_reason: float
     loop_stiffness: float
     loop_stiffness_sd: float
     loop_damping: float
@@ -80,18 +87,12 @@ class SpecimenValues(NamedTuple):
     loop_energy: float
     loop_energy_sd: float
     loop_reason: float
-    ductility: float
-    ductility_reason: float
-    energy_total: float
-    energy_total_sd: float
-    energy_reason: float
 
 
 (
     STIFFNESS, STIFFNESS_SD, LOSS, LOSS_SD, RESIDUAL_DISPLACEMENT, RESIDUAL_SD, REASON, DAMPING, DAMPING_SD,
-    DAMPING_REASON, TANGENT, TANGENT_SD, TANGENT_REASON, LOOP_STIFFNESS, LOOP_STIFFNESS_SD, LOOP_DAMPING,
-    LOOP_DAMPING_SD, LOOP_ENERGY, LOOP_ENERGY_SD, LOOP_REASON, DUCTILITY, DUCTILITY_REASON, ENERGY, ENERGY_SD,
-    ENERGY_REASON,
+    DAMPING_REASON, TANGENT, TANGENT_SD, TANGENT_REASON, DUCTILITY, DUCTILITY_REASON, ENERGY, ENERGY_SD, ENERGY_REASON,
+    LOOP_STIFFNESS, LOOP_STIFFNESS_SD, LOOP_DAMPING, LOOP_DAMPING_SD, LOOP_ENERGY, LOOP_ENERGY_SD, LOOP_REASON,
 ) = range(25)  # fmt: skip
 
 
@@ -133,12 +134,13 @@ class SpecimenIndicator(PassIndicator[SpecimenValues]):
     def new_arrays(self) -> SpecimenState:
         """Return the initial arrays."""
         n, pairs, settings = self.n_window, self.n_pairs, self.settings
+        margin = REACH + smoothing(n)
         held = np.tile(self.no_values(Reason.FILLING), (pairs, 1))
         held[:, DUCTILITY_REASON] = Reason.FILLING if settings.yield_displacement else Reason.NOT_SET
         return SpecimenState(
             self.hop, settings.gate, settings.relative_gate, settings.yield_displacement or 0.0,
             np.zeros((pairs, 2), np.int64), np.zeros((pairs, 5)), held, np.zeros((N_ROWS, n)),
-            hann_weights(n - 2 * REACH), *new_gate(pairs),
+            hann_weights(n - 2 * margin), *new_gate(pairs),
         )  # fmt: skip
 
 
@@ -235,8 +237,9 @@ def _slide(state: SpecimenState, pair: int, c: float, m: float, f: float, ring: 
 @part
 def _clear(held: Samples, pair: int, reason: int) -> None:
     """Drop the values of the window."""
-    for j in range(LOOP_REASON):
-        held[pair, j] = np.nan
+    for j in range(held.shape[1]):
+        if not DUCTILITY <= j <= ENERGY_REASON:
+            held[pair, j] = np.nan
     held[pair, REASON] = held[pair, DAMPING_REASON] = reason
     held[pair, TANGENT_REASON] = held[pair, LOOP_REASON] = reason
 
@@ -256,10 +259,14 @@ def _look(state: SpecimenState, pair: int, c: Samples, m: Samples, f: Samples) -
         return
     loop = newest_loop(work[X, :n], work[F, :n])
     secant_sd, work_sd = _loop_deviations(loop, work, n)
+    # at the last sample the noise of the displacement has not been undone by a way back
+    end = (f[-1] / fit.span_f) ** 2 * (fit.rough + fit.left / max(fit.stiffness**2, 1e-6 * fit.apparent**2))
     # of windows that share samples each adds what is new in it
     share = state.hop / n if held[pair, ENERGY_REASON] == Reason.VALID.value else 1.0
-    since[pair, VARIANCE] += share * (work_sd * fit.span_f * fit.span_x) ** 2
-    held[pair, ENERGY_SD], held[pair, ENERGY_REASON] = np.sqrt(since[pair, VARIANCE]), Reason.VALID.value
+    energy = fit.span_f * fit.span_x
+    since[pair, VARIANCE] += share * (work_sd * energy) ** 2
+    held[pair, ENERGY_SD] = np.sqrt(since[pair, VARIANCE] + end * energy * energy)
+    held[pair, ENERGY_REASON] = Reason.VALID.value
     _hold_loop(held, pair, loop, fit, secant_sd, work_sd * np.sqrt(loop.length / n))
     _hold_window(state, pair, fit, n)
 
@@ -279,17 +286,17 @@ def _amplitude(x: Samples) -> float:
 @kernel
 def _loop_deviations(loop: ClosedLoop, work: Samples, n: int) -> tuple[float, float]:
     """Return the standard deviations of the secant stiffness, 0 of none, and of the work over the window, scaled."""
-    x, secant, path = work[X, :n], work[SCALED, :n], work[OTHER, :n]
+    x, path, other, zero = work[X, :n], work[SCALED, :n], work[OTHER, :n], work[BIAS, :n]
     for i in range(n):
-        secant[i] = 0.0
         path[i] = 0.5 * (x[min(i + 1, n - 1)] - x[max(i - 1, 0)])
-    if loop.length > 0.0:
-        for i in range(-loop.reach, loop.reach + 1):
-            weight = 1.0 / ((2 * loop.reach + 1) * loop.stroke)
-            secant[loop.highest + i] += weight
-            secant[loop.lowest + i] -= weight
-    secant_sd, work_sd = weighted_sum_deviations(secant, path, work[RESIDUAL, :n], work[BIAS, :n], 0, n)
-    return secant_sd if secant_sd >= 0.0 else 0.0, work_sd if work_sd >= 0.0 else 0.0
+    work_sd, _ = weighted_sum_deviations(path, zero, work[RESIDUAL, :n], zero, 0, n)
+    # what is left in a mean of as many samples as at the ends of a loop
+    smooth(work[RESIDUAL, :n], loop.reach, other)
+    left = 0.0
+    for i in range(loop.reach, n - loop.reach):
+        left += other[i] * other[i] / (n - 2 * loop.reach)
+    secant_sd = np.sqrt(2.0 * left) / loop.stroke if loop.length > 0.0 else 0.0
+    return secant_sd, work_sd if work_sd >= 0.0 else 0.0
 
 
 @part

@@ -34,7 +34,7 @@ _CHANGING = ", changing within the record (5 to 95 % range of the windows)"
 # reasons of a missing value in every record, and the share of other ones that is worth a line
 _USUAL, _LEAST_MISSING = (Reason.FILLING, Reason.GATE), 0.01
 _READINGS = {**LABELS, "ti": "the angle of TI", "hsem": "the added damping of HSEM", "nrmse": "NRMSE"}
-_READINGS |= {"specimen": "the stiffness of the specimen", "specimen_loop": "its closed loops"}
+_READINGS |= {"specimen": "the stiffness of the specimen", "specimen_loop": "the newest closed loop"}
 _COMPLETE = Presence(1.0, {})
 
 

@@ -11,8 +11,8 @@ from monitor.messages.blocks import Samples
 
 # of the range of displacement: a turn beyond the middle by less is noise
 _MARGIN = 0.15
-# of a loop's length, half of what is averaged at its ends
-_END = 1.0 / 128.0
+# of a loop's length, half of what is averaged at its ends, and of what tells where an end is
+_END, _TURN = 1.0 / 128.0, 1.0 / 16.0
 
 
 class ClosedLoop(NamedTuple):
@@ -51,12 +51,34 @@ def newest_loop(x: Samples, f: Samples) -> ClosedLoop:
         area += 0.5 * (f[i] + f[i + 1]) * (x[i + 1] - x[i])
     for i in range(first, last + 1):
         highest, lowest = (i if x[i] > x[highest] else highest), (i if x[i] < x[lowest] else lowest)
+    span = int(_TURN * (end - begin))
+    highest, lowest = _turning_point(x, highest, span), _turning_point(x, lowest, span)
     reach = min(int(_END * (end - begin)), highest, lowest, x.shape[0] - 1 - max(highest, lowest))
     rise = stroke = 0.0
     for i in range(-reach, reach + 1):
         rise += (f[highest + i] - f[lowest + i]) / (2 * reach + 1)
         stroke += (x[highest + i] - x[lowest + i]) / (2 * reach + 1)
     return ClosedLoop(end - begin, area, rise, stroke, highest, lowest, reach)
+
+
+@reduction
+def _turning_point(x: Samples, at: int, span: int) -> int:
+    """Return the vertex of a parabola through `span` samples to either side of the largest or smallest one.
+
+    Where noise is largest is not where the motion turns, and a viscous force changes fast there.
+    """
+    span = min(span, at, x.shape[0] - 1 - at)
+    if span < 2:
+        return at
+    squares = fourths = slope = bend = 0.0
+    for i in range(-span, span + 1):
+        squares, fourths = squares + float(i * i), fourths + float(i * i) * float(i * i)
+    mean = squares / (2 * span + 1)
+    for i in range(-span, span + 1):
+        slope, bend = slope + i * x[at + i] / squares, bend + (i * i - mean) * x[at + i]
+    bend /= fourths - mean * squares
+    shift = -0.5 * slope / bend if bend != 0.0 else 0.0
+    return at + int(np.rint(min(max(shift, -float(span)), float(span))))
 
 
 @reduction

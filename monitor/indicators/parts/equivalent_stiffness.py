@@ -29,12 +29,23 @@ _SLOWEST = 1e-12
 _LEAST_AREA = 1e-9
 
 
+# samples, and share of the window and of the motion's period, that force and displacement are averaged over, half of
+# them: both alike, so that a straight law stays true
+_MOST_SMOOTHED, _OF_WINDOW, _SMOOTHED = 8, 64, 0.02
+
+
+def smoothing(n_window: int) -> int:
+    """Return half of the samples, at most, that the signals of a window are averaged over."""
+    return min(_MOST_SMOOTHED, n_window // _OF_WINDOW)
+
+
 class LinearFit(NamedTuple):
     """Force = offset + ``stiffness`` displacement + ``viscosity`` change a sample, of scaled signals.
 
     ``reason`` of none; ``by_rate``: whether the motion tells the viscosity; ``omega`` rad a sample, of the command;
     ``low_x``, ``span_x``, ``low_f``, ``span_f``: smallest and range of the signals; ``mean_x``, ``mean_f``: scaled, the
-    latter without the viscous force; ``apparent``: rms force over rms displacement.
+    latter without the viscous force; ``apparent``: rms force over rms displacement; ``rough``, ``left``: mean squares of
+    what smoothing takes from displacement, and of what the fit leaves of the force.
     """
 
     reason: int
@@ -49,6 +60,8 @@ class LinearFit(NamedTuple):
     mean_x: float
     mean_f: float
     apparent: float
+    rough: float
+    left: float
 
 
 @reduction
@@ -58,27 +71,36 @@ def fit_specimen(c: Samples, m: Samples, f: Samples, hann: Samples, work: Sample
     Parameters
     ----------
     c, m, f : (n,), command, measured and force.
-    hann : (n - 2 REACH,), weights of mean one.
-    work : (N_ROWS, n), overwritten; of each row the first n - 2 REACH are those from sample REACH on.
+    hann : (n - 2 margin,), weights of mean one; the margin is `REACH` and `smoothing`.
+    work : (N_ROWS, n), overwritten; of each row the first n - 2 margin are those from sample `margin` on.
     """
     n = hann.shape[0]
+    margin = (c.shape[0] - n) // 2
     x, v, y, one, two, r = work[X, :n], work[V, :n], work[F, :n], work[ONE, :n], work[TWO, :n], work[RESIDUAL, :n]
     low_c, span_c = _scale(c, work[SCALED])
+    half = 0
     if span_c > 0.0:
-        interpolate(work[SCALED], REACH, 0.0, one, two)
+        interpolate(work[SCALED], margin, 0.0, one, two)
+        half = min(int(_SMOOTHED * _period(one, two)), margin - REACH)
     low_f, span_f = _scale(f, work[SCALED])
+    smooth(work[SCALED], half, work[OTHER])
     for i in range(n):
-        y[i] = work[SCALED, i + REACH]
+        y[i] = work[OTHER, i + margin]
     low_x, span_x = _scale(m, work[SCALED])
+    smooth(work[SCALED], half, work[OTHER])
     reason = Reason.CONSTANT.value
     if span_c > 0.0 and span_f > 0.0 and span_x > 0.0:
-        interpolate(work[SCALED], REACH, 0.0, x, v)
+        interpolate(work[OTHER], margin, 0.0, x, v)
         found, by_rate, k, viscosity, omega, mean_x, mean_f, apparent = _regress(x, v, y, one, two, r, hann)
         reason = found
     else:
         by_rate, k, viscosity, omega, mean_x, mean_f, apparent = False, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    rough = left = 0.0
+    for i in range(n):
+        off = work[SCALED, i + margin] - work[OTHER, i + margin]
+        rough, left = rough + off * off / n, left + r[i] * r[i] / n
     return LinearFit(
-        reason, by_rate, k, viscosity, omega, low_x, span_x, low_f, span_f, mean_x, mean_f, apparent
+        reason, by_rate, k, viscosity, omega, low_x, span_x, low_f, span_f, mean_x, mean_f, apparent, rough, left
     )  # fmt: skip
 
 
@@ -93,6 +115,33 @@ def _scale(signal: Samples, scaled: Samples) -> tuple[float, float]:
         for i in range(signal.shape[0]):
             scaled[i] = (signal[i] - low) / span
     return low, span
+
+
+@reduction
+def _period(x: Samples, rate: Samples) -> float:
+    """Return the mean period of a motion with this change a sample, samples; 0 of one at rest."""
+    mean = mean_rate = square = square_rate = 0.0
+    for i in range(x.shape[0]):
+        mean, mean_rate = mean + x[i] / x.shape[0], mean_rate + rate[i] / x.shape[0]
+    for i in range(x.shape[0]):
+        square, square_rate = square + (x[i] - mean) ** 2, square_rate + (rate[i] - mean_rate) ** 2
+    return float(2.0 * np.pi * np.sqrt(square / square_rate)) if square_rate > _SLOWEST * square else 0.0
+
+
+@reduction
+def smooth(signal: Samples, half: int, result: Samples) -> None:
+    """Write the mean of each sample and of `half` to either side; ends are left as they are."""
+    n = signal.shape[0]
+    for i in range(n):
+        result[i] = signal[i]
+    middle = result[half : n - half]
+    # one loop over the samples for each neighbour, which is vectorised
+    for k in range(1, half + 1):
+        before, after = signal[half - k : n - half - k], signal[half + k : n - half + k]
+        for i in range(n - 2 * half):
+            middle[i] += before[i] + after[i]
+    for i in range(n - 2 * half):
+        middle[i] /= 2 * half + 1
 
 
 @reduction
