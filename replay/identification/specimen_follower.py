@@ -61,8 +61,9 @@ class SpecimenFollower:
         self.channels = tuple(self._channels())
         self.newest: Told | None = None
         self._filter: ParameterFilter | None = None
-        self._first: list[tuple[float, float, float]] = []
-        self._restart()
+        self._first: list[tuple[Samples, Samples, float]] = []
+        self._tail: Samples = np.empty((0, 2))
+        self._before: Samples | None = None
         self._next = -1
         self._hidden = np.zeros(self.law.hidden)
 
@@ -81,17 +82,13 @@ class SpecimenFollower:
             ]
         return found
 
-    def _restart(self) -> None:
-        """Begin again after missing samples."""
-        self._tail: Samples = np.empty((0, 2))
-        self._before: Samples | None = None
-
     def advance(self, block: SignalBlock) -> tuple[int, Samples]:
         """Return the number of the first sample that is known now, and (n, channels) of those, maybe none.
 
         They are half of the smoothing's span behind the newest sample; NaN where a sample is missing beside them.
         """
         if block.index != self._next:
+            self._tail = np.empty((0, 2))
             self._lose()
         first = block.index - len(self._tail) + self._half
         self._next = block.index + len(block)
@@ -110,37 +107,40 @@ class SpecimenFollower:
         return first, rows
 
     def _lose(self) -> None:
-        self._restart()
+        """Begin again after missing samples."""
+        self._before = None
         if self._filter is not None:
             self._filter.interrupt()
 
     def _sample(self, now: Samples, force: float, time: float, row: Samples) -> None:
         """Take a sample of displacement and velocity, (2,), and force; fill in its row."""
         if not np.isfinite(now.sum() + force):
-            self._before = None
-            if self._filter is not None:
-                self._filter.interrupt()
+            self._lose()
             return
         before, self._before = (now if self._before is None else self._before), now
-        nominal_hidden, nominal = self.law.advance(self.law.nominal, self._hidden, before, now)
-        self._hidden = nominal_hidden
+        self._hidden, nominal = self.law.advance(self.law.nominal, self._hidden, before, now)
         if self._filter is None:
-            self._begin(now, force)
+            self._first.append((before, now, force))
+            self._begin()
         if self._filter is None:
             return
+        while self._first:
+            estimate = self._filter.update(*self._first.pop(0))
         estimate = self._filter.update(before, now, force)
         self.newest = Told(time, estimate)
         row[:4] = float(nominal) + estimate.offset, force, estimate.predicted, force
         row[4::3], row[5::3], row[6::3] = estimate.parameters, estimate.sd, estimate.gained
 
-    def _begin(self, now: Samples, force: float) -> None:
-        """Make the filter once the usual size of the force is known."""
-        self._first.append((float(now[0]), float(now[1]), force))
+    def _begin(self) -> None:
+        """Make the filter once the usual size of the force is known; it takes the samples until then."""
         if len(self._first) >= _FIRST * self._rate:
-            size = float(np.ptp([each[2] for each in self._first]))
+            forces = [force for _, _, force in self._first]
+            size = float(np.ptp(forces))
             if size > 0.0:
                 self._filter = ParameterFilter(self.law, FilterSettings(self._rate, size))
-            self._first = self._first[len(self._first) // 2 :]
+                del self._first[-1]
+            else:
+                del self._first[: len(self._first) // 2]
 
 
 def _pair(actuator: str, stream: Stream) -> Pair:

@@ -46,7 +46,8 @@ class DrivenSpecimen:
         for name in self.followed:
             require(name in PARAMETERS, "specimen followed", name, f"of {', '.join(PARAMETERS)}")
             value = getattr(self, name)
-            require(0.0 < value < inf, f"specimen {name}", value, "positive where it is followed")
+            largest = 1.0 if name == "hardening" else inf
+            require(0.0 < value < largest, f"specimen {name}", value, "between 0 and its largest where it is followed")
         if not isinf(self.yield_displacement):
             BoucWenSpring(self.stiffness, self.yield_displacement, self.hardening, self.exponent)
         elif "hardening" in self.followed:
@@ -56,6 +57,15 @@ class DrivenSpecimen:
     def nominal(self) -> Samples:
         """(p,), the followed parameters as they are assumed."""
         return np.array([getattr(self, name) for name in self.followed])
+
+    def parameters(self, walk: Samples) -> Samples:
+        """Return the followed parameters, (..., p), after a walk of their logarithms; of the hardening's odds."""
+        result = self.nominal * np.exp(walk)
+        for i, name in enumerate(self.followed):
+            if name == "hardening":
+                odds = self.hardening / (1.0 - self.hardening) * np.exp(walk[..., i])
+                result[..., i] = odds / (1.0 + odds)
+        return np.asarray(result)
 
     @property
     def hidden(self) -> int:
@@ -76,7 +86,7 @@ class DrivenSpecimen:
         viscous = np.asarray(values["damping"]) * now[1]
         if not self.hidden:
             return hidden, np.asarray(k * x + viscous)
-        hardening, limit = np.minimum(values["hardening"], 1.0), values["yield_displacement"]
+        hardening, limit = values["hardening"], values["yield_displacement"]
         step = (now[0] - before[0]) / np.asarray(limit)
         pieces = min(max(1, int(np.ceil(np.max(np.abs(step)) / _PIECE))), _MOST_PIECES)
         z = hidden[..., 0]

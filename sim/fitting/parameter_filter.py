@@ -1,6 +1,6 @@
 """Parameters of a model that drift, followed sample by sample: a bank of cubature Kalman filters.
 
-The parameters are a random walk of their logarithms beside the model's hidden states. Each filter of the bank assumes
+The parameters are a random walk, of their logarithms as a rule, beside the model's hidden states. Each filter of the bank assumes
 another pace of the walk; their answers are averaged by how well they foretold the last seconds, so that a quiet model is
 known precisely and a change is followed at once. The noise of the outputs is that of the innovations.
 """
@@ -16,7 +16,7 @@ from sim.arrays import Samples, check_positive, require
 
 PACES = (1e-4, 1e-3, 1e-2, 1e-1)
 """Standard deviations of the walks of the bank, of the parameter a root of a second."""
-_PRIOR = 0.7
+_PRIOR = 0.5
 # s of samples by which the bank is weighed, and by which the noise is known
 _WEIGHED, _NOISE = 1.0, 2.0
 # a filter of the bank keeps this share at least, so that it is there when the model changes
@@ -34,18 +34,22 @@ class TrackedModel(Protocol):
 
     Attributes
     ----------
-    nominal : (p,), the parameters as they are assumed, positive.
-    hidden : number of hidden states, zero at rest.
+    nominal : (p,), the parameters as they are assumed.
+    hidden : number of hidden states, of the size of one.
     """
 
     @property
     def nominal(self) -> Samples:
-        """(p,), the parameters as they are assumed, positive."""
+        """(p,), the parameters as they are assumed."""
         ...
 
     @property
     def hidden(self) -> int:
-        """Number of hidden states, zero at rest."""
+        """Number of hidden states, of the size of one."""
+        ...
+
+    def parameters(self, walk: Samples) -> Samples:
+        """Return the parameters, (..., p), of a walk from the nominal ones, (..., p), for small steps relative ones."""
         ...
 
     def advance(self, parameters: Samples, hidden: Samples, before: Samples, now: Samples) -> tuple[Samples, Samples]:
@@ -90,7 +94,7 @@ class FilterSettings:
     sample_rate : Hz.
     scale : of the output, its usual size: the first guess of its noise is a hundredth of that.
     paces : of the bank, see `PACES`.
-    prior : standard deviation of the logarithm of each parameter at the start.
+    prior : standard deviation of each walk at the start.
     """
 
     sample_rate: float
@@ -114,14 +118,13 @@ class ParameterFilter:
 
     def __init__(self, model: TrackedModel, settings: FilterSettings) -> None:
         self.model, self.settings = model, settings
-        self._nominal = np.asarray(model.nominal, dtype=np.float64)
-        p, h, bank = len(self._nominal), model.hidden, len(settings.paces)
+        p, h, bank = len(model.nominal), model.hidden, len(settings.paces)
         self._p, n = p, p + h + 1
         self._paces = np.array(settings.paces)
         self._mean, self._covariance = np.zeros((bank, n)), np.zeros((bank, n, n))
         dt = 1.0 / settings.sample_rate
         # the last state is a constant error of the output, in scales
-        start = np.r_[np.full(p, settings.prior**2), np.full(h, 1e-12), _OFFSET_PRIOR**2]
+        start = np.r_[np.full(p, settings.prior**2), np.full(h, _LOST**2), _OFFSET_PRIOR**2]
         self._covariance[:] = np.diag(start)
         walk = np.r_[np.ones(p), np.zeros(h + 1)]
         self._walk = self._paces[:, None, None] ** 2 * dt * np.diag(walk)
@@ -140,8 +143,7 @@ class ParameterFilter:
         covariance = self._covariance + self._walk
         root = np.linalg.cholesky(covariance)
         points = self._mean[:, None, :] + self._points @ np.swapaxes(root, -1, -2)
-        parameters = self._nominal * np.exp(points[..., :p])
-        hidden, outputs = self.model.advance(parameters, points[..., p:-1], before, now)
+        hidden, outputs = self.model.advance(self.model.parameters(points[..., :p]), points[..., p:-1], before, now)
         points[..., p:-1] = hidden
         outputs = outputs / self.settings.scale + points[..., -1]
         mean, expected = points.mean(axis=1), outputs.mean(axis=1)
@@ -202,10 +204,10 @@ class ParameterFilter:
         sd = np.sqrt(np.diagonal(covariance))
         alike = np.abs(covariance / np.outer(sd, sd))
         np.fill_diagonal(alike, 0.0)
-        parameters = self._nominal * np.exp(mean)
+        parameters = self.model.parameters(mean)
         return Estimate(
             parameters,
-            parameters * sd,
+            0.5 * np.abs(self.model.parameters(mean + sd) - self.model.parameters(mean - sd)),
             np.maximum(1.0 - sd / self.settings.prior, 0.0),
             np.max(alike, axis=0, initial=0.0),
             float(weights @ expected) * self.settings.scale,
