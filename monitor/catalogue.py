@@ -35,8 +35,9 @@ class Output(NamedTuple):
     ----------
     name : of the column.
     unit : of the published value; ``signal`` is the command's unit, ``ratio`` command over measured, ``energy`` force
-        times measured, ``stiffness`` force over measured, ``measured`` the measured signal's unit, ``1/share`` per unit of the specimen's share of the stiffness, 1 where it is set, and ``code``
-        the reason why the columns that begin with the same name have no value.
+        times measured, ``stiffness`` force over measured, ``measured`` that of measured, ``1/share`` per
+        unit of the specimen's share of the stiffness, 1 where it is set, and ``code`` the reason why the columns that
+        begin with the same name have no value.
     label : of its curve, among those of other measures in the same row.
     row : heading of its row in the window; empty: none.
     group : heading of its section in tables, and object in JSON; empty: none.

@@ -56,7 +56,9 @@ def equivalent_stiffness(x_c: Vector, x_m: Vector, f_m: Vector, sample_rate: flo
     c, x, f = (each[4:-4] for each in (x_c, x_m, f_m))
     hann = np.hanning(2 * len(c) + 1)[1::2]
     instruments = np.stack([hann, hann * c, hann * command_rate])
-    offset, stiffness, viscosity = np.linalg.solve(instruments @ np.stack([np.ones(len(c)), x, rate]).T, instruments @ f)
+    offset, stiffness, viscosity = np.linalg.solve(
+        instruments @ np.stack([np.ones(len(c)), x, rate]).T, instruments @ f
+    )
     c, command_rate = (each - np.average(each, weights=hann) for each in (c, command_rate))
     omega = np.sqrt(np.sum(hann * command_rate**2) / np.sum(hann * c**2))
     return EquivalentStiffness(float(stiffness), float(viscosity), float(omega), float(-offset / stiffness))

@@ -91,7 +91,8 @@ class SpecimenValues(NamedTuple):
 
 (
     STIFFNESS, STIFFNESS_SD, LOSS, LOSS_SD, RESIDUAL_DISPLACEMENT, RESIDUAL_SD, REASON, DAMPING, DAMPING_SD,
-    DAMPING_REASON, TANGENT, TANGENT_SD, TANGENT_REASON, DUCTILITY, DUCTILITY_REASON, ENERGY, ENERGY_SD, ENERGY_REASON,
+    DAMPING_REASON, TANGENT, TANGENT_SD, TANGENT_REASON, DUCTILITY, DUCTILITY_REASON, ENERGY, ENERGY_SD,
+    ENERGY_REASON,
     LOOP_STIFFNESS, LOOP_STIFFNESS_SD, LOOP_DAMPING, LOOP_DAMPING_SD, LOOP_ENERGY, LOOP_ENERGY_SD, LOOP_REASON,
 ) = range(25)  # fmt: skip
 
@@ -111,9 +112,9 @@ class SpecimenIndicator(PassIndicator[SpecimenValues]):
     equivalent ones of its loops. ``specimen_damping`` is ``c w / 2 k`` at the command's mean frequency w: of whole
     cycles the energy of one over ``4 pi`` times the strain energy at its amplitude.
 
-    ``specimen_loss`` is against the mean of the first eight readings, by their uncertainty. ``specimen_tangent`` is the
-    slope over the newest eighth of a period, without the viscous force, and ``specimen_residual`` is where the force
-    of the window would be zero at rest: a preload displaces it.
+    ``specimen_loss`` is against the mean of the first eight readings, by their uncertainty. ``specimen_tangent`` is
+    the slope over the newest eighth of a period, without the viscous force, and ``specimen_residual`` is where the
+    force of the window would be zero at rest: a preload displaces it.
 
     A loop closes where the displacement crosses the middle of its range again in the same direction. Its energy is
     the trapezoidal sum of force over displacement, its secant stiffness the force between its two ends over their
@@ -300,9 +301,7 @@ def _loop_deviations(loop: ClosedLoop, work: Samples, n: int) -> tuple[float, fl
 
 
 @part
-def _hold_loop(
-    held: Samples, pair: int, loop: ClosedLoop, fit: LinearFit, secant_sd: float, area_sd: float
-) -> None:
+def _hold_loop(held: Samples, pair: int, loop: ClosedLoop, fit: LinearFit, secant_sd: float, area_sd: float) -> None:
     """Hold what the newest closed loop says."""
     if not loop.length > 0.0:
         held[pair, LOOP_REASON] = Reason.FEW_CYCLES.value

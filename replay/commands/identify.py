@@ -1,4 +1,4 @@
-"""`synchroscope identify`: actuators of recorded runs, the force a model is missing, the parameters of one that drift."""
+"""`synchroscope identify`: actuators of recorded runs, the force a model is missing, what drifts of one that runs."""
 
 from __future__ import annotations
 
@@ -60,11 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     force.add_argument("--out", type=Path, metavar="CSV", help="write the force, its band and the motion")
     force.add_argument("--pictures", type=Path, metavar="DIR", help="write a picture of the force into this folder")
     live = parser.add_argument_group("a specimen, live")
-    live.add_argument("--connect", metavar="URL", help="follow the parameters of --model in a running service's signals")
+    live.add_argument(
+        "--connect", metavar="URL", help="follow the parameters of --model in a running service's signals"
+    )
     live.add_argument("--bind", metavar="URL", help="publish them here, as a rig (default: a free local port)")
     live.add_argument("--rig", metavar="NAME", help="of the service, where it has several")
     live.add_argument("--keys", metavar="DIR", help="folder of keys, if the service requires them")
-    add_insecure_option(live)
+    add_insecure_option(parser)
     add_ready_option(live)
     add_column_options(parser)
 

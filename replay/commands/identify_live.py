@@ -45,7 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         with (
             StopSignals().interrupting(),
-            connect(arguments.connect, rig=arguments.rig or "", kinds=("signals",), keys=arguments.keys or "") as stream,
+            connect(
+                arguments.connect, rig=arguments.rig or "", kinds=("signals",), keys=arguments.keys or ""
+            ) as stream,
         ):
             if arguments.ready_json:
                 print(Endpoints((publisher.endpoint,)).json, flush=True)
@@ -93,11 +95,11 @@ class _Live:
         if self._of is None or block.stream != self._of:
             self._of, self._follower = block.stream, SpecimenFollower(self.model, block.stream)
             self._sent = Stream(
-                f"{block.stream.rig}-model", time.time_ns(), block.stream.sample_rate, self._follower.channels
+                f"{block.stream.rig}-model", time.time_ns(), self._follower.sample_rate, self._follower.channels
             )
         assert self._follower is not None and self._sent is not None
         index, rows = self._follower.advance(block)
-        at = block.time + (index - block.index) / block.stream.sample_rate
+        at = block.time + index / self._follower.sample_rate - block.index / block.stream.sample_rate
         self.publisher.send(SignalBlock(self._sent, index, at, rows, block.last))
         self.newest = self._follower.newest or self.newest
         if self.newest is not None and not self.quiet and time.monotonic() - self._said > _INTERVAL:

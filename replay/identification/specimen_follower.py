@@ -12,14 +12,17 @@ from replay.identification.specimen_model import SpecimenModel
 from sim.fitting.driven_specimen import PARAMETERS
 from sim.fitting.parameter_filter import Estimate, FilterSettings, ParameterFilter
 
-# s of samples that a displacement and a velocity are averaged over, half of them, and samples, at least
-_HALF_SPAN, _FEWEST = 0.004, 2
+# s of samples that a displacement and a velocity are averaged over, half of them, and samples, at least: noise that
+# turns a motion back and forth dissipates energy in a hysteretic law
+_HALF_SPAN, _FEWEST = 0.012, 2
+# Hz, at most, at which the filter is run
+_HIGHEST_RATE = 1000.0
 # s of samples from which the force's usual size is known
 _FIRST = 0.5
 # of the prior's uncertainty: less is not gained from the motion
 DETERMINED = 0.5
 # correlation of two errors from which two parameters are known together only
-TOGETHER = 0.95
+TOGETHER = 0.99
 
 
 class Told(NamedTuple):
@@ -43,8 +46,9 @@ class SpecimenFollower:
 
     Attributes
     ----------
-    channels : of what is sent on: the force by the nominal and by the followed model, each as the command of an actuator
-        whose measured signal is the measured force, and the parameters.
+    channels : of what is sent on: the force by the nominal and by the followed model, each as the command of an
+        actuator whose measured signal is the measured force, and the parameters.
+    sample_rate : Hz, of what is sent on: that of the stream, or a whole fraction of it.
     newest : what is known now; None before the force's size is.
     """
 
@@ -55,7 +59,8 @@ class SpecimenFollower:
         measured, force = stream.channels[self._pair.measured], stream.channels[self._pair.force]
         self._length = channel_factor(measured.unit, "displacement", f"channel {measured.name}")
         self._force = channel_factor(force.unit, "force", f"channel {force.name}")
-        self._rate = stream.sample_rate
+        self._stride = max(1, round(stream.sample_rate / _HIGHEST_RATE))
+        self._given_rate, self.sample_rate = stream.sample_rate, stream.sample_rate / self._stride
         self._half = max(_FEWEST, round(_HALF_SPAN * stream.sample_rate))
         self._value_weights, self._rate_weights = _smoothing(self._half, stream.sample_rate)
         self.channels = tuple(self._channels())
@@ -70,9 +75,7 @@ class SpecimenFollower:
     def _channels(self) -> list[Channel]:
         found = []
         for name in ("nominal", "followed"):
-            found += [
-                Channel(f"{name}.{role.value}", role, "N", name) for role in (Role.COMMAND, Role.MEASURED)
-            ]
+            found += [Channel(f"{name}.{role.value}", role, "N", name) for role in (Role.COMMAND, Role.MEASURED)]
         for name in self.law.followed:
             unit = PARAMETERS[name]
             found += [
@@ -83,28 +86,30 @@ class SpecimenFollower:
         return found
 
     def advance(self, block: SignalBlock) -> tuple[int, Samples]:
-        """Return the number of the first sample that is known now, and (n, channels) of those, maybe none.
+        """Return the number, at `sample_rate`, of the first sample that is known now, and (n, channels), maybe none.
 
         They are half of the smoothing's span behind the newest sample; NaN where a sample is missing beside them.
         """
         if block.index != self._next:
             self._tail = np.empty((0, 2))
             self._lose()
-        first = block.index - len(self._tail) + self._half
         self._next = block.index + len(block)
-        columns = [self._pair.measured, self._pair.force]
+        columns = np.array([self._pair.measured, self._pair.force])
         samples = np.concatenate([self._tail, block.samples[:, columns] * [self._length, self._force]])
+        first = self._next - len(samples) + self._half
+        # the first whose number the stride divides
+        skipped = -first % self._stride
         self._tail = samples[max(0, len(samples) - 2 * self._half) :]
-        if len(samples) <= 2 * self._half:
-            return first, np.empty((0, len(self.channels)))
-        spans = np.lib.stride_tricks.sliding_window_view(samples, 2 * self._half + 1, axis=0)
+        if len(samples) <= 2 * self._half + skipped:
+            return (first + skipped) // self._stride, np.empty((0, len(self.channels)))
+        spans = np.lib.stride_tricks.sliding_window_view(samples, 2 * self._half + 1, axis=0)[skipped :: self._stride]
         smooth = np.column_stack([spans[:, 0] @ self._value_weights, spans[:, 0] @ self._rate_weights])
         force = spans[:, 1] @ self._value_weights
         rows = np.full((len(smooth), len(self.channels)), np.nan)
         for i, (now, output) in enumerate(zip(smooth, force.tolist(), strict=True)):
-            time = block.time + (first + i - block.index) / self._rate
-            self._sample(now, output, time, rows[i])
-        return first, rows
+            number = first + skipped + i * self._stride
+            self._sample(now, output, block.time + (number - block.index) / self._given_rate, rows[i])
+        return (first + skipped) // self._stride, rows
 
     def _lose(self) -> None:
         """Begin again after missing samples."""
@@ -133,11 +138,11 @@ class SpecimenFollower:
 
     def _begin(self) -> None:
         """Make the filter once the usual size of the force is known; it takes the samples until then."""
-        if len(self._first) >= _FIRST * self._rate:
+        if len(self._first) >= _FIRST * self.sample_rate:
             forces = [force for _, _, force in self._first]
             size = float(np.ptp(forces))
             if size > 0.0:
-                self._filter = ParameterFilter(self.law, FilterSettings(self._rate, size))
+                self._filter = ParameterFilter(self.law, FilterSettings(self.sample_rate, size))
                 del self._first[-1]
             else:
                 del self._first[: len(self._first) // 2]
@@ -151,7 +156,9 @@ def _pair(actuator: str, stream: Stream) -> Pair:
         return named[0]
     names = ", ".join(pair.actuator for pair in forced) or "none"
     wanted = f"actuator {actuator}" if actuator else "the actuator"
-    raise ValueError(f"rig {stream.rig}: {wanted} of the specimen: those with a force are {names}: name one in [specimen]")
+    raise ValueError(
+        f"rig {stream.rig}: {wanted} of the specimen: those with a force are {names}: name one in [specimen]"
+    )
 
 
 def _smoothing(half: int, sample_rate: float) -> tuple[Samples, Samples]:

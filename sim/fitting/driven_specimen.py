@@ -1,4 +1,4 @@
-"""A specimen moved by its actuator, with parameters that are followed: linear, or the smooth hysteresis of Bouc and Wen."""
+"""A specimen moved by its actuator, with parameters that are followed: linear, or with Bouc and Wen's hysteresis."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DrivenSpecimen:
             require(name in PARAMETERS, "specimen followed", name, f"of {', '.join(PARAMETERS)}")
             value = getattr(self, name)
             largest = 1.0 if name == "hardening" else inf
-            require(0.0 < value < largest, f"specimen {name}", value, "between 0 and its largest where it is followed")
+            require(0.0 < value < largest, f"specimen {name}", value, "above 0, and finite, where it is followed")
         if not isinf(self.yield_displacement):
             BoucWenSpring(self.stiffness, self.yield_displacement, self.hardening, self.exponent)
         elif "hardening" in self.followed:

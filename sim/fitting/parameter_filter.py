@@ -1,8 +1,9 @@
 """Parameters of a model that drift, followed sample by sample: a bank of cubature Kalman filters.
 
-The parameters are a random walk, of their logarithms as a rule, beside the model's hidden states. Each filter of the bank assumes
-another pace of the walk; their answers are averaged by how well they foretold the last seconds, so that a quiet model is
-known precisely and a change is followed at once. The noise of the outputs is that of the innovations.
+The parameters are a random walk, of their logarithms as a rule, beside the model's hidden states. Each filter of the
+bank assumes another pace of the walk; their answers are averaged by how well they foretold the last seconds, so that
+a quiet model is known precisely and a change is followed at once. The noise of the outputs is that of what they did
+not foretell.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class TrackedModel(Protocol):
         ...
 
     def parameters(self, walk: Samples) -> Samples:
-        """Return the parameters, (..., p), of a walk from the nominal ones, (..., p), for small steps relative ones."""
+        """Return the parameters, (..., p), after a walk, (..., p), from the nominal ones; 0.01 is about a percent."""
         ...
 
     def advance(self, parameters: Samples, hidden: Samples, before: Samples, now: Samples) -> tuple[Samples, Samples]:
@@ -200,7 +201,9 @@ class ParameterFilter:
         p, weights = self._p, self._weights
         mean = weights @ self._mean[:, :p]
         apart = self._mean[:, :p] - mean
-        covariance = np.einsum("b,bij->ij", weights, self._covariance[:, :p, :p] + apart[:, :, None] * apart[:, None, :])
+        covariance = np.einsum(
+            "b,bij->ij", weights, self._covariance[:, :p, :p] + apart[:, :, None] * apart[:, None, :]
+        )
         sd = np.sqrt(np.diagonal(covariance))
         alike = np.abs(covariance / np.outer(sd, sd))
         np.fill_diagonal(alike, 0.0)

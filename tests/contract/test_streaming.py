@@ -52,7 +52,9 @@ def test_nothing_is_valid_before_the_window_is_full_and_everything_after(entry):
     assert entry.fills_early or np.isnan(rows[at < N_WINDOW - 1, :, 0]).all()
     full = rows[at >= N_WINDOW - 1 + entry.hop - 1]
     # what needs a setting that is not given
-    given = [not (full[..., entry.column(reason_column(name))] == Reason.NOT_SET).all() for name, _, _ in entry.outputs]
+    given = [
+        not (full[..., entry.column(reason_column(name))] == Reason.NOT_SET).all() for name, _, _ in entry.outputs
+    ]
     assert np.isfinite(full[..., given]).all()
 
 

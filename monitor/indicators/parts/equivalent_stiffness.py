@@ -17,7 +17,7 @@ from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 
 X, V, F, ONE, TWO, RESIDUAL, BIAS, SCALED, OTHER = range(9)
-"""Rows of the work array: displacement, its change a sample and force, scaled; weights; residual; zeros; two for anything."""
+"""Rows of the work array: displacement, its change a sample and force, scaled; weights; residual; zeros; two more."""
 N_ROWS = 9
 
 # squared correlation of measured with command and its rate, and share of the force that displacement and velocity
@@ -43,9 +43,9 @@ class LinearFit(NamedTuple):
     """Force = offset + ``stiffness`` displacement + ``viscosity`` change a sample, of scaled signals.
 
     ``reason`` of none; ``by_rate``: whether the motion tells the viscosity; ``omega`` rad a sample, of the command;
-    ``low_x``, ``span_x``, ``low_f``, ``span_f``: smallest and range of the signals; ``mean_x``, ``mean_f``: scaled, the
-    latter without the viscous force; ``apparent``: rms force over rms displacement; ``rough``, ``left``: mean squares of
-    what smoothing takes from displacement, and of what the fit leaves of the force.
+    ``low_x``, ``span_x``, ``low_f``, ``span_f``: smallest and range of the signals; ``mean_x``, ``mean_f``: scaled,
+    the latter without the viscous force; ``apparent``: rms force over rms displacement; ``rough``, ``left``: mean
+    squares of what smoothing takes from displacement, and of what the fit leaves of the force.
     """
 
     reason: int
@@ -77,7 +77,7 @@ def fit_specimen(c: Samples, m: Samples, f: Samples, hann: Samples, work: Sample
     n = hann.shape[0]
     margin = (c.shape[0] - n) // 2
     x, v, y, one, two, r = work[X, :n], work[V, :n], work[F, :n], work[ONE, :n], work[TWO, :n], work[RESIDUAL, :n]
-    low_c, span_c = _scale(c, work[SCALED])
+    _, span_c = _scale(c, work[SCALED])
     half = 0
     if span_c > 0.0:
         interpolate(work[SCALED], margin, 0.0, one, two)
