@@ -12,6 +12,8 @@ from sim.laboratory.elements import BoucWenSpring
 
 PARAMETERS = {"stiffness": "N/m", "damping": "N s/m", "yield_displacement": "m", "hardening": "1"}
 """Those that can be followed, and their units."""
+# of z, from which the specimen yields enough to tell how
+_YIELDS = 0.5
 # yield displacements of a step: longer ones are taken in pieces
 _PIECE = 0.25
 _MOST_PIECES = 40
@@ -71,6 +73,11 @@ class DrivenSpecimen:
     def hidden(self) -> int:
         """One of a hysteretic specimen, z."""
         return 0 if isinf(self.yield_displacement) else 1
+
+    def tells(self, hidden: Samples) -> Samples:
+        """Return (p,), 0 for what a specimen that does not yield says nothing of, by the size of z, (hidden,)."""
+        yields = bool(self.hidden) and hidden[0] > _YIELDS
+        return np.array([float(yields or name in ("stiffness", "damping")) for name in self.followed])
 
     def advance(self, parameters: Samples, hidden: Samples, before: Samples, now: Samples) -> tuple[Samples, Samples]:
         """Return z, (..., hidden), and the force, (...), N, one sample later.

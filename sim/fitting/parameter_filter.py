@@ -22,8 +22,11 @@ _PRIOR = 0.5
 _WEIGHED, _NOISE = 1.0, 2.0
 # a filter of the bank keeps this share at least, so that it is there when the model changes
 _LEAST_SHARE = 1e-6
-# standard deviation of a hidden state, of one, that is not known
-_LOST = 0.5
+# standard deviation of a hidden state, of one, at the start, where samples are missing, and of its own walk, a root
+# of a second: no law is exact
+_AT_REST, _LOST, _INEXACT = 0.1, 0.3, 0.01
+# s of samples that tell whether a parameter is determined, and the step by which the output's change is found
+_TOLD, _STEP = 4.0, 0.05
 # largest correlation of one innovation with the next
 _LONGEST_MEMORY = 0.98
 # of the noise of the outputs, that of a constant error, which each has
@@ -53,6 +56,10 @@ class TrackedModel(Protocol):
         """Return the parameters, (..., p), after a walk, (..., p), from the nominal ones; 0.01 is about a percent."""
         ...
 
+    def tells(self, hidden: Samples) -> Samples:
+        """Return (p,) shares, 0 or 1: whether hidden states of this size, (h,), tell of each parameter at all."""
+        ...
+
     def advance(self, parameters: Samples, hidden: Samples, before: Samples, now: Samples) -> tuple[Samples, Samples]:
         """Return hidden states, (..., h), and the output, (...), one sample later.
 
@@ -70,8 +77,10 @@ class Estimate(NamedTuple):
     Parameters
     ----------
     parameters, sd : (p,), the parameters and their standard deviations.
-    gained : (p,), the share of the prior's uncertainty that the motion has taken, 0 to 1.
-    alike : (p,), the largest correlation of a parameter's error with that of another, 0 to 1.
+    gained : (p,), the share of the prior's uncertainty that the last seconds of motion take, 0 to 1, whatever the
+        filters believe: by the change of the output with each parameter, and the noise (Cramer and Rao's bound); 0
+        where the hidden states have not been large enough to tell of it.
+    alike : (p,), the largest correlation of a parameter's error with that of another, 0 to 1, by the same.
     predicted : the output that was expected before the sample.
     offset : of the output, constant.
     pace : of the walk, averaged over the bank, a root of a second.
@@ -125,14 +134,18 @@ class ParameterFilter:
         self._mean, self._covariance = np.zeros((bank, n)), np.zeros((bank, n, n))
         dt = 1.0 / settings.sample_rate
         # the last state is a constant error of the output, in scales
-        start = np.r_[np.full(p, settings.prior**2), np.full(h, _LOST**2), _OFFSET_PRIOR**2]
+        start = np.r_[np.full(p, settings.prior**2), np.full(h, _AT_REST**2), _OFFSET_PRIOR**2]
         self._covariance[:] = np.diag(start)
-        walk = np.r_[np.ones(p), np.zeros(h + 1)]
-        self._walk = self._paces[:, None, None] ** 2 * dt * np.diag(walk)
+        self._walk = np.zeros((bank, n, n))
+        self._walk[:, range(p), range(p)] = self._paces[:, None] ** 2 * dt
+        self._walk[:, range(p, p + h), range(p, p + h)] = _INEXACT**2 * dt
         self._points = np.sqrt(n) * np.concatenate([np.eye(n), -np.eye(n)])
         self._weights = np.full(bank, 1.0 / bank)
         self._forget, self._forget_noise = np.exp(-dt / _WEIGHED), np.exp(-dt / _NOISE)
         self._noise = np.full(bank, 1e-4)
+        self._probes, self._information = np.zeros((p + 1, h)), np.zeros((p + 1, p + 1))
+        self._reach = np.zeros(h)
+        self._forget_told = np.exp(-dt / _TOLD)
         self._common = np.zeros((bank, 2))
         self._last = np.zeros(bank)
         self._scores = np.zeros(bank)
@@ -161,7 +174,17 @@ class ParameterFilter:
         covariance -= gain[:, :, None] * cross[:, None, :]
         self._covariance = self._bounded(0.5 * (covariance + np.swapaxes(covariance, -1, -2)))
         self._weigh(innovation, spread + self._noise)
+        self._inform(before, now, float(self._weights @ noise))
         return self._estimate(expected)
+
+    def _inform(self, before: Samples, now: Samples, noise: float) -> None:
+        """Add what this sample would tell of each parameter, and of a constant error, to that of the last ones."""
+        p = self._p
+        walk = self._weights @ self._mean[:, :p] + _STEP * np.eye(p + 1, p, -1)
+        self._probes, outputs = self.model.advance(self.model.parameters(walk), self._probes, before, now)
+        self._reach = np.maximum(self._forget_told * self._reach, np.abs(self._probes[0]))
+        change = np.append((outputs[1:] - outputs[0]) / (_STEP * self.settings.scale), 1.0)
+        self._information = self._forget_told * self._information + np.outer(change, change) / noise
 
     def interrupt(self) -> None:
         """Forget the hidden states: samples are missing before the next one."""
@@ -205,13 +228,16 @@ class ParameterFilter:
             "b,bij->ij", weights, self._covariance[:, :p, :p] + apart[:, :, None] * apart[:, None, :]
         )
         sd = np.sqrt(np.diagonal(covariance))
-        alike = np.abs(covariance / np.outer(sd, sd))
+        prior = np.append(np.full(p, self.settings.prior), _OFFSET_PRIOR)
+        told = np.linalg.inv(self._information + np.diag(prior**-2))[:p, :p]
+        bound = np.sqrt(np.diagonal(told))
+        alike = np.abs(told / np.outer(bound, bound))
         np.fill_diagonal(alike, 0.0)
         parameters = self.model.parameters(mean)
         return Estimate(
             parameters,
             0.5 * np.abs(self.model.parameters(mean + sd) - self.model.parameters(mean - sd)),
-            np.maximum(1.0 - sd / self.settings.prior, 0.0),
+            (1.0 - bound / self.settings.prior) * self.model.tells(self._reach),
             np.max(alike, axis=0, initial=0.0),
             float(weights @ expected) * self.settings.scale,
             float(weights @ self._mean[:, -1]) * self.settings.scale,
