@@ -1,4 +1,4 @@
-"""Parameters that drift, followed: near the truth, as sure as they say, and honest about what the motion does not tell."""
+"""Parameters that drift, followed: near the truth, as sure as they say, silent on what the motion does not tell."""
 
 from __future__ import annotations
 
