@@ -37,9 +37,9 @@ class EquivalentStiffness(NamedTuple):
 def equivalent_stiffness(x_c: Vector, x_m: Vector, f_m: Vector, sample_rate: float) -> EquivalentStiffness:
     """Return stiffness and damping of a specimen on any motion, and the displacement at which it has no force.
 
-    The equivalent linear system of force against displacement, whose damping is Jacobsen's (1930,
-    doi:10.1115/1.4057466) of closed loops; by instrumental variables (Soederstroem and Stoica 1989): the command and
-    its rate under Hann weights, which know nothing of the noise of the displacement sensor. Ours is the combination.
+    The equivalent linear system of force against displacement, whose damping is that of closed loops (Jacobsen 1930);
+    by instrumental variables (Soderstrom and Stoica 1989): the command and its rate under Hann weights, which know
+    nothing of the noise of the displacement sensor. Ours is the combination.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ import pytest
 import monitor
 from monitor.__main__ import COMMANDS, parser_for
 from monitor.config import load_settings
-from monitor.indicators import reference
+from monitor.indicators import reference, reference_specimen
 from replay.identification.force_model import read_force_model
 
 ROOT = Path(__file__).parents[2]
@@ -194,8 +194,9 @@ def test_the_page_of_names_is_a_session_as_typed(warm_kernels, tmp_path, monkeyp
     assert doctest.testfile(str(page), module_relative=False).failed == 0
 
 
-def test_every_definition_has_an_example_that_is_true():
-    own = [each for each in vars(reference).values() if isfunction(each) and each.__module__ == reference.__name__]
+@pytest.mark.parametrize(("module", "signals"), [(reference, "tone"), (reference_specimen, "viscous_loops")])
+def test_every_definition_has_an_example_that_is_true(module, signals):
+    own = [each for each in vars(module).values() if isfunction(each) and each.__module__ == module.__name__]
     silent = [each.__name__ for each in own if ">>>" not in each.__doc__ and not each.__name__.startswith("_")]
-    assert silent == ["tone"]
-    assert doctest.testmod(reference).failed == 0
+    assert silent == [signals]
+    assert doctest.testmod(module).failed == 0
