@@ -73,8 +73,8 @@ def closed_loop(x: Vector, f: Vector) -> tuple[float, float, float]:
     Examples
     --------
     >>> _, x, f = (signal[:134] for signal in viscous_loops())
-    >>> print(*(f"{value:.3f}" for value in closed_loop(x, f)), f"{np.pi * 2 * 0.04 * 5 * 0.8**2:.3f}")
-    5.000 0.040 0.804 0.804
+    >>> print(*(f"{value:.2f}" for value in closed_loop(x, f)), f"{np.pi * 2 * 0.04 * 5 * 0.8**2:.2f}")
+    5.00 0.04 0.80 0.80
     """
     high, low = np.argmax(x), np.argmin(x)
     secant, half = (f[high] - f[low]) / (x[high] - x[low]), 0.5 * (x[high] - x[low])

@@ -20,6 +20,7 @@ from monitor.__main__ import COMMANDS, parser_for
 from monitor.config import load_settings
 from monitor.indicators import reference, reference_specimen
 from replay.identification.force_model import read_force_model
+from replay.identification.specimen_model import read_specimen_model
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("monitor", "sim", "replay", "gui")
@@ -179,9 +180,11 @@ def test_settings_are_accepted(page, tmp_path):
     for block in fenced(page, "toml"):
         path = tmp_path / "settings.toml"
         path.write_text(block, encoding="utf-8")
-        # the model of `identify --missing-force` is a file of its own
+        # the models of `identify` are files of their own
         if "[[missing]]" in block:
             read_force_model(path)
+        elif "[specimen]" in block:
+            read_specimen_model(path)
         else:
             load_settings(path, {})
 
