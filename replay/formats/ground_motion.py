@@ -1,4 +1,4 @@
-"""Recorded ground motions from files: PEER's AT2, and tables of any format with time and acceleration."""
+"""Recorded ground motions from files: of PEER and other networks, and tables of any format with an acceleration."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from replay.formats.base import RecordingError, Selection
 from replay.formats.columns import TableColumn, find_column, listing
 from replay.formats.memory import check_memory
 from replay.formats.signal_table import SignalTable
+from replay.formats.strong_motion import network_of, read_strong_motion
 from replay.formats.times import choose_time, sample_timing
 from replay.formats.units import STANDARD_GRAVITY, si_factor, units_of
 
@@ -49,13 +50,13 @@ class GroundMotion:
 def read_ground_motion(
     path: str | Path, *, unit: str | None = None, column: str | None = None, rate: float | None = None
 ) -> GroundMotion:
-    """Read a ground motion; a file with NPTS and DT in its header is PEER's, any other a table.
+    """Read a ground motion: AT2 of PEER, COSMOS, CSMIP, K-NET and KiK-net, known by their headers, or a table.
 
     Parameters
     ----------
     path : the file.
     unit : of its accelerations, g, m/s2, cm/s2, gal or mm/s2; None for the one that the file gives.
-    column : of a table with several columns beside the time, by header or by number from 1.
+    column : of a file with several columns or channels, by header or by number from 1.
     rate : Hz, of a table without times.
 
     Raises
@@ -70,6 +71,9 @@ def read_ground_motion(
         head = [] if b"\0" in start else start.decode("latin-1").splitlines()[:_HEADER_LINES]
         if path.suffix.lower() == ".at2" or any(re.search(r"\bNPTS\b", line, re.IGNORECASE) for line in head):
             return _read_peer(path, unit)
+        network = network_of(start)
+        if network:
+            return _read_network(path, network, unit, column)
         return _read_tables(read_tables(path), unit, column, rate)
     except OSError as problem:
         raise RecordingError(f"{path}: {problem.strerror or problem}") from problem
@@ -153,6 +157,18 @@ def _peer_unit(head: list[str], unit: str | None) -> tuple[float, tuple[str, ...
     if found is None:
         return STANDARD_GRAVITY, ("no unit in the header: taken as g",)
     return si_factor(found[1].rstrip(".,;"), "acceleration"), ()
+
+
+def _read_network(path: Path, network: str, unit: str | None, column: str | None) -> GroundMotion:
+    traces = read_strong_motion(path, network)
+    columns = [TableColumn(at, trace.name, trace.unit, trace.name) for at, trace in enumerate(traces)]
+    chosen = columns if column is None else [find_column(columns, column)]
+    if len(chosen) != 1:
+        raise RecordingError(f"{len(chosen)} channels: name one of {listing(chosen)}, or its number")
+    trace = traces[chosen[0].position]
+    if unit is None and not trace.unit:
+        raise RecordingError(f"the accelerations have no unit: give one of {units_of('acceleration')}")
+    return GroundMotion(si_factor(unit or trace.unit, "acceleration") * trace.values, trace.rate, trace.notes)
 
 
 def _read_tables(

@@ -10,6 +10,7 @@ from monitor.messages.blocks import Samples
 from replay.formats.columns import TableColumn
 from replay.formats.memory import check_memory
 from replay.formats.roles import PairColumns
+from replay.formats.states import Changes
 
 
 def row_place(row: int) -> str:
@@ -41,6 +42,7 @@ class SignalTable:
     cut : whether the file ends before it was finished.
     times_of_day : positions of columns of times of day alone, s.
     joints : rows at which the writer began again, with a repeated header.
+    states : changes of columns of text, by rows.
     factors : position of a column -> what its values are multiplied by in a recording, to be in the unit of another.
     """
 
@@ -63,6 +65,7 @@ class SignalTable:
     cut: bool = False
     times_of_day: frozenset[int] = frozenset()
     joints: tuple[int, ...] = ()
+    states: Changes = ()
     factors: Mapping[int, float] = field(default_factory=dict)
 
     def values(self, columns: Sequence[TableColumn]) -> Samples:

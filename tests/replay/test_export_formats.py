@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 from pathlib import Path
 
@@ -237,6 +238,22 @@ def test_octave_loads_mat_files(octave, run):
     )
     assert out.split("|")[:3] == ["north.measured", "alarm", "rig"]
     assert [float(text) for text in out.split("|")[3:-1]] == [300.0, 1.0, stored(run)[0][299, 2], 59.0, RATE]
+
+
+def test_the_script_of_the_documentation_plots_results(octave, run, tmp_path):
+    page = (ROOT / "docs" / "how-to.md").read_text()
+    (script,) = re.findall(r"```matlab\n(run = load.*?)```", page, re.DOTALL)
+    (path,) = export(run, "mat").paths
+    # the run has FDB's delay alone, and no screen
+    code = (
+        script.replace("run.mat", str(path)).replace("broadband", "fdb").replace("delay.png", str(tmp_path / "d.png"))
+    )
+    octave(
+        f"graphics_toolkit('gnuplot'); figure('visible', 'off'); {code} x = get(get(gca, 'children'), 'ydata'); "
+        f"save('-text', '{tmp_path}/y.txt', 'x');"
+    )
+    drawn = np.loadtxt(tmp_path / "y.txt", comments="#")
+    np.testing.assert_array_equal(drawn.ravel()[1:], 1e3 * np.arange(0.0, 60.0, 2.0)[1:])
 
 
 ROOT = Path(__file__).parents[2]

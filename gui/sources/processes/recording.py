@@ -15,6 +15,7 @@ from gui.sources.processes.session import SourceSession
 from monitor.messages.recordings import Description
 
 _POLL_INTERVAL = 40  # ms
+JOIN = "--join"  # option after the other parts of a run, in front of all options
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class OpenRecording:
     Parameters
     ----------
     path : of the file.
-    words : options that choose columns.
+    words : options that choose columns; before them the further parts of a run, and `JOIN`.
     description : if it is known.
     config : file with settings of the indicators.
     memory : of the history, bytes.
@@ -44,6 +45,11 @@ class OpenRecording:
     def session(self, parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess) -> SourceSession:  # noqa: ARG002
         """Return a new session."""
         return RecordingSession(self, parent)
+
+
+def parts_of(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the further parts of a run in front of options, and `JOIN`."""
+    return words[: words.index(JOIN) + 1] if JOIN in words else ()
 
 
 class RecordingSession(SourceSession):
