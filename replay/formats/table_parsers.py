@@ -55,7 +55,8 @@ def _by_arrow(path: Path, layout: Layout) -> tuple[Samples, Texts] | None:
     )
     try:
         table = csv.read_csv(source, reading, csv.ParseOptions(delimiter=layout.delimiter), options)
-        values = np.full((table.num_rows, layout.width), np.nan)
+        values = np.empty((table.num_rows, layout.width))
+        values[:, sorted(layout.texts)] = np.nan
         row = 0
         for batch in table.to_batches():
             for place in range(layout.cells):
