@@ -67,6 +67,7 @@ def _part_order(path: Path) -> tuple[list[str], list[int]]:
 
 
 _FOLDER = "open/folder"
+_NO_ROLES = "no command and no measured signal"
 _REMEMBER = "--remember"  # option that writes the choice beside the file
 _SHOWN_AS_EVENTS = ("note at ", "alarm ")  # of a run file
 
@@ -258,7 +259,8 @@ class Opener(QObject):
         if description.overview is not None and description.overview.channels:
             self.chooser.show_preview(description.overview)
             if "--rate=1" not in words:
-                self.chooser.show_notes(description.notes)
+                # but for the one on the preview itself
+                self.chooser.show_notes([each for each in description.notes if not each.startswith(_NO_ROLES)])
         elif description.sample_rate is None and "--rate=1" not in words:
             # the times are not known yet, and not needed for the curves
             self._preview((*words, "--rate=1"))
