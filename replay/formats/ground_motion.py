@@ -23,6 +23,7 @@ from replay.formats.times import choose_time, sample_timing
 from replay.formats.units import STANDARD_GRAVITY, si_factor, units_of
 
 _HEADER_LINES = 20
+_SERIES = "; a series in lines of several numbers needs 'NPTS= n, DT= s SEC' above it"
 _HEAD = 1 << 14
 _IN_MEMORY = 4  # times the file: text, lines and numbers
 _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
@@ -78,7 +79,8 @@ def read_ground_motion(
     except OSError as problem:
         raise RecordingError(f"{path}: {problem.strerror or problem}") from problem
     except RecordingError as problem:
-        text = str(problem)
+        # the last line of a series is shorter than the others
+        text = str(problem) + _SERIES * (" cells instead of " in str(problem))
         raise RecordingError(text if text.startswith(f"{path}: ") else f"{path}: {text}") from None
 
 
@@ -98,7 +100,10 @@ def _read_peer(path: Path, unit: str | None) -> GroundMotion:
             first = number + 1
             break
     else:
-        raise RecordingError(f"no NPTS in the first {_HEADER_LINES} lines: this is not an AT2 file of PEER")
+        raise RecordingError(
+            f"no NPTS in the first {_HEADER_LINES} lines: this is not an AT2 file of PEER; above bare numbers write "
+            "'NPTS= n, DT= s SEC'"
+        )
     # some files give DT on a line of its own
     if "DT" not in given and first < len(lines) and re.search(r"\bDT\b", lines[first], re.IGNORECASE):
         given |= {name.upper(): float(value) for name, value in _ASSIGNED.findall(lines[first])}
@@ -200,5 +205,8 @@ def _acceleration(
     every = [c for table in tables for c in table.columns]
     others = [c for c in every if c not in clocks] if column is None else [find_column(every, column)]
     if len(others) != 1:
-        raise RecordingError(f"{len(others)} columns beside the time: name the acceleration of {listing(others)}")
+        series = _SERIES * (not tables[0].named)
+        raise RecordingError(
+            f"{len(others)} columns beside the time: name the acceleration of {listing(others)}{series}"
+        )
     return *owners[others[0].position], others[0]

@@ -1,4 +1,4 @@
-"""Files of seismology, miniSEED and SAC, by obspy: traces, whose segments are put together with their gaps."""
+"""Files of seismology, SEED, SAC and GSE2, by obspy: traces, whose segments are put together with their gaps."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from replay.formats.memory import check_memory
 from replay.formats.reading import damage_reported, optional
 from replay.formats.signal_table import SignalTable
 
-_RECORD = re.compile(rb"^(\d{6}[DRQM][ \0]|MS\x03)")
+_RECORD = re.compile(rb"^(\d{6}[DRQMV][ \0]|MS\x03|WID2 )")
 _SAC_HEADER, _SAC_VERSION, _SAC_COUNT = 632, 304, 316  # bytes, and where they are
 _WHAT = "a miniSEED or SAC file"
 _INFLATED = 24.0  # times the file: packed differences of a byte become numbers of eight, and are copied
 
 
 def is_seismic(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
-    """Whether the file begins as a record of miniSEED, or has the header of SAC and its length."""
-    return _RECORD.match(head) is not None or _is_sac(path, head)
+    """Whether the file begins as SEED or GSE2 does, or has the header of SAC and its length, or its name."""
+    return _RECORD.match(head) is not None or path.suffix.lower() == ".sac" or _is_sac(path, head)
 
 
 def _is_sac(path: Path, head: bytes) -> bool:

@@ -19,7 +19,7 @@ from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
 
 _BEGINS = re.compile(rb"^\s{4}-1\s*\n\s{2,5}\d{1,4}")
-_MARK = re.compile(rb"^ {4}-1[ \t]*\r?$", re.MULTILINE)
+_MARK = re.compile(rb" {4}-1(?= {74}|[\r\n]|\Z)")  # as pyuff finds it, also behind binary numbers
 _WHAT = "a universal file"
 _IN_MEMORY = 6.0  # times the file: pyuff holds a dataset as text, lines and numbers
 _TIME_RESPONSE, _TIME = (0, 1), (0, 17)  # general or unknown, and of time

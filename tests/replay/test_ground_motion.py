@@ -16,6 +16,9 @@ from replay.formats.units import STANDARD_GRAVITY
 
 VALUES = np.random.default_rng(1).standard_normal(53) * 0.1
 TITLE = "PEER NGA STRONG MOTION DATABASE RECORD\nIMPERIAL VALLEY 05/19/40, EL CENTRO ARRAY #9, 180\n"
+NO_NPTS = (
+    "no NPTS in the first 20 lines: this is not an AT2 file of PEER; above bare numbers write 'NPTS= n, DT= s SEC'"
+)
 GRAVITIES = "ACCELERATION TIME SERIES IN UNITS OF G\n"
 
 
@@ -73,7 +76,7 @@ def test_a_peer_file_gives_its_unit(tmp_path):
         (peer(VALUES[:50]), "50 values but NPTS = 53: it is cut off, or NPTS is wrong"),
         (peer(np.append(VALUES, 1.0)), "54 values but NPTS = 53: it has another record at its end, or NPTS is wrong"),
         (peer(header="NPTS= 53\n"), "no DT in its header: add it as 'DT= value' to line 4"),
-        (peer(header="DT= .01 SEC\n"), "no NPTS in the first 20 lines: this is not an AT2 file of PEER"),
+        (peer(header="DT= .01 SEC\n"), NO_NPTS),
         (peer(header="NPTS= 53, DT= 0.0 SEC\n"), "DT = 0 in line 4: must be from 1e-09 to 1e+06 s"),
         (peer(header="NPTS= 53, DT= 1e-320\n"), "DT = 9.99989e-321 in line 4: must be from 1e-09 to 1e+06 s"),
         (peer(header="NPTS= 1e999, DT= 0.01\n"), "NPTS = inf in line 4: must be a whole number, 2 or more"),
@@ -84,7 +87,7 @@ def test_a_peer_file_gives_its_unit(tmp_path):
             peer(units="VELOCITY TIME SERIES IN UNITS OF CM/S\n"),
             "this is a velocity: give the file of the acceleration, AT2",
         ),
-        ("", "no NPTS in the first 20 lines: this is not an AT2 file of PEER"),
+        ("", NO_NPTS),
     ],
 )
 def test_a_wrong_peer_file_is_refused_in_one_line(tmp_path, text, problem):
@@ -128,6 +131,12 @@ def test_a_table_of_a_rate_and_of_a_chosen_column(tmp_path):
     np.testing.assert_allclose(east.acceleration, 2.0 * STANDARD_GRAVITY * np.arange(20))
     with pytest.raises(RecordingError, match=r"2 columns beside the time: name the acceleration of north, east$"):
         read_ground_motion(path)
+    for count in (53, 50):
+        series = written(tmp_path, peer(VALUES[:count], header="", units="").removeprefix(TITLE), "c.txt")
+        with pytest.raises(RecordingError, match=r"a series in lines of several numbers needs 'NPTS= n, DT= s SEC'"):
+            read_ground_motion(series, rate=100.0)
+    again = read_ground_motion(written(tmp_path, "NPTS= 50, DT= 0.01 SEC\n" + series.read_text(), "d.txt"))
+    np.testing.assert_allclose(again.acceleration, STANDARD_GRAVITY * VALUES[:50], rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,8 @@ def _uff(path: Path, columns: Columns, *, late: float = 0.0) -> None:
 
 def _lvm(path: Path, columns: Columns) -> None:
     whole = files.lvm("One")
-    rows = zip(TIMES, columns["command"], columns["measured"], strict=True)
-    lines = ["X_Value\tcommand\tmeasured", *(f"{a:.9f}\t{b:.9f}\t{c:.9f}" for a, b, c in rows)]
+    rows = zip(TIMES, columns["command"], columns["measured"], columns.get("state", [""] * N), strict=True)
+    lines = ["X_Value\tcommand\tmeasured\tComment", *(f"{a:.9f}\t{b:.9f}\t{c:.9f}\t{d}" for a, b, c, d in rows)]
     path.write_text(whole[: whole.index("X_Value")] + "\n".join(lines) + "\n")
 
 
@@ -143,7 +143,7 @@ def lists(name: str, folder: Path) -> Path | None:
 
 def text_column(name: str, folder: Path) -> Path | None:
     """A column has the state of the controller."""
-    if name in ("uff", "miniSEED", "xdf", "lvm"):
+    if name in ("uff", "miniSEED", "xdf"):
         return None
     return _write(name, folder, _plain(name) | {"state": ["ramp" if k // 500 % 2 else "hold" for k in range(N)]})
 

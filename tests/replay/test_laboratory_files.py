@@ -619,6 +619,20 @@ def test_measurement_files_of_labview(kind: str, by_time: bool, decimal: str, tm
     assert [(c.name, c.unit) for c in recording.stream.channels] == [("command", "mm"), ("measured", "mm")]
 
 
+def test_comments_and_lost_cells_of_labview_stay_at_their_rows(tmp_path: Path) -> None:
+    lines = lvm("One").splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("X_Value")) + 1
+    lines[first + 400] += "\tvalve opened"
+    cells = lines[first + 7].split("\t")
+    lines[first + 7] = f"{cells[0]}\t{cells[1]}\t"
+    (tmp_path / "c.lvm").write_text("\n".join(lines) + "\n")
+    recording = open_recording(tmp_path / "c.lvm")
+    check_delay(recording)
+    found = next(recording.blocks(N)).samples
+    assert np.argwhere(np.isnan(found)).tolist() == [[7, 1]]
+    assert [(event.detail, at) for event, at in recording.timed_events()] == [("Comment: valve opened", 2.0)]
+
+
 def test_names_inside_structs(tmp_path: Path) -> None:
     pairs = [(command(TIMES), "Model/command"), (measured(TIMES), "Model/measured")]
     signals = np.array(pairs, dtype=[("Data", object), ("Name", object)])
