@@ -67,6 +67,11 @@ class _Topic:
         column = np.array(self.columns[name], dtype=np.float64)
         return np.pad(column, (0, len(self.times) - len(column)), constant_values=np.nan)
 
+    def text(self, name: str, order: np.ndarray) -> list[str]:
+        """Return a text of each message in another order; empty where it has none."""
+        cells = self.texts[name] + [""] * (len(self.times) - len(self.texts[name]))
+        return [cells[at] for at in order.tolist()]
+
 
 def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
     """Give the numbers in a message by their paths; null is a missing one."""
@@ -202,30 +207,34 @@ def _tables(path: Path) -> list[SignalTable]:
             said.append(f"{name}: each number of a list in its messages is a channel")
         # writers may put messages down later than others of a later time
         order = np.argsort(logged, kind="stable")
-        times = (logged[order] - origin) / 1e9
-        for key, cells in topic.texts.items():
-            cells += [""] * (len(logged) - len(cells))
-            texts.append(TextChannel(name, key, [cells[at] for at in order.tolist()]))
-        for column in topic.columns:
-            values, about = topic.array(column)[order], topic.about.get(column, {})
-            channels.append(
-                FileChannel(
-                    name,
-                    str(about.get("name") or column),
-                    len(times),
-                    lambda a, b, v=values: v[a:b],  # type: ignore[misc]
-                    unit_symbol(about.get("unit") or ""),
-                    times=times,
-                    role=str(about.get("role", "")),
-                    actuator=str(about.get("actuator", "")),
-                    about=about,
-                )
-            )
+        texts += [TextChannel(name, key, topic.text(key, order)) for key in topic.texts]
+        channels += _one_a_message(name, topic, order, (logged[order] - origin) / 1e9)
     notes = (
         *said,
         f"the times count from the first message, at {origin / 1e9:.9g} s of the log's clock",
     )
     return tables_of_channels(path, channels, (*notes, CUT_SHORT) if cut else notes, left_out, texts, cut=cut)
+
+
+def _one_a_message(name: str, topic: _Topic, order: np.ndarray, times: np.ndarray) -> list[FileChannel]:
+    """Return the numbers of messages as channels, in the order of their log times, s."""
+    found = []
+    for column in topic.columns:
+        values, about = topic.array(column)[order], topic.about.get(column, {})
+        found.append(
+            FileChannel(
+                name,
+                str(about.get("name") or column),
+                len(times),
+                lambda a, b, v=values: v[a:b],  # type: ignore[misc]
+                unit_symbol(about.get("unit") or ""),
+                times=times,
+                role=str(about.get("role", "")),
+                actuator=str(about.get("actuator", "")),
+                about=about,
+            )
+        )
+    return found
 
 
 def _samples(topic: str, found: Expanded, about: Mapping[str, Mapping[str, Any]]) -> list[FileChannel]:
