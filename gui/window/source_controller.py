@@ -19,7 +19,8 @@ from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.child_process import finish_all
 from gui.sources.processes.playback import PlayFile, PlaySimulation
-from gui.sources.processes.recording import OpenRecording, parts_of
+from gui.sources.processes.recording import OpenRecording
+from gui.sources.processes.run_loader import parts_of
 from gui.sources.processes.session import ConnectToService, ServeRig, SessionManager, SourceSpec
 from gui.window.actions import Actions
 from gui.window.launch import LaunchOptions

@@ -17,7 +17,8 @@ from gui.sources.opening.columns import ColumnChoice, choice_of
 from gui.sources.opening.fields import RecentList
 from gui.sources.processes.catalogue import Catalogue, DescribeJob
 from gui.sources.processes.child_process import ChildProcess
-from gui.sources.processes.recording import JOIN, OpenRecording, parts_of
+from gui.sources.processes.recording import OpenRecording
+from gui.sources.processes.run_loader import JOIN, parts_of
 from gui.sources.processes.service import ProcessFactory
 from gui.widgets.theme import Theme
 from monitor.messages.recordings import Description, FileColumn

@@ -9,13 +9,12 @@ from PySide6.QtCore import QObject, QTimer
 
 from gui.sources.processes.child_process import ChildProcess
 from gui.sources.processes.play_head import PlayHead
-from gui.sources.processes.run_loader import RunLoader
+from gui.sources.processes.run_loader import RunLoader, run_title
 from gui.sources.processes.service import ProcessFactory
 from gui.sources.processes.session import SourceSession
 from monitor.messages.recordings import Description
 
 _POLL_INTERVAL = 40  # ms
-JOIN = "--join"  # option after the other parts of a run, in front of all options
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +46,6 @@ class OpenRecording:
         return RecordingSession(self, parent)
 
 
-def parts_of(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the further parts of a run in front of options, and `JOIN`."""
-    return words[: words.index(JOIN) + 1] if JOIN in words else ()
-
-
 class RecordingSession(SourceSession):
     """Session that computes and loads a recording, and then has a play head.
 
@@ -61,7 +55,7 @@ class RecordingSession(SourceSession):
     """
 
     def __init__(self, source: OpenRecording, parent: QObject | None = None) -> None:
-        super().__init__(source.path.name, parent)
+        super().__init__(run_title(source.path, source.words), parent)
         self._source = source
         self._loader: RunLoader | None = None
         self._timer = QTimer(self, interval=_POLL_INTERVAL)

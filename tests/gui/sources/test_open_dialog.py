@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QWidget
 from gui.sources.opening.columns import RATE
 from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue, FileKind, SimulationEntry
-from gui.sources.processes.recording import parts_of
+from gui.sources.processes.run_loader import parts_of, run_title
 from gui.widgets.theme import LIGHT
 
 OFFERS = Catalogue((FileKind("run file", ("*.h5", "*.hdf5")), FileKind("text file", ("*.csv", "*.txt"))))
@@ -56,6 +56,8 @@ def test_several_files_are_the_parts_of_one_run_in_the_order_of_their_numbers(op
     launch[0].answer.emit(described)
     launch[0].end()
     assert (opened[0].path, opened[0].words) == (Path(first), (*others, "--join"))
+    assert run_title(opened[0].path, opened[0].words) == "run.h5 and 2 more"
+    assert run_title(Path(first), ("/data/run-2.h5", "--join", "--window=2")) == "run.h5 + run-2.h5"
     # the columns of the same parts are chosen again
     opener.open_path(opened[0].path, parts_of(opened[0].words), choose=True)
     assert launch[1].words == launch[0].words
