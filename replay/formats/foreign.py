@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+_BY_OCTAVE = "load it there, then 'save -hdf5' or 'save -v7' it"
 # what a file is and what to do, by its first bytes
 _FIRST_BYTES: dict[bytes | tuple[bytes, ...], str] = {
     b"version https://git-lfs": "a pointer of Git LFS, not the file: 'git lfs pull' in its repository fetches it",
-    b"Octave-1-": "a binary file of GNU Octave: load it there, then 'save -hdf5' or 'save -v7' it",
+    b"Octave-1-": f"a binary file of GNU Octave: {_BY_OCTAVE}",
     b"|CF,": "an imc FAMOS file: imc FAMOS exports it as MAT or CSV, or the package imctermite as CSV",
     b"SQLite format 3": "an SQLite database: export its table as CSV",
     (b"CDF\x01", b"CDF\x02"): "a netCDF 3 file: 'nccopy -k nc4 FILE OUT.h5' makes one of HDF5, which is read",
@@ -52,6 +53,9 @@ def foreign_kind(path: Path, head: bytes) -> str:
     known = next((text for first, text in _FIRST_BYTES.items() if head.startswith(first)), "")
     if known:
         return known
+    # a single matrix is a table; several follow each other as one column
+    if head.startswith(b"# Created by Octave") and path.read_bytes().count(b"\n# name:") > 1:
+        return f"a text file of GNU Octave with several variables: {_BY_OCTAVE}"
     if head.startswith(b"PK\x03\x04") and any(part in head for part in _XLSX):
         return _NAMES[".xlsx"]
     if head.startswith(b"PK\x03\x04"):

@@ -716,6 +716,10 @@ FOREIGN = {
     "run.h5": (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n", "a pointer of Git LFS"),
     "run.mat": (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n", "a pointer of Git LFS"),
     "a.dat": (b"|CF,2,1,1;|CK,1,3,1,1;", "imc FAMOS"),
+    "o.txt": (
+        b"# Created by Octave 7.3.0\n" + b"# name: t\n# type: matrix\n# rows: 2\n# columns: 1\n 0\n 1\n\n" * 2,
+        "text file of GNU Octave with several variables: .*save -hdf5",
+    ),
     "o.bin": (b"Octave-1-L\0\1", "binary file of GNU Octave.*save -hdf5"),
     "a.dxd": (b"\1\2\3\0", "DEWESoft"),
     "a.bin": (b"\x88\x13\0\0", "catman"),
