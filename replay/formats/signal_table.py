@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from monitor.messages.blocks import Samples
 from replay.formats.columns import TableColumn
 from replay.formats.memory import check_memory
@@ -90,7 +92,8 @@ def array_reader(
 
     def read(begin: int, end: int, columns: Sequence[TableColumn]) -> Samples:
         at = [c.position if positions is None else positions[c.position] for c in columns]
-        return values[begin:end, at]
+        # row by row in memory, which an index by a list is not
+        return np.take(values[begin:end], at, axis=1)
 
     return read
 

@@ -15,7 +15,7 @@ from replay.formats.layout import Layout, is_data, split
 from replay.formats.numbers import MISSING, mend_text
 
 _MISSING_AS_WRITTEN = sorted({f(word) for word in MISSING for f in (str, str.upper, str.title)} | {"NaN", "-NaN"})
-_BLOCK = 1 << 22  # bytes that a thread parses at once
+_BLOCK = 1 << 20  # bytes that a thread parses at once; their numbers fit into its cache
 _ENCODINGS = {"utf-8": "utf8", "utf-8-sig": "utf8", "latin-1": "latin-1"}
 
 Texts = Mapping[int, Sequence[object]]
