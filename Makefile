@@ -13,7 +13,7 @@ test test-all campaign soak: export OMP_NUM_THREADS := 1
 # bytecode is saved even where the environment forbids it: hundreds of processes would each compile all modules
 test test-all campaign soak: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo checks kernels bytecode test test-all campaign soak benchmark wheel pictures clean
+.PHONY: demo checks kernels bytecode test test-all campaign soak benchmark wheel release docs pictures clean
 
 demo: $(VENV)/run.stamp
 	@# Ctrl-C is a normal exit
@@ -62,7 +62,23 @@ wheel: $(VENV)/dev.stamp
 	$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
 	rm -rf $(COMPILED)
 
-pictures: $(VENV)/run.stamp
+# what a person then uploads: wheel and sources, checked, and tried in an environment of their own
+release: wheel
+	$(BIN)/python -m pip install --quiet build twine
+	$(BIN)/python -m build --sdist --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	rm -rf build/tried && $(PYTHON) -m venv build/tried
+	build/tried/bin/pip install --quiet dist/synchroscope-*.whl
+	cd build && env -i HOME="$$(mktemp -d)" PATH="$$PATH" tried/bin/synchroscope demo --headless --duration 6
+	@ls -l dist
+
+# the site, in build/site: warnings are errors, and every link is followed
+docs: $(VENV)/dev.stamp
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "build/site/index.html"
+
+pictures: $(VENV)/dev.stamp
 	$(BIN)/python -m docs.pictures
 
 $(VENV)/bin/python:
@@ -76,7 +92,7 @@ define install
 endef
 
 $(VENV)/run.stamp: pyproject.toml | $(VENV)/bin/python
-	$(call install,all)
+	$(call install,gui)
 
 $(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
 	$(call install,dev)

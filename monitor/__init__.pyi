@@ -49,3 +49,5 @@ from .reliability.plan import ValidationSite as ValidationSite
 from .reliability.site import SiteReliability as SiteReliability
 from .reliability.tolerance import Tolerance as Tolerance
 from .reliability.tolerance import TolerancePolicy as TolerancePolicy
+
+__version__: str

@@ -10,11 +10,12 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module, metadata
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from monitor import __version__
 from monitor.commands.compilation_watch import ending_compilation
 from monitor.commands.process import retrying_interrupts
 from monitor.system.files import documentation
@@ -192,7 +193,7 @@ def parser_for(words: list[str]) -> argparse.ArgumentParser:
         description="Live tracking indicators for hybrid simulation: how late and how large each actuator is.",
         epilog=f"Documentation: {documentation() or 'Help > Documentation in the window, synchroscope gui'}",
     )
-    parser.add_argument("--version", action="version", version=f"synchroscope {metadata.version('synchroscope')}")
+    parser.add_argument("--version", action="version", version=f"synchroscope {__version__}")
     choices = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
     for name, (module, summary) in COMMANDS.items():
         command = choices.add_parser(name, help=summary, description=summary, formatter_class=_Help)

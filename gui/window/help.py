@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import metadata, version
+from importlib.metadata import metadata
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QFont
@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from gui.widgets.layout import set_row_padding
 from gui.window.actions import Actions, action_text, shortcuts_text
+from monitor import __version__
 from monitor.system.files import documentation
 
 _ABOUT = (
@@ -198,7 +199,7 @@ def show_documentation(window: QWidget) -> None:
 
 def show_about(window: QWidget) -> None:
     """Show version and licence."""
-    text = _ABOUT.format(version=version("synchroscope"))
+    text = _ABOUT.format(version=__version__)
     box = QMessageBox(QMessageBox.Icon.NoIcon, "About", text, parent=window)
     box.setModal(False)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

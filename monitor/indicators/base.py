@@ -156,6 +156,11 @@ class WindowedIndicator(ABC, Generic[Value]):
         ----------
         x_c, x_m : a number, or (n_pairs,) numbers.
         f_m : likewise the restoring force, for an indicator that needs it.
+
+        Returns
+        -------
+        A tuple with names, `value_type`, whose docstring has the units; NaN where not valid. Of several pairs each
+        field is (n_pairs,). Arrays and tuples make a call some 6 us: a loop that counts them has `step_tracking`.
         """
         c: Samples = np.array(x_c, dtype=np.float64).reshape(1, -1)
         m: Samples = np.array(x_m, dtype=np.float64).reshape(1, -1)

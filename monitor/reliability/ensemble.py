@@ -25,7 +25,7 @@ class EnsembleError(ValueError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ensemble:
-    """Realizations of a model's response over time.
+    """Realizations of a model's response over time. All arrays are read-only.
 
     Parameters
     ----------
@@ -34,8 +34,6 @@ class Ensemble:
     order : (n_times, n_realizations), the realizations of each instant by increasing response (argsort).
     unit : of the response; empty if unknown.
     name : of the response or of the validation site, for error messages.
-
-    All arrays are read-only.
 
     Raises
     ------

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterator, Sequence
-from importlib import metadata
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, InfoMetricFamily
 from prometheus_client.metrics_core import Metric
 
+from monitor import __version__
 from monitor.catalogue import CODE_UNIT
 from monitor.messages.alarms import Alarm, Severity
 from monitor.messages.blocks import ResultStream, Samples
@@ -18,7 +18,6 @@ from monitor.messages.health import LATENCY_BOUNDS, BrokerStatus, Health, Stream
 
 STREAM_STATES = ("waiting", "receiving", "stale", "ended")
 
-_VERSION = metadata.version("synchroscope")
 _PREFIX = "synchroscope_"
 _COUNTS = {
     "samples_received": ("received", "Samples accepted."),
@@ -47,7 +46,7 @@ def metrics_of(
     silence : s since the last health.
     row : newest row of results, (n_columns,), with its stream; None without one, or if it is old.
     """
-    yield InfoMetricFamily(_PREFIX + "build", "Version of the program.", {"version": _VERSION})
+    yield InfoMetricFamily(_PREFIX + "build", "Version of the program.", {"version": __version__})
     yield _gauge(
         "service_silence_seconds", "Since the last health message of the service, sent five times a second.", silence
     )

@@ -9,10 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from monitor import __version__
 from monitor.system.files import WriteError, atomic_write
 from replay.archive.files import ROWS_SUFFIX, FoundFile
 from replay.archive.table import COLUMNS
-from replay.assessment.summary import Value, program_version
+from replay.assessment.summary import Value
 
 if TYPE_CHECKING:
     from replay.archive import Archive
@@ -37,7 +38,7 @@ class FinishedRows:
         self.path = archive.table.with_name(archive.table.name + ROWS_SUFFIX)
         self._head = json.dumps(
             {
-                "version": program_version(),
+                "version": __version__,
                 "columns": list(COLUMNS),
                 "settings": {name: archive.given[name] for name in sorted(archive.given)},
                 "selection": asdict(archive.selection),

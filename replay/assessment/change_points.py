@@ -20,8 +20,8 @@ from replay.assessment.course import SIGNIFICANT, SLOPE_PENALTY, STEP_PENALTY, C
 
 # values per window, and their maximum number: the search is quadratic
 _PER_WINDOW, _MOST = 4, 4000
-# minimum number of values in a segment, not counting those that see a change
-_FEWEST = 6
+# minimum number of values in a segment, not counting those that see a change; and at either end of the record
+_FEWEST, _FEWEST_AT_END = 6, 3
 # standard deviations beyond which a value is an outlier among its neighbours
 _OUTLIER = 3.0
 # lower quartile of the absolute value of a standard normal variable
@@ -168,15 +168,18 @@ class _Series:
         """Return the costs of a constant and of a line through the values from each of (n,) begins to an end."""
         w, x, y, xx, xy, yy = self._sums[:, end, None] - self._sums[:, begin]
         s_xx, s_xy, s_yy = xx - x * x / w, xy - x * y / w, yy - y * y / w
-        return s_yy, s_yy - s_xy**2 / np.maximum(s_xx, 1e-300)
+        # a line through a few values that share samples says nothing
+        line = np.where(end - begin < _FEWEST, np.inf, s_yy - s_xy**2 / np.maximum(s_xx, 1e-300))
+        return s_yy, line
 
     def partition(self) -> list[int]:
         """Return where the cheapest segments begin, and the end: optimal partitioning by dynamic programming."""
         n = len(self.time)
         least_cost, previous = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.int64)
         least_cost[0] = -STEP_PENALTY
-        for end in range(_FEWEST, n + 1):
-            begin = np.arange(0, max(1, end - _FEWEST - self.mixed + 1))
+        for end in range(_FEWEST_AT_END, n + 1):
+            fewest = _FEWEST if end < n else _FEWEST_AT_END
+            begin = np.arange(0, max(1, end - fewest - self.mixed + 1))
             begin = begin[np.isfinite(least_cost[begin])]
             flat, line = self._lines(begin + np.where(begin > 0, self.mixed, 0), end)
             costs = least_cost[begin] + STEP_PENALTY + np.minimum(flat, line + SLOPE_PENALTY)

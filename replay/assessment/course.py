@@ -184,8 +184,15 @@ class Course:
         for i, each in enumerate(all_):
             if each.slopes:
                 middle = Stretch(float(np.mean(self.edges[i : i + 2])), True, True)
-                for two in (replace(each, slopes=False), middle), (each, replace(middle, slopes=False)):
+                level, rest = replace(each, slopes=False), replace(middle, slopes=False)
+                # a line is also what is first fitted to a step next to an end; a line alone is otherwise believed
+                joints = ((level, middle), (each, rest)) if len(all_) > 1 else ()
+                for two in *joints, (level, replace(rest, joined=False)):
                     yield Course((*all_[:i], *two, *all_[i + 1 :]), self.seen, self.least), range(max(1, i), i + 2)
+                if i < len(all_) - 1:
+                    before, step = all_[:i] or (level,), replace(all_[i + 1], start=middle.start, joined=False)
+                    one = range(len(before), len(before) + 1)
+                    yield Course((*before, step, *all_[i + 2 :]), self.seen, self.least), one
         for i in range(1, len(all_)):
             head, left, right, tail = all_[: i - 1], all_[i - 1], all_[i], all_[i + 1 :]
             yield Course((*head, left, *tail), self.seen, self.least), range(0)
@@ -212,10 +219,11 @@ class Course:
         for number in range(0, max(1, len(all_) - 1), _TOGETHER // 2):
             edges = [-np.inf, *(each.start for each in all_[1:]), np.inf]
             some = all_[number : number + _TOGETHER]
-            if not some[1:]:
+            if not (some[1:] or some[0].slopes):
                 break
             last = edges[number + len(some)]
-            seen = self.seen.between(max(edges[number], some[1].start - reach), min(last, some[-1].start + reach))
+            near = some[1:] or some
+            seen = self.seen.between(max(edges[number], near[0].start - reach), min(last, near[-1].start + reach))
             if not len(seen.time):
                 continue
             part = Course((replace(some[0], joined=False), *some[1:]), seen, self.least)._improved()

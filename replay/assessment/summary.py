@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor import __version__
 from monitor.messages.alarms import AlarmAction, Severity, Transition
 from monitor.messages.blocks import EventKind
 from monitor.messages.headline import HEADLINE
@@ -171,18 +170,9 @@ def summarise(path: Path | str, recording: Recording, assessment: Assessment) ->
         None if worst is None else worst.actuator,
         None if worst is None else worst.worst_delay_ms,
         None if worst is None else worst.worst_delay_at_s,
-        program_version(),
+        __version__,
         actuators,
     )
-
-
-@cache
-def program_version() -> str:
-    """Return the version of this program; empty where it is not installed as a package."""
-    try:
-        return version("synchroscope")
-    except PackageNotFoundError:
-        return ""
 
 
 def _actuator(found: PairAssessment, assessment: Assessment, occurred: Sequence[Transition]) -> ActuatorSummary:

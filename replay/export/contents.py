@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor import __version__
 from monitor.messages.blocks import Event, ResultStream, Stream, column_names
 from monitor.recording import RunReader
 from monitor.recording.rows import EVENT_TYPE, SeriesRows, event_rows, stored_text
@@ -91,7 +91,7 @@ class RunContents:
             "every": 0 if self.result_stream is None else self.result_stream.every,
             "created": self.created,
             "outcome": self.outcome,
-            "version": metadata.version("synchroscope"),
+            "version": __version__,
             "settings": self.settings,
         }
 

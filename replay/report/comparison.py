@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor import __version__
 from monitor.messages.blocks import ratio_unit
 from monitor.messages.headline import HEADLINE
 from monitor.text.numbers import DASH, plus_minus
 from replay.assessment.results import milliseconds
 from replay.assessment.statistics import is_moving
-from replay.assessment.summary import program_version
 from replay.comparison import (
     P_MEANING,
     ActuatorComparison,
@@ -103,7 +103,7 @@ def comparison_contents(found: Sequence[RunComparison], notes: Sequence[str]) ->
         settings=setting_tables(
             reference.assessment.settings, {}, None, "Settings of the indicators, the same for all runs"
         ),
-        version=program_version(),
+        version=__version__,
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor import __version__
 from monitor.alarms.text import describe_transition
 from monitor.messages.alarms import AlarmAction, Severity
 from monitor.messages.blocks import Channel, Event, EventKind, Samples
@@ -18,7 +19,7 @@ from monitor.text.numbers import DASH, number, percent
 from replay import Progress, silent
 from replay.assessment import Assessment, PairAssessment
 from replay.assessment.record_signals import RecordSignals, read_signals
-from replay.assessment.summary import program_version, recording_start
+from replay.assessment.summary import recording_start
 from replay.assessment.wording import (
     change_words,
     compensator_words,
@@ -263,7 +264,7 @@ def report_contents(
             getattr(recording, "settings", {}),
             recording.stream.sample_rate,
         ),
-        version=program_version(),
+        version=__version__,
     )
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from monitor import __version__
 from monitor.system.safe_text import printable
 from monitor.text.blocks import Block, Data, Figure, Row
 from replay import Progress, silent
 from replay.assessment import assess
 from replay.assessment.run import record_settings
-from replay.assessment.summary import program_version
 from replay.comparison import RunComparison
 from replay.export.target_files import TargetFiles
 from replay.formats import Recording, naming_file
@@ -107,7 +107,7 @@ def render_blocks(title: str, facts: Mapping[str, str], blocks: Iterable[Block])
     facts : of its making, in front: name and value.
     """
     shown = tuple(block for block in blocks if not isinstance(block, Data))
-    return render(BlocksPage(title, tuple(facts.items()), shown, program_version()))
+    return render(BlocksPage(title, tuple(facts.items()), shown, __version__))
 
 
 _KINDS = {

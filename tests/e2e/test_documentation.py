@@ -32,7 +32,7 @@ PAGES = [
 ]
 
 # classes and files of other programs, and of examples on the page itself
-FOREIGN = {"ExecStartPre", "H5Fopen", "LoadCredential", "PeakPanel", "ThreadAuthenticator", "lab.toml"}
+FOREIGN = {"ExecStartPre", "H5Fopen", "LoadCredential", "PeakPanel", "ThreadAuthenticator", "lab.toml", "sender.py"}
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -184,6 +184,12 @@ def test_settings_are_accepted(page, tmp_path):
             read_force_model(path)
         else:
             load_settings(path, {})
+
+
+def test_every_page_has_its_place_on_the_site():
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = set(re.findall(r": ([\w/-]+\.md)$", site, re.MULTILINE))
+    assert {page.name for page in ROOT.glob("docs/*.md")} <= listed
 
 
 def test_the_page_of_names_is_a_session_as_typed(warm_kernels, tmp_path, monkeypatch):

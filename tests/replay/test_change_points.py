@@ -41,8 +41,14 @@ def test_nothing_is_found_where_nothing_changes():
     assert np.std(errors) == pytest.approx(1.0, abs=0.25)
 
 
-@pytest.mark.parametrize("step", [-0.019, -0.002, 0.002, 0.019])
-@pytest.mark.parametrize("when", [15.0, 33.0])
+# of a small one a level of one or two windows does not tell enough
+@pytest.mark.parametrize(
+    ("step", "when"),
+    [
+        *((step, when) for step in (-0.019, -0.002, 0.002, 0.019) for when in (15.0, 33.0)),
+        *((step, when) for step in (-0.019, 0.019) for when in (4.0, 56.0)),
+    ],
+)
 def test_a_step_is_found_with_its_levels_and_its_time(step, when):
     for seed in range(10):
         found = course(np.where(when > TIME, 0.031, 0.031 + step), seed)
@@ -141,6 +147,22 @@ def test_motions_with_pauses_have_segments_only_where_four_windows_hold_values(l
     ends = [end for segment in found.segments for end in (segment.start, segment.stop)]
     assert ends == sorted(ends) and all(0.0 <= end <= there[-1] for end in ends)
     assert all(np.isfinite((segment.first, segment.last, segment.sd)).all() for segment in found.segments)
+
+
+@pytest.mark.parametrize("stop", [2.6, 4.0, 9.0])
+@pytest.mark.parametrize("pause", [0.0, 1.0, 7.0])
+def test_a_short_record_that_begins_with_another_delay_has_a_step(stop, pause):
+    time, seen = np.arange(0.0, 8.0, DT), round(stop / DT)
+    before, after = windowed(np.full(seen, 0.012), 1), windowed(np.full(len(time), 0.035), 2)
+    if pause:
+        times, values = np.concatenate([DT * np.arange(seen), stop + pause + time]), np.concatenate([before, after])
+    else:
+        times, values = DT * np.arange(seen + len(time)), windowed(np.repeat([0.012, 0.035], [seen, len(time)]), 1)
+    found = segment_series(times, values, np.full(len(times), SD), WINDOW, LEAST)
+    (change,) = found.steps
+    assert not found.drifts
+    assert (change.before, change.after) == pytest.approx((0.012, 0.035), abs=5.0 * SD)
+    assert stop - change.time_uncertainty <= change.time <= stop + pause + change.time_uncertainty
 
 
 def test_an_outlier_a_gap_and_a_short_record():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from time import monotonic
 
@@ -12,6 +11,7 @@ from PySide6.QtCore import QObject, QStandardPaths, QTimer, Signal
 
 from gui.sources.processes.child_process import ChildProcess
 from gui.sources.processes.service import ProcessFactory, exit_reason
+from monitor import __version__
 from monitor.messages.recordings import Description, read_description
 
 
@@ -152,7 +152,7 @@ class DescribeJob(QObject):
 def cache_folder() -> Path:
     """Return the cache folder of the ensembles of this version."""
     place = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericCacheLocation)
-    return Path(place) / "synchroscope" / metadata.version("synchroscope") / "ensembles"
+    return Path(place) / "synchroscope" / __version__ / "ensembles"
 
 
 class EnsembleCache(QObject):

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from monitor import __version__
 from monitor.catalogue import CODE_UNIT, Output, display_unit, outputs_by_name
 from monitor.messages.alarms import Alarm, Severity
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
@@ -49,7 +50,7 @@ class Discovery:
             "name": f"Synchroscope {topics.rig or topics.lab}",
             "manufacturer": "Synchroscope",
             "model": "synchroscope monitor",
-            "sw_version": payloads.VERSION,
+            "sw_version": __version__,
         }
 
     def sensors(self, stream: ResultStream) -> tuple[Message, ...]:
@@ -124,7 +125,7 @@ class Discovery:
             "payload_available": "online",
             "payload_not_available": "offline",
             "device": self._device,
-            "origin": {"name": "synchroscope", "sw_version": payloads.VERSION},
+            "origin": {"name": "synchroscope", "sw_version": __version__},
         }
         topic = f"{self._prefix}/{component}/{self._node}/{identifier}/config"
         return Message(topic, payloads.encode({**content, **common}), retain=True, absolute=True)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib import metadata
 from typing import Any
 
 import msgspec
@@ -14,6 +13,7 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
+from monitor import __version__
 from monitor.catalogue import CODE_UNIT
 from monitor.messages.alarms import Alarm, AlarmAction, Transition
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples
@@ -66,8 +66,6 @@ def _number_or_none(value: float) -> float | None:
 _RELIABILITY = ("reliability_", "model_")
 _NOT_REFRESH, _REFRESH = b'"refresh":false}', b'"refresh":true}'
 _ACTIVE = {AlarmAction.OCCUR: True, AlarmAction.RETURN_TO_NORMAL: False}
-
-VERSION = metadata.version("synchroscope")
 
 
 def now() -> str:
@@ -137,7 +135,7 @@ def meta(stream: ResultStream, lab: str, window: float) -> bytes:
             "window": window,
             "actuators": list(dict.fromkeys(column.actuator for column in stream.columns)),
             "columns": [asdict(column) for column in stream.columns],
-            "version": VERSION,
+            "version": __version__,
             "utc": now(),
         }
     )
@@ -145,12 +143,12 @@ def meta(stream: ResultStream, lab: str, window: float) -> bytes:
 
 def status(value: str, **more: str) -> bytes:
     """Return the status, ``online`` or ``offline``, with its reason or state."""
-    return encode({"status": value, **more, "version": VERSION, "utc": now()})
+    return encode({"status": value, **more, "version": __version__, "utc": now()})
 
 
 def will() -> bytes:
     """Return the last will, which the broker publishes when the connection is lost; its time is unknown."""
-    return encode({"status": "offline", "reason": "lost", "version": VERSION})
+    return encode({"status": "offline", "reason": "lost", "version": __version__})
 
 
 def event(event: Event) -> bytes:
