@@ -82,6 +82,8 @@ pictures: $(VENV)/dev.stamp
 	$(BIN)/python -m docs.pictures
 
 $(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+		"%s is Python %d.%d, and 3.11 or later is needed: make PYTHON=python3.12" % (sys.executable, *sys.version_info[:2]))'
 	$(PYTHON) -m venv $(VENV)
 
 # the kernels of a service are compiled while pip fetches what they do not need, in silence: pip has the terminal

@@ -9,6 +9,7 @@ from .compensation.adaptive_time_series import AdaptiveTimeSeries as AdaptiveTim
 from .compensation.fixed_inverse import FixedInverse as FixedInverse
 from .compensation.indicator_driven import IndicatorDriven as IndicatorDriven
 from .compensation.recursive_inverse import RecursiveInverse as RecursiveInverse
+from .config.analysis import IndicatorSettings as IndicatorSettings
 from .embedding.compensation import EmbeddedCompensator as EmbeddedCompensator
 from .embedding.compensation import step_compensator as step_compensator
 from .embedding.reliability import EmbeddedReliability as EmbeddedReliability
@@ -33,9 +34,12 @@ from .indicators.tracking_error import RmsErrorIndicator as RmsErrorIndicator
 from .indicators.tracking_indicator import TrackingIndicator as TrackingIndicator
 from .indicators.transfer_function import TransferFunction as TransferFunction
 from .messages.blocks import Channel as Channel
+from .messages.blocks import Event as Event
 from .messages.blocks import Role as Role
 from .messages.blocks import SignalBlock as SignalBlock
 from .messages.blocks import Stream as Stream
+from .messages.reasons import Reason as Reason
+from .messages.requests import RequestError as RequestError
 from .reliability.decision import DecisionLimits as DecisionLimits
 from .reliability.decision import ModelVerdict as ModelVerdict
 from .reliability.decision import ReliabilityEstimate as ReliabilityEstimate

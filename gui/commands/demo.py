@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from monitor.commands.options import duration
 from monitor.commands.process import ChildCommand, ChildCommandError, StopSignals
 from monitor.messages.ready import Endpoints
 
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--headless", action="store_true", help="no live display: print lines, and the table at the end"
     )
-    parser.add_argument("--duration", type=float, default=45.0, metavar="S", help="duration (default 45 s)")
+    parser.add_argument("--duration", type=duration, default=45.0, metavar="S", help="s, or 2min (default 45 s)")
     parser.add_argument("--record", type=Path, metavar="PATH", help="run file (default runs/demo-TIME.h5)")
     parser.add_argument(
         "--speed",
@@ -74,7 +75,9 @@ def run(
         raise ValueError(f"--duration {arguments.duration:g}: give {_MIN_DURATION:g} s or more")
     if not 0.0 < arguments.speed <= _MAX_SPEED:
         raise ValueError(f"--speed {arguments.speed:g}: give a positive number, at most {_MAX_SPEED:g}")
-    record = arguments.record or Path("runs") / f"demo-{datetime.now():%Y%m%d-%H%M%S}.h5"
+    # to the ms: two that are started together have a file each
+    now = datetime.now()
+    record = arguments.record or Path("runs") / f"demo-{now:%Y%m%d-%H%M%S}-{now.microsecond // 1000:03}.h5"
     if record.exists():
         raise ValueError(f"--record {record}: already exists, give another name")
     record.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from monitor.alarms.text import format_value, nearest_name, range_text
 from monitor.commands.note import next_message
-from monitor.commands.options import add_monitor_option, client_security, positive
+from monitor.commands.options import add_monitor_option, client_security, duration
 from monitor.commands.service_settings import parse_boundary
 from monitor.messages.alarms import NOT_JUDGED, AlarmReport, AlarmState, Severity
 from monitor.messages.headline import label_of
@@ -90,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="alarm name (default: all it applies to); with limit also without .warn or .trip",
     )
-    parser.add_argument("--for", type=positive, dest="seconds", metavar="S", help="how long to shelve the alarm, s")
+    parser.add_argument("--for", type=duration, dest="seconds", metavar="S", help="how long to shelve it: s, or 2h")
     for severity in Severity:
         parser.add_argument(
             f"--{severity}",

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from monitor.system.default_endpoints import RESULTS
+from monitor.text.numbers import parse_duration
 
 if TYPE_CHECKING:
     from monitor.reliability.decision import DecisionLimits
@@ -150,6 +151,14 @@ def positive(text: str) -> float:
     if not 0.0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"{text}: must be a positive number")
     return number
+
+
+def duration(text: str) -> float:
+    """Return s of an option such as ``90`` or ``5min``."""
+    try:
+        return parse_duration(text)
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(str(problem)) from None
 
 
 def add_insecure_option(parser: argparse.ArgumentParser) -> None:

@@ -13,9 +13,9 @@ from monitor.commands.options import (
     add_ready_option,
     add_reliability_options,
     add_setting,
+    duration,
     given_settings,
     limits_given,
-    positive,
 )
 from monitor.commands.sinks import add_broker_option, add_viewer_options, broker_overrides
 from monitor.system.default_endpoints import SIGNALS
@@ -36,7 +36,7 @@ def add_service_options(parser: argparse.ArgumentParser) -> None:
     add_setting(parser, "results.publish", "URL")
     add_setting(parser, "results.requests", "URL")
     add_setting(parser, "record.path", "PATH", option="record")
-    parser.add_argument("--duration", type=positive, metavar="S", help="stop after this many seconds")
+    parser.add_argument("--duration", type=duration, metavar="S", help="stop after so long: s, or 5min")
     parser.add_argument("--once", action="store_true", help="stop after the stream's last block")
     parser.add_argument("--until-closed", action="store_true", help="stop when standard input is closed")
     add_ready_option(parser)

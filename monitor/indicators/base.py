@@ -116,6 +116,13 @@ class WindowedIndicator(ABC, Generic[Value]):
         self.reset()
         self.load_kernels()
 
+    def __repr__(self) -> str:
+        values: dict[str, Any] = {"sample_rate": self.sample_rate, "window": self.window}
+        values |= {} if self.n_pairs == 1 else {"n_pairs": self.n_pairs}
+        values |= {} if self.every == 1 else {"every": self.every}
+        values |= {name: getattr(self.settings, name) for name in self.settings.model_fields_set}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in values.items())})"
+
     def _plan(self) -> None:
         """Compute what follows from the settings and the window, before there is a state."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import datetime
 
 DASH = "—"
@@ -89,6 +90,24 @@ def duration_text(seconds: float) -> str:
     if hours < 48:
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"
     return f"{hours // 24:,} days"
+
+
+_LENGTHS = {"": 1.0, "ms": 1e-3, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_TYPED = re.compile(r"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*([a-z]*)\s*", re.IGNORECASE)
+
+
+def parse_duration(text: str) -> float:
+    """Return s of a length as it is typed: ``90``, ``90s``, ``1.5 min``, ``2h``.
+
+    Raises
+    ------
+    ValueError : it is none, or not positive.
+    """
+    typed = _TYPED.fullmatch(text)
+    factor = _LENGTHS.get(typed[2].lower()) if typed else None
+    if typed is None or factor is None or not 0.0 < float(typed[1]) * factor < math.inf:
+        raise ValueError(f"{text!r} is no duration: give seconds, or such as 90s, 5min, 2h")
+    return float(typed[1]) * factor
 
 
 def clock_text(seconds: float) -> str:

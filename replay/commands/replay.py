@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.commands.options import add_column_options, add_insecure_option, add_ready_option, positive
+from monitor.commands.options import add_column_options, add_insecure_option, add_ready_option, duration, positive
 from monitor.commands.output import announced
 from monitor.commands.process import StopSignals, exit_on_stdin_eof
 from monitor.commands.security import open_guard
@@ -43,7 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--live-time", action="store_true", help="use the current time as time stamps, not the recorded times"
     )
-    parser.add_argument("--duration", type=float, metavar="S", help="length of a simulation (default: its own)")
+    parser.add_argument(
+        "--duration", type=duration, metavar="S", help="of a simulation: s, or 2min (default: its own)"
+    )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of a simulation, and of the faults")
     parser.add_argument(
         "--compensate",

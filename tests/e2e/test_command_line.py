@@ -52,7 +52,7 @@ def said_by(capsys, *words: object) -> str:
         (["replay", "RECORD", "--command", "nothing", "--measured", "x_m"], ["'nothing'", "x_c"]),
         (["monitor", "nowhere.toml"], ["nowhere.toml", "cannot be read"]),
         (["monitor", "--connect", "tcp://nowhere"], ["tcp://nowhere"]),
-        (["monitor", "--duration", "nan"], ["--duration", "positive"]),
+        (["monitor", "--duration", "nan"], ["--duration", "nan", "give seconds"]),
         (["monitor", "--window", "-1", "--every", "0"], ["indicators.window", "indicators.every"]),
         (["assess", "JUNK"], ["junk.csv", "not a recording"]),
         (["assess", "RECORD", "--series", "nowhere/series.csv"], ["nowhere/series.csv", "cannot be written"]),

@@ -15,6 +15,7 @@ from monitor.text.numbers import (
     instant_text,
     is_dated,
     number,
+    parse_duration,
     percent,
     plus_minus,
     shortened,
@@ -122,3 +123,18 @@ def test_a_value_has_the_decimals_of_its_deviation(value, sd, digits, text):
 @pytest.mark.parametrize(("seconds", "text"), [(12.34, "12.3 s"), (59.97, "1:00"), (245, "4:05"), (8045, "2:14:05")])
 def test_lengths_of_runs(seconds, text):
     assert clock_text(seconds) == text
+
+
+@given(
+    amount=st.floats(0.01, 1e4),
+    unit=st.sampled_from([("", 1.0), (" s", 1.0), ("min", 60.0), (" h", 3600.0), ("MS", 1e-3)]),
+)
+def test_a_length_is_read_as_it_is_typed(amount, unit):
+    word, factor = unit
+    assert parse_duration(f"{amount:.6f}{word}") == pytest.approx(amount * factor, rel=1e-4)
+
+
+@pytest.mark.parametrize("text", ["", "0", "-3", "nan", "inf", "3 weeks", "1e999", "min", "1,5 s"])
+def test_what_is_no_length_is_refused(text):
+    with pytest.raises(ValueError, match="give seconds, or such as 90s, 5min, 2h"):
+        parse_duration(text)
