@@ -241,7 +241,7 @@ def test_octave_loads_mat_files(octave, run):
 
 
 def test_the_script_of_the_documentation_plots_results(octave, run):
-    page = (ROOT / "docs" / "how-to.md").read_text()
+    page = (ROOT / "docs" / "matlab.md").read_text()
     (script,) = re.findall(r"```matlab\n(run = load.*?)```", page, re.DOTALL)
     (path,) = export(run, "mat").paths
     # the run has FDB's delay alone, and Octave on a machine without a screen nothing that draws
