@@ -105,9 +105,16 @@ def _quantity(title: str, outputs: list[Output]) -> Quantity:
     first = outputs[0]
     row = _ROWS.get(title, _Row(first.name, default=False))
     has_headline = len(outputs) > 1 and first.group == HEADLINE
+    # a row without the indicators that have a colour of their own begins with the first
+    numbered = not any(each.label in _COLOURS for each in outputs)
     curves = tuple(
-        QuantityCurve(each.name, each.label, _COLOURS.get(each.label, 0), has_headline and each is not first)
-        for each in outputs
+        QuantityCurve(
+            each.name,
+            each.label,
+            place if numbered else _COLOURS.get(each.label, 0),
+            has_headline and each is not first,
+        )
+        for place, each in enumerate(outputs)
     )
     return Quantity(
         row.key, title, curves, first.display_factor, first.display_unit, row.least_span, row.default, row.note

@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import ast
 import doctest
+import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -209,3 +212,11 @@ def test_every_definition_has_an_example_that_is_true(module, signals):
     silent = [each.__name__ for each in own if ">>>" not in each.__doc__ and not each.__name__.startswith("_")]
     assert silent == [signals]
     assert doctest.testmod(module).failed == 0
+
+
+def test_the_site_is_built_without_a_warning(tmp_path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "RecursiveInverse" in (tmp_path / "site" / "reference" / "classes.html").read_text(encoding="utf-8")
