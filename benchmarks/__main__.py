@@ -31,6 +31,7 @@ NAMES = (
     "realizations",
     "archive",
     "runs",
+    "text_tables",
     "reliability",
     "delay_fits",
     "missing_force",

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from monitor.messages.blocks import Channel, Event, Samples, column_names
 from replay.assessment.record_signals import read_signals
-from replay.formats import Recording, RecordingError, Selection, open_recording
+from replay.formats import RecordingError, Selection
 from replay.formats.base import EpochStart, sample_numbers
-from replay.formats.joined import JoinedRecording, open_joined
+from replay.formats.joined import JoinedRecording, open_run
 from replay.formats.run_file import RunRecording
 
 __all__ = ["Record", "RecordingError", "read_record"]
@@ -30,7 +30,7 @@ class Record:
     channels : name, role, unit and actuator of each signal.
     time, signals : (n,) of the samples, and by name (n,) of each signal, in its unit. Lost samples have no row.
     results_time, results : (m,) of the rows, and by name (m,) of each result that a run file has, in SI; else empty.
-    events : times and events of a run file: gaps, restarts, notes, alarms.
+    events : times and events: gaps, restarts, notes, alarms of a run file, changes of columns of text of others.
     notes : what the reader took for granted, a line each.
     """
 
@@ -80,7 +80,7 @@ def read_record(
     """
     chosen = Selection(tuple(command), tuple(measured), tuple(force), time, rate, auxiliary, dataset, resample)
     paths = [Path(path)] if isinstance(path, str | Path) else [Path(each) for each in path]
-    recording: Recording = open_recording(paths[0], chosen) if len(paths) == 1 else open_joined(paths, chosen)
+    recording = open_run(paths, chosen)
     found, stream = read_signals(recording), recording.stream
     named = zip((channel.name for channel in stream.channels), found.samples.T.copy(), strict=True)
     parts = [(recording, 0.0)]
@@ -95,7 +95,7 @@ def read_record(
         signals=MappingProxyType(dict(named)),
         results_time=rows,
         results=MappingProxyType(results),
-        events=tuple((begin + seconds, event) for run, begin in runs for event, seconds in run.timed_events()),
+        events=tuple((seconds, event) for event, seconds in recording.timed_events()),
         notes=tuple(recording.notes),
     )
 

@@ -67,7 +67,7 @@ class ReportController(QObject):
         if self._process is not None:
             self._notify("warning", "the previous report is still being written")
             return
-        words = ["report", str(path), "-o", str(page), "--overwrite", *options]
+        words = ["report", str(path), *options, "-o", str(page), "--overwrite"]
         self._page, self._process = page, self._launch(words, self)
         self._process.ended.connect(self._on_ended)
         self._notify("info", f"{_BEGUN}{path.name} is being written to {page}")

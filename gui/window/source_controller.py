@@ -20,6 +20,7 @@ from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.child_process import finish_all
 from gui.sources.processes.playback import PlayFile, PlaySimulation
 from gui.sources.processes.recording import OpenRecording
+from gui.sources.processes.run_loader import parts_of
 from gui.sources.processes.session import ConnectToService, ServeRig, SessionManager, SourceSpec
 from gui.window.actions import Actions
 from gui.window.launch import LaunchOptions
@@ -299,19 +300,20 @@ class SourceController(QObject):
     def _fail(self, why: str) -> None:
         self.notified.emit("error", why)
 
-    def _open_dropped(self, path: str) -> None:
+    def _open_dropped(self, paths: list[str]) -> None:
         if not self._actions["file.open"].isEnabled():
             return
+        path = paths[0]
         if Path(path).is_dir():
             self._window.start_page.runs.set_folder(path)
             if not self._window.start_page.isVisible():
                 self.notified.emit("info", f"File > Runs lists the runs of {path}")
             return
-        self.opener.open_path(path)
+        self.opener.open_paths(paths)
 
     def _choose_columns(self) -> None:
         if isinstance(self.source, OpenRecording | PlayFile):
-            self.opener.open_path(self.source.path, choose=True)
+            self.opener.open_path(self.source.path, parts_of(self.source.words), choose=True)
 
 
 def _same_rig(typed: ServeRig, opened: SourceSpec | None) -> bool:

@@ -73,7 +73,7 @@ class MainWindow(QMainWindow):
 
     Signals
     -------
-    dropped : path of a file that was dropped on the window.
+    dropped : paths of files that were dropped on the window.
     ticked : the timer has fired.
     closing : the window is being closed.
     cancelled : a recording is not to be loaded.
@@ -83,7 +83,7 @@ class MainWindow(QMainWindow):
     may_close : called before the window closes, unless by `close_now`; False where the user is asked first.
     """
 
-    dropped = Signal(str)
+    dropped = Signal(list)
     ticked = Signal()
     closing = Signal()
     cancelled = Signal()
@@ -245,11 +245,11 @@ class MainWindow(QMainWindow):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open the first file."""
+        """Open the file, or the files as parts of one run."""
         paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         if paths:
             event.acceptProposedAction()
-            self.dropped.emit(paths[0])
+            self.dropped.emit(paths)
 
     def close_now(self) -> None:
         """Close without a question."""

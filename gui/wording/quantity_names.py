@@ -72,6 +72,9 @@ _ROWS = {
     "NRMSE": _Row("nrmse", 1.0),
     "added damping": _Row("added_damping", 0.2, note="< 0 feeds energy in"),
     "peak error": _Row("peak_error"),
+    "stiffness": _Row("stiffness"),
+    "equivalent damping": _Row("equivalent_damping", 1.0),
+    "loss of stiffness": _Row("stiffness_loss", 1.0),
     "delay, adaptive window": _Row("adaptive_delay", 1.0),
     "delay by correlation": _Row("xcorr_delay", 1.0),
     "amplitude error": _Row("amplitude_error"),
@@ -99,9 +102,16 @@ def _quantity(title: str, outputs: list[Output]) -> Quantity:
     first = outputs[0]
     row = _ROWS.get(title, _Row(first.name))
     has_headline = len(outputs) > 1 and first.group == HEADLINE
+    # a row without the indicators that have a colour of their own begins with the first
+    numbered = not any(each.label in _COLOURS for each in outputs)
     curves = tuple(
-        QuantityCurve(each.name, each.label, _COLOURS.get(each.label, 0), has_headline and each is not first)
-        for each in outputs
+        QuantityCurve(
+            each.name,
+            each.label,
+            place if numbered else _COLOURS.get(each.label, 0),
+            has_headline and each is not first,
+        )
+        for place, each in enumerate(outputs)
     )
     return Quantity(row.key, title, curves, first.display_factor, first.display_unit, row.least_span, row.note)
 

@@ -188,6 +188,11 @@ def _columns(raw: _Body) -> Iterator[tuple[Channel, list[float | None]]]:
     actuators = groups[Role.COMMAND]
     if not actuators:
         raise WireError("command names no actuator")
+    if "0" in actuators and len(actuators) > 2 and list(actuators) == [str(n) for n in range(len(actuators))]:
+        raise WireError(
+            f"command has the names 0 to {len(actuators) - 1}, as a typed array of JavaScript in JSON: send "
+            "Array.from(it), or name actuators otherwise"
+        )
     for role, group in groups.items():
         if unknown := next(iter(group.keys() - actuators.keys()), None):
             raise WireError(f"{role} has an actuator {unknown[:MAX_TEXT]!r} that command does not have")

@@ -57,6 +57,7 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
     run = recording if isinstance(recording, RunRecording) else None
     recorded = () if run is None else run.events()
     encoder, events = Encoder(), None if run is None else _RecordedEvents(run, recorded)
+    notes_left = [] if run is not None else [e for e, _ in recording.timed_events() if e.kind is EventKind.NOTE][::-1]
     thinning = _Thinning(recording.n_samples, result_bytes)
     models = _RecordedModels(run) if run is not None else None
     limits = _alarms_of(run) if run is not None else None
@@ -98,6 +99,8 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
             write(*encoder.encode(rows))
         if events is None:
             write_events(update.events)
+            while signals is not None and notes_left and notes_left[-1].index < signals.index + len(signals):
+                write_events([notes_left.pop()])
         elif signals is not None:
             write_events(events.within(signals))
         for transfer in transfers(update.transfer):

@@ -119,13 +119,11 @@ def _assess(
     from replay.assessment import assess
     from replay.assessment.run import record_settings
     from replay.commands.assess_blocks import assessment_blocks
-    from replay.formats import open_recording
-    from replay.formats.joined import open_joined
+    from replay.formats.joined import open_run
     from replay.tables import print_blocks, report_console
 
     path = Path(" + ".join(map(str, paths)))
-    whole = open_recording(*paths, selection) if len(paths) == 1 else open_joined(paths, selection)
-    recording = recording_part(path, whole, arguments)
+    recording = recording_part(path, open_run(paths, selection), arguments)
     settings, settings_notes = record_settings(recording, given)
     announcement = nullcontext() if arguments.json else compilation_announced(f"assessing {printable(str(path))}")
     with announcement, progress_bars() as progress:
@@ -149,12 +147,11 @@ def _assess(
 def _write_messages(arguments: argparse.Namespace, selection: Selection, given: dict[str, object]) -> int:
     """Write one recording as messages to standard output."""
     from replay.assessment.messages import write_messages
-    from replay.formats import open_recording
+    from replay.formats.joined import open_run
 
-    if len(arguments.files) > 1 or arguments.json or arguments.series is not None:
-        raise ValueError("--messages takes one file, and neither --json nor --series")
-    (path,) = arguments.files
-    recording = recording_part(path, open_recording(path, selection), arguments)
+    if (len(arguments.files) > 1 and not arguments.join) or arguments.json or arguments.series is not None:
+        raise ValueError("--messages takes one file, or parts with --join, and neither --json nor --series")
+    recording = recording_part(arguments.files[0], open_run(arguments.files, selection), arguments)
     write_messages(recording, given, sys.stdout.buffer, arguments.result_bytes or math.inf)
     return 0
 

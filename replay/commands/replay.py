@@ -30,6 +30,8 @@ _QUEUE, _SHORT_QUEUE = 5.0, 0.1  # s
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("source", metavar="FILE|MODEL", help="a recording, or a simulation's name")
+    parser.add_argument("parts", nargs="*", metavar="FILE", help="with --join: further parts of the run")
+    parser.add_argument("--join", action="store_true", help="the files are parts of one run, in their order")
     parser.add_argument("--bind", default=None, metavar="URL", help=f"publish here (default: {SIGNALS})")
     parser.add_argument("--connect", default=None, metavar="URL", help="publish to a monitor that binds this")
     parser.add_argument("--speed", type=_speed, default=1.0, metavar="X|max", help="times real time (default 1)")
@@ -87,6 +89,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play until the end, or until a signal stops it."""
+    if arguments.parts and not arguments.join:
+        raise ValueError(f"{1 + len(arguments.parts)} files: --join plays them as parts of one run")
     for name in ("paused", "requests"):
         if getattr(arguments, name) and not arguments.control:
             raise ValueError(f"--{name}: needs --control")
@@ -130,7 +134,7 @@ def _set_up(
     parse_faults(arguments.faults)  # raises before a long simulation
     simulated = _simulation(arguments)
     if simulated is None:
-        description, recording = open_described(arguments.source, _selection(arguments))
+        description, recording = open_described(arguments.source, _selection(arguments), parts=arguments.parts)
         if recording is None:
             raise ValueError(f"{arguments.source}: {description.problem}")
     else:
@@ -214,7 +218,8 @@ def _describe(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--overview {arguments.overview}: give a number of columns, or 0")
     recording = _simulation(arguments)
     if recording is None:
-        description, _ = open_described(arguments.source, _selection(arguments), arguments.overview)
+        wanted = _selection(arguments), arguments.overview, arguments.parts
+        description, _ = open_described(arguments.source, *wanted)
     else:
         with announced(_computing(arguments.source), _log):
             description = describe_recording(recording, "simulation", arguments.overview)

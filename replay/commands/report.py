@@ -16,7 +16,8 @@ from replay.commands import column_selection, given_indicators, page_path, recor
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("file", type=Path, metavar="FILE", help="a recording, of any format that is read")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a recording, of any format that is read")
+    parser.add_argument("--join", action="store_true", help="the files are parts of one run, in their order")
     parser.add_argument("-o", "--out", type=Path, metavar="OUT", help="the page (default: FILE.html, beside FILE)")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing page")
     parser.add_argument("--start", type=float, metavar="S", help="report the record from S seconds after its start")
@@ -28,17 +29,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the page, with a progress bar, and print its sentences in front."""
-    from replay.formats import open_recording
+    from replay.formats.joined import open_run
     from replay.report import write_report
 
-    out = page_path(arguments.out or arguments.file.with_suffix(".html"), arguments.file.stem)
+    files = arguments.files
+    if len(files) > 1 and not arguments.join:
+        raise ValueError(f"{len(files)} files: --join reports them as parts of one run; else report one at a time")
+    out = page_path(arguments.out or files[0].with_suffix(".html"), files[0].stem)
     given = given_indicators(arguments)
-    recording = recording_part(arguments.file, open_recording(arguments.file, column_selection(arguments)), arguments)
+    recording = recording_part(files[0], open_run(files, column_selection(arguments)), arguments)
     try:
         # SIGTERM removes the unfinished page, as Ctrl-C does
         with StopSignals(signal.SIGTERM) as stop, stop.interrupting(), progress_bars() as progress:
             done = write_report(
-                arguments.file, recording, out, given, overwrite=arguments.overwrite, progress=progress
+                files[0],
+                recording,
+                out,
+                given,
+                title=" + ".join(path.name for path in files),
+                overwrite=arguments.overwrite,
+                progress=progress,
             )
     except KeyboardInterrupt:
         print("synchroscope report: interrupted; nothing was written", file=sys.stderr)

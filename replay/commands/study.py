@@ -95,10 +95,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--motion",
         type=Path,
         metavar="FILE",
-        help="ground motion in place of drawn ones: AT2 of PEER, or a table of any format",
+        help="ground motion in place of drawn ones: AT2 of PEER, COSMOS, CSMIP, K-NET, or a table of any format",
     )
     loop.add_argument("--motion-unit", metavar="UNIT", help="of a file that gives none: g, m/s2, cm/s2, gal or mm/s2")
-    loop.add_argument("--motion-column", metavar="COLUMN", help="of a table with several: its header or number")
+    loop.add_argument(
+        "--motion-column", metavar="COLUMN", help="of a file with several: its header, channel or number"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -142,6 +142,7 @@ def _of_recording(recording: Recording) -> RunContents:
     return RunContents(
         stream,
         SeriesTable("signals", columns, recording.n_samples, pieces),
+        events=recording.timed_events(),
         offsets={} if first is None else {first.stream.epoch: -first.time},
         notes=recording.notes,
     )

@@ -18,13 +18,16 @@ from replay.formats import (
     mat,
     mat73,
     mcap_log,
+    mdf,
     numpy_arrays,
     openfresco,
     opensees_xml,
     parquet,
     run_file,
+    seismic,
     tdms,
     text,
+    universal,
     xdf,
 )
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
@@ -34,6 +37,7 @@ from replay.formats.layout import HEAD
 from replay.formats.recordings import ArrayRecording, with_notes
 from replay.formats.sidecar import SUFFIX, remember, with_remembered
 from replay.formats.signal_table import SignalTable
+from replay.formats.strong_motion import network_of
 
 __all__ = [
     "ArrayRecording",
@@ -53,7 +57,8 @@ __all__ = [
 # asked in this order: a MAT file of version 7.3 is HDF5, a run file too, and any text is a table
 _FORMATS = (
     *(mat73.FORMAT, hdf5.FORMAT, run_file.FORMAT, mat.FORMAT),
-    *(tdms.FORMAT, numpy_arrays.FORMAT, parquet.FORMAT, mcap_log.FORMAT, xdf.FORMAT),
+    *(tdms.FORMAT, numpy_arrays.FORMAT, parquet.FORMAT, mcap_log.FORMAT, xdf.FORMAT, mdf.FORMAT),
+    *(universal.FORMAT, seismic.FORMAT),
     *(json_table.FORMAT, lvm.FORMAT, opensees_xml.FORMAT, openfresco.FORMAT, text.FORMAT),
 )
 _LISTED = sorted(_FORMATS, key=lambda known: known is not run_file.FORMAT)  # the others in their order
@@ -183,10 +188,11 @@ def _format_of(path: Path, selection: Selection) -> Format:
         head = file.read(_HEAD)
     if not head:
         raise RecordingError(f"{path}: the file is empty")
-    if path.suffix.lower() == ".at2" or _GROUND_MOTION.search(head):
+    network = "AT2" if path.suffix.lower() == ".at2" or _GROUND_MOTION.search(head) else network_of(head)
+    if network:
         raise RecordingError(
-            f"{path}: a ground motion (AT2), not the record of a test: it has no command and no measured signal; "
-            "'study loop --motion FILE' uses it"
+            f"{path}: a ground motion ({network}), not the record of a test: it has no command and no measured "
+            "signal; 'study loop --motion FILE' uses it"
         )
     # a text, and a file in MATLAB's name alone, may be of another program
     foreign = foreign_kind(path, head)

@@ -17,6 +17,7 @@ from replay.formats.reading import as_numbers
 from replay.formats.sampling import Sampling, read_sampling
 from replay.formats.scaling import beside, read_scaling, scaled
 from replay.formats.signal_table import SignalTable
+from replay.formats.states import read_states
 
 _VALUES = words("values data value samples y signal")
 _NAMES = words("name label title signalname signal_name")
@@ -105,9 +106,9 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
             columns.append(TableColumn(position, whole[:120], _unit(each, place, contents) or written, header, own))
             places[position] = each, place
         unread = [path for path, texts in contents.texts.items() if len(texts) == n_rows and path not in used]
-        if unread:
-            said.append(f"left out, columns of text: {', '.join(unread[:_LEFT_OUT])}")
-            used.update(unread)
+        states, about_texts = read_states({path: contents.texts[path] for path in unread})
+        said += about_texts
+        used.update(unread)
         tables.append(
             SignalTable(
                 path,
@@ -124,6 +125,7 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
                 start=sampling.start if sampling.rate is not None else 0.0,
                 ordered=contents.ordered,
                 cut=contents.cut,
+                states=states,
             )
         )
     return _distinct(tables)

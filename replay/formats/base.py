@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.messages.blocks import SignalBlock, Stream
+from monitor.messages.blocks import Event, SignalBlock, Stream
 from monitor.messages.recordings import FileColumn
 from monitor.wire.native import MAX_RATE, MIN_RATE
 
@@ -106,6 +106,10 @@ class Recording(Protocol):
         """Give blocks of at most `block_length` samples, from `start` seconds after the first sample."""
         ...
 
+    def timed_events(self) -> tuple[tuple[Event, float], ...]:
+        """Return what happened, each with its time in s from the first sample, through gaps and restarts."""
+        ...
+
 
 def sample_number(start: float, sample_rate: float) -> int:
     """Return the number of the first sample at or after `start` seconds.
@@ -168,6 +172,7 @@ class Inspection:
     recording : the file as it is then read; None when that cannot be done.
     problem : what must be chosen, one line; empty if nothing must.
     remembered : whether something is chosen as it is remembered beside the file.
+    notes : what the reader took for granted or left out, also where something must be chosen.
     """
 
     columns: tuple[FileColumn, ...]
@@ -176,6 +181,7 @@ class Inspection:
     recording: Recording | None
     problem: str = ""
     remembered: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from replay.formats.base import RecordingError
 from replay.formats.columns import TableColumn, name_and_unit
 from replay.formats.scaling import read_scaling, scaled
 from replay.formats.signal_table import SignalTable, pairs_given
+from replay.formats.states import Changes, at_rows, read_states
 
 _LISTED = 6
 
@@ -48,11 +49,34 @@ class FileChannel:
     about: Mapping[str, object] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, eq=False)
+class TextChannel:
+    """Texts of a file: of each row of the channels of its group, or, as markers, at times of their own, s."""
+
+    group: str
+    name: str
+    texts: Sequence[object]
+    times: Samples | None = None
+
+    def fits(self, group: str, n_rows: int, has_times: bool) -> bool:
+        """Whether the texts are those of a table of that group and length, or it has the times for markers."""
+        return has_times if self.times is not None else (group, n_rows) == (self.group, len(self.texts))
+
+    def states(self, n_rows: int, times: Samples | None) -> tuple[Changes, tuple[str, ...]]:
+        """Return what changes at the rows of a table that it fits, and notes."""
+        found, notes = read_states({self.name: self.texts}, markers=self.times is not None)
+        if self.times is None or times is None:
+            return found, notes
+        rows = np.searchsorted(times, self.times[[row for row, _ in found]])
+        return at_rows(found, np.minimum(rows, n_rows - 1)), notes
+
+
 def tables_of_channels(
     path: Path,
     channels: Sequence[FileChannel],
     notes: Iterable[str] = (),
     left_out: Sequence[str] = (),
+    texts: Sequence[TextChannel] = (),
     *,
     cut: bool = False,
 ) -> list[SignalTable]:
@@ -64,12 +88,15 @@ def tables_of_channels(
     channels : with two samples or more each.
     notes : on the file.
     left_out : what cannot be a signal.
+    texts : kept as events of the tables that they fit, else left out.
     cut : whether the file ends before it was finished.
 
     Raises
     ------
     RecordingError : there are no channels.
     """
+    fits = {(c.group, c.n_rows, c.times is not None) for c in channels}
+    left_out = [*left_out, *(f"{t.name} (text)" for t in texts if not any(t.fits(*each) for each in fits))]
     more = len(left_out) - _LISTED
     listed = ", ".join(left_out[:_LISTED]) + (f" and {more} more" if more > 0 else "")
     if not channels:
@@ -96,6 +123,8 @@ def tables_of_channels(
     for (group, n_rows, rate, _, _), members in groups.items():
         columns = tuple(_column(position, channel, names) for position, channel in members)
         first = members[0][1]
+        fitting = [each for each in texts if each.fits(group, n_rows, first.times is not None)]
+        told = [each.states(n_rows, first.times) for each in fitting]
         days = {position: channel.day for position, channel in members if channel.day is not None}
         tables.append(
             SignalTable(
@@ -104,13 +133,14 @@ def tables_of_channels(
                 n_rows,
                 _reader(dict(members)),
                 name=group if of_group.count(group) == 1 else _part_name(first, members, sizes),
-                notes=said,
+                notes=(*said, *(note for _, about in told for note in about)),
                 days=days,
                 in_utc=frozenset(days),
                 times=first.times,
                 rate=rate,
                 start=first.start,
                 cut=cut,
+                states=tuple(sorted(change for changes, _ in told for change in changes)),
                 pairs=pairs_given(columns, {position: (c.role, c.actuator) for position, c in members}),
             )
         )

@@ -156,7 +156,8 @@ def inspect_tables(tables: Sequence[SignalTable], selection: Selection) -> Inspe
             guess = replace(selection, command=pair[:1], measured=pair[1:])
         elif isinstance(problem, _SeveralDatasetsError):
             guess = _as_selection(problem.first, found, selection, tables)
-        return Inspection(columns, max(table.n_rows for table in tables), guess, None, text)
+        notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
+        return Inspection(columns, max(table.n_rows for table in tables), guess, None, text, notes=notes)
     chosen = _as_selection(choice, found, selection, tables)
     return Inspection(columns, choice.table.n_rows, chosen, recording)
 

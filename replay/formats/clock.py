@@ -14,6 +14,7 @@ from replay.formats.base import RecordingError
 _JITTER = 0.01  # of a step: harmless to every indicator, and what a clock of microseconds has at kilohertz
 _RARE_GAPS = 0.1  # of all steps: more long steps than that are rounding, if rounding explains them
 _MOST_DIGITS = 14  # more are the noise of binary fractions
+_PROBED = 1009
 _LARGEST = 1e20  # as written: nanoseconds since 1970 are 2e18
 _SHORTEST = 1e-15  # of a step, as written
 _MOST_SAMPLES = 2.0**53
@@ -110,36 +111,40 @@ def read_timing(times: Samples, scale: float, place: Callable[[int], str]) -> Sa
     RecordingError : a time is missing, repeats or goes backwards, or the steps are not even.
     """
     check_times(times, place)
-    back = np.flatnonzero(np.diff(times) <= 0.0)
-    if back.size:
-        row = int(back[0]) + 1
+    steps = np.diff(times)
+    if float(np.min(steps)) <= 0.0:
+        row = int(np.argmax(steps <= 0.0)) + 1
         what = "repeats" if times[row] == times[row - 1] else "goes backwards"
         raise RecordingError(f"the time {what} at {place(row)} ({times[row]:.10g}); {_OVERRIDE}")
-    if float(np.median(np.diff(times))) < _SHORTEST or float(times[-1] - times[0]) > _MOST_SAMPLES * _step(times):
+    usual, single = float(np.median(steps)), _step(steps)
+    if usual < _SHORTEST or float(times[-1] - times[0]) > _MOST_SAMPLES * single:
         raise RecordingError(f"the time steps are far too short, or one of them far too long; {_OVERRIDE}")
     quantum = _quantum(times)
     even = np.arange(len(times), dtype=np.int64)
-    counted = _count_steps(times)
-    gaps = int(np.count_nonzero(np.diff(counted) > 1))
+    # a step of two periods makes a missing sample
+    counts = np.maximum(np.round(steps / single), 1.0).astype(np.int64)
+    gaps = int(np.count_nonzero(counts > 1))
+    counted = np.concatenate(([0], np.cumsum(counts))) if gaps else even
     rare = gaps <= max(_RARE_GAPS * len(times), 1)
     # rounding alone explains deviations of half a digit: then no sample is missing, however long a step is,
     # unless a missing one explains the times far better
-    off_even, off_counted = (float(np.max(np.abs(_fit(times, index)[1]))) for index in (even, counted))
+    fits = [(index, *_fit(times, index)) for index in ((even, counted) if gaps else (even,))]
+    off_even, off_counted = fits[0][2], fits[-1][2]
     rounded = off_even <= 0.51 * quantum and off_counted > 0.5 * off_even
-    for index in (counted, even) if rare and not rounded else (even, counted):
-        dt, residual = _fit(times, index)
-        if np.max(np.abs(residual)) <= max(0.75 * quantum, _JITTER * dt):
+    for index, dt, off in fits[::-1] if rare and not rounded else fits:  # noqa: B007 used below
+        if off <= max(0.75 * quantum, _JITTER * dt):
             break
     else:
         row = _first_uneven(times, counted, quantum)
-        step, usual = (times[row] - times[row - 1]) * scale, float(np.median(np.diff(times))) * scale
+        step = (times[row] - times[row - 1]) * scale
         raise RecordingError(
-            f"the time steps are not even: {step:.6g} s before {place(row)}, {usual:.6g} s as a rule; {_RESAMPLE}"
+            f"the time steps are not even: {step:.6g} s before {place(row)}, {usual * scale:.6g} s as a rule; "
+            f"{_RESAMPLE}"
         )
-    doubt = 2.0 * max(0.5 * quantum, float(np.max(np.abs(residual)))) / float(times[-1] - times[0])
+    doubt = 2.0 * max(0.5 * quantum, off) / float(times[-1] - times[0])
     rate = _round_rate(1.0 / (dt * scale), doubt)
     notes = []
-    if quantum > 1e-6 * dt and np.max(np.abs(residual)) > 1e-6 * dt:
+    if quantum > 1e-6 * dt and off > 1e-6 * dt:
         notes.append(f"the times are rounded to {quantum * scale:.3g} s: using {rate:.10g} Hz")
     missing = int(index[-1]) - len(times) + 1
     if missing:
@@ -153,22 +158,21 @@ def _quantum(times: Samples) -> float:
     """Return the value of the last written digit of the largest time, from the digits of all."""
     sizes = np.maximum(np.abs(times[times != 0.0]), _SHORTEST)
     leading = np.floor(np.log10(sizes))
+    some = slice(None, None, max(1, len(sizes) // _PROBED))
     for digits in range(1, _MOST_DIGITS + 1):
-        scaled = sizes * 10.0 ** (digits - 1 - leading)
-        if np.all(np.abs(scaled - np.round(scaled)) <= 8.0 * np.spacing(scaled)):
+        # a few that have more digits spare all others
+        if all(_have_digits(sizes[part], leading[part], digits) for part in (some, slice(None))):
             return float(10.0 ** (np.max(leading) + 1 - digits))
     return 4.0 * float(np.spacing(np.max(sizes)))
 
 
-def _count_steps(times: Samples) -> NDArray[np.int64]:
-    """Return sample numbers that make a step of two periods a missing sample."""
-    counts = np.maximum(np.round(np.diff(times) / _step(times)), 1.0).astype(np.int64)
-    return np.concatenate(([0], np.cumsum(counts)))
+def _have_digits(sizes: Samples, leading: Samples, digits: int) -> bool:
+    scaled = sizes * 10.0 ** (digits - 1 - leading)
+    return bool(np.all(np.abs(scaled - np.round(scaled)) <= 8.0 * np.spacing(scaled)))
 
 
-def _step(times: Samples) -> float:
+def _step(steps: Samples) -> float:
     """Return the usual step."""
-    steps = np.diff(times)
     dt = float(np.median(steps))
     for _ in range(2):  # the median of rounded steps is itself rounded; their mean is not
         single = steps[np.round(steps / dt) == 1.0]
@@ -176,13 +180,13 @@ def _step(times: Samples) -> float:
     return dt
 
 
-def _fit(times: Samples, index: NDArray[np.int64]) -> tuple[float, Samples]:
-    """Return the period and how far each time is from even spacing, by least squares, centred."""
+def _fit(times: Samples, index: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the period by least squares, and how far the times are from even spacing, centred, at most."""
     x = index - np.mean(index)
     y = times - times[0]
     dt = float(np.dot(x, y) / np.dot(x, x))
-    residual: Samples = y - dt * x
-    return dt, residual - 0.5 * (np.max(residual) + np.min(residual))
+    residual = y - dt * x
+    return dt, float(0.5 * (np.max(residual) - np.min(residual)))
 
 
 def _first_uneven(times: Samples, index: NDArray[np.int64], quantum: float) -> int:

@@ -121,10 +121,15 @@ def find_column(columns: Sequence[TableColumn], text: str) -> TableColumn:
 
 def references(columns: Sequence[TableColumn]) -> dict[TableColumn, str]:
     """Return the text by which `find_column` finds each column: its name, or its number if names are equal."""
+    alike: dict[str, list[TableColumn]] = {}
+    for column in columns:
+        for text in {_plain(column.header), _plain(column.name)}:
+            alike.setdefault(text, []).append(column)
     found = {}
     for column in columns:
+        # among its like alone: a file may have thousands of columns
         try:
-            plain = find_column(columns, column.name) == column
+            plain = find_column(alike[_plain(column.name)], column.name) == column
         except RecordingError:
             plain = False
         found[column] = column.name if plain else str(column.position + 1)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
+_BY_OCTAVE = "load it there, then 'save -hdf5' or 'save -v7' it"
 # what a file is and what to do, by its first bytes
 _FIRST_BYTES: dict[bytes | tuple[bytes, ...], str] = {
     b"version https://git-lfs": "a pointer of Git LFS, not the file: 'git lfs pull' in its repository fetches it",
-    b"MDF     ": "an ASAM MDF file: asammdf exports it, 'asammdf.MDF(FILE).export(\"mat\")' or '\"csv\"'",
-    b"UnFinMF ": "an ASAM MDF file that was not finished: asammdf finishes and exports it",
+    b"Octave-1-": f"a binary file of GNU Octave: {_BY_OCTAVE}",
     b"|CF,": "an imc FAMOS file: imc FAMOS exports it as MAT or CSV, or the package imctermite as CSV",
     b"SQLite format 3": "an SQLite database: export its table as CSV",
     (b"CDF\x01", b"CDF\x02"): "a netCDF 3 file: 'nccopy -k nc4 FILE OUT.h5' makes one of HDF5, which is read",
@@ -39,8 +38,6 @@ _NAMES: dict[str, str] = {
     ".dxd": "a DEWESoft file: export it from DEWESoft as MAT, HDF5 or CSV, or by the package dwdatareader",
     ".d7d": "a DEWESoft file: export it from DEWESoft as MAT, HDF5 or CSV, or by the package dwdatareader",
     ".tdm": "the header of a LabVIEW TDM file: save it as TDMS, which is read",
-    ".mseed": "a miniSEED file: 'obspy.read(FILE)' reads it; save its traces as npz or CSV",
-    ".sac": "a SAC file: 'obspy.read(FILE)' reads it; save its traces as npz or CSV",
     ".wfm": "the waveform of an oscilloscope: save it there as CSV",
     ".rsp": "an RPC III file of MTS: export it as CSV or MAT",
     ".xlsx": "a workbook of Excel: save its sheet as CSV",
@@ -48,7 +45,6 @@ _NAMES: dict[str, str] = {
 _CATMAN = (
     "perhaps a binary file of catman: export it there as MAT, or as ASCII with channel information, or by apread"
 )
-_UFF = re.compile(rb"^\s{4}-1\s*\n\s{2,5}\d{1,4}")
 _XLSX = (b"xl/", b"[Content_Types].xml")
 
 
@@ -57,10 +53,9 @@ def foreign_kind(path: Path, head: bytes) -> str:
     known = next((text for first, text in _FIRST_BYTES.items() if head.startswith(first)), "")
     if known:
         return known
-    if _UFF.match(head.replace(b"\r", b"")):
-        return (
-            "a universal file, UFF: 'pyuff.UFF(FILE).read_sets()' reads its type 58; save the records as MAT or npz"
-        )
+    # a single matrix is a table; several follow each other as one column
+    if head.startswith(b"# Created by Octave") and path.read_bytes().count(b"\n# name:") > 1:
+        return f"a text file of GNU Octave with several variables: {_BY_OCTAVE}"
     if head.startswith(b"PK\x03\x04") and any(part in head for part in _XLSX):
         return _NAMES[".xlsx"]
     if head.startswith(b"PK\x03\x04"):

@@ -1,4 +1,4 @@
-"""Recorded ground motions from files: PEER's AT2, and tables of any format with time and acceleration."""
+"""Recorded ground motions from files: of PEER and other networks, and tables of any format with an acceleration."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from replay.formats.base import RecordingError, Selection
 from replay.formats.columns import TableColumn, find_column, listing
 from replay.formats.memory import check_memory
 from replay.formats.signal_table import SignalTable
+from replay.formats.strong_motion import network_of, read_strong_motion
 from replay.formats.times import choose_time, sample_timing
 from replay.formats.units import STANDARD_GRAVITY, si_factor, units_of
 
 _HEADER_LINES = 20
+_SERIES = "; a series in lines of several numbers needs 'NPTS= n, DT= s SEC' above it"
 _HEAD = 1 << 14
 _IN_MEMORY = 4  # times the file: text, lines and numbers
 _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
@@ -49,13 +51,13 @@ class GroundMotion:
 def read_ground_motion(
     path: str | Path, *, unit: str | None = None, column: str | None = None, rate: float | None = None
 ) -> GroundMotion:
-    """Read a ground motion; a file with NPTS and DT in its header is PEER's, any other a table.
+    """Read a ground motion: AT2 of PEER, COSMOS, CSMIP, K-NET and KiK-net, known by their headers, or a table.
 
     Parameters
     ----------
     path : the file.
     unit : of its accelerations, g, m/s2, cm/s2, gal or mm/s2; None for the one that the file gives.
-    column : of a table with several columns beside the time, by header or by number from 1.
+    column : of a file with several columns or channels, by header or by number from 1.
     rate : Hz, of a table without times.
 
     Raises
@@ -70,11 +72,15 @@ def read_ground_motion(
         head = [] if b"\0" in start else start.decode("latin-1").splitlines()[:_HEADER_LINES]
         if path.suffix.lower() == ".at2" or any(re.search(r"\bNPTS\b", line, re.IGNORECASE) for line in head):
             return _read_peer(path, unit)
+        network = network_of(start)
+        if network:
+            return _read_network(path, network, unit, column)
         return _read_tables(read_tables(path), unit, column, rate)
     except OSError as problem:
         raise RecordingError(f"{path}: {problem.strerror or problem}") from problem
     except RecordingError as problem:
-        text = str(problem)
+        # the last line of a series is shorter than the others
+        text = str(problem) + _SERIES * (" cells instead of " in str(problem))
         raise RecordingError(text if text.startswith(f"{path}: ") else f"{path}: {text}") from None
 
 
@@ -94,7 +100,10 @@ def _read_peer(path: Path, unit: str | None) -> GroundMotion:
             first = number + 1
             break
     else:
-        raise RecordingError(f"no NPTS in the first {_HEADER_LINES} lines: this is not an AT2 file of PEER")
+        raise RecordingError(
+            f"no NPTS in the first {_HEADER_LINES} lines: this is not an AT2 file of PEER; above bare numbers write "
+            "'NPTS= n, DT= s SEC'"
+        )
     # some files give DT on a line of its own
     if "DT" not in given and first < len(lines) and re.search(r"\bDT\b", lines[first], re.IGNORECASE):
         given |= {name.upper(): float(value) for name, value in _ASSIGNED.findall(lines[first])}
@@ -155,6 +164,18 @@ def _peer_unit(head: list[str], unit: str | None) -> tuple[float, tuple[str, ...
     return si_factor(found[1].rstrip(".,;"), "acceleration"), ()
 
 
+def _read_network(path: Path, network: str, unit: str | None, column: str | None) -> GroundMotion:
+    traces = read_strong_motion(path, network)
+    columns = [TableColumn(at, trace.name, trace.unit, trace.name) for at, trace in enumerate(traces)]
+    chosen = columns if column is None else [find_column(columns, column)]
+    if len(chosen) != 1:
+        raise RecordingError(f"{len(chosen)} channels: name one of {listing(chosen)}, or its number")
+    trace = traces[chosen[0].position]
+    if unit is None and not trace.unit:
+        raise RecordingError(f"the accelerations have no unit: give one of {units_of('acceleration')}")
+    return GroundMotion(si_factor(unit or trace.unit, "acceleration") * trace.values, trace.rate, trace.notes)
+
+
 def _read_tables(
     tables: Sequence[SignalTable], unit: str | None, column: str | None, rate: float | None
 ) -> GroundMotion:
@@ -184,5 +205,8 @@ def _acceleration(
     every = [c for table in tables for c in table.columns]
     others = [c for c in every if c not in clocks] if column is None else [find_column(every, column)]
     if len(others) != 1:
-        raise RecordingError(f"{len(others)} columns beside the time: name the acceleration of {listing(others)}")
+        series = _SERIES * (not tables[0].named)
+        raise RecordingError(
+            f"{len(others)} columns beside the time: name the acceleration of {listing(others)}{series}"
+        )
     return *owners[others[0].position], others[0]

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import ceil
 from pathlib import Path
 
-from monitor.messages.blocks import SignalBlock, Stream
+from monitor.messages.blocks import Event, SignalBlock, Stream
 from replay.formats import Recording, RecordingError, Selection, open_recording
 from replay.formats.base import UNKNOWN_GAP, sample_number
 from replay.formats.run_file import RunRecording
@@ -61,6 +61,14 @@ class JoinedRecording:
                 return at
         return self.duration
 
+    def timed_events(self) -> tuple[tuple[Event, float], ...]:
+        """Return the events of all parts, each with its time, s from the first sample of the run."""
+        return tuple(
+            (event if isinstance(part, RunRecording) else replace(event, index=event.index + offset), begin + seconds)
+            for part, offset, begin in self.begins()
+            for event, seconds in part.timed_events()
+        )
+
     def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
         """Give the blocks of all parts, from `start` seconds after the first sample."""
         sample_number(start, self.stream.sample_rate)
@@ -71,6 +79,16 @@ class JoinedRecording:
             # the samples of a run file have the numbers of their publisher
             own, stream = isinstance(part, RunRecording), self.stream
             yield from (each if own else replace(each, stream=stream, index=each.index + offset) for each in blocks)
+
+
+def open_run(paths: Sequence[Path], selection: Selection) -> Recording:
+    """Return the recording in a file, or the parts of a run in several as one.
+
+    Raises
+    ------
+    RecordingError : a file cannot be read, or they are no parts of one run in this order; one line.
+    """
+    return open_recording(paths[0], selection) if len(paths) == 1 else open_joined(paths, selection)
 
 
 def open_joined(paths: Sequence[Path], selection: Selection) -> JoinedRecording:

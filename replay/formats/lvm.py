@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from pathlib import Path
 
 import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.formats.base import Format, RecordingError, Selection
-from replay.formats.channels import FileChannel, tables_of_channels
+from replay.formats.channels import FileChannel, TextChannel, tables_of_channels
 from replay.formats.dates import DateForm
 from replay.formats.layout import text_encoding
 from replay.formats.memory import check_memory
@@ -26,11 +27,12 @@ _IN_MEMORY = 8  # times the file: its text, lines and numbers
 
 @dataclass
 class _Segment:
-    """One segment: its header by names, the names of its columns, and their cells as far as they have a number."""
+    """One segment: its header by names, the names of its columns, their numbers, and a comment for each row."""
 
     about: Mapping[str, Sequence[str]]
     names: Sequence[str]
     columns: list[list[float]] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
 
 
 def is_lvm(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
@@ -68,10 +70,12 @@ def _tables(path: Path) -> list[SignalTable]:
     kinds = file_header.get("x_columns", ("One",))
     channels: list[FileChannel] = []
     left_out: list[str] = []
+    texts: list[TextChannel] = []
     for count, segment in enumerate(segments, 1):
         group = f"segment {count}" if len(segments) > 1 else ""
         channels += _channels(group, segment, (kinds[0] if kinds else "One").lower(), left_out)
-    return tables_of_channels(path, channels, (LAST_LINE_CUT,) if cut else (), left_out, cut=cut)
+        texts += [TextChannel(group, "Comment", segment.comments)] if any(segment.comments) else []
+    return tables_of_channels(path, channels, (LAST_LINE_CUT,) if cut else (), left_out, texts, cut=cut)
 
 
 def _decimal(header: Mapping[str, Sequence[str]]) -> str:
@@ -93,13 +97,17 @@ def _segment(
     for offset, row in enumerate(rows[1:], line + 1):
         if not any(row):
             continue
-        for place, cell in enumerate(row[:width]):
-            if not cell:
-                continue
+        for place in range(width):
+            cell = row[place] if place < len(row) else ""
             try:
                 segment.columns[place].append(number(cell, decimal))
             except ValueError:
                 raise RecordingError(f"{path}: line {offset}: {cell[:30]!r} is not a number") from None
+        segment.comments.append(row[width] if width < len(names) and width < len(row) else "")
+    for column in segment.columns:
+        # below the end of a channel with fewer samples than others
+        while column and isnan(column[-1]):
+            column.pop()
     return segment
 
 

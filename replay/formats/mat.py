@@ -264,14 +264,12 @@ def _add(contents: Contents, name: str, value: Any, depth: int) -> None:
 
 def _add_cell(contents: Contents, name: str, value: np.ndarray, depth: int) -> None:
     """Add a cell array: texts as labels, numbers by their places in it."""
-    items = list(value.ravel()[:_MOST_ELEMENTS])
+    items = list(value.ravel())
     if items and all(isinstance(item, np.ndarray) and item.dtype.kind == "U" for item in items):
         contents.texts[name] = tuple(str(item.ravel()[0]) if item.size else "" for item in items)
-        if value.size > _MOST_ELEMENTS:
-            contents.others.append(f"{name} (texts)")
         return
     _note_more(contents, name, value.size)
-    for number, item in enumerate(items, 1):
+    for number, item in enumerate(items[:_MOST_ELEMENTS], 1):
         _add(contents, f"{name}{{{number}}}", item, depth + 1)
 
 

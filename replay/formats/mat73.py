@@ -18,6 +18,7 @@ from replay.formats.xpc import xpc_table
 
 _WHAT = "a MAT file"
 _MOST_ELEMENTS = 256  # of a cell or an array of structs
+_MOST_TEXTS = 1 << 15  # of a cell; each is read by itself
 _DEEPEST = 16
 
 
@@ -65,12 +66,13 @@ def _add(contents: Contents, path: Path, name: str, node: Any, depth: int) -> No
 
 def _add_references(contents: Contents, path: Path, name: str, node: Any, depth: int, *, cell: bool) -> None:
     """Add what a cell, or a field of an array of structs, refers to; a cell of texts as texts."""
-    items = [node.file[reference] for reference in read_whole(path, node).ravel()[:_MOST_ELEMENTS] if reference]
+    items = [node.file[reference] for reference in read_whole(path, node).ravel()[:_MOST_TEXTS] if reference]
     if cell and items and all(item.attrs.get("MATLAB_class", b"") == b"char" for item in items):
         contents.texts[name] = tuple("" if "MATLAB_empty" in item.attrs else _decode(path, item) for item in items)
-        if node.size > _MOST_ELEMENTS:
+        if node.size > _MOST_TEXTS:
             contents.others.append(f"{name} (texts)")
         return
+    del items[_MOST_ELEMENTS:]
     if node.size > _MOST_ELEMENTS:
         contents.others.append(f"{name} (elements beyond {_MOST_ELEMENTS})")
     parent, _, own = name.rpartition("/")

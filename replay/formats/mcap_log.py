@@ -14,7 +14,7 @@ import numpy as np
 
 from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.blocks import Expanded, Flat, expanded, flattened
-from replay.formats.channels import FileChannel, tables_of_channels
+from replay.formats.channels import FileChannel, TextChannel, tables_of_channels
 from replay.formats.memory import check_memory, json_size
 from replay.formats.reading import CUT_SHORT, damage_reported, optional
 from replay.formats.signal_table import SignalTable
@@ -41,14 +41,17 @@ class _Topic:
     columns: dict[str, array[float]] = field(default_factory=dict)
     about: dict[str, dict[str, Any]] = field(default_factory=dict)
     blocks: list[Flat] = field(default_factory=list)
-    texts: set[str] = field(default_factory=set)
+    texts: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, time: int, message: Any) -> None:
         """Add a message; what one has and another has not is missing there."""
         row = len(self.times)
         self.times.append(time)
         if isinstance(message, dict):
-            self.texts |= {key for key, value in message.items() if isinstance(value, str)}
+            for key, value in message.items():
+                if isinstance(value, str):
+                    cells = self.texts.setdefault(key, [])
+                    cells += [""] * (row - len(cells)) + [value]
             flat = flattened(message)
             if any(isinstance(value, list) for value in flat.values()):
                 self.blocks.append(flat)
@@ -63,6 +66,11 @@ class _Topic:
         """Return a column, (n_messages,)."""
         column = np.array(self.columns[name], dtype=np.float64)
         return np.pad(column, (0, len(self.times) - len(column)), constant_values=np.nan)
+
+    def text(self, name: str, order: np.ndarray) -> list[str]:
+        """Return a text of each message in another order; empty where it has none."""
+        cells = self.texts[name] + [""] * (len(self.times) - len(self.texts[name]))
+        return [cells[at] for at in order.tolist()]
 
 
 def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
@@ -169,14 +177,21 @@ def _tables(path: Path) -> list[SignalTable]:
         raise RecordingError(f"{path}: damaged: {count} messages are there, {expected} were written")
     left_out = [f"{topic} (messages in {encoding!r}, only JSON is read)" for topic, encoding in others.items()]
     left_out += [
-        f"{name} (no numbers)" for name, topic in topics.items() if not topic.columns or len(topic.times) < 2
-    ]
-    left_out += [
-        f"{name} {key} (text)" for name, topic in topics.items() if topic.columns for key in sorted(topic.texts)
+        f"{name} (no numbers)"
+        for name, topic in topics.items()
+        if (not topic.columns and not topic.texts) or (topic.columns and len(topic.times) < 2)
     ]
     kept = {name: topic for name, topic in topics.items() if topic.columns and len(topic.times) > 1}
     origin = min((min(topic.times) for topic in kept.values()), default=0)
     channels: list[FileChannel] = []
+    texts = [
+        TextChannel(
+            name, f"{name} {key}", cells, (np.array(topic.times, dtype=np.int64) - origin)[: len(cells)] / 1e9
+        )
+        for name, topic in topics.items()
+        for key, cells in topic.texts.items()
+        if not topic.columns
+    ]
     said: list[str] = []
     for name, topic in kept.items():
         logged = np.array(topic.times, dtype=np.int64)
@@ -184,33 +199,42 @@ def _tables(path: Path) -> list[SignalTable]:
             found = expanded(topic.blocks, ((logged - origin) / 1e9).tolist())
             if found is not None:
                 said += found.notes
+                # messages of several samples have no row of their own
+                left_out += [f"{name} {key} (text)" for key in sorted(topic.texts)]
                 channels += _samples(name, found, topic.about)
                 continue
         if topic.blocks:
             said.append(f"{name}: each number of a list in its messages is a channel")
         # writers may put messages down later than others of a later time
         order = np.argsort(logged, kind="stable")
-        times = (logged[order] - origin) / 1e9
-        for column in topic.columns:
-            values, about = topic.array(column)[order], topic.about.get(column, {})
-            channels.append(
-                FileChannel(
-                    name,
-                    str(about.get("name") or column),
-                    len(times),
-                    lambda a, b, v=values: v[a:b],  # type: ignore[misc]
-                    unit_symbol(about.get("unit") or ""),
-                    times=times,
-                    role=str(about.get("role", "")),
-                    actuator=str(about.get("actuator", "")),
-                    about=about,
-                )
-            )
+        texts += [TextChannel(name, key, topic.text(key, order)) for key in topic.texts]
+        channels += _one_a_message(name, topic, order, (logged[order] - origin) / 1e9)
     notes = (
         *said,
         f"the times count from the first message, at {origin / 1e9:.9g} s of the log's clock",
     )
-    return tables_of_channels(path, channels, (*notes, CUT_SHORT) if cut else notes, left_out, cut=cut)
+    return tables_of_channels(path, channels, (*notes, CUT_SHORT) if cut else notes, left_out, texts, cut=cut)
+
+
+def _one_a_message(name: str, topic: _Topic, order: np.ndarray, times: np.ndarray) -> list[FileChannel]:
+    """Return the numbers of messages as channels, in the order of their log times, s."""
+    found = []
+    for column in topic.columns:
+        values, about = topic.array(column)[order], topic.about.get(column, {})
+        found.append(
+            FileChannel(
+                name,
+                str(about.get("name") or column),
+                len(times),
+                lambda a, b, v=values: v[a:b],  # type: ignore[misc]
+                unit_symbol(about.get("unit") or ""),
+                times=times,
+                role=str(about.get("role", "")),
+                actuator=str(about.get("actuator", "")),
+                about=about,
+            )
+        )
+    return found
 
 
 def _samples(topic: str, found: Expanded, about: Mapping[str, Mapping[str, Any]]) -> list[FileChannel]:

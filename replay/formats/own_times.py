@@ -197,7 +197,11 @@ def _with_rows(table: SignalTable, rows: np.ndarray) -> SignalTable:
         part: Samples = table.read(int(wanted[0]), int(wanted[-1]) + 1, columns)[wanted - wanted[0]]
         return part
 
-    return replace(table, n_rows=len(rows), read=read, place=lambda row: table.place(int(rows[row])))
+    later = np.searchsorted(rows, [row for row, _ in table.states])
+    kept = [(int(at), text) for at, (_, text) in zip(later, table.states, strict=True) if at < len(rows)]
+    return replace(
+        table, n_rows=len(rows), read=read, place=lambda row: table.place(int(rows[row])), states=tuple(kept)
+    )
 
 
 def joined(wanted: Sequence[tuple[TableColumn, SignalTable]], selection: Selection) -> tuple[SignalTable, bool]:
@@ -256,6 +260,13 @@ def joined(wanted: Sequence[tuple[TableColumn, SignalTable]], selection: Selecti
         notes += [*missing, *(f"{table.name}: {note}" for note in timing.notes)]
     places = {column.position: place for place, column in enumerate(columns)}
     whole = _side_by_side(tables, span[0] + np.arange(n_samples) / rate, names, notes)
+    states: list[tuple[int, str]] = []
+    for table, each in zip(tables, times, strict=True):
+        # parts of one table have the same ones
+        if [text for _, text in table.states] != [text for _, text in tables[0].states] or table is tables[0]:
+            at_all = [(int(np.ceil((each[row] - span[0]) * rate - 1e-6)), text) for row, text in table.states]
+            states += [(max(at, 0), text) for at, text in at_all if at < n_samples]
+    whole = replace(whole, states=tuple(sorted(states)))
     return replace(whole, n_rows=n_samples, read=array_reader(values, places)), True
 
 
@@ -293,6 +304,15 @@ def _side_by_side(tables: Sequence[SignalTable], times: Samples, name: str, note
     clocks = {id(choose_time(table, Selection())) for table in tables}
     columns = tuple(c for table in tables for c in table.columns if id(c) not in clocks)
     said = dict.fromkeys(note for table in tables for note in table.notes)
+    states = tuple(sorted({change for table in tables for change in table.states}))
     return replace(
-        tables[0], columns=columns, read=read, name=name, notes=(*said, *notes), times=times, pairs=(), clock=None
+        tables[0],
+        columns=columns,
+        read=read,
+        name=name,
+        notes=(*said, *notes),
+        times=times,
+        pairs=(),
+        clock=None,
+        states=states,
     )

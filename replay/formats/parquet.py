@@ -19,6 +19,7 @@ from replay.formats.reading import as_numbers, damage_reported, optional
 from replay.formats.sampling import Sampling, read_sampling
 from replay.formats.scaling import Scaling, read_scaling
 from replay.formats.signal_table import SignalTable, pairs_given
+from replay.formats.states import read_states
 from replay.formats.units import unit_symbol
 
 _MAGIC = b"PAR1"
@@ -26,6 +27,7 @@ _WHAT = "a Parquet file"
 _UNIT_KEYS = (b"unit", b"units", b"Unit", b"Units")
 _PANDAS_INDEX = "__index_level_"
 _AT_ONCE = "is read as a whole; write smaller ones"
+_TEXT = 80.0  # bytes of a text and its place
 _DAY_NS = 86_400_000_000_000
 
 
@@ -48,13 +50,18 @@ def _tables(path: Path) -> list[SignalTable]:
         forms: dict[int, DateForm | None] = {}
         names: dict[int, str] = {}
         scalings: dict[int, Scaling] = {}
-        left_out = []
+        left_out, texts = [], dict[str, list[object]]()
         for position, field in enumerate(schema):
             kind = field.type
-            is_text = types.is_string(kind) or types.is_large_string(kind)
+            held = kind.value_type if types.is_dictionary(kind) else kind
+            is_text = types.is_string(held) or types.is_large_string(held)
             form, written = _date_form(file, field.name) if is_text else (None, "")
             dated = types.is_timestamp(kind) or form is not None
             numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+            if is_text and not dated:
+                check_memory(path, _TEXT * n_rows, f"{n_rows} texts of {field.name} {_AT_ONCE}")
+                texts[field.name] = file.read(columns=[field.name]).column(0).to_pylist()
+                continue
             if not (dated or numeric or types.is_decimal(kind) or types.is_duration(kind)):
                 left_out.append(f"{field.name} ({kind})")
                 continue
@@ -81,6 +88,8 @@ def _tables(path: Path) -> list[SignalTable]:
         if not columns or n_rows < 2:
             raise RecordingError(f"{path}: no columns of numbers with two rows or more")
         notes += [f"left out, not numbers: {', '.join(left_out)}"] if left_out else []
+        states, said_of_texts = read_states(texts)
+        notes += said_of_texts
         of_day = frozenset(p for p, form in forms.items() if form is not None and not form.order)
         if not days and any(column.header.startswith(_PANDAS_INDEX) for column in columns):
             notes.append(INDEX_IS_TIME)
@@ -101,6 +110,7 @@ def _tables(path: Path) -> list[SignalTable]:
             rate=sampling.rate,
             start=sampling.start,
             pairs=pairs,
+            states=states,
         )
     ]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
-from monitor.messages.blocks import Pair, Samples, SignalBlock, Stream
+from monitor.messages.blocks import Event, Pair, Samples, SignalBlock, Stream
 from replay.formats.base import Recording, sample_number
 
 _BLOCK = 1 << 16
@@ -69,6 +69,11 @@ class RecordingPart:
     def locate(self, start: float) -> float:
         """Return the first instant at or after `start` that has a sample, s; the duration when none has."""
         return min(self.whole.locate(self.start + start) - self.start, self.duration)
+
+    def timed_events(self) -> tuple[tuple[Event, float], ...]:
+        """Return the events of the part, each with its time, s from the part's start."""
+        found = self.whole.timed_events()
+        return tuple((event, at - self.start) for event, at in found if self.start <= at < self.stop)
 
     def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
         """Yield the part's samples, from `start` seconds after its own start."""

@@ -20,8 +20,8 @@ CUT_SHORT = "the file is cut short, as a crash leaves it: what was written whole
 """Note on it; damage before the end is refused."""
 
 
-def optional(package: str, what: str, path: Path) -> ModuleType:
-    """Return a package of the extra ``formats``, imported now.
+def optional(package: str, what: str, path: Path, extra: str = "formats") -> ModuleType:
+    """Return a package of an extra, imported now.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def optional(package: str, what: str, path: Path) -> ModuleType:
         needed = package.partition(".")[0]
         if (problem.name or "").partition(".")[0] != needed:
             raise
-        raise RecordingError(f"{path}: {what} needs {needed}: pip install 'synchroscope[formats]'") from None
+        raise RecordingError(f"{path}: {what} needs {needed}: pip install 'synchroscope[{extra}]'") from None
 
 
 @contextmanager

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.messages.blocks import Samples, SignalBlock, Stream
+from monitor.messages.blocks import Event, EventKind, Samples, SignalBlock, Stream
 from replay.formats.base import Recording, sample_number
+from replay.formats.states import Changes
 
 _PIECE = 1 << 16  # rows read at a time
 
@@ -21,6 +22,7 @@ class EvenRecording:
     stream: Stream
     start_time: float
     index: NDArray[np.int64] | None
+    states: Changes = ()
 
     @property
     def n_samples(self) -> int:
@@ -63,6 +65,11 @@ class EvenRecording:
         there = (max(first, number) for begin, end, number in self._runs if first < number + end - begin)
         return min(next(there, first) / self.stream.sample_rate, self.duration)
 
+    def timed_events(self) -> tuple[tuple[Event, float], ...]:
+        """Return the changes of columns of text as notes, each with its time, s from the first sample."""
+        rate, start = self.stream.sample_rate, self.start_time
+        return tuple((Event(EventKind.NOTE, start + n / rate, n, 0, text), n / rate) for n, text in self.states)
+
     def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
         """Give the samples as blocks; no block spans a gap.
 
@@ -91,6 +98,7 @@ class ArrayRecording(EvenRecording):
     notes : as in `Recording`.
     index : (n_samples,), increasing, starting at 0: number of each sample; None when none is missing.
     outcome : ``truncated`` where the file ends before it was finished; empty for others.
+    states : numbers of samples at which columns of text change, and what they change to.
 
     Raises
     ------
@@ -103,6 +111,7 @@ class ArrayRecording(EvenRecording):
     notes: tuple[str, ...] = ()
     index: NDArray[np.int64] | None = None
     outcome: str = ""
+    states: Changes = ()
 
     def __post_init__(self) -> None:
         samples = np.ascontiguousarray(self.samples, dtype=np.float64)
@@ -129,7 +138,7 @@ class PiecewiseRecording(EvenRecording):
     ----------
     read : first row, end row -> (n, n_channels).
     n_rows : of the file.
-    stream, start_time, notes, index, outcome : as in `ArrayRecording`.
+    stream, start_time, notes, index, outcome, states : as in `ArrayRecording`.
     """
 
     stream: Stream
@@ -139,6 +148,7 @@ class PiecewiseRecording(EvenRecording):
     notes: tuple[str, ...] = ()
     index: NDArray[np.int64] | None = None
     outcome: str = ""
+    states: Changes = ()
 
     def __post_init__(self) -> None:
         self._check_index()

@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from monitor.messages.blocks import Samples
 from replay.formats.columns import TableColumn
 from replay.formats.memory import check_memory
 from replay.formats.roles import PairColumns
+from replay.formats.states import Changes
 
 
 def row_place(row: int) -> str:
@@ -41,6 +44,7 @@ class SignalTable:
     cut : whether the file ends before it was finished.
     times_of_day : positions of columns of times of day alone, s.
     joints : rows at which the writer began again, with a repeated header.
+    states : changes of columns of text, by rows.
     factors : position of a column -> what its values are multiplied by in a recording, to be in the unit of another.
     """
 
@@ -63,6 +67,7 @@ class SignalTable:
     cut: bool = False
     times_of_day: frozenset[int] = frozenset()
     joints: tuple[int, ...] = ()
+    states: Changes = ()
     factors: Mapping[int, float] = field(default_factory=dict)
 
     def values(self, columns: Sequence[TableColumn]) -> Samples:
@@ -87,7 +92,8 @@ def array_reader(
 
     def read(begin: int, end: int, columns: Sequence[TableColumn]) -> Samples:
         at = [c.position if positions is None else positions[c.position] for c in columns]
-        return values[begin:end, at]
+        # row by row in memory, which an index by a list is not
+        return np.take(values[begin:end], at, axis=1)
 
     return read
 

@@ -1,17 +1,14 @@
-"""The rows of a text table -> float64, fast when all is well and to the point when a cell is not a number."""
+"""A text table: its rows by a compiled parser, or line by line, to the point where a cell is not a number."""
 
 from __future__ import annotations
 
-import io
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from math import isnan
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 
@@ -21,10 +18,11 @@ from replay.formats.base import RecordingError
 from replay.formats.columns import TableColumn, read_columns
 from replay.formats.dates import find_form
 from replay.formats.layout import HEAD, Layout, find_layout, is_data, split
-from replay.formats.numbers import MISSING, mend_text, number
+from replay.formats.numbers import MISSING, number
+from replay.formats.states import Changes, read_states
+from replay.formats.table_parsers import Texts, read_compiled, rows_of
 from replay.formats.units import unit_symbol
 
-_MISSING_AS_WRITTEN = sorted({f(word) for word in MISSING for f in (str, str.upper, str.title)} | {"NaN", "-NaN"})
 _EXCERPT = 30
 LAST_LINE_CUT = "the last line has no end, it may be cut short: left out"
 """Note on a text whose other lines have one."""
@@ -42,6 +40,7 @@ class Table:
     notes : what was left out.
     joints : rows before which the header is repeated.
     cut : whether the last line has no end.
+    states : changes of columns of text.
     """
 
     path: Path
@@ -51,10 +50,11 @@ class Table:
     notes: tuple[str, ...]
     joints: tuple[int, ...] = ()
     cut: bool = False
+    states: Changes = ()
 
     def place(self, row: int) -> str:
         """Return where `row` is in the file: ``line 12``, counted from 1."""
-        rows = (number for number, cells in _rows(self.path, self.layout) if _row_values(cells, self.layout))
+        rows = (number for number, cells in rows_of(self.path, self.layout) if _row_values(cells, self.layout))
         return f"line {next(islice(rows, row, None))}"
 
 
@@ -78,27 +78,26 @@ def read_table(path: Path) -> Table:
     cut = _is_cut(path, layout.encoding)
     notes = list(layout.notes)
     joints: tuple[int, ...] = ()
-    values = _read_fast(path, layout)
-    if values is None and layout.blank:
+    found = read_compiled(path, layout)
+    if found is None and layout.blank:
         # remarks, below many rows without any
         layout = replace(layout, texts=layout.texts | layout.blank)
-        values = _read_fast(path, layout)
-    if values is not None and cut:
-        # its last number may be a part of one
-        values = values[:-1]
-    if values is None or _short_rows(path, layout, values):
-        values, joints, remarks = _read_carefully(path, layout, columns)
+        found = read_compiled(path, layout)
+    if found is None:
+        values, texts, joints, remarks = _read_carefully(path, layout, columns)
         notes += remarks
+    else:
+        # the last number of a cut line may be a part of one
+        values, texts = found[0][: -1 if cut else None], found[1]
     if len(values) < 2:
         raise RecordingError(f"{path}: fewer than 2 rows of numbers{', the last line has no end' if cut else ''}")
-    if layout.texts:
-        left_out = ", ".join(f"{columns[place].name}" for place in sorted(layout.texts))
-        notes.append(f"left out, columns of text: {left_out}")
+    states, said = read_states({columns[place].name: texts[place][: len(values)] for place in sorted(texts)})
+    notes += said
     if cut:
         notes.insert(0, LAST_LINE_CUT)
     if not layout.header:
         notes.insert(0, f"no header: the columns are named {columns[0].name} .. {columns[-1].name}")
-    return Table(path, layout, columns, values, tuple(notes), joints, cut)
+    return Table(path, layout, columns, values, tuple(notes), joints, cut, states)
 
 
 def _with_order_of_dates(path: Path, layout: Layout) -> Layout:
@@ -106,7 +105,7 @@ def _with_order_of_dates(path: Path, layout: Layout) -> Layout:
     doubtful = [place for place, form in layout.forms.items() if form.note]
     if not doubtful:
         return layout
-    first = [cells for _, cells in islice(_rows(path, layout), 1)]
+    first = [cells for _, cells in islice(rows_of(path, layout), 1)]
     with path.open("rb") as file:
         file.seek(max(0, file.seek(0, 2) - HEAD) // 2 * 2)
         lines = file.read().decode(_wide(path, layout.encoding), "replace").splitlines()[1:-1]
@@ -129,70 +128,10 @@ def _wide(path: Path, encoding: str) -> str:
         return "utf-16-le" if file.read(1) == b"\xff" else "utf-16-be"
 
 
-def _open(path: Path, layout: Layout) -> IO[str]:
-    file = path.open(encoding=layout.encoding, errors="replace")
-    for _ in range(layout.skip):
-        file.readline()
-    return file
-
-
-def _read_fast(path: Path, layout: Layout) -> Samples | None:
-    """Return the numbers, or None if pandas is not installed or does not take every cell of the file for one."""
-    try:
-        import pandas as pd  # slow to import
-    except ImportError:
-        return None
-
-    used = [place for place in range(layout.cells) if place not in layout.texts]
-    with _open(path, layout) as opened:
-        file = io.StringIO(mend_text(opened.read(), layout.delimiter, layout.decimal)) if layout.unusual else opened
-        try:
-            frame = pd.read_csv(
-                file,
-                sep=layout.delimiter,
-                decimal=layout.decimal,
-                header=None,
-                names=list(range(layout.cells)),
-                index_col=False,
-                dtype={place: np.float64 for place in used if place not in layout.forms}
-                | dict.fromkeys(layout.texts, "category"),
-                converters={place: partial(layout.value, position=place) for place in layout.forms},
-                na_values=_MISSING_AS_WRITTEN,
-                keep_default_na=False,
-                skipinitialspace=True,
-            )
-        except (ValueError, OverflowError):  # pandas' ParserError is a ValueError
-            return None
-    cells = np.full((len(frame), layout.cells), np.nan) if layout.texts else frame.to_numpy(dtype=np.float64)
-    if layout.texts:
-        cells[:, used] = frame[used].to_numpy(dtype=np.float64)
-    if not np.all(np.isnan(cells[:, layout.width :])):
-        return None
-    return np.ascontiguousarray(cells[:, : layout.width])
-
-
-def _short_rows(path: Path, layout: Layout, values: Samples) -> bool:
-    """Whether a row has fewer cells than the others; pandas fills it with NaN."""
-    if layout.width - 1 in layout.texts:
-        return False
-    suspects = set(np.flatnonzero(np.isnan(values[:, -1])).tolist())
-    if not suspects:
-        return False
-    return any(row in suspects and len(cells) < layout.width for row, (_, cells) in enumerate(_rows(path, layout)))
-
-
-def _rows(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
-    """Give the line number and the cells of each row whose line has an end."""
-    with _open(path, layout) as file:
-        for line_number, line in enumerate(file, layout.skip + 1):
-            if is_data(line) and line.endswith("\n"):
-                yield line_number, split(line, layout.delimiter)
-
-
 def _read_carefully(
     path: Path, layout: Layout, columns: tuple[TableColumn, ...]
-) -> tuple[Samples, tuple[int, ...], list[str]]:
-    """Return the rows, those before which the header is repeated, and notes on lines that are none.
+) -> tuple[Samples, Texts, tuple[int, ...], list[str]]:
+    """Return the rows, columns of text, the rows before which the header is repeated, notes on lines that are none.
 
     Lines without any number are remarks; those with some are part of a header that is repeated after them, or, after
     the last row, a footer with a text in front.
@@ -202,9 +141,10 @@ def _read_carefully(
     RecordingError : another line is no row; one line that names its first bad cell.
     """
     values, joints = array("d"), []
+    texts: dict[int, list[object]] = {place: [] for place in layout.texts}
     remarks: list[tuple[int, list[str]]] = []
     pending: list[tuple[int, list[str]]] = []
-    for line_number, cells in _rows(path, layout):
+    for line_number, cells in rows_of(path, layout):
         row = _row_values(cells, layout)
         if row is None:
             if _is_header(cells, layout):
@@ -216,6 +156,8 @@ def _read_carefully(
         if pending:
             raise _bad_row(path, layout, columns, *pending[0])
         values.extend(row)
+        for place, column in texts.items():
+            column.append(cells[place])
     for line_number, cells in pending:
         if cells[0][:1].isdigit() or _has_number(cells[:1], layout):
             raise _bad_row(path, layout, columns, line_number, cells)
@@ -226,7 +168,7 @@ def _read_carefully(
         many = f"{len(remarks)} lines that are" if len(remarks) > 1 else "a line that is"
         notes.append(f"left out: {many} no row of numbers, line {remarks[0][0]}: {first!r}")
     rows = np.array(values, dtype=np.float64).reshape(-1, layout.width)
-    return rows, tuple(dict.fromkeys(row for row in joints if row)), notes
+    return rows, texts, tuple(dict.fromkeys(row for row in joints if row)), notes
 
 
 def _row_values(cells: Sequence[str], layout: Layout) -> list[float] | None:

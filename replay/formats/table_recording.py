@@ -11,11 +11,13 @@ from monitor.messages.blocks import Channel, Samples, Stream
 from monitor.system.safe_text import printable
 from monitor.wire.native import MAX_RATE, MIN_RATE
 from replay.formats.base import Recording, RecordingError, Selection
+from replay.formats.clock import SampleTiming
 from replay.formats.columns import TableColumn
 from replay.formats.recordings import ArrayRecording, PiecewiseRecording
 from replay.formats.resampling import resample
 from replay.formats.sentinels import find_sentinels, without_sentinels
 from replay.formats.signal_table import SignalTable
+from replay.formats.states import Changes, at_rows
 from replay.formats.times import sample_times, sample_timing
 from replay.formats.units import unit_factor
 
@@ -36,7 +38,7 @@ def make_recording(
     ------
     RecordingError : the times are not clear.
     """
-    rig, notes = _rig(table.path.stem), (*table.notes, *notes)
+    rig, notes, times = _rig(table.path.stem), (*table.notes, *notes), None
     if selection.resample is not None:
         times, said = sample_times(table, time, selection)
         values, missing = without_sentinels(table.values(signals), signals)
@@ -47,6 +49,7 @@ def make_recording(
     if not MIN_RATE <= timing.sample_rate <= MAX_RATE:
         given = f"{timing.sample_rate:g} Hz by the file is no rate of a test"
         raise RecordingError(f"{given}, which is {MIN_RATE:g} to {MAX_RATE:g} Hz: give --rate HZ")
+    states = _numbered(table, timing, times) if table.states else ()
     stream, notes = Stream(rig, 0, timing.sample_rate, channels), tuple(map(printable, (*notes, *timing.notes)))
     scale = np.array([table.factors.get(column.position, 1.0) for column in signals])
     outcome = "truncated" if table.cut else ""
@@ -56,12 +59,24 @@ def make_recording(
         def read(begin: int, end: int) -> Samples:
             return np.asarray(sentinels.removed(table.read(begin, end, signals)) * scale)
 
-        return PiecewiseRecording(stream, read, table.n_rows, timing.start, (*notes, *said), timing.index, outcome)
+        return PiecewiseRecording(
+            stream, read, table.n_rows, timing.start, (*notes, *said), timing.index, outcome, states
+        )
     said = ()
     if samples is None:
         samples, said = without_sentinels(table.values(signals), signals)
     samples = samples * scale if table.factors else samples
-    return ArrayRecording(stream, samples, timing.start, (*notes, *said), timing.index, outcome)
+    return ArrayRecording(stream, samples, timing.start, (*notes, *said), timing.index, outcome, states)
+
+
+def _numbered(table: SignalTable, timing: SampleTiming, times: Samples | None) -> Changes:
+    """Return the changes of columns of text by the numbers of samples; `times` of the rows, where resampled."""
+    rows = np.array([row for row, _ in table.states])
+    if times is not None:
+        rows = np.ceil((times[rows] - timing.start) * timing.sample_rate - 1e-6)
+    elif timing.index is not None:
+        rows = timing.index[rows]
+    return at_rows(table.states, rows)
 
 
 def in_units_of(recording: Recording, reference: Stream) -> Recording:

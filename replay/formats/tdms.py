@@ -11,7 +11,7 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.formats.base import Format, RecordingError, Selection
-from replay.formats.channels import FileChannel, tables_of_channels
+from replay.formats.channels import FileChannel, TextChannel, tables_of_channels
 from replay.formats.reading import CUT_SHORT, as_numbers, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
@@ -60,20 +60,23 @@ def _tables(path: Path) -> list[SignalTable]:
         if raw.read(4) == _INDEX:
             raise RecordingError(f"{path}: is only the index of a TDMS file: open {path.stem}.tdms")
     cut = _cut(path)
-    channels, left_out = [], []
+    channels, left_out, texts = [], [], []
     # not by its name: an index beside it may be of another file
     with damage_reported(path, _WHAT, logger="nptdms"), path.open("rb") as raw, nptdms.TdmsFile.open(raw) as file:
         started = [_started(channel) for group in file.groups() for channel in group.channels()]
         first = min((when for when in started if when is not None), default=None)
         for group in file.groups():
             found = [channel for channel in group.channels() if _is_numbers(channel)]
-            left_out += [f"{c.name} ({_kind(c)})" for c in group.channels() if not _is_numbers(c)]
+            others = [channel for channel in group.channels() if not _is_numbers(channel)]
+            words = [channel for channel in others if len(channel) > 1 and np.dtype(channel.dtype).kind in "OUS"]
+            texts += [TextChannel(group.name, c.name, list(c.read_data())) for c in words]
+            left_out += [f"{c.name} ({_kind(c)})" for c in others if c not in words]
             shortest = min((len(channel) for channel in found), default=0)
             for channel in found:
                 # a cut segment may have given the first channels more samples than the last
                 n_rows = shortest if cut and len(channel) - shortest <= _last_segment(channel) else len(channel)
                 channels.append(_channel(path, group.name, channel, n_rows, first))
-    return tables_of_channels(path, channels, (CUT_SHORT,) if cut else (), left_out, cut=cut)
+    return tables_of_channels(path, channels, (CUT_SHORT,) if cut else (), left_out, texts, cut=cut)
 
 
 def _is_numbers(channel: Any) -> bool:

@@ -65,6 +65,7 @@ def signal_table(table: Table) -> SignalTable:
         times_of_day=frozenset(times),
         joints=table.joints,
         cut=table.cut,
+        states=table.states,
     )
 
 

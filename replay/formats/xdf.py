@@ -14,7 +14,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from monitor.wire.sample_numbering import SampleNumbering
 from replay.formats.base import Format, RecordingError, Selection
-from replay.formats.channels import FileChannel, tables_of_channels
+from replay.formats.channels import FileChannel, TextChannel, tables_of_channels
 from replay.formats.memory import check_memory
 from replay.formats.reading import CUT_SHORT, damage_reported, optional
 from replay.formats.signal_table import SignalTable
@@ -111,7 +111,7 @@ def _count(data: bytes) -> int:
 
 def _tables(path: Path) -> list[SignalTable]:
     pyxdf = optional("pyxdf", _WHAT, path)
-    channels, left_out = [], []
+    channels, left_out, texts = [], [], []
     with damage_reported(path, _WHAT, logger="pyxdf"):
         end = _check_chunks(path)
         cut = not _is_packed(path) and end < path.stat().st_size
@@ -138,6 +138,11 @@ def _tables(path: Path) -> list[SignalTable]:
         for stream in streams:
             about = stream["info"]
             name, values, times = _text(about, "name") or "stream", stream["time_series"], stream["time_stamps"]
+            if isinstance(values, list) and values and isinstance(values[0], list):
+                # markers, with times of the same clock
+                parts = zip(*values, strict=True)
+                texts += [TextChannel(name, name, part, np.asarray(times, dtype=np.float64)) for part in parts]
+                continue
             if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu" or len(times) < 2:
                 left_out.append(f"{name} ({len(times)} samples of {_text(about, 'channel_format')})")
                 continue
@@ -164,7 +169,7 @@ def _tables(path: Path) -> list[SignalTable]:
                         about=scales,
                     )
                 )
-    return tables_of_channels(path, channels, notes, left_out, cut=cut)
+    return tables_of_channels(path, channels, notes, left_out, texts, cut=cut)
 
 
 def _check_count(path: Path, name: str, stream: Mapping[str, Any]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from monitor.messages.blocks import Samples, SignalBlock
 from monitor.messages.recordings import ColumnGuess, Description, FileColumn, Overview, RecordedEvent
 from replay.formats import ArrayRecording, Recording, Selection, inspect_recording
 from replay.formats.computed import ComputedRecording
+from replay.formats.joined import open_joined
 from replay.formats.run_file import RunRecording
 
 _BLOCK = 1 << 14
@@ -22,7 +24,7 @@ _RESTS = 0.5  # s that an injected delay and ratio must be constant, to be descr
 
 
 def open_described(
-    path: str | Path, selection: Selection | None = None, n_columns: int = 0
+    path: str | Path, selection: Selection | None = None, n_columns: int = 0, parts: Sequence[str | Path] = ()
 ) -> tuple[Description, Recording | None]:
     """Return what the file holds and the recording itself, None where its columns must be chosen first.
 
@@ -31,19 +33,24 @@ def open_described(
     path : the file.
     selection : which columns mean what; what is left empty is guessed.
     n_columns : of the overview, at most; none with 0.
+    parts : further files of the run, in their order, with the same columns.
 
     Raises
     ------
     RecordingError : it is no recording, or damaged; one line.
     """
     known, found = inspect_recording(path, selection or Selection())
+    if parts and found.recording is not None:
+        run = [Path(each) for each in (path, *parts)]
+        found = replace(found, recording=open_joined(run, selection or Selection()))
     chosen = found.selection
     guess = None
     if chosen is not None:
         about = chosen.command, chosen.measured, chosen.force, chosen.time, chosen.auxiliary
         guess = ColumnGuess(*about, chosen.dataset)
     described = _describe(known.name, found.recording, n_columns, found.n_rows, found.columns, guess, found.problem)
-    return msgspec.structs.replace(described, remembered=found.remembered), found.recording
+    notes = described.notes or found.notes
+    return msgspec.structs.replace(described, remembered=found.remembered, notes=notes), found.recording
 
 
 def describe_recording(recording: Recording, form: str = "simulation", n_columns: int = 0) -> Description:
@@ -77,13 +84,14 @@ def _describe(
         problem=problem,
         notes=recording.notes,
         doubts=recording.doubts if isinstance(recording, RunRecording) else (),
-        events=_events(recording) if isinstance(recording, RunRecording) else injections(recording),
+        events=_events(recording) or injections(recording),
         overview=overview(recording, n_columns) if n_columns else None,
     )
 
 
-def _events(run: RunRecording) -> tuple[RecordedEvent, ...]:
-    return tuple(RecordedEvent(at, event.kind.value, event.detail, event.alarm) for event, at in run.timed_events())
+def _events(recording: Recording) -> tuple[RecordedEvent, ...]:
+    found = recording.timed_events()
+    return tuple(RecordedEvent(at, event.kind.value, event.detail, event.alarm) for event, at in found)
 
 
 def injections(recording: Recording) -> tuple[RecordedEvent, ...]:

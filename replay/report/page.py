@@ -41,6 +41,7 @@ def write_report(
     out: Path,
     given: Mapping[str, object],
     *,
+    title: str = "",
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> Written:
@@ -52,6 +53,7 @@ def write_report(
     recording : it, or a part of it.
     out : the page.
     given : settings of the indicators.
+    title : of the page, in place of the recording's name.
 
     Raises
     ------
@@ -66,7 +68,7 @@ def write_report(
             # a run without actuators may have the reliability of a model alone
             alone = not recording.stream.pairs and recording.n_samples and recorded_reliability(recording)
             assessment = None if alone else assess(recording, settings, progress=progress)
-            report = report_contents(path, recording, assessment, notes, progress)
+            report = report_contents(path.with_name(title or path.name), recording, assessment, notes, progress)
         page = render(report).encode()
         temporary.write_bytes(page)
     return Written(out, len(page), report.lead)

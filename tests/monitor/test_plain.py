@@ -132,6 +132,10 @@ _BAD = {
     "a text": (b'"command"', "neither"),
     "an array": (b"[1,2]", "neither"),
     "pickle": (b"\x80\x04\x95\x00", "cannot be read"),
+    "a typed array of JavaScript": (
+        b'{"command":{"0":1,"1":2,"2":3},"measured":{"0":1,"1":2,"2":3}}',
+        "names 0 to 2, as a typed array of JavaScript in JSON: send Array.from(it)",
+    ),
     "no command": (b'{"measured":1}', "command"),
     "nothing measured": (b'{"command":1}', "measured"),
     "a typing error": (_body(comand=1), "comand"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 from pathlib import Path
 
@@ -237,6 +238,19 @@ def test_octave_loads_mat_files(octave, run):
     )
     assert out.split("|")[:3] == ["north.measured", "alarm", "rig"]
     assert [float(text) for text in out.split("|")[3:-1]] == [300.0, 1.0, stored(run)[0][299, 2], 59.0, RATE]
+
+
+def test_the_script_of_the_documentation_plots_results(octave, run):
+    page = (ROOT / "docs" / "matlab.md").read_text()
+    (script,) = re.findall(r"```matlab\n(run = load.*?)```", page, re.DOTALL)
+    (path,) = export(run, "mat").paths
+    # the run has FDB's delay alone, and Octave on a machine without a screen nothing that draws
+    script = script.replace("run.mat", str(path)).replace("broadband", "fdb")
+    nothing = "".join(f"function {name}(varargin) end; " for name in ("xlabel", "ylabel", "print"))
+    out = octave(f"1; function plot(x, y) printf('%.17g ', x, y); end; {nothing}{script}")
+    x, y = np.array(out.split(), dtype=float).reshape(2, -1)
+    np.testing.assert_allclose(y[1:], 1e3 * np.arange(2.0, 60.0, 2.0))
+    np.testing.assert_allclose(np.diff(x), 10 / RATE, atol=1e-6)
 
 
 ROOT = Path(__file__).parents[2]

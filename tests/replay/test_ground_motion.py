@@ -16,6 +16,9 @@ from replay.formats.units import STANDARD_GRAVITY
 
 VALUES = np.random.default_rng(1).standard_normal(53) * 0.1
 TITLE = "PEER NGA STRONG MOTION DATABASE RECORD\nIMPERIAL VALLEY 05/19/40, EL CENTRO ARRAY #9, 180\n"
+NO_NPTS = (
+    "no NPTS in the first 20 lines: this is not an AT2 file of PEER; above bare numbers write 'NPTS= n, DT= s SEC'"
+)
 GRAVITIES = "ACCELERATION TIME SERIES IN UNITS OF G\n"
 
 
@@ -73,7 +76,7 @@ def test_a_peer_file_gives_its_unit(tmp_path):
         (peer(VALUES[:50]), "50 values but NPTS = 53: it is cut off, or NPTS is wrong"),
         (peer(np.append(VALUES, 1.0)), "54 values but NPTS = 53: it has another record at its end, or NPTS is wrong"),
         (peer(header="NPTS= 53\n"), "no DT in its header: add it as 'DT= value' to line 4"),
-        (peer(header="DT= .01 SEC\n"), "no NPTS in the first 20 lines: this is not an AT2 file of PEER"),
+        (peer(header="DT= .01 SEC\n"), NO_NPTS),
         (peer(header="NPTS= 53, DT= 0.0 SEC\n"), "DT = 0 in line 4: must be from 1e-09 to 1e+06 s"),
         (peer(header="NPTS= 53, DT= 1e-320\n"), "DT = 9.99989e-321 in line 4: must be from 1e-09 to 1e+06 s"),
         (peer(header="NPTS= 1e999, DT= 0.01\n"), "NPTS = inf in line 4: must be a whole number, 2 or more"),
@@ -84,7 +87,7 @@ def test_a_peer_file_gives_its_unit(tmp_path):
             peer(units="VELOCITY TIME SERIES IN UNITS OF CM/S\n"),
             "this is a velocity: give the file of the acceleration, AT2",
         ),
-        ("", "no NPTS in the first 20 lines: this is not an AT2 file of PEER"),
+        ("", NO_NPTS),
     ],
 )
 def test_a_wrong_peer_file_is_refused_in_one_line(tmp_path, text, problem):
@@ -128,6 +131,12 @@ def test_a_table_of_a_rate_and_of_a_chosen_column(tmp_path):
     np.testing.assert_allclose(east.acceleration, 2.0 * STANDARD_GRAVITY * np.arange(20))
     with pytest.raises(RecordingError, match=r"2 columns beside the time: name the acceleration of north, east$"):
         read_ground_motion(path)
+    for count in (53, 50):
+        series = written(tmp_path, peer(VALUES[:count], header="", units="").removeprefix(TITLE), "c.txt")
+        with pytest.raises(RecordingError, match=r"a series in lines of several numbers needs 'NPTS= n, DT= s SEC'"):
+            read_ground_motion(series, rate=100.0)
+    again = read_ground_motion(written(tmp_path, "NPTS= 50, DT= 0.01 SEC\n" + series.read_text(), "d.txt"))
+    np.testing.assert_allclose(again.acceleration, STANDARD_GRAVITY * VALUES[:50], rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -222,3 +231,109 @@ def test_no_cut_of_the_last_line_gives_another_number_in_silence(tmp_path, width
             continue
         if not any("cut short" in note for note in found.notes):
             np.testing.assert_allclose(found.acceleration, STANDARD_GRAVITY * VALUES, rtol=1e-6)
+
+
+def _fixed(values, per, form):
+    cells = [format(value, form) for value in values]
+    return "".join("".join(cells[at : at + per]) + "\n" for at in range(0, len(cells), per))
+
+
+def cosmos(values=VALUES, *, what="acceleration", interval=10.0, unit="cm/sec2(04)"):
+    """Write two channels of COSMOS' volume 2, the second twice as large: numbers that touch each other."""
+    parts = []
+    for number, factor in ((1, 100.0), (2, 200.0)):
+        real = np.full(100, -999.0)
+        real[[33, 61]] = 0.02, interval
+        parts += [
+            f"Corrected {what}    (Format v01.20 with 13 text lines) Src: 052\n",
+            *["Record of a test\n"] * 7,
+            f"Sta Chan   {number}: {90 * number} deg (Rcrdr Chan  {number}) Location: Roof\n",
+            *["Record filtered below  0.1 Hz\n"] * 4,
+            " 100 Integer-header values follow on  10 lines, Format= (10I8)\n",
+            _fixed([-999] * 100, 10, "8d"),
+            " 100 Real-header values follow on  17 lines, Format= (6F13.6)\n",
+            _fixed(real, 6, "13.6f"),
+            '   1 Comment line(s) follow, each starting with a "|":\n| a comment\n',
+            f"{len(values):8d} {what} pts, approx    1 secs, units={unit},Format=(8F10.5)\n",
+            _fixed(factor * values - 900.0, 8, "10.5f"),
+            f"End-of-data for Chan  {number} {what}\n",
+        ]
+    return "".join(parts)
+
+
+def csmip(values=VALUES):
+    """Write as CSMIP does: acceleration, velocity and displacement of a channel below one header."""
+    head = "Corrected accelerogram   15481673.CI.WLT.--.HN      Chan  1:  90 Deg\n" + "Rcrd of a test\n" * 44
+    blocks = (("accel", "cm/sec2", 100.0), ("veloc", "cm/sec", 7.0), ("displ", "cm", 3.0))
+    return head + "".join(
+        f" {len(values)} points of {what} data equally spaced at  .020 sec, in {unit}. (8f10.6)\n"
+        + _fixed(factor * values, 8, "10.6f")
+        for what, unit, factor in blocks
+    )
+
+
+def k_net(values=VALUES, seconds=None):
+    counts = np.round(values * 100.0 * 6182761 / 3920).astype(int) + 5000
+    seconds = len(values) / 100 if seconds is None else seconds
+    keys = {
+        "Origin Time": "2011/03/11 14:46:00",
+        "Lat.": "38.103",
+        "Station Code": "IBR011",
+        "Mag.": "9.0",
+        "Sampling Freq(Hz)": "100Hz",
+        "Duration Time(s)": f"{seconds:g}",
+        "Dir.": "N-S",
+        "Scale Factor": "3920(gal)/6182761",
+        "Last Correction": "2011/03/11 14:47:06",
+        "Memo.": "",
+    }
+    return "".join(f"{key:<18}{value}\n" for key, value in keys.items()) + _fixed(counts, 8, "9d")
+
+
+def test_the_channels_of_cosmos(tmp_path):
+    path = written(tmp_path, cosmos(), "motion.V2c")
+    with pytest.raises(RecordingError, match="2 channels: name one of 1 90 deg, 2 180 deg, or its number"):
+        read_ground_motion(path)
+    for column, factor in (("2", 200.0), ("1 90 deg", 100.0)):
+        found = read_ground_motion(path, column=column)
+        assert found.sample_rate == pytest.approx(100.0)
+        np.testing.assert_allclose(found.acceleration, 0.01 * (factor * VALUES - 900.0), atol=1e-7)
+
+
+def test_the_acceleration_of_csmip_alone(tmp_path):
+    found = read_ground_motion(written(tmp_path, csmip(), "motion.V2"))
+    assert found.sample_rate == pytest.approx(50.0)
+    np.testing.assert_allclose(found.acceleration, VALUES, atol=1e-8)
+
+
+def test_counts_of_k_net_are_scaled_and_their_offset_is_taken_out(tmp_path):
+    found = read_ground_motion(written(tmp_path, k_net(), "motion.NS"))
+    assert found.sample_rate == 100.0
+    np.testing.assert_allclose(found.acceleration, VALUES - VALUES.mean(), atol=1e-5)
+    assert found.notes[0].startswith("the offset of the instrument, a mean of ") and "gal" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (cosmos(what="velocity"), "no block of accelerations, only velocity: give the file of the corrected"),
+        (cosmos(interval=500.0).replace("0.020000", "9.000000"), "no interval in the real header fits 53 values"),
+        (cosmos()[:-400], "it is cut off"),
+        (cosmos().replace("-9", "xx", 2000), "is no row of numbers"),
+        (cosmos(unit="counts (50)"), "'counts' is not a unit of acceleration: give one of m/s2"),
+        (csmip()[: csmip().index("points of veloc") - 60], "it is cut off"),
+        (k_net(seconds=9), "53 values, but 9 s at 100 Hz: it is cut off"),
+        (k_net().replace("/6182761", ""), "no 'Sampling Freq"),
+    ],
+)
+def test_a_wrong_file_of_a_network_is_refused_in_one_line(tmp_path, text, problem):
+    path = written(tmp_path, text, "motion.dat")
+    with pytest.raises(RecordingError, match=r"^[^\n]*$") as caught:
+        read_ground_motion(path, column=None if text.startswith("Origin") else "1")
+    assert problem in str(caught.value) and str(caught.value).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(("text", "name"), [(cosmos(), "COSMOS"), (csmip(), "CSMIP"), (k_net(), "K-NET")])
+def test_assess_names_the_network_and_what_uses_its_motions(tmp_path, text, name, capsys):
+    assert main(["assess", str(written(tmp_path, text, "motion.dat"))]) == 2
+    assert f"a ground motion ({name}), not the record of a test" in capsys.readouterr().err

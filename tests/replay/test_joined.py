@@ -168,3 +168,30 @@ def test_the_command_assesses_them_as_one(tmp_path: Path, capsys: pytest.Capture
     assert found["warnings"][0]["code"] == "gaps"
     assert main(["assess", *map(str, paths[::-1]), "--join"]) == 2
     assert "or in another order" in capsys.readouterr().err
+
+
+def test_the_report_and_the_window_have_them_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [csv(tmp_path / "a.csv", ROWS[:2500]), csv(tmp_path / "b.csv", ROWS[2600:])]
+    names = list(map(str, paths))
+    assert main(["report", *names, "--join", "-o", str(tmp_path / "run.html")]) == 0
+    page = (tmp_path / "run.html").read_text()
+    assert "<title>a.csv + b.csv" in page and "b.csv follows a.csv after 0.2 s (100 samples)" in page
+    assert main(["report", *names]) == 2
+    assert "2 files: --join reports them as parts of one run" in capsys.readouterr().err
+    assert main(["replay", *names, "--join", "--describe"]) == 0
+    described = json.loads(capsys.readouterr().out)
+    assert (described["n_samples"], described["duration"]) == (COUNT - 100, COUNT / RATE)
+    assert [column["name"] for column in described["columns"]] == ["time", "a command", "a measured"]
+
+
+def test_events_of_a_column_of_text_follow_each_other(tmp_path: Path) -> None:
+    paths = []
+    for name, part, word in (("a.csv", slice(0, 2500), "ramp"), ("b.csv", slice(2600, COUNT), "hold")):
+        lines = [f"{t:.9g},{c:.9g},{m:.9g},{word}" for t, c, m in ROWS[part]]
+        paths.append(tmp_path / name)
+        paths[-1].write_text("time [s],a command,a measured,mode\n" + "\n".join(lines) + "\n")
+    found = open_joined(paths, Selection()).timed_events()
+    assert [(event.detail, event.index, at) for event, at in found] == [
+        ("mode: ramp", 0, 0.0),
+        ("mode: hold", 2600, pytest.approx(2600 / RATE)),
+    ]

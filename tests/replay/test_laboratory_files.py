@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,9 +15,11 @@ import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.messages.blocks import EventKind
 from replay.formats import Recording, RecordingError, Selection, open_recording
 from replay.formats.dates import find_form
 from replay.formats.numbers import number
+from replay.formats.parts import RecordingPart
 from replay.formats.reading import CUT_SHORT
 from replay.formats.table import LAST_LINE_CUT
 from replay.formats.table_recording import in_units_of
@@ -503,14 +506,39 @@ def test_headers_of_programs(header: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [*WRITERS, "mcap"])
-def test_a_column_of_text_is_left_out_and_said(name: str, tmp_path: Path) -> None:
+def test_a_column_of_text_is_kept_as_events(name: str, tmp_path: Path) -> None:
     suffix, write = WRITERS.get(name, (".mcap", _mcap))
-    write(
-        tmp_path / f"run{suffix}", {"time": TIMES, **MOTION, "state": ["RUN" if k % 9 else "HOLD" for k in range(N)]}
-    )
+    rows = {0: "IDLE", 200: "RAMP", 1000: "HOLD", 1500: "RAMP"}
+    state = [rows[max(row for row in rows if row <= k)] for k in range(N)]
+    noise = [f"serial {k}" for k in range(N)]
+    write(tmp_path / f"run{suffix}", {"time": TIMES, **MOTION, "state": state, "checksum": noise})
     recording = open_recording(tmp_path / f"run{suffix}")
     check_delay(recording)
-    assert any(note.startswith("left out") and "state" in note for note in recording.notes), recording.notes
+    found = [(event.kind, event.detail.rpartition("state: ")[2], at) for event, at in recording.timed_events()]
+    assert found == [(EventKind.NOTE, word, pytest.approx(row / RATE)) for row, word in rows.items()]
+    assert any("kept as events, one a change" in note and "state (4)" in note for note in recording.notes)
+    assert any(note.startswith("left out") and "checksum" in note for note in recording.notes), recording.notes
+    if name in ("csv", "npz"):
+        # after interpolation too, and in a part
+        again = open_recording(tmp_path / f"run{suffix}", Selection(resample=500.0))
+        assert [at for _, at in again.timed_events()] == [pytest.approx(row / RATE) for row in rows]
+        part = RecordingPart(recording, 4.0, 7.0)
+        assert [(event.detail, at) for event, at in part.timed_events()] == [("state: HOLD", pytest.approx(1.0))]
+
+
+def test_markers_of_a_stream_are_events_at_their_times(tmp_path: Path) -> None:
+    parts = [b"XDF:" + xdf_chunk(1, b"<info><version>1.0</version></info>")]
+    parts.append(xdf_stream(1, "rig", RATE, [("command", "mm"), ("measured", "mm")]))
+    parts.append(xdf_samples(1, 700.0 + TIMES, np.column_stack(list(MOTION.values()))))
+    about = b"<info><name>marks</name><type>m</type><channel_count>1</channel_count><nominal_srate>0</nominal_srate>"
+    about += b"<channel_format>string</channel_format></info>"
+    parts.append(xdf_chunk(2, struct.pack("<I", 2) + about))
+    marks = [(701.0, b"push"), (703.5, b"push"), (705.25, b"valve")]
+    body = b"".join(b"\x08" + struct.pack("<d", at) + b"\x01" + bytes([len(text)]) + text for at, text in marks)
+    parts.append(xdf_chunk(3, struct.pack("<IBB", 2, 1, len(marks)) + body))
+    (tmp_path / "m.xdf").write_bytes(b"".join(parts))
+    found = [(event.detail, at) for event, at in open_recording(tmp_path / "m.xdf").timed_events()]
+    assert found == [(f"marks: {text.decode()}", pytest.approx(at - 700.0)) for at, text in marks]
 
 
 @pytest.mark.parametrize(
@@ -589,6 +617,20 @@ def test_measurement_files_of_labview(kind: str, by_time: bool, decimal: str, tm
     recording = open_recording(tmp_path / "l.lvm", chosen)
     check_delay(recording, tolerance=1.5e-4)
     assert [(c.name, c.unit) for c in recording.stream.channels] == [("command", "mm"), ("measured", "mm")]
+
+
+def test_comments_and_lost_cells_of_labview_stay_at_their_rows(tmp_path: Path) -> None:
+    lines = lvm("One").splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("X_Value")) + 1
+    lines[first + 400] += "\tvalve opened"
+    cells = lines[first + 7].split("\t")
+    lines[first + 7] = f"{cells[0]}\t{cells[1]}\t"
+    (tmp_path / "c.lvm").write_text("\n".join(lines) + "\n")
+    recording = open_recording(tmp_path / "c.lvm")
+    check_delay(recording)
+    found = next(recording.blocks(N)).samples
+    assert np.argwhere(np.isnan(found)).tolist() == [[7, 1]]
+    assert [(event.detail, at) for event, at in recording.timed_events()] == [("Comment: valve opened", 2.0)]
 
 
 def test_names_inside_structs(tmp_path: Path) -> None:
@@ -674,13 +716,14 @@ FOREIGN = {
     "run.h5": (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n", "a pointer of Git LFS"),
     "run.mat": (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n", "a pointer of Git LFS"),
     "a.dat": (b"|CF,2,1,1;|CK,1,3,1,1;", "imc FAMOS"),
-    "a.mf4": (b"MDF     4.10    \0\0", "ASAM MDF.*asammdf"),
-    "a.uff": (b"    -1\n    58\nNONE\n", "universal file.*pyuff"),
-    "a.unv": (b"    -1\r\n   151\r\nNONE\r\n", "universal file"),
+    "o.txt": (
+        b"# Created by Octave 7.3.0\n" + b"# name: t\n# type: matrix\n# rows: 2\n# columns: 1\n 0\n 1\n\n" * 2,
+        "text file of GNU Octave with several variables: .*save -hdf5",
+    ),
+    "o.bin": (b"Octave-1-L\0\1", "binary file of GNU Octave.*save -hdf5"),
     "a.dxd": (b"\1\2\3\0", "DEWESoft"),
     "a.bin": (b"\x88\x13\0\0", "catman"),
     "a.wav": (b"RIFF\x24\0\0\0WAVEfmt ", "a sound"),
-    "a.mseed": (b"000001D \0\0", "miniSEED.*obspy"),
     "a.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Excel: save its sheet as CSV"),
     "a.csv.gz": (b"\x1f\x8b\x08\0", "gunzip"),
     "a.nc": (b"CDF\x01\0\0", "nccopy -k nc4"),
@@ -699,8 +742,6 @@ def test_a_file_of_another_program_says_what_it_is_and_what_converts_it(name: st
 
 
 def test_a_false_clock_offset_of_a_stream_is_left_out(tmp_path: Path) -> None:
-    import struct
-
     def offsets(number: int, pairs: Sequence[tuple[float, float]]) -> bytes:
         return b"".join(xdf_chunk(4, struct.pack("<Idd", number, at, value)) for at, value in pairs)
 

@@ -89,7 +89,7 @@ def test_channels_of_tdms_may_repeat_names_and_have_slashes(tmp_path: Path) -> N
     recording = open_recording(path, Selection(dataset="after"))
     assert (recording.stream.sample_rate, next(recording.blocks(1)).time) == (100.0, 2.0)
     np.testing.assert_array_equal(samples(recording), np.column_stack([2 * values, -2 * values]))
-    assert "left out, no signals: remark (no numbers)" in recording.notes
+    assert "left out, no signals: remark (text)" in recording.notes
 
 
 def test_a_logger_that_was_stopped_is_read_as_far_as_it_came_and_reported(tmp_path: Path) -> None:
@@ -152,7 +152,10 @@ def test_roles_names_and_units_that_an_mcap_file_gives(tmp_path: Path) -> None:
     found = samples(recording)
     np.testing.assert_array_equal(found[:, 0], np.arange(50))
     assert np.flatnonzero(np.isnan(found[:, 1])).tolist() == [3]
-    assert "left out, no signals: /events (no numbers)" in recording.notes
+    assert [(event.detail, event.index) for event, _ in recording.timed_events()] == [
+        ("/events message: start", 1),
+        ("/events message: stop", 1),
+    ]
 
 
 def test_uneven_log_times_give_way_to_a_column_of_times(tmp_path: Path) -> None:

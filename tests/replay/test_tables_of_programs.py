@@ -109,7 +109,8 @@ def test_missing_values_of_parquet_are_nan_and_other_types_are_left_out(tmp_path
     assert np.flatnonzero(np.isnan(found).any(axis=1)).tolist() == [7]
     np.testing.assert_array_equal(found[:, 1:], np.column_stack([np.arange(30), np.arange(30) % 2 == 0]))
     (left,) = [note for note in recording.notes if note.startswith("left out")]
-    assert "operator (string)" in left and "nested (list" in left
+    assert "nested (list" in left
+    assert [(event.detail, at) for event, at in recording.timed_events()] == [("operator: nn", 0.0)]
 
 
 def test_an_index_of_pandas_is_the_time(tmp_path: Path) -> None:

@@ -208,3 +208,29 @@ def test_a_mat_file_that_is_none_is_called_so(tmp_path: Path) -> None:
     ) as caught:
         open_recording(path)
     assert "\n" not in str(caught.value)
+
+
+def test_every_parser_reads_the_same_numbers_and_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    values = rng.standard_normal((500, 2)) * 10.0 ** rng.integers(-12, 12, (500, 2))
+    values[rng.random((500, 2)) < 0.1] = np.nan
+    words = ["", "NaN", "n.a."]
+    rows = [
+        f"2026-03-02 09:31:{k // 100:02d}.{k % 100:02d};{'hold' if k > 300 else 'ramp'};"
+        + ";".join(words[k % 3] if np.isnan(v) else f"{v:.17g}".replace(".", ",") for v in row)
+        for k, row in enumerate(values)
+    ]
+    path = tmp_path / "p.csv"
+    path.write_text("when;mode;cmd;meas\n" + "\n".join(rows) + "\n")
+    found = []
+    for absent in ((), ("_by_arrow",), ("_by_arrow", "_by_pandas")):
+        for name in absent:
+            monkeypatch.setattr(f"replay.formats.table_parsers.{name}", lambda *_: None)
+        found.append(open_recording(path))
+    for recording in found:
+        np.testing.assert_array_equal(recording.samples, values)
+        assert [(event.detail, event.index) for event, _ in recording.timed_events()] == [
+            ("mode: ramp", 0),
+            ("mode: hold", 301),
+        ]
+        assert recording.notes == found[0].notes

@@ -168,7 +168,7 @@ def test_iso_8601_times_of_whole_seconds_over_midnight(tmp_path: Path) -> None:
 
 
 def test_without_pandas_and_with_a_bad_instant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("replay.formats.table._read_fast", lambda *_: None)
+    monkeypatch.setattr("replay.formats.table.read_compiled", lambda *_: None)
     times = [f"2026-03-02 09:31:0{k}" for k in range(5)]
     path = tmp_path / "r.csv"
     path.write_text("time;cmd;meas\n" + "".join(f"{t};{k},5;{k},25\n" for k, t in enumerate(times)))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import struct
+import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import h5py
@@ -238,6 +240,55 @@ def _xdf(path: Path) -> None:
     path.write_bytes(b"".join([*parts, xdf_footer(1, N)]))
 
 
+def uff_sets(values: np.ndarray, *, binary: bool, rate: float, start: float = 0.0) -> list[dict[str, object]]:
+    """Return functions of time as pyuff writes them, one a column of `values`, (n, 7)."""
+    x = start + np.arange(len(values)) / rate
+    return [
+        {
+            "type": 58,
+            "func_type": 1,
+            "rsp_node": number + 1,
+            "rsp_dir": 3,
+            "ref_node": 0,
+            "ref_dir": 0,
+            "data": column,
+            "x": x,
+            "id1": name,
+            "binary": int(binary),
+            "abscissa_spacing": 1,
+            "abscissa_spec_data_type": 17,
+            "abscissa_axis_units_lab": "s",
+            "ordinate_spec_data_type": 8,
+            "ordinate_axis_units_lab": unit or "NONE",
+            "orddenom_spec_data_type": 0,
+        }
+        for number, (name, unit, column) in enumerate(zip(NAMES, UNITS, values.T, strict=False))
+    ]
+
+
+def uff(path: Path, sets: list[dict[str, object]]) -> Path:
+    """Write by pyuff, which leaves files open and, with mode "overwrite", writes binary sets without their header."""
+    import pyuff
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        pyuff.UFF(str(path)).write_sets(sets, mode="add")
+    return path
+
+
+def _uff(path: Path, *, binary: bool = False) -> None:
+    uff(path, uff_sets(run_samples(), binary=binary, rate=RATE))
+
+
+def _mdf(path: Path, version: str = "4.10", compression: int = 0) -> None:
+    from asammdf import MDF, Signal
+
+    columns = zip(NAMES, UNITS, run_samples().T, strict=True)
+    with MDF(version=version) as file:
+        file.append([Signal(v, TIMES, name=n, unit=u) for n, u, v in columns], common_timebase=True)
+        file.save(path, overwrite=True, compression=compression)
+
+
 WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "csv": (".csv", _csv),
     "mat-5": (".mat", _mat5),
@@ -258,11 +309,16 @@ WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "tdms": (".tdms", _tdms),
     "mcap": (".mcap", _mcap),
     "xdf": (".xdf", _xdf),
+    "mdf-4": (".mf4", _mdf),
+    "mdf-4-packed": (".mf4", partial(_mdf, compression=2)),
+    "mdf-3": (".mdf", partial(_mdf, version="3.30")),
+    "uff": (".uff", _uff),
+    "uff-binary": (".uff", partial(_uff, binary=True)),
 }
 """Name -> suffix of the file, and what writes it."""
 CHECKSUMMED = frozenset(("mat-5-packed", "hdf5-checked", "npz-packed", "mcap"))
 """Those in which every byte of the samples has a checksum."""
-ROUNDED = {"json-pandas": 1e-14}
+ROUNDED = {"json-pandas": 1e-14, "uff": 1e-11}
 """Those that round: the largest error of a sample, relative to the largest sample."""
 
 

@@ -31,10 +31,11 @@ from gui.sources.opening.columns import (
     TimeForm,
 )
 from gui.sources.replay_bar.overview import ColumnPreview
-from gui.widgets.labels import PlainLabel
+from gui.widgets.labels import PlainLabel, plain_tip
 from gui.widgets.theme import Theme
 from monitor.messages.recordings import Description, FileColumn, Overview
 
+_MOST_NOTES = 5
 _OPTIONS = re.compile(r"[\s:;,(]*(name them with|or name one with|name one with|give) --.*$")
 
 
@@ -78,6 +79,10 @@ class ColumnChooser(QDialog):
         self.setWindowTitle(f"Columns of {title}")
         self.heading = PlainLabel(_question(description))
         self.heading.setWordWrap(True)
+        self.notes = PlainLabel()
+        self.notes.setWordWrap(True)
+        self.notes.setStyleSheet(f"color: {theme.muted}")
+        self.show_notes(description.notes)
         self.dataset = QComboBox()
         self.dataset.setAccessibleName("dataset of the file")
         self.dataset.addItem("all datasets", "")
@@ -136,6 +141,14 @@ class ColumnChooser(QDialog):
         self.time.column.choose(choice.time)
         self._check()
 
+    def show_notes(self, notes: Sequence[str]) -> None:
+        """Show what the reader took for granted or left out, the first of many; the tool tip has all."""
+        more = len(notes) - _MOST_NOTES
+        shown = [*notes[:_MOST_NOTES], *([f"and {more} more: hold the pointer here"] if more > 0 else [])]
+        self.notes.setText("\n".join(f"• {note}" for note in shown))
+        self.notes.setToolTip(plain_tip("\n".join(notes)))
+        self.notes.setVisible(bool(notes))
+
     def show_preview(self, overview: Overview | None, text: str = "no preview") -> None:
         """Draw a preview of the chosen columns; `text` is shown if there is none."""
         self._overview, self._empty_text = overview, text
@@ -165,6 +178,7 @@ class ColumnChooser(QDialog):
         scroll.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         layout = QVBoxLayout(self)
         layout.addWidget(self.heading)
+        layout.addWidget(self.notes)
         if self._datasets:
             form = QFormLayout()
             form.addRow("&Dataset", self.dataset)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from gui.sources.opening.fields import RecentList
 from gui.sources.processes.catalogue import Catalogue, DescribeJob
 from gui.sources.processes.child_process import ChildProcess
 from gui.sources.processes.recording import OpenRecording
+from gui.sources.processes.run_loader import JOIN, parts_of
 from gui.sources.processes.service import ProcessFactory
 from gui.widgets.theme import Theme
 from monitor.messages.recordings import Description, FileColumn
@@ -60,7 +62,13 @@ def _key(columns: Sequence[FileColumn]) -> str:
     return f"columns/{hashlib.sha256(names.encode()).hexdigest()[:24]}"
 
 
+def _part_order(path: Path) -> tuple[list[str], list[int]]:
+    """Sort ``run`` before ``run-2``, and that before ``run-10``."""
+    return re.findall(r"\D+", path.stem)[:1], [int(digits) for digits in re.findall(r"\d+", path.stem)]
+
+
 _FOLDER = "open/folder"
+_NO_ROLES = "no command and no measured signal"
 _REMEMBER = "--remember"  # option that writes the choice beside the file
 _SHOWN_AS_EVENTS = ("note at ", "alarm ")  # of a run file
 
@@ -105,6 +113,7 @@ class Opener(QObject):
         self._memory = ColumnMemory(settings)
         self._path = Path()
         self._words: tuple[str, ...] = ()
+        self._parts: tuple[str, ...] = ()
         self._choose = False
         self._choice: ColumnChoice | None = None
         self._first: Description | None = None
@@ -114,16 +123,27 @@ class Opener(QObject):
         """Choose a file in a dialog."""
         folder = str(self._settings.value(_FOLDER, ""))
         dialog = QFileDialog(self._window, "Open a recording", folder, self._offers.filters)
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.fileSelected.connect(self.open_path)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+        dialog.setLabelText(QFileDialog.DialogLabel.FileName, "File, or parts of a run")
+        dialog.filesSelected.connect(self.open_paths)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
+    def open_paths(self, paths: Sequence[str]) -> None:
+        """Open a file, or several as the parts of one run, in the order of the numbers in their names."""
+        first, *others = sorted(map(Path, paths), key=_part_order)
+        self.open_path(first, (*(str(path.absolute()) for path in others), *([JOIN] if others else [])))
+
     def open_path(self, path: str | Path, words: tuple[str, ...] = (), *, choose: bool = False) -> None:
-        """Open a file; `words` are options of `replay` for its columns. `choose`: always show the dialog."""
+        """Open a file; `words` are options of `replay` for its columns, after further parts of the run and `JOIN`.
+
+        `choose`: always show the dialog.
+        """
         self.stop()
         # made absolute, a name cannot look like an option
         self._path = Path(path).absolute()
+        self._parts = parts_of(words)
+        words = words[len(self._parts) :]
         self._words, self._choose, self._choice = words, choose, None
         self._settings.setValue(_FOLDER, str(self._path.parent))
         self._describe(words).described.connect(self._accept_first)
@@ -145,7 +165,7 @@ class Opener(QObject):
         return tuple(each.process for each in self._asked if each.process is not None)
 
     def _describe(self, words: tuple[str, ...], *, quietly: bool = False) -> DescribeJob:
-        describing = DescribeJob((str(self._path), *words), self, launch=self._launch)
+        describing = DescribeJob((str(self._path), *self._parts, *words), self, launch=self._launch)
         self._asked.append(describing)
         if not quietly:
             self.progress.emit(f"reading {self._path.name} ...")
@@ -219,6 +239,7 @@ class Opener(QObject):
     def _fill(self, description: Description) -> None:
         if self.chooser is not None:
             self.chooser.fill(choice_of(description.guess))
+            self.chooser.show_notes(description.notes)
 
     def _preview_dataset(self, dataset: str) -> None:
         assert self.chooser is not None
@@ -238,6 +259,9 @@ class Opener(QObject):
             return
         if description.overview is not None and description.overview.channels:
             self.chooser.show_preview(description.overview)
+            if "--rate=1" not in words:
+                # but for the one on the preview itself
+                self.chooser.show_notes([each for each in description.notes if not each.startswith(_NO_ROLES)])
         elif description.sample_rate is None and "--rate=1" not in words:
             # the times are not known yet, and not needed for the curves
             self._preview((*words, "--rate=1"))
@@ -271,7 +295,7 @@ class Opener(QObject):
             if not description.events or not note.startswith(_SHOWN_AS_EVENTS):
                 self.notified.emit("info", f"{self._path.name}: {note}")
         words = tuple(word for word in words if word != _REMEMBER)
-        self.opened.emit(OpenRecording(self._path, words, description))
+        self.opened.emit(OpenRecording(self._path, (*self._parts, *words), description))
 
     def _drop_chooser(self) -> None:
         if self.chooser is not None:

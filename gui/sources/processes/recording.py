@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from gui.sources.processes.child_process import ChildProcess
 from gui.sources.processes.play_head import PlayHead
-from gui.sources.processes.run_loader import RunLoader
+from gui.sources.processes.run_loader import RunLoader, run_title
 from gui.sources.processes.service import ProcessFactory
 from gui.sources.processes.session import SourceSession
 from monitor.messages.recordings import Description
@@ -24,7 +24,7 @@ class OpenRecording:
     Parameters
     ----------
     path : of the file.
-    words : options that choose columns.
+    words : options that choose columns; before them the further parts of a run, and `JOIN`.
     description : if it is known.
     config : file with settings of the indicators.
     memory : of the history, bytes.
@@ -55,7 +55,7 @@ class RecordingSession(SourceSession):
     """
 
     def __init__(self, source: OpenRecording, parent: QObject | None = None) -> None:
-        super().__init__(source.path.name, parent)
+        super().__init__(run_title(source.path, source.words), parent)
         self._source = source
         self._loader: RunLoader | None = None
         self._timer = QTimer(self, interval=_POLL_INTERVAL)

@@ -24,6 +24,21 @@ _BATCH = 1 << 22  # bytes that are stored at once
 _RESULTS = 0.75  # of the memory for results; a part of the rest is for coarser levels
 
 
+JOIN = "--join"  # option after the further parts of a run, in front of all others
+_NAMED = 2
+
+
+def parts_of(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the further parts of a run in front of options, and `JOIN`; nothing of a run in one file."""
+    return tuple(words[: words.index(JOIN) + 1]) if JOIN in words else ()
+
+
+def run_title(path: Path, words: Sequence[str]) -> str:
+    """Return the name of a file, or those of the parts of a run."""
+    names = [path.name, *(Path(part).name for part in parts_of(words)[:-1])]
+    return " + ".join(names) if len(names) <= _NAMED else f"{names[0]} and {len(names) - 1} more"
+
+
 class RunLoader:
     """Computes a recording in a process, and loads it into a history in a thread.
 
@@ -47,6 +62,7 @@ class RunLoader:
         memory: int,
         start: Callable[..., subprocess.Popen[bytes]] | None = None,
     ) -> None:
+        self._title = run_title(path, words)
         self.path, self._memory, self._start = path, memory, start or start_python
         most = round(_RESULTS * memory / RESULTS_SHARE)
         self._words = ("-m", "monitor", "assess", str(path), *words, "--messages", "--result-bytes", str(most))
@@ -121,7 +137,7 @@ class RunLoader:
                 self._task, self._loaded, self._total = step.task, step.done, step.total
             elif frames[0] == b"run":
                 header = msgspec.json.decode(frames[1], type=RunHeader)
-                history = History(self._memory, recording=LoadedRecording(self.path.name, str(self.path), header))
+                history = History(self._memory, recording=LoadedRecording(self._title, str(self.path), header))
             elif history is not None:
                 batch += decoder.decode(frames)
                 size += len(frames[-1])

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QWidget
 from gui.sources.opening.columns import RATE
 from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue, FileKind, SimulationEntry
+from gui.sources.processes.run_loader import parts_of, run_title
 from gui.widgets.theme import LIGHT
 
 OFFERS = Catalogue((FileKind("run file", ("*.h5", "*.hdf5")), FileKind("text file", ("*.csv", "*.txt"))))
@@ -44,6 +45,22 @@ def everything(table):
 
 def button(chooser):
     return chooser.buttons.button(QDialogButtonBox.StandardButton.Open)
+
+
+def test_several_files_are_the_parts_of_one_run_in_the_order_of_their_numbers(opener, launch, heard, described):
+    opened = heard(opener.opened)
+    names = [f"/data/{name}.h5" for name in ("run", "run-2", "run-10")]
+    first, *others = (str(Path(name).absolute()) for name in names)
+    opener.open_paths([names[1], names[2], names[0]])
+    assert launch[0].words == ("replay", first, *others, "--join", "--describe")
+    launch[0].answer.emit(described)
+    launch[0].end()
+    assert (opened[0].path, opened[0].words) == (Path(first), (*others, "--join"))
+    assert run_title(opened[0].path, opened[0].words) == "run.h5 and 2 more"
+    assert run_title(Path(first), ("/data/run-2.h5", "--join", "--window=2")) == "run.h5 + run-2.h5"
+    # the columns of the same parts are chosen again
+    opener.open_path(opened[0].path, parts_of(opened[0].words), choose=True)
+    assert launch[1].words == launch[0].words
 
 
 def test_a_run_file_is_opened_without_a_question(opener, launch, heard, described):
@@ -224,7 +241,7 @@ def test_a_dialog_offers_the_kinds_of_files_and_never_holds_up_the_window(opener
         "text file (*.csv *.txt)",
         "All files (*)",
     ]
-    dialog.fileSelected.emit(str(tmp_path / "a.csv"))
+    dialog.filesSelected.emit([str(tmp_path / "a.csv")])
     assert launch[0].words[1] == str(tmp_path / "a.csv")
     dialog.reject()
 

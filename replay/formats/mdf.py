@@ -1,0 +1,106 @@
+"""ASAM's MDF files of versions 3 and 4, by asammdf: channel groups, each with times of its own."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from traceback import clear_frames
+from types import ModuleType
+from typing import IO, Any
+
+import numpy as np
+
+from replay.formats.base import Format, Selection
+from replay.formats.channels import FileChannel, TextChannel, tables_of_channels
+from replay.formats.memory import check_memory
+from replay.formats.reading import CUT_SHORT, damage_reported, optional
+from replay.formats.signal_table import SignalTable
+from replay.formats.units import unit_symbol
+
+_MAGIC, _UNFINISHED = b"MDF     ", b"UnFinMF "
+_WHAT = "an MDF file"
+_COPIES = 3.0  # of the values, while they are read and converted
+
+
+def is_mdf(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
+    """Whether the file begins as MDF does, finished or not."""
+    return head.startswith((_MAGIC, _UNFINISHED))
+
+
+def _tables(path: Path) -> list[SignalTable]:
+    asammdf = optional("asammdf", _WHAT, path, "mdf")
+    channels: list[FileChannel] = []
+    texts: list[TextChannel] = []
+    left_out: list[str] = []
+    with path.open("rb") as raw:
+        cut = raw.read(len(_UNFINISHED)) == _UNFINISHED
+    with damage_reported(path, _WHAT, logger="asammdf"), path.open("rb") as raw, _opened(asammdf, raw) as file:
+        sizes = [int(group.channel_group.cycles_nr) * len(group.channels) for group in file.groups]
+        check_memory(path, 8.0 * _COPIES * sum(sizes))
+        for number, group in enumerate(file.groups):
+            name = _name(group, number)
+            times = None
+            for signal in _signals(file, number, group):
+                values = np.asarray(signal.samples)
+                times = np.asarray(signal.timestamps, dtype=np.float64) if times is None else times
+                if len(values) != len(times):
+                    raise ValueError(f"{signal.name} has {len(values)} samples and {len(times)} times")
+                if values.dtype.kind in "SU" and values.ndim == 1 and len(values) > 1:
+                    words = [_text(each) for each in values.tolist()]
+                    texts.append(TextChannel(name, signal.name, words))
+                elif values.dtype.kind not in "fiub" or values.ndim != 1 or len(values) < 2:
+                    kind = f"{len(values)} samples" if len(values) < 2 else "no numbers"
+                    left_out.append(f"{signal.name} ({kind})")
+                else:
+                    channels.append(_channel(name, signal, values.astype(np.float64), times))
+    return tables_of_channels(path, channels, (CUT_SHORT,) if cut else (), left_out, texts, cut=cut)
+
+
+@contextmanager
+def _opened(asammdf: ModuleType, raw: IO[bytes]) -> Iterator[Any]:
+    """Open a file; where that fails half-way, what is dropped of it would print a traceback."""
+    try:
+        file = asammdf.MDF(raw)
+    except Exception as problem:
+        hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
+        failed: BaseException | None = problem
+        while failed is not None:
+            clear_frames(failed.__traceback__)
+            failed = failed.__context__
+        gc.collect()
+        sys.unraisablehook = hook
+        raise
+    with file:
+        yield file
+
+
+def _signals(file: Any, number: int, group: Any) -> Iterator[Any]:
+    """Give the signals of a group but its clock; samples that the file calls invalid are kept apart."""
+    master = file.masters_db.get(number)
+    for index in range(len(group.channels)):
+        if index != master:
+            yield file.get(group=number, index=index, ignore_invalidation_bits=True)
+
+
+def _channel(group: str, signal: Any, values: np.ndarray, times: np.ndarray) -> FileChannel:
+    invalid = signal.invalidation_bits
+    if invalid is not None:
+        values = np.where(np.asarray(invalid, dtype=bool), np.nan, values)
+    return FileChannel(
+        group, signal.name, len(values), lambda a, b: values[a:b], unit_symbol(signal.unit), times=times
+    )
+
+
+def _name(group: Any, number: int) -> str:
+    """Return the name of a group: that of its acquisition, or its number."""
+    return str(getattr(group.channel_group, "acq_name", "") or f"group {number + 1}")
+
+
+def _text(value: object) -> str:
+    return (value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)).rstrip("\0 ")
+
+
+FORMAT = Format("ASAM MDF", ("*.mf4", "*.mdf"), is_mdf, tables=_tables)

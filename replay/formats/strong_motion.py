@@ -1,0 +1,155 @@
+"""Strong motions as networks publish them: COSMOS and CSMIP volumes of several channels, and K-NET or KiK-net."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+
+from monitor.messages.blocks import Samples
+from replay.formats.base import RecordingError
+from replay.formats.memory import check_memory
+
+_IN_MEMORY = 4  # times the file: text, lines and numbers
+_K_NET = re.compile(rb"^(\xef\xbb\xbf)?\s*Origin Time\s.*\n(.*\n){5,20}?Scale Factor\s", re.MULTILINE)
+_COSMOS = re.compile(rb"^[^\n]*\(format v[\d.]+ with", re.IGNORECASE)
+_CSMIP = re.compile(rb"^\s*(un)?corrected\s+accelerogram\b", re.IGNORECASE)
+# 42000 acceleration pts, approx  210 secs, units=cm/sec2(04),Format=(8F10.5)
+_COSMOS_BLOCK = re.compile(
+    r"^\s*(\d+)\s+(.*?)\s*pts,?\s*approx\.?\s+([\d.]+)\s*secs?,\s*units=\s*([^,(]*?)\s*\([^)]*\)\s*,\s*Format=\s*"
+    r"\((?:\dP)?(\d*)[A-Z](\d+)",
+    re.IGNORECASE,
+)
+# 15050 points of accel data equally spaced at  .020 sec, in cm/sec2. (8f10.6)
+_CSMIP_BLOCK = re.compile(
+    r"^\s*(\d+)\s+points of (accel|veloc|displ)\w*\.? data equally spaced at\s+([\d.]+)\s*sec"
+    r"(?:\.|,)?(?:\s*,?\s*in\s+([^\s(]+?)\.?)?\s*(?:\((?:\dP)?(\d*)[A-Z](\d+)[^)]*\))?\s*$",
+    re.IGNORECASE,
+)
+_REAL_HEADER = re.compile(r"^\s*(\d+)\s+Real-header values follow on\s+(\d+)\s+lines", re.IGNORECASE)
+_CHANNEL = re.compile(r"\bChan(?:nel)?\s*(\S+?)\s*:\s*(\S+(?:\s+deg\b)?)", re.IGNORECASE)
+_INTERVAL_MS, _INTERVAL_S = 61, 33  # places in COSMOS' real header, of the data and of the raw record
+_APPROXIMATE = 1.0  # s
+
+
+@dataclass(frozen=True, eq=False)
+class MotionTrace:
+    """One channel: its name, accelerations, (n,), their unit, empty if it is not given, and rate, Hz; notes on it."""
+
+    name: str
+    values: Samples
+    unit: str
+    rate: float
+    notes: tuple[str, ...] = ()
+
+
+def network_of(head: bytes) -> str:
+    """Return by its first bytes what a file of a strong motion network is; empty for others."""
+    if _K_NET.match(head):
+        return "K-NET"
+    return "COSMOS" if _COSMOS.match(head) else "CSMIP" if _CSMIP.match(head) else ""
+
+
+def read_strong_motion(path: Path, network: str) -> list[MotionTrace]:
+    """Return the accelerations in a file of a network, as `network_of` calls it.
+
+    Raises
+    ------
+    RecordingError : it holds none, or is damaged or cut; one line, without the file's name.
+    """
+    check_memory(path, _IN_MEMORY * path.stat().st_size)
+    lines = path.read_text(encoding="latin-1").splitlines()
+    return [_k_net(lines)] if network == "K-NET" else _volumes(lines)
+
+
+def _k_net(lines: Sequence[str]) -> MotionTrace:
+    """Counts below a header of keys, whose scale is a fraction: 3920(gal)/6182761."""
+    first = next((at for at, line in enumerate(lines, 1) if line.startswith("Memo")), len(lines))
+    given = {line[:18].strip(): line[18:].strip() for line in lines[:first]}
+    scale = re.match(r"([\d.]+)\s*\(([^)]+)\)\s*/\s*([\d.]+)", given.get("Scale Factor", ""))
+    rate = re.match(r"[\d.]+", given.get("Sampling Freq(Hz)", ""))
+    if scale is None or rate is None or not float(rate[0]) * float(scale[3]) > 0.0:
+        raise RecordingError("no 'Sampling Freq(Hz)', or no 'Scale Factor' such as 3920(gal)/6182761, in its header")
+    rows = [_cells(line, None, at) for at, line in enumerate(lines[first:], first + 1)]
+    counts = np.concatenate(rows or [np.empty(0)])
+    seconds = re.match(r"[\d.]+", given.get("Duration Time(s)", ""))
+    if seconds is not None and len(counts) != round(float(seconds[0]) * float(rate[0])):
+        raise RecordingError(
+            f"{len(counts)} values, but {seconds[0]} s at {rate[0]} Hz: it is cut off, or its header is wrong"
+        )
+    values = counts * (float(scale[1]) / float(scale[3]))
+    mean = float(np.mean(values)) if len(values) else 0.0
+    note = f"the offset of the instrument, a mean of {mean:.4g} {scale[2]}, is taken out"
+    return MotionTrace(given.get("Dir.", "") or "acceleration", values - mean, scale[2], float(rate[0]), (note,))
+
+
+def _volumes(lines: Sequence[str]) -> list[MotionTrace]:
+    """Blocks of numbers below a line that says how many they are, of what, and how they are written."""
+    traces, others, channel, real = list[MotionTrace](), list[str](), "", np.empty(0)
+    rows = iter(enumerate(lines, 1))
+    for at, line in rows:
+        named = _CHANNEL.search(line)
+        channel = f"{named[1]} {named[2]}" if named else channel
+        header = _REAL_HEADER.match(line)
+        if header is not None:
+            body = [_cells(text, None, number) for number, text in islice(rows, int(header[2]))]
+            real = np.concatenate(body or [np.empty(0)])
+        cosmos, csmip = _COSMOS_BLOCK.match(line), _CSMIP_BLOCK.match(line)
+        block = cosmos or csmip
+        if block is None:
+            continue
+        count, what = int(block[1]), block[2]
+        per, width = int(block[5] or 1), int(block[6] or 0) or None
+        found = _block(rows, count, per, width, at)
+        if "accel" not in what.lower():
+            others.append(what)
+            continue
+        interval = float(block[3]) if csmip else _interval(real, count, float(block[3]), at)
+        if not interval > 0.0:
+            raise RecordingError(f"line {at}: an interval of {interval:g} s")
+        traces.append(MotionTrace(channel or f"channel {len(traces) + 1}", found, block[4] or "", 1.0 / interval))
+    if not traces:
+        held = f", only {', '.join(dict.fromkeys(others))}" if others else ""
+        raise RecordingError(f"no block of accelerations{held}: give the file of the corrected acceleration")
+    return traces
+
+
+def _block(rows: Iterator[tuple[int, str]], count: int, per: int, width: int | None, at: int) -> Samples:
+    parts = [_cells(line, width, number) for number, line in islice(rows, ceil(count / per))]
+    values = np.concatenate(parts or [np.empty(0)])
+    if len(values) != count:
+        raise RecordingError(f"{len(values)} values below line {at}, which says {count}: it is cut off or damaged")
+    return values
+
+
+def _cells(line: str, width: int | None, number: int) -> Samples:
+    """Return the numbers of a line; those of a width may touch each other."""
+    text = line.rstrip()
+    if width and len(text) % width:
+        raise RecordingError(f"line {number} has {len(text)} characters, no multiple of {width}: it is cut off")
+    cells = [text[k : k + width] for k in range(0, len(text), width)] if width else text.split()
+    try:
+        found = np.array([float(cell) for cell in cells])
+    except ValueError:
+        found = np.full(1, np.nan)
+    if not np.all(np.isfinite(found)):
+        raise RecordingError(f"line {number} is no row of numbers: {text[:30]!r}")
+    return found
+
+
+def _interval(real: Samples, count: int, seconds: float, at: int) -> float:
+    """Return the interval of COSMOS' header that fits the length of a block."""
+    given = [
+        float(real[place]) * unit for place, unit in ((_INTERVAL_MS, 1e-3), (_INTERVAL_S, 1.0)) if place < len(real)
+    ]
+    fits = [dt for dt in given if dt > 0.0 and abs(count * dt - seconds) <= _APPROXIMATE + 0.01 * seconds]
+    if not fits:
+        raise RecordingError(
+            f"line {at}: no interval in the real header fits {count} values in about {seconds:g} s: correct one"
+        )
+    return fits[0]
