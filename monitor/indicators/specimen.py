@@ -140,7 +140,7 @@ class SpecimenIndicator(PassIndicator[SpecimenValues]):
         held[:, DUCTILITY_REASON] = Reason.FILLING if settings.yield_displacement else Reason.NOT_SET
         return SpecimenState(
             self.hop, settings.gate, settings.relative_gate, settings.yield_displacement or 0.0,
-            np.zeros((pairs, 2), np.int64), np.zeros((pairs, 5)), held, np.zeros((N_ROWS, n)),
+            np.zeros((pairs, 2), np.int64), np.zeros((pairs, 8)), held, np.zeros((N_ROWS, n)),
             hann_weights(n - 2 * margin), *new_gate(pairs),
         )  # fmt: skip
 
@@ -149,9 +149,9 @@ class SpecimenIndicator(PassIndicator[SpecimenValues]):
 _INITIAL = 8
 GOOD, READINGS = range(2)
 """Columns of the counts."""
-WORK, VARIANCE, PEAK, WEIGHTED, WEIGHT = range(5)
+WORK, VARIANCE, PEAK, WEIGHTED, WEIGHT, STARTED, LAST, LAST_FORCE = range(8)
 """Columns of what is since the start: work, its variance, largest displacement; sums of the first stiffnesses by
-their weights, and of these."""
+their weights, and of these; 1 from the first good sample on; the last one's displacement and force."""
 # of the stiffness, or where that is small of rms force over rms displacement: above it a value is uncertain
 _LARGEST_SD = 0.3
 # of a damping ratio: the same share of a stiffness across
@@ -170,7 +170,7 @@ class SpecimenState(NamedTuple):
     """Settings and arrays of the specimen.
 
     ``hop`` samples; ``absolute``, ``relative``: gate; ``yield_displacement``: 0 for none; ``counts`` (n_pairs, 2):
-    `GOOD` consecutive samples, and `READINGS` of the initial stiffness; ``since`` (n_pairs, 5);
+    `GOOD` consecutive samples, and `READINGS` of the initial stiffness; ``since`` (n_pairs, 8);
     ``held`` (n_pairs, 25): the newest values; ``work``: overwritten; ``hann``: weights.
     """
 
@@ -208,7 +208,7 @@ def advance_specimen(
             row_clock = advance_row_clock(row_clock, every)
             begin, end = at + 1 - n_window, at + 1
             c, m, f = x_c[i, columns[0, pair]], x_m[i, columns[1, pair]], f_m[i, columns[2, pair]]
-            _slide(state, pair, c, m, f, ring, at)
+            _slide(state, pair, c, m, f)
             if state.counts[pair, GOOD] >= n_window and (first + i + pair) % state.hop == 0:
                 _look(state, pair, ring[pair, 0, begin:end], ring[pair, 1, begin:end], ring[pair, 2, begin:end])
             if row_clock.due:
@@ -219,14 +219,18 @@ def advance_specimen(
 
 
 @inlined
-def _slide(state: SpecimenState, pair: int, c: float, m: float, f: float, ring: Samples, at: int) -> None:
+def _slide(state: SpecimenState, pair: int, c: float, m: float, f: float) -> None:
     """Add the work of the segment that ends at the newest sample; a bad one drops the values of its windows."""
     counts, since, held = state.counts, state.since, state.held
     if is_good(c, m) and abs(f) < LARGEST_SAMPLE:
         counts[pair, GOOD] += 1
         since[pair, PEAK] = max(since[pair, PEAK], abs(m))
-        if counts[pair, GOOD] > 1:
-            since[pair, WORK] += 0.5 * (f + ring[pair, 2, at - 1]) * (m - ring[pair, 1, at - 1])
+        if since[pair, STARTED] > 0.0:
+            # across bad samples along a straight line, between the paths along the two axes, each as likely
+            f_0, m_0 = since[pair, LAST_FORCE], since[pair, LAST]
+            since[pair, WORK] += 0.5 * (f + f_0) * (m - m_0)
+            since[pair, VARIANCE] += ((f - f_0) * (m - m_0)) ** 2 / 12.0 if counts[pair, GOOD] == 1 else 0.0
+        since[pair, STARTED], since[pair, LAST], since[pair, LAST_FORCE] = 1.0, m, f
     else:
         counts[pair, GOOD] = 0
         _clear(held, pair, Reason.BAD_SAMPLE.value)
@@ -257,6 +261,9 @@ def _look(state: SpecimenState, pair: int, c: Samples, m: Samples, f: Samples) -
     reason = fit.reason if is_open else Reason.GATE.value
     _clear(held, pair, reason)
     if reason != Reason.VALID.value:
+        # work counts from the start on, whatever the window says now
+        if held[pair, ENERGY_REASON] != Reason.VALID.value:
+            held[pair, ENERGY_REASON] = reason
         return
     loop = newest_loop(work[X, :n], work[F, :n])
     secant_sd, work_sd = _loop_deviations(loop, work, n)

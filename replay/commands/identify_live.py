@@ -101,8 +101,10 @@ class _Live:
         index, rows = self._follower.advance(block)
         at = block.time + index / self._follower.sample_rate - block.index / block.stream.sample_rate
         self.publisher.send(SignalBlock(self._sent, index, at, rows, block.last))
-        self.newest = self._follower.newest or self.newest
-        if self.newest is not None and not self.quiet and time.monotonic() - self._said > _INTERVAL:
+        if self._follower.newest is None:
+            return
+        self.newest = self._follower.newest
+        if not self.quiet and time.monotonic() - self._said > _INTERVAL:
             self._said = time.monotonic()
             _log(f"{self.newest.time:.1f} s: {', '.join(_words(self.model, self.newest))}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ _HALF_SPAN, _FEWEST = 0.012, 2
 _HIGHEST_RATE = 1000.0
 # s of samples from which the force's usual size is known
 _FIRST = 0.5
+# m, farther than any specimen moves; and of the force's usual size: a sample beyond is a faulty sensor's
+_FARTHEST, _LARGEST = 100.0, 1e6
 # of the prior's uncertainty: less is not gained from the motion
 DETERMINED = 0.5
 # correlation of two errors from which two parameters are known together only
@@ -59,7 +62,7 @@ class SpecimenFollower:
         measured, force = stream.channels[self._pair.measured], stream.channels[self._pair.force]
         self._length = channel_factor(measured.unit, "displacement", f"channel {measured.name}")
         self._force = channel_factor(force.unit, "force", f"channel {force.name}")
-        self._stride = max(1, round(stream.sample_rate / _HIGHEST_RATE))
+        self._stride = max(1, math.ceil(stream.sample_rate / _HIGHEST_RATE))
         self._given_rate, self.sample_rate = stream.sample_rate, stream.sample_rate / self._stride
         self._half = max(_FEWEST, round(_HALF_SPAN * stream.sample_rate))
         self._value_weights, self._rate_weights = _smoothing(self._half, stream.sample_rate)
@@ -67,6 +70,9 @@ class SpecimenFollower:
         self.newest: Told | None = None
         self._filter: ParameterFilter | None = None
         self._first: list[tuple[Samples, Samples, float]] = []
+        # N beyond the nominal model's force, and its usual size
+        self._preload = self._size = 0.0
+        self._excess: list[float] = []
         self._tail: Samples = np.empty((0, 2))
         self._before: Samples | None = None
         self._next = -1
@@ -119,19 +125,24 @@ class SpecimenFollower:
 
     def _sample(self, now: Samples, force: float, time: float, row: Samples) -> None:
         """Take a sample of displacement and velocity, (2,), and force; fill in its row."""
-        if not np.isfinite(now.sum() + force):
+        too_large = self._filter is not None and abs(force - self._preload) > _LARGEST * self._size
+        if too_large or not (np.abs(now).max() < _FARTHEST and math.isfinite(force)):
             self._lose()
             return
         before, self._before = (now if self._before is None else self._before), now
         self._hidden, nominal = self.law.advance(self.law.nominal, self._hidden, before, now)
         if self._filter is None:
             self._first.append((before, now, force))
+            self._excess.append(force - float(nominal))
             self._begin()
         if self._filter is None:
             return
-        while self._first:
-            estimate = self._filter.update(*self._first.pop(0))
-        estimate = self._filter.update(before, now, force)
+        for one, other, output in self._first:
+            self._filter.update(one, other, output - self._preload)
+        self._first.clear()
+        estimate = self._filter.update(before, now, force - self._preload)
+        offset, predicted = estimate.offset + self._preload, estimate.predicted + self._preload
+        estimate = estimate._replace(offset=offset, predicted=predicted)
         self.newest = Told(time, estimate)
         row[:4] = float(nominal) + estimate.offset, force, estimate.predicted, force
         row[4::3], row[5::3], row[6::3] = estimate.parameters, estimate.sd, estimate.gained
@@ -140,12 +151,14 @@ class SpecimenFollower:
         """Make the filter once the usual size of the force is known; it takes the samples until then."""
         if len(self._first) >= _FIRST * self.sample_rate:
             forces = [force for _, _, force in self._first]
-            size = float(np.ptp(forces))
-            if size > 0.0:
-                self._filter = ParameterFilter(self.law, FilterSettings(self.sample_rate, size))
+            self._size = float(np.ptp(forces))
+            if self._size > 0.0:
+                # at rest the size is that of the noise, and a constant error of it cannot be a preload
+                self._preload = float(np.mean(self._excess))
+                self._filter = ParameterFilter(self.law, FilterSettings(self.sample_rate, self._size))
                 del self._first[-1]
             else:
-                del self._first[: len(self._first) // 2]
+                del self._first[: len(self._first) // 2], self._excess[: len(self._excess) // 2]
 
 
 def _pair(actuator: str, stream: Stream) -> Pair:
@@ -154,7 +167,9 @@ def _pair(actuator: str, stream: Stream) -> Pair:
     named = [pair for pair in forced if actuator in ("", pair.actuator)]
     if len(named) == 1:
         return named[0]
-    names = ", ".join(pair.actuator for pair in forced) or "none"
+    if not forced:
+        raise ValueError(f"rig {stream.rig}: no actuator has a force: send the measured force of the specimen too")
+    names = ", ".join(pair.actuator for pair in forced)
     wanted = f"actuator {actuator}" if actuator else "the actuator"
     raise ValueError(
         f"rig {stream.rig}: {wanted} of the specimen: those with a force are {names}: name one in [specimen]"
@@ -175,7 +190,7 @@ def parameter_words(name: str, nominal: float, place: int, estimate: Estimate, f
     """Return ``stiffness 2.21e+06 ± 9e+03 N/m (-30 %)``, or that the motion does not tell it."""
     value, sd, unit = float(estimate.parameters[place]), float(estimate.sd[place]), PARAMETERS[name]
     label = name.replace("_", " ")
-    if estimate.gained[place] < DETERMINED:
+    if not estimate.gained[place] >= DETERMINED:
         return f"{label} not determined by this motion"
     unit = "" if unit == "1" else f" {unit}"
     together = " (only together with another)" if estimate.alike[place] > TOGETHER and len(followed) > 1 else ""

@@ -211,3 +211,21 @@ def test_deviations_say_how_far_values_are(motion, colour):
 def test_no_loop_without_two_turns():
     x = np.concatenate([np.linspace(0.0, 1.0, 50), np.linspace(1.0, 0.0, 50)])
     assert newest_loop(x, x).length == 0.0
+
+
+@pytest.mark.parametrize("lost", [1, 100, 200])
+def test_work_across_bad_samples_is_that_of_a_straight_line(lost):
+    x_c, x_m, _ = sines()
+    f = 1e6 * x_m
+    f[3000 : 3000 + lost] = np.nan
+    rows = SpecimenIndicator(RATE, WINDOW).update_block(x_c, x_m, f)
+    # of an elastic specimen the work is the energy that is stored in it, from the first sample on
+    stored = 0.5e6 * (x_m**2 - x_m[0] ** 2)
+    np.testing.assert_allclose(column(rows, "energy_total")[-1], stored[-1], atol=1e-6)
+    assert column(rows, "energy_reason")[-1] == Reason.VALID
+
+
+def test_the_reason_of_no_work_is_that_of_the_window():
+    x_c, x_m, _ = sines()
+    rows = SpecimenIndicator(RATE, WINDOW).update_block(x_c, x_m, np.full(len(x_m), 5.0))
+    assert column(rows, "energy_reason")[-1] == column(rows, "reason")[-1] == Reason.CONSTANT
