@@ -29,6 +29,25 @@ def test_functions_of_frequency_are_left_out_and_rounded_intervals_are_those_of_
     assert any(note == "left out, no signals: function of type 2 1:+Z" for note in recording.notes), recording.notes
 
 
+def test_functions_over_frequencies_or_lengths_of_unknown_type_are_left_out(tmp_path: Path) -> None:
+    sets = uff_sets(MOTION, binary=False, rate=RATE)
+    units = ("s", "NONE", "Hz", "mm")
+    every = [
+        sets[k % 2] | {"id1": f"f{k}", "abscissa_spec_data_type": 0, "abscissa_axis_units_lab": unit}
+        for k, unit in enumerate(units)
+    ]
+    (table,) = read_tables(uff(tmp_path / "f.uff", every))
+    assert ([c.name for c in table.columns], table.rate) == (["f0", "f1"], RATE)
+    assert "function of type 1 over hz 1:+Z, function of type 1 over mm 2:+Z" in " ".join(table.notes)
+
+
+def test_a_column_that_begins_with_minus_one_is_no_universal_file(tmp_path: Path) -> None:
+    counts = np.round(command(TIMES)).astype(int)
+    (tmp_path / "int.txt").write_text("".join(f"{value:6d}\n" for value in [-1, 3, *counts]))
+    (table,) = read_tables(tmp_path / "int.txt")
+    np.testing.assert_array_equal(table.column(table.columns[0]), [-1, 3, *counts])
+
+
 def test_functions_without_texts_are_named_by_node_and_direction(tmp_path: Path) -> None:
     sets = [each | {"id1": "NONE"} for each in uff_sets(MOTION, binary=False, rate=RATE)]
     said = refusal(uff(tmp_path / "n.uff", sets))
@@ -114,6 +133,83 @@ def test_a_trace_of_sac(tmp_path: Path) -> None:
     (table,) = read_tables(seismic(tmp_path / "c.dat", "SAC"))
     assert (table.rate, table.n_rows, [c.name for c in table.columns]) == (RATE, N, ["HNE"])
     np.testing.assert_array_equal(table.column(table.columns[0]), command(TIMES).astype(np.float32))
+
+
+@pytest.mark.parametrize("rate", [128.0, 300.0, 1024.0, 0.3, 1024.1234])
+def test_the_rate_of_sac_is_that_of_its_interval(rate: float, tmp_path: Path) -> None:
+    obspy = pytest.importorskip("obspy")
+    path = tmp_path / "r.sac"
+    obspy.Trace(np.zeros(500, dtype=np.float32), header={"sampling_rate": rate}).write(str(path), format="SAC")
+    raw = bytearray(path.read_bytes())
+    raw[:4] = np.float32(1.0 / rate).tobytes()  # obspy writes the interval that it rounded
+    path.write_bytes(raw)
+    assert read_tables(path)[0].rate == pytest.approx(rate, rel=1e-15 if round(rate) == rate else 1e-7)
+
+
+@pytest.mark.filterwarnings("ignore:Calibration factor set to 0")
+def test_calibration_factors_are_used_and_said(tmp_path: Path) -> None:
+    obspy = pytest.importorskip("obspy")
+    counts = np.round(100.0 * command(TIMES)).astype(np.int32)
+    for form, factor in (("SAC", 2.5e-3), ("GSE2", 0.5), ("SAC", 0.0)):
+        trace = obspy.Trace(
+            counts, header={"station": "RIG", "channel": "HNE", "sampling_rate": RATE, "calib": factor}
+        )
+        path = tmp_path / "c.dat"
+        trace.write(str(path), format=form)
+        (table,) = read_tables(path)
+        np.testing.assert_allclose(table.column(table.columns[0]), (factor or 1.0) * counts, rtol=1e-6)
+        assert f"calibration factor of {factor:g}" in " ".join(table.notes).replace("the file, ", "")
+
+
+def miniseed(path: Path, *traces: tuple[np.ndarray, float, float]) -> Path:
+    """Write traces of one channel, each of values, rate and first instant, s."""
+    obspy = pytest.importorskip("obspy")
+    about = {"network": "XX", "station": "RIG", "channel": "HNE"}
+    path.unlink(missing_ok=True)
+    with path.open("ab") as file:
+        for values, rate, start in traces:
+            time = obspy.UTCDateTime(2026, 3, 2) + start
+            obspy.Trace(values, header=about | {"sampling_rate": rate, "starttime": time}).write(file, format="MSEED")
+    return path
+
+
+def test_one_channel_of_two_types_or_of_two_rates(tmp_path: Path) -> None:
+    whole = np.arange(400)
+    parts = (whole[:200].astype(np.int32), 100.0, 0.0), (whole[200:].astype(np.float32), 100.0, 2.0)
+    (table,) = read_tables(miniseed(tmp_path / "t.mseed", *parts))
+    np.testing.assert_array_equal(table.column(table.columns[0]), whole)
+    other = whole[:300].astype(np.float32), 50.0, 9.0
+    tables = read_tables(miniseed(tmp_path / "r.mseed", *parts, other))
+    found = [(table.rate, table.n_rows, table.columns[0].name) for table in tables]
+    assert found == [(100.0, 400, "XX.RIG..HNE_100"), (50.0, 300, "XX.RIG..HNE_50")]
+
+
+def test_segments_that_lie_far_apart_are_refused_before_they_are_put_together(tmp_path: Path) -> None:
+    part = np.zeros(500, dtype=np.int32)
+    said = refusal(miniseed(tmp_path / "f.mseed", (part, 200.0, 0.0), (part, 200.0, 20 * 365 * 86400.0)))
+    assert " GB of memory" in said and "cut it where they lie far apart" in said and "damaged" not in said
+
+
+@pytest.mark.parametrize(
+    ("word", "value", "said"), [(105, 0, "unevenly spaced"), (85, 2, "a SAC file of a spectrum")]
+)
+def test_what_sac_holds_beside_signals_is_named(word: int, value: int, said: str, tmp_path: Path) -> None:
+    raw = seismic(tmp_path / "c.dat", "SAC").read_bytes()
+    number = np.int32(value).tobytes()
+    # with a second column of numbers
+    (tmp_path / "c.dat").write_bytes(raw[: 4 * word] + number + raw[4 * word + 4 :] + raw[632:])
+    assert said in refusal(tmp_path / "c.dat")
+
+
+def test_a_table_of_text_whose_name_ends_as_that_of_sac(tmp_path: Path) -> None:
+    np.savetxt(
+        tmp_path / "a.sac",
+        np.column_stack([TIMES, MOTION]),
+        header="time,command,measured",
+        comments="",
+        delimiter=",",
+    )
+    check_delay(open_recording(tmp_path / "a.sac"))
 
 
 @pytest.mark.parametrize(
