@@ -92,6 +92,59 @@ def test_groups_texts_and_invalid_samples_of_mdf(tmp_path: Path) -> None:
     assert any("left out: group 2" in note for note in recording.notes), recording.notes
 
 
+@pytest.mark.parametrize("master", ["none", "angle", "index"])
+def test_a_group_of_mdf_without_times_has_none(master: str, tmp_path: Path) -> None:
+    from asammdf import MDF, Signal
+
+    kinds = {"none": None, "angle": ("phase", 2), "index": ("number", 4)}
+    turns = 0.1 * np.arange(N)
+    with MDF() as file:
+        columns = [(command(TIMES), "command"), (measured(TIMES), "measured")]
+        signals = [Signal(v, turns, name=n, unit="mm", master_metadata=kinds[master]) for v, n in columns]
+        file.append(signals, common_timebase=True)
+        if master == "none":
+            file.masters_db.clear()
+            file.groups[0].channels[0].channel_type, file.groups[0].channels[0].name = 0, "phase"
+        file.save(tmp_path / "n.mf4")
+    assert "--rate" in refusal(tmp_path / "n.mf4")
+    (table,) = read_tables(tmp_path / "n.mf4")
+    assert table.times is None
+    np.testing.assert_array_equal(table.column(table.columns[0]), turns)
+    check_delay(open_recording(tmp_path / "n.mf4", Selection(rate=RATE)))
+
+
+def test_texts_of_mdf_with_times_of_their_own_are_markers(tmp_path: Path) -> None:
+    from asammdf import MDF, Signal
+
+    with MDF() as file:
+        file.append([Signal(v, TIMES, name=n) for n, v in (("command", MOTION[:, 0]), ("measured", MOTION[:, 1]))])
+        words = np.array([b"start", b"pump on", b"pump on"])
+        file.append([Signal(words, np.array([0.5, 2.5, 3.0]), name="note", encoding="utf-8")])
+        file.save(tmp_path / "m.mf4")
+    events = [(event.detail, at) for event, at in open_recording(tmp_path / "m.mf4").timed_events()]
+    assert events == [("note: start", 0.5), ("note: pump on", 2.5), ("note: pump on", 3.0)]
+
+
+def test_a_packed_group_of_mdf_is_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from asammdf import MDF, Signal
+    from asammdf.blocks.mdf_v4 import GLOBAL_OPTIONS, MDF4
+
+    values = np.random.default_rng(1).standard_normal((40_000, 30))
+    times, lost = np.arange(len(values)) / RATE, np.zeros(len(values), dtype=bool)
+    lost[[7, 39_000]] = True
+    with MDF() as file:
+        columns = [Signal(each, times, name=f"s{k}", invalidation_bits=lost) for k, each in enumerate(values.T)]
+        file.append(columns, common_timebase=True)
+        file.save(tmp_path / "p.mf4", compression=2)
+    calls, load = [], MDF4._load_data
+    monkeypatch.setattr(MDF4, "_load_data", lambda *given, **more: calls.append(1) or load(*given, **more))
+    monkeypatch.setitem(GLOBAL_OPTIONS, "read_fragment_size", 1 << 20)
+    (table,) = read_tables(tmp_path / "p.mf4")
+    assert len(calls) == 1
+    np.testing.assert_array_equal(table.values(table.columns), np.where(lost[:, None], np.nan, values))
+    np.testing.assert_array_equal(table.times, times)
+
+
 def seismic(
     path: Path, form: str, start: float = 0.0, gap: bool = False, values: list[np.ndarray] | None = None
 ) -> Path:
