@@ -17,6 +17,7 @@ from replay.formats.signal_table import SignalTable
 from replay.formats.universal import rate_of
 
 _RECORD = re.compile(rb"^(\d{6}[DRQMV][ \0]|MS\x03|WID2 )")
+_SAC_TEXT = re.compile(rb"([ \dE.+-]{15}){5}\r?\n")  # the first row of its header
 # bytes, and where they are
 _SAC_HEADER, _SAC_VERSION, _SAC_COUNT, _SAC_KIND, _SAC_EVEN = 632, 304, 316, 340, 420
 _SPECTRA = (2, 3)  # real and imaginary part, amplitude and phase
@@ -28,7 +29,7 @@ _INFLATED = 24.0  # times the file: packed differences of a byte become numbers 
 
 def is_seismic(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
     """Whether the file begins as SEED or GSE2 does, or has the header of SAC, or its name and bytes."""
-    named = path.suffix.lower() == ".sac" and b"\0" in head
+    named = path.suffix.lower() == ".sac" and (b"\0" in head or _SAC_TEXT.match(head) is not None)
     return _RECORD.match(head) is not None or named or bool(_sac_order(path, head))
 
 
