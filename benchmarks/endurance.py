@@ -48,7 +48,7 @@ def run(quick: bool) -> Iterator[Figure]:
 def live(hour: int, day: int, folder: Path) -> Iterator[tuple[float, float]]:
     """Yield memory [MB] and the median time [ms] of the frames of the last `hour`, after one and at the end."""
     stage.application()
-    window = stage.open_window("Everything", folder)
+    window = stage.open_window("Replay", folder)
     frames: list[float] = []
     for number, arrivals in enumerate(_day(day, 3 * hour), start=1):
         now = number * _STEP

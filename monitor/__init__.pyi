@@ -29,6 +29,7 @@ from .indicators.frequency_domain import FrequencyDomainIndicator as FrequencyDo
 from .indicators.frequency_evaluation import FrequencyEvaluationIndex as FrequencyEvaluationIndex
 from .indicators.frequency_evaluation import frequency_evaluation_index as frequency_evaluation_index
 from .indicators.phase_amplitude import PhaseAmplitudeIndices as PhaseAmplitudeIndices
+from .indicators.specimen import SpecimenIndicator as SpecimenIndicator
 from .indicators.tracking_error import PeakErrorIndicator as PeakErrorIndicator
 from .indicators.tracking_error import RmsErrorIndicator as RmsErrorIndicator
 from .indicators.tracking_indicator import TrackingIndicator as TrackingIndicator

@@ -49,7 +49,7 @@ COMMANDS = {
     "compare": ("replay.commands.compare", "compare recorded runs with a reference run, within tolerances"),
     "identify": (
         "replay.commands.identify",
-        "fit gain, delay and lag of the actuators to recorded runs, with standard errors and diagnostics",
+        "fit gain, delay and lag of the actuators to recorded runs, with errors; follow a specimen live",
     ),
     "simulate": (
         "replay.commands.simulate",

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 SIGNAL_UNIT = "signal"
 RATIO_UNIT = "ratio"
 ENERGY_UNIT = "energy"
+STIFFNESS_UNIT = "stiffness"
+MEASURED_UNIT = "measured"
 PER_SHARE = "1/share"
 CODE_UNIT = "code"
 """Of a column of reasons, `monitor.messages.reasons.Reason`."""
@@ -33,8 +35,9 @@ class Output(NamedTuple):
     ----------
     name : of the column.
     unit : of the published value; ``signal`` is the command's unit, ``ratio`` command over measured, ``energy`` force
-        times measured, ``1/share`` per unit of the specimen's share of the stiffness, 1 where it is set, and ``code``
-        the reason why the columns that begin with the same name have no value.
+        times measured, ``stiffness`` force over measured, ``measured`` that of measured, ``1/share`` per
+        unit of the specimen's share of the stiffness, 1 where it is set, and ``code`` the reason why the columns that
+        begin with the same name have no value.
     label : of its curve, among those of other measures in the same row.
     row : heading of its row in the window; empty: none.
     group : heading of its section in tables, and object in JSON; empty: none.
@@ -75,11 +78,13 @@ class MeasureEntry:
     indicator : ``module:class`` of a `WindowedIndicator`; empty: it has no columns in the results.
     outputs : its columns.
     cost : µs per sample of 64 actuators; 0 for a measure that is too cheap to be paused under overload.
+    needs_force : it has no value without the restoring force.
     """
 
     indicator: str = ""
     outputs: tuple[Output, ...] = ()
     cost: float = 0.0
+    needs_force: bool = False
 
     def load(self) -> Any:
         """Return the class, of a subclass of `WindowedIndicator`."""
@@ -192,6 +197,42 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("hsem_added_damping", PER_SHARE, row="added damping", same_unit=True, display=_PERCENT),
             Output("hsem_reason", CODE_UNIT, same_unit=True),
         ),
+        needs_force=True,
+    ),
+    "specimen": MeasureEntry(
+        "monitor.indicators.specimen:SpecimenIndicator",
+        tuple(
+            output._replace(group="specimen")
+            for output in (
+                Output("specimen_stiffness", STIFFNESS_UNIT, "of the window", row="stiffness"),
+                Output("specimen_stiffness_sd", STIFFNESS_UNIT),
+                Output("specimen_loss", "1", "since the start", row="loss of stiffness", display=_PERCENT),
+                Output("specimen_loss_sd", "1", display=_PERCENT),
+                Output("specimen_residual", MEASURED_UNIT, "without force", row="residual displacement"),
+                Output("specimen_residual_sd", MEASURED_UNIT),
+                Output("specimen_reason", CODE_UNIT),
+                Output("specimen_damping", "1", "of the window", row="equivalent damping", display=_PERCENT),
+                Output("specimen_damping_sd", "1", display=_PERCENT),
+                Output("specimen_damping_reason", CODE_UNIT),
+                Output("specimen_tangent", STIFFNESS_UNIT, "tangent", row="stiffness"),
+                Output("specimen_tangent_sd", STIFFNESS_UNIT),
+                Output("specimen_tangent_reason", CODE_UNIT),
+                Output("specimen_ductility", "1", "largest since the start", row="ductility"),
+                Output("specimen_ductility_reason", CODE_UNIT),
+                Output("specimen_energy_total", ENERGY_UNIT, "since the start", row="work on the specimen"),
+                Output("specimen_energy_total_sd", ENERGY_UNIT),
+                Output("specimen_energy_reason", CODE_UNIT),
+                Output("specimen_loop_stiffness", STIFFNESS_UNIT, "secant of a loop", row="stiffness"),
+                Output("specimen_loop_stiffness_sd", STIFFNESS_UNIT),
+                Output("specimen_loop_damping", "1", "of a loop", row="equivalent damping", display=_PERCENT),
+                Output("specimen_loop_damping_sd", "1", display=_PERCENT),
+                Output("specimen_loop_energy", ENERGY_UNIT, "of a loop", row="energy of a loop"),
+                Output("specimen_loop_energy_sd", ENERGY_UNIT),
+                Output("specimen_loop_reason", CODE_UNIT),
+            )
+        ),
+        cost=14.0,
+        needs_force=True,
     ),
     "broadband": MeasureEntry(
         "monitor.indicators.broadband_delay:BroadbandDelayIndicator",
@@ -241,6 +282,11 @@ def outputs_by_name() -> Mapping[str, Output]:
     return {output.name: output for entry in CATALOGUE.values() for output in entry.outputs}
 
 
+def needs_force(measure: str) -> bool:
+    """Return whether a measure has no value without the restoring force."""
+    return measure in CATALOGUE and CATALOGUE[measure].needs_force
+
+
 def measure_of(column: str) -> str:
     """Return the measure of a column; empty for those of a model."""
     return _MEASURES.get(column, "")
@@ -255,7 +301,8 @@ _MEASURES = {output.name: measure for measure, entry in CATALOGUE.items() for ou
 _REASONS = {
     output.name: reason.name
     for entry in CATALOGUE.values()
-    for reason in entry.outputs
+    # the longest prefix counts
+    for reason in sorted(entry.outputs, key=lambda each: len(each.name))
     for output in entry.outputs
     if reason.is_code and output.name.startswith(reason.name.removesuffix("_reason"))
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,24 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from docs.picturing.run_files import write_runs
 from docs.picturing.stage import Stage, stage
+from gui.panels.catalogue import FrequencyPanel, GroupPanel, XYGroup
 from gui.panels.events import EventsPanel
+from gui.panels.hysteresis import HysteresisPanel
+from gui.panels.spectrum import SpectrumPanel
+from gui.panels.subspace import SubspacePanel
+from gui.panels.transfer import TransferPanel
+from gui.panels.xy_panel import XYPanel
 from gui.window.launch import LaunchOptions
 from monitor.messages.requests import AcknowledgeRequest
 
 THEMES = "dark", "light"
-_PANELS = "tiles", "histories", "indicators", "subspace", "transfer", "hysteresis", "spectrum", "events"
+_PANELS = "tiles", "histories", "indicators", "events"
+_VIEWS: Mapping[str, tuple[type[GroupPanel], type[XYPanel]]] = {
+    "subspace": (XYGroup, SubspacePanel),
+    "hysteresis": (XYGroup, HysteresisPanel),
+    "transfer": (FrequencyPanel, TransferPanel),
+    "spectrum": (FrequencyPanel, SpectrumPanel),
+}
 _PANEL = QSize(620, 420)
 _FAULTY = 33.0  # s of the simulated test: north is 25 ms late, south has just become too large
 _PUMP = 25.0  # s, when somebody writes a note
@@ -57,6 +70,9 @@ def _watch(folder: Path, run: Path) -> None:
             live.theme(theme)
             for key in _PANELS:
                 live.shoot_panel(key, _PANEL, folder / "panels" / f"{key}-{theme}.png")
+            for name, (group, kind) in _VIEWS.items():
+                live.program.window.dock_area.panel(group).show_part(kind)
+                live.shoot_panel(group.key, _PANEL, folder / "panels" / f"{name}-{theme}.png")
         _play_to_the_end(live)
 
 
@@ -141,7 +157,8 @@ def _begin(folder: Path, table: Path, runs: Path) -> None:
         page.runs.set_folder(runs)
         begun.until(lambda: bool(page.runs.table.rows))
         # the folder is one of this computer
-        page.runs.place.set_text("~/runs")
+        page.runs.place.setText("~/runs")
+        begun.wait(0.5)
         begun.shoot(folder / "first-page.png")
         for key, name in (("window.settings", "settings"), ("help.keys", "keys"), ("help.palette", "palette")):
             before = _opened()

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from gui.wording.event_text import severity_level, severity_shape, severity_word
+from gui.wording.event_text import severity_level, severity_shape, severity_word, value_name
 from gui.wording.level import Level
-from monitor.messages.alarms import Alarm, AlarmState, Severity
+from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Severity, Transition
 
 _ASIDE = {
     AlarmState.NOT_JUDGED: 2,
@@ -128,6 +128,39 @@ def most_severe(alarms: Iterable[Alarm], actuator: str) -> tuple[Alarm | None, i
     return min(active, key=lambda alarm: (severity_level(alarm.severity) is not Level.BAD, _rank(alarm))), (
         len(active) - 1
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmSpan:
+    """Span, s on the display's axis, in which the condition of an alarm held; `end` is infinite while it does."""
+
+    actuator: str
+    quantity: str
+    severity: Severity
+    begin: float
+    end: float = math.inf
+
+    @property
+    def name(self) -> str:
+        """Actuator and value."""
+        return f"{self.actuator} {value_name(self.quantity)}".strip()
+
+
+def alarm_spans(steps: Iterable[tuple[float, Transition]]) -> tuple[AlarmSpan, ...]:
+    """Return the spans in which alarms were active.
+
+    Parameters
+    ----------
+    steps : x, s, and transition, the oldest first.
+    """
+    active: dict[str, AlarmSpan] = {}
+    ended: list[AlarmSpan] = []
+    for x, step in steps:
+        if step.action is AlarmAction.OCCUR:
+            active.setdefault(step.name, AlarmSpan(step.actuator, step.quantity, step.severity, x))
+        elif step.action is AlarmAction.RETURN_TO_NORMAL and (span := active.pop(step.name, None)):
+            ended.append(AlarmSpan(span.actuator, span.quantity, span.severity, span.begin, x))
+    return (*ended, *active.values())
 
 
 @dataclass(frozen=True, slots=True)

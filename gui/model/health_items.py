@@ -18,6 +18,8 @@ from monitor.text.numbers import bytes_text, count, duration_text, instant_text,
 _LOW, _VERY_LOW = 3600.0, 600.0  # s of disk space left
 _LOW_BYTES = 1 << 30  # where it is not known how long they last
 _MINUTES = 600.0  # s from which a length is in minutes
+_RATE_TOLERANCE = 0.1  # of the nominal rate
+_LATENCY = 0.1  # s that nobody notices
 _ROW_OVERHEAD = 24  # bytes of time, epoch and index of a row in a run file
 
 
@@ -92,9 +94,11 @@ def _items(history: History, health: Health, state: ServiceState, dropped: int) 
     if health.rig:
         yield HealthItem("rig", f"rig {health.rig}", f"name of the rig: {health.rig}", rank=6)
     if health.sample_rate:
-        actual = f"{health.measured_rate:.5g} Hz actual"
-        rates = f"{health.sample_rate:.5g} Hz nominal, {actual}"
-        yield HealthItem("rate", rates, f"sample rate: {rates}", rank=5, brief=actual)
+        nominal, actual = f"{health.sample_rate:.5g} Hz", f"{health.measured_rate:.5g} Hz actual"
+        # the measured rate is shown where it is another one
+        off = health.measured_rate > 0.0 and abs(health.measured_rate / health.sample_rate - 1.0) > _RATE_TOLERANCE
+        shown, brief = (f"{nominal} nominal, {actual}", actual) if off else (nominal, "")
+        yield HealthItem("rate", shown, f"sample rate: {nominal} nominal, {actual}", rank=5, brief=brief)
         if state.key not in ("ended", "halted"):
             # the service reports the age at intervals; results show theirs by arriving
             age = min(health.age + history.silence, history.age)
@@ -110,7 +114,7 @@ def _items(history: History, health: Health, state: ServiceState, dropped: int) 
         left, share = ", ".join(health.compilation.measures), percent(health.compilation.share)
         tip = f"a first start: {left} are computed once their kernels are compiled; everything is recorded"
         yield HealthItem("compiling", f"compiling {share}", tip, Level.INFO, 2)
-    if health.latency:
+    if health.latency > _LATENCY:
         tip = "maximum of the last half second, from the arrival of samples to the publication of their results"
         yield HealthItem("latency", f"latency {1e3 * health.latency:.1f} ms", tip, rank=7)
     yield from _recording(history, health)
@@ -147,19 +151,17 @@ def _alarms(found: AlarmSummary) -> HealthItem:
 
 def _counts(health: Health) -> Iterator[HealthItem]:
     counts = health.counts
-    for key, number, meaning, rank in (
-        ("lost", counts.lost, "samples lost", 8),
-        ("duplicates", counts.duplicates, "duplicate samples, ignored", 9),
-        ("out of order", counts.reordered, "samples out of order, ignored", 10),
-        ("restarts", counts.restarts, "restarts of the rig", 9),
-        ("rejected", counts.rejected, "malformed messages rejected", 9),
+    for key, number, meaning in (
+        ("lost", counts.lost, "samples lost"),
+        ("duplicates", counts.duplicates, "duplicate samples, ignored"),
+        ("out of order", counts.reordered, "samples out of order, ignored"),
+        ("restarts", counts.restarts, "restarts of the rig"),
+        ("rejected", counts.rejected, "malformed messages rejected"),
     ):
         if number:
             one = meaning.replace("samples", "sample").replace("restarts", "restart").replace("messages", "message")
             tip = f"{count(number)} {one if number == 1 else meaning}"
             yield HealthItem(key, f"▲ {key} {count(number)}", tip, Level.WARN, 2)
-        else:
-            yield HealthItem(key, f"{key} 0", f"no {meaning}", rank=rank)
 
 
 def _recording(history: History, health: Health) -> Iterator[HealthItem]:

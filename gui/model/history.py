@@ -8,7 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gui.model.alarms import AlarmLimits, AlarmSummary, NormalRange, alarm_limits, summarize, unknown_now
+from gui.model.alarms import (
+    AlarmLimits,
+    AlarmSpan,
+    AlarmSummary,
+    NormalRange,
+    alarm_limits,
+    alarm_spans,
+    summarize,
+    unknown_now,
+)
 from gui.model.contiguous_run import Block, ContiguousRun
 from gui.model.derived import DerivedChannel
 from gui.model.loaded_recording import LoadedRecording
@@ -85,6 +94,7 @@ class History:
         self.compared: tuple[ComparedRun, ...] = ()
         self.derived: tuple[DerivedChannel, ...] = ()
         self._events: deque[PlacedEvent] = deque(maxlen=_MAX_EVENTS)
+        self._spans: tuple[AlarmSpan, ...] | None = None
         self._transfer: TransferBlock | None = None
         self._epoch: int | None = None
         self._signal_run, self._result_run = ContiguousRun[SignalBlock](), ContiguousRun[ResultBlock]()
@@ -107,8 +117,16 @@ class History:
 
     @property
     def events(self) -> Sequence[PlacedEvent]:
-        """Events, the newest last; at most 10 000."""
+        """Events in the order of time, the newest last; at most 10 000."""
         return self._events
+
+    @property
+    def alarm_spans(self) -> tuple[AlarmSpan, ...]:
+        """The spans in which alarms were active, as far as their events are stored."""
+        if self._spans is None:
+            steps = ((placed.x, placed.event.alarm) for placed in self._events)
+            self._spans = alarm_spans((x, step) for x, step in steps if step is not None)
+        return self._spans
 
     @property
     def transfer(self) -> TransferBlock | None:
@@ -173,7 +191,7 @@ class History:
             if isinstance(message, Event):
                 self._store()
                 placed = PlacedEvent(self.timeline.x_of(message.time, self._epoch), message)
-                self._events.append(placed)
+                self._add_event(placed)
                 if self.recording is not None:
                     self.recording.states.add_event(placed.x, message)
             elif isinstance(message, SignalBlock):
@@ -188,6 +206,13 @@ class History:
             self.wall_clock.observe(self.timeline.run_of(self.timeline.end), self.timeline.end, now)
         self._transfer = received.transfer or self._transfer
         self.version += bool(received)
+
+    def _add_event(self, placed: PlacedEvent) -> None:
+        """Store an event in the order of time: a note may be on an earlier instant than the newest event."""
+        late, self._spans = bool(self._events) and placed.x < self._events[-1].x, None
+        self._events.append(placed)
+        if late:
+            self._events = deque(sorted(self._events, key=lambda each: each.x), self._events.maxlen)
 
     def compare(self, runs: tuple[ComparedRun, ...]) -> None:
         """Draw these recordings over this one."""
@@ -209,7 +234,7 @@ class History:
     def remove_events(self, events: Sequence[Event]) -> None:
         """Remove events, which will be received once more."""
         kept = [placed for placed in self._events if placed.event not in events]
-        self._events = deque(kept, self._events.maxlen)
+        self._events, self._spans = deque(kept, self._events.maxlen), None
 
     def _update_alarms(self, alarms: tuple[Alarm, ...]) -> None:
         if self.recording is None:

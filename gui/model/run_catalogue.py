@@ -14,7 +14,7 @@ from gui.wording.level import Level
 from monitor.messages.runs import NO_RESULTS, RunRow
 from monitor.text.numbers import DASH, bytes_text, clock_text
 
-COLUMNS = ("Start", "Name", "Outcome", "Duration", "Worst [ms]", "Alarms", "Notes", "Size")
+COLUMNS = ("Start", "Name", "Record", "Duration", "Worst [ms]", "Alarms", "Notes", "Size")
 _OUTCOMES = {
     "clean": ("●", Level.NONE),
     NO_RESULTS: ("○", Level.NONE),
@@ -74,7 +74,7 @@ class RunFilter:
 
 def searched_text(row: RunRow) -> str:
     """Return the texts of a run in which a filter searches."""
-    parts = row.file, row.note_texts, outcome_text(row), row.rig, row.alarm_names
+    parts = row.file, row.note_texts, outcome_text(row), row.outcome, row.rig, row.alarm_names
     return "\n".join(part for part in parts if part).casefold()
 
 
@@ -124,7 +124,8 @@ def outcome_level(row: RunRow) -> Level:
 
 def outcome_text(row: RunRow) -> str:
     """Return a shape and the outcome of a run; damaged, where it cannot be read."""
-    return f"{_outcome(row)[0]} {row.outcome or 'damaged'}"
+    # of the record, not of the test
+    return f"{_outcome(row)[0]} {'complete' if row.outcome == 'clean' else row.outcome or 'damaged'}"
 
 
 def _outcome(row: RunRow) -> tuple[str, Level]:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from gui.model.alarms import DisplayLimits, most_severe
 from gui.wording.event_text import (
     NOT_JUDGED_SHAPE,
@@ -49,6 +51,24 @@ Levels = Mapping[str, Level]
 
 NO_LIMITS = ActuatorSeverity()
 _WITHIN_LIMITS = ActuatorSeverity("within display limits", "●", Level.GOOD)
+
+
+def amplitude_percent(ratio: float) -> float:
+    """Return the measured amplitude in % of the command, from command over measured."""
+    return 100.0 / ratio if ratio else math.nan
+
+
+def _as_amplitude(alarm: Alarm, quantities: Mapping[str, str]) -> Alarm:
+    """Return an alarm on a ratio that is shown as an amplitude with its value and limits in %."""
+    if quantities.get(alarm.value) != "amplitude":
+        return alarm
+
+    def percent(ratio: float | None) -> float | None:
+        return None if ratio is None else round(amplitude_percent(ratio), 1)
+
+    # the highest ratio is the lowest amplitude; limits in whole numbers
+    low, high = (round(amplitude_percent(limit)) if limit else None for limit in (alarm.high, alarm.low))
+    return replace(alarm, value="amplitude", unit="%", low=low, high=high, last=percent(alarm.last))
 
 
 def alarm_severity(alarms: Sequence[Alarm], quantities: Mapping[str, str]) -> tuple[ActuatorSeverity, Levels]:
@@ -100,6 +120,8 @@ def _of_alarms(alarms: Sequence[Alarm], quantities: Mapping[str, str]) -> Actuat
     """Return the first that holds: active, not judged, shelved, out of service; normal is what none of them is."""
     if not alarms:
         return NO_LIMITS
+    alarms = [_as_amplitude(alarm, quantities) for alarm in alarms]
+    quantities = {**quantities, "amplitude": "amplitude"}
     first, others = most_severe(alarms, alarms[0].actuator)
     if first is not None:
         word, details = severity_word(first.severity), _name(first, quantities)

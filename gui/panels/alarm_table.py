@@ -286,7 +286,7 @@ class AlarmView(QTableView):
         texts = zip(_WIDEST, _HEADINGS, strict=True)
         self._widths = [max(map(metrics.horizontalAdvance, pair)) + _MARGIN for pair in texts]
         # fixed height: rows are not measured
-        self.verticalHeader().setDefaultSectionSize(metrics.height() + 6)
+        self.verticalHeader().setDefaultSectionSize(metrics.height() + 2)
         for section, width in enumerate(self._widths):
             self.horizontalHeader().resizeSection(section, width)
 
@@ -296,6 +296,7 @@ class AlarmView(QTableView):
         self.setFont(font)
         rows, columns = self.verticalHeader(), self.horizontalHeader()
         rows.hide()
+        rows.setMinimumSectionSize(1)
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         columns.setHighlightSections(False)
         columns.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)

@@ -107,6 +107,11 @@ def span_text(timeline: DisplayTimeline, left: float, right: float) -> str:
     return f"{date}{instant_text(begin, _DECIMALS)} to {instant_text(end, _DECIMALS)}"
 
 
+def no_signals(history: History) -> str:
+    """Return why no signals are shown: a service that sends results without them publishes none."""
+    return "waiting for signals" if history.results is None else "the service publishes no signals"
+
+
 _STOPPED = {"ended": "ended", "halted": "paused"}
 _MAX_LAG = 2.0  # display instants by which results may be later than their signals
 

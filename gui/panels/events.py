@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLineEdit,
     QMenu,
-    QPushButton,
     QSplitter,
     QTableView,
     QToolButton,
@@ -88,7 +87,8 @@ class EventTable(ListModel):
     def set_events(self, events: Sequence[PlacedEvent]) -> None:
         """Append the new ones of `events`, oldest first; an unrelated sequence replaces all."""
         new = self._new_events(events)
-        if new is None:
+        # one that came late is not after the newest
+        if new is None or len(self._all) + len(new) < min(len(events), self._all.maxlen or 0):
             self.beginResetModel()
             self._all = deque(events, self._all.maxlen)
             self._apply_filter()
@@ -185,18 +185,21 @@ _TIME, _KIND = "00:00:00.000", "✎ clock jump"  # widest texts of these columns
 
 
 class _EventList(QWidget):
-    """Event table with its filter; it scrolls with the newest event while that is visible.
+    """Event table; it scrolls with the newest event while that is visible. Its filter is in `bar`.
+
+    Parameters
+    ----------
+    normal : entry of the menu of kinds that lists normal alarms too.
+    theme : initial colours.
 
     Signals
     -------
     activated : x [s] of the event that was clicked, or selected with Enter.
-    note_requested : the note button was clicked.
     """
 
     activated = Signal(float)
-    note_requested = Signal()
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, normal: QAction, theme: Theme) -> None:
         super().__init__()
         self.table = EventTable(theme, parent=self)
         self.view = _table_view(self.table)
@@ -210,20 +213,15 @@ class _EventList(QWidget):
         self._kinds.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._kinds.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._kinds.setToolTip("Filter by kind of event")
-        self._kinds.setMenu(self._kind_menu())
+        self._kinds.setMenu(self._kind_menu(normal))
         self._count = PlainLabel()
-        self.note = QPushButton("Note…")
-        self.note.setToolTip("Record a note at the displayed instant (N)")
-        self.note.clicked.connect(self.note_requested)
-        bar = QHBoxLayout()
-        bar.setContentsMargins(4, 4, 4, 0)
-        for widget in (self._kinds, self._text, self._count, self.note):
-            bar.addWidget(widget)
-        bar.setStretchFactor(self._text, 1)
+        self.bar = QHBoxLayout()
+        self.bar.setContentsMargins(4, 2, 4, 0)
+        for widget in (self._kinds, self._text, self._count):
+            self.bar.addWidget(widget)
+        self.bar.setStretchFactor(self._text, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addLayout(bar)
         layout.addWidget(self.view)
         self.setFocusProxy(self.view)
         scroll_bar = self.view.verticalScrollBar()
@@ -259,17 +257,21 @@ class _EventList(QWidget):
         if self._follows:
             self.view.scrollToBottom()
 
-    def _kind_menu(self) -> QMenu:
+    def _kind_menu(self, normal: QAction) -> QMenu:
         menu = QMenu(self._kinds)
+        self._filters: list[QAction] = []
         for kind in EventKind:
             action = QAction(f"{kind_shape(kind)} {kind_name(kind)}", menu, checkable=True, checked=True)
             action.setData(kind.value)
             action.toggled.connect(self._filter)
-            menu.addAction(action)
+            self._filters.append(action)
+        menu.addActions(self._filters)
+        menu.addSeparator()
+        menu.addAction(normal)
         return menu
 
     def _filter(self) -> None:
-        hidden = frozenset(EventKind(a.data()) for a in self._kinds.menu().actions() if not a.isChecked())
+        hidden = frozenset(EventKind(a.data()) for a in self._filters if not a.isChecked())
         self._kinds.setText(f"Kinds ({len(EventKind) - len(hidden)} of {len(EventKind)}) ▾" if hidden else _ALL_KINDS)
         self.table.show_only(EventFilter(hidden, self._text.text().strip()))
         self.view.scrollToBottom()
@@ -282,7 +284,7 @@ class _EventList(QWidget):
 
     def _on_kind_chosen(self, index: QModelIndex) -> None:
         kind = self.table.placed(index.row()).event.kind
-        for action in self._kinds.menu().actions():
+        for action in self._filters:
             action.setChecked(action.data() == kind.value)
 
     def _on_activated(self, index: QModelIndex) -> None:
@@ -362,39 +364,35 @@ def _table_view(table: EventTable) -> _TableView:
 
 
 class EventsPanel(Panel):
-    """Alarm list, where the service has alarms, over the event list.
-
-    Signals
-    -------
-    note_requested : the note button was clicked.
-    """
+    """Alarm list, where the service has alarms, over the event list, with one bar for both."""
 
     key = "events"
     title = "Events"
-    note_requested = Signal()
 
     def __init__(self, view: View, theme: Theme) -> None:
         super().__init__(view, theme)
         self.alarms = AlarmList(theme)
         self.alarms.instant_requested.connect(self._show_time)
-        self.events = _EventList(theme)
+        self.events = _EventList(self.alarms.normal, theme)
         self.events.activated.connect(self._show_instant)
-        self.events.note_requested.connect(self.note_requested)
+        self.events.bar.insertWidget(0, self.alarms.acknowledge_all)
         parts = QSplitter(Qt.Orientation.Vertical)
         parts.setChildrenCollapsible(False)
         for part in (self.alarms, self.events):
             parts.addWidget(part)
-        parts.setSizes([1000, 1000])
+        # alarms first: seven of them are seen on a small screen
+        parts.setSizes([7000, 3000])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addLayout(self.events.bar)
         layout.addWidget(parts)
         self.setFocusProxy(self.events)
         self._history: History | None = None
         self.alarms.hide()
 
     def configure(self, history: History) -> None:
-        """Show another history; events do not depend on channels, and a recording takes no notes."""
-        self.events.note.setVisible(history.recording is None)
+        """Show another history; events do not depend on channels."""
         self.refresh(history)
 
     def refresh(self, history: History) -> None:

@@ -11,12 +11,11 @@ from PySide6.QtWidgets import QComboBox
 
 from gui.model.history import History
 from gui.model.signals import SignalHistory
-from gui.panels.xy_panel import XYPanel, incomplete_note
+from gui.panels.xy_panel import LoopPanel, decimated, incomplete_note
 from gui.plots.value_axis import MINUS, held_unit, prefixed_unit
 from gui.plots.view import View
 from gui.plots.xy.axes import pen
-from gui.plots.xy.curves import Trail, decimate_loop
-from gui.plots.xy.plot import XYPlot, extent
+from gui.plots.xy.plot import extent
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Pair, Samples, same_unit
 from monitor.text.numbers import DASH
@@ -60,11 +59,12 @@ def work_unit(displacement: str, force: str) -> str:
     return f"{force}·{displacement}".strip("·")
 
 
-class HysteresisPanel(XYPanel):
+class HysteresisPanel(LoopPanel):
     """Hysteresis loop of `view.actuator` up to `view.instant`."""
 
     key: ClassVar[str] = "hysteresis"
     title: ClassVar[str] = "Hysteresis"
+    colour: ClassVar[str] = "force"
 
     def __init__(self, view: View, theme: Theme) -> None:
         self.lengths = QComboBox()
@@ -72,11 +72,9 @@ class HysteresisPanel(XYPanel):
         self.lengths.setCurrentIndex(1)
         self.lengths.setAccessibleName("time span of the loop")
         super().__init__(view, theme, self.lengths)
-        self.plot = XYPlot(theme)
-        self.pane.addItem(self.plot)
         self.older = pg.PlotCurveItem(skipFiniteCheck=False)
+        self.older.setZValue(-1.0)
         self.plot.view_box.addItem(self.older, ignoreBounds=True)
-        self.trail = Trail(self.plot)
         # actuator, length and end of the older part that is drawn
         self._drawn: tuple[str, float, float] | None = None
         # actuator and unit of the energy, with the factor and the prefixed unit in which it is shown
@@ -95,15 +93,13 @@ class HysteresisPanel(XYPanel):
 
     def apply_colours(self) -> None:
         """Set the colours of the curves."""
-        colour = self.theme.muted if self.stale else self.theme.force
         self.older.setPen(pen(self.theme.muted, opacity=0.55))
-        self.trail.set_colours(colour, self.theme.base)
+        super().apply_colours()
 
     def configure(self, history: History) -> None:
         """Reset the scales for other channels."""
-        self.plot.reset_scales()
         self._drawn = self._energy_unit = None
-        self.refresh(history)
+        super().configure(history)
 
     @property
     def length(self) -> float:
@@ -114,21 +110,21 @@ class HysteresisPanel(XYPanel):
 
     def refresh(self, history: History) -> None:
         """Draw the loop up to the instant of the view."""
-        signals = history.signals
-        pair = None if signals is None else next((p for p in signals.pairs if p.actuator == self.view.actuator), None)
-        if signals is None or pair is None or pair.force is None:
-            self._draw_message(history, _reason(signals, pair))
+        signals, pair = history.signals, self.pair_of(history)
+        if signals is None or pair is None:
+            return
+        if pair.force is None:
+            self.show_nothing(history, f"{pair.actuator} has no force channel: no loop to show")
             return
         when = self.set_heading(history, pair.actuator)
         of_measured, of_force = signals.channels[pair.measured], signals.channels[pair.force]
         self.plot.name_axes(("measured", of_measured.unit), ("restoring force", of_force.unit))
         x, moved, force = self._samples(signals, pair, self.window_seconds)
-        shown = decimate_loop(round(float(x[0]) * signals.sample_rate) if len(x) else 0, moved, force)
         self._draw_older(signals, pair)
         reach = [_union(old, extent(new)) for old, new in zip(self._extent, (moved, force), strict=True)]
         self.plot.fit(*reach, immediate=when.x is not None)
+        shown = decimated(signals, x, moved, force)
         self.trail.draw(moved[shown], force[shown])
-
         frequency = (
             math.nan if history.results is None else history.results.value(pair.actuator, "fdb_frequency", when.x)
         )
@@ -139,10 +135,6 @@ class HysteresisPanel(XYPanel):
         self.plot.set_annotation(text, self.theme.text if known and not self.stale else self.theme.muted)
         self.caption = incomplete_note(history, self.view.instant - self.length)
         self._read_out()
-
-    def under_mouse(self, plot: XYPlot, x: float, y: float) -> str:
-        """Return displacement and force at a position."""
-        return f"measured {plot.text_of('bottom', x)}, force {plot.text_of('left', y)}"
 
     def _samples(self, signals: SignalHistory, pair: Pair, length: float) -> tuple[Samples, Samples, Samples]:
         instant = self.view.instant
@@ -163,7 +155,7 @@ class HysteresisPanel(XYPanel):
             self.older.setData(np.empty(0), np.empty(0))
             return
         x, moved, force = self._samples(signals, pair, length)
-        shown = decimate_loop(round(float(x[0]) * signals.sample_rate) if len(x) else 0, moved, force)
+        shown = decimated(signals, x, moved, force)
         self._extent = extent(moved), extent(force)
         self.older.setData(moved[shown], force[shown], connect="finite")
 
@@ -176,24 +168,15 @@ class HysteresisPanel(XYPanel):
         self._energy_unit = of_cycle, (factor, shown)
         return f"{factor * energy:.3g} {shown}".replace("-", MINUS)
 
-    def _draw_message(self, history: History, why: str) -> None:
-        self.set_heading(history, self.view.actuator or DASH)
+    def show_nothing(self, history: History, why: str) -> None:
+        """Show a reason in place of the loop."""
+        super().show_nothing(history, why)
         self._drawn = None
-        self.trail.clear()
         self.older.setData(np.empty(0), np.empty(0))
-        self.plot.set_annotation(why, self.theme.muted)
 
     def _on_length_changed(self) -> None:
         # the window redraws when the range of the view changes
         self.view.range_changed.emit()
-
-
-def _reason(signals: SignalHistory | None, pair: Pair | None) -> str:
-    if signals is None:
-        return "the service publishes no signals"
-    if pair is None:
-        return "no actuator is selected"
-    return f"{pair.actuator} has no force channel: no loop to show"
 
 
 def _union(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:

@@ -35,6 +35,7 @@ from gui.widgets.theme import Theme
 from gui.wording.quantity_names import QUANTITIES, Quantity, QuantityCurve
 from monitor.catalogue import display_unit
 from monitor.messages.headline import HEADLINE
+from monitor.messages.headline import QUANTITIES as HEADLINE_QUANTITIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,7 @@ _MOST_NAMED = 4
 """Actuators that have a curve of their own in a row of all actuators; one more is not put into a band of its own."""
 _MAX_SOLID = 8  # curves; further ones repeat the colours and are dashed
 _RANKING_INTERVAL = 1.0  # s of data
+_MAX_DEFAULT_ROWS = 4
 
 
 class IndicatorsPanel(TimePanel):
@@ -200,9 +202,10 @@ class IndicatorsPanel(TimePanel):
         made = (self._row(quantity, results, "" if several else chosen) for quantity in QUANTITIES)
         return tuple((row, "") for row in made if row is not None)
 
-    def default_rows(self, history: History) -> Sequence[str]:  # noqa: ARG002 - the same for every history
-        """Return the quantities that are shown by default."""
-        return [quantity.key for quantity in QUANTITIES if quantity.default]
+    def default_rows(self, history: History) -> Sequence[str]:  # noqa: ARG002 - of what is available
+        """Return delay and ratio; of a service that computes neither, the first rows."""
+        keys = [row.key for row, _ in self._available]
+        return [key for key in keys if key in HEADLINE_QUANTITIES] or keys[:_MAX_DEFAULT_ROWS]
 
     def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:
         """Return values and uncertainties of the visible rows."""
@@ -283,12 +286,14 @@ class IndicatorsPanel(TimePanel):
             curves.append(CurveStyle(f"{len(others)} others", "muted", faint=True, filled=True, named=True))
             sources.append(CurveSource(others, measures[0].name, quantity.factor))
         self._sources[quantity.key] = tuple(sources)
+        watched = [key for source in sources for key in source.keys] + [(a, quantity.key) for a in actuators]
         by = f"by {measures[0].label}" if not actuator and len(quantity.curves) > 1 else ""
         legend = ", ".join(filter(None, (quantity.note, by, _BANDS if bands else "")))
         return PlotRow(
             quantity.key, quantity.title, "", unit, tuple(curves), tuple(bands),
             self._lines(quantity, unit),
             least_span=quantity.least_span, prefixed=not quantity.unit and unit != "1", legend=legend,
+            watched=frozenset(watched),
         )  # fmt: skip
 
     def _named_first(

@@ -48,7 +48,7 @@ class LimitDialog(QDialog):
         self._factor, unit = scale_of(alarms[0].value, alarms[0].unit)
         self.fields: dict[tuple[str, str], QLineEdit] = {}
         self._former: dict[tuple[str, str], tuple[str, float | None]] = {}
-        self.problem = PlainLabel()
+        self._now, self.problem = PlainLabel(), PlainLabel()
         self.problem.setWordWrap(True)
         self.setObjectName("limits")
         self.setWindowTitle(f"Limits of {alarm_source(alarms[0])}")
@@ -85,12 +85,18 @@ class LimitDialog(QDialog):
             note = f"settings: {self._configured(alarm)}" if alarm.configured is not None else ""
             grid.addWidget(PlainLabel(note), row, 4)
         layout = QVBoxLayout(self)
-        last = self._alarms[-1]
-        if last.last is not None:
-            layout.addWidget(PlainLabel(f"{alarm_source(last)} is now {alarm_value(last, last.last)}"))
+        layout.addWidget(self._now)
+        self.show_now(self._alarms)
         layout.addLayout(grid)
         layout.addWidget(self.problem)
         layout.addWidget(buttons)
+
+    def show_now(self, alarms: Sequence[Alarm]) -> None:
+        """Show the newest value, from the newest alarms of the service."""
+        name = self._alarms[-1].name
+        for alarm in alarms:
+            if alarm.name == name:
+                self._now.setText(f"{alarm_source(alarm)} is now {alarm_value(alarm, alarm.last)}")
 
     def _number(self, limit: float | None) -> str:
         return "" if limit is None else f"{limit * self._factor:.{_DIGITS}g}"
@@ -146,7 +152,10 @@ class LimitDialog(QDialog):
             return limit
         if not text:
             return None
-        number = float(text.replace(",", ".").replace("−", "-")) if text else math.nan
+        try:
+            number = float(text.replace(",", ".").replace("−", "-"))
+        except ValueError:
+            number = math.nan
         if not math.isfinite(number):
             raise ValueError(f"{text} is not a number")
         return float(f"{number / self._factor:.12g}")

@@ -10,7 +10,7 @@ from functools import partial
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
 
-from gui.model.history import History, PlacedEvent
+from gui.model.history import History
 from gui.model.statistics import CurveStatistics
 from gui.model.timeline import ClockSegment
 from gui.panels.base import Panel, span_text
@@ -182,8 +182,8 @@ class TimePanel(Panel):
         self._drawn = now
         left, right = view.left, view.right
         rows = self.rows_data(history, left, right)
-        segments, marks = self._segments(history), _marks(history, left, right)
-        stack.draw(Frame(left, right, rows, segments, marks, self.reader(history), stale), more=view.following)
+        frame = self._frame(history, left, right, rows)
+        stack.draw(replace(frame, read=self.reader(history), stale=stale), more=view.following)
 
     def apply_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
@@ -200,9 +200,15 @@ class TimePanel(Panel):
             rows = self.rows_data(history, left, right)
         # the picture on the screen has other buckets
         self._drawn = None
-        frame = Frame(left, right, rows, self._segments(history), _marks(history, left, right))
+        frame = self._frame(history, left, right, rows)
         subject = " · ".join(filter(None, (self.heading.text(), span_text(history.timeline, left, right))))
         return replace(time_figure(self.title, stack, frame, page), subject=subject)
+
+    def _frame(self, history: History, left: float, right: float, rows: tuple[RowData | None, ...]) -> Frame:
+        """Return rows with the newest events of a span, and the spans in which alarms were active."""
+        marks = tuple(mark for mark in history.events if left <= mark.x <= right)[-_MAX_MARKS:]
+        states = tuple(span for span in history.alarm_spans if span.begin <= right and span.end >= left)
+        return Frame(left, right, rows, self._segments(history), marks, states)
 
     @abstractmethod
     def available_rows(self, history: History) -> tuple[tuple[PlotRow, str], ...]:
@@ -307,8 +313,3 @@ class TimePanel(Panel):
             return ""
         state = history.state
         return state.words if state.key in _STALE_STATES else ""
-
-
-def _marks(history: History, left: float, right: float) -> tuple[PlacedEvent, ...]:
-    """Return the newest visible events."""
-    return tuple(mark for mark in history.events if left <= mark.x <= right)[-_MAX_MARKS:]

@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QComboBox
 
 from gui.model.history import History
 from gui.model.signals import SignalHistory
-from gui.panels.xy_panel import XYPanel, incomplete_note
+from gui.panels.base import no_signals
+from gui.panels.xy_panel import LoopPanel, decimated, incomplete_note
 from gui.plots.view import View
-from gui.plots.xy.curves import Trail, decimate_loop
-from gui.plots.xy.plot import XYPlot, extent
+from gui.plots.xy.plot import extent
 from gui.widgets.labels import PlainLabel
 from gui.widgets.signal_drag import DropPlace, SignalDrop
 from gui.widgets.theme import Theme
@@ -23,11 +23,11 @@ _MAX_SAMPLES = 1 << 17
 _AXIS = 120, 56  # px of the areas of the axes that are highlighted
 
 
-class PairPanel(XYPanel):
+class PairPanel(LoopPanel):
     """One channel against another, up to the instant of the view; by default measured against command."""
 
     key: ClassVar[str] = "pair"
-    title: ClassVar[str] = "XY"
+    title: ClassVar[str] = "Any signals"
 
     def __init__(self, view: View, theme: Theme) -> None:
         self.horizontal, self.vertical = QComboBox(), QComboBox()
@@ -35,17 +35,10 @@ class PairPanel(XYPanel):
             box.setAccessibleName(f"channel of the {axis} axis")
             box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         super().__init__(view, theme, self.vertical, PlainLabel("against"), self.horizontal)
-        self.plot = XYPlot(theme)
-        self.pane.addItem(self.plot)
-        self.trail = Trail(self.plot)
         for box in (self.horizontal, self.vertical):
             box.activated.connect(self._on_chosen)
         self.drop_target = SignalDrop(self, self._place)
         self.apply_theme(theme)
-
-    def apply_colours(self) -> None:
-        """Set the colours of the curve."""
-        self.trail.set_colours(self.theme.muted if self.stale else self.theme.measured, self.theme.base)
 
     def configure(self, history: History) -> None:
         """List the channels; those that are chosen remain, if they exist."""
@@ -59,27 +52,19 @@ class PairPanel(XYPanel):
             box.addItems(names)
             box.setEnabled(bool(names))
             box.setCurrentIndex(box.findText(chosen) if chosen in names else default)
-        self.plot.reset_scales()
-        self.refresh(history)
+        super().configure(history)
 
     def refresh(self, history: History) -> None:
         """Draw the visible range up to the instant of the view."""
         signals = history.signals
         if signals is None or not self.horizontal.count():
-            self.set_heading(history, "")
-            self.trail.clear()
-            self.plot.set_annotation("the service publishes no signals", self.theme.muted)
+            self.show_nothing(history, no_signals(history))
             return
         when = self.set_heading(history, f"{self.vertical.currentText()} against {self.horizontal.currentText()}")
         self.plot.set_annotation("", self.theme.text)
         self._draw(signals, immediate=when.x is not None)
         self.caption = incomplete_note(history, self.view.left)
         self._read_out()
-
-    def under_mouse(self, plot: XYPlot, x: float, y: float) -> str:
-        """Return both values at a position."""
-        across, up = self.horizontal.currentText(), self.vertical.currentText()
-        return f"{across} {plot.text_of('bottom', x)}, {up} {plot.text_of('left', y)}"
 
     def _draw(self, signals: SignalHistory, *, immediate: bool) -> None:
         across, up = (signals.named[box.currentText()] for box in (self.horizontal, self.vertical))
@@ -89,7 +74,7 @@ class PairPanel(XYPanel):
         horizontal, vertical = np.ascontiguousarray(samples.T)
         self.plot.name_axes((across.name, across.unit), (up.name, up.unit))
         self.plot.fit(extent(horizontal), extent(vertical), immediate=immediate)
-        shown = decimate_loop(round(float(x[0]) * signals.sample_rate) if len(x) else 0, horizontal, vertical)
+        shown = decimated(signals, x, horizontal, vertical)
         self.trail.draw(horizontal[shown], vertical[shown])
 
     def _place(self, at: QPoint, names: tuple[str, ...]) -> DropPlace | None:

@@ -108,10 +108,11 @@ def _names() -> list[str]:
 
 def _reliability_row(owner: str, name: str, limits: AlarmLimits) -> PlotRow:
     curves = tuple(curve for _, curve in _CURVES)
-    lines = alarm_lines(limits, {(owner, name): curve.label for name, curve in _CURVES})
+    # whole in the margin, beside the limit
+    lines = alarm_lines(limits, {(owner, name): f"{curve.label[:5]}." for name, curve in _CURVES})
     return PlotRow(
         f"reliability:{owner}", name, "reliability", "1", curves, tuple(curve.colour for _, curve in _WITH_ERROR),
-        lines, fixed=_FROM_0_TO_1, legend="bands ± 1 se",
+        lines, fixed=_FROM_0_TO_1, legend="bands ± 1 se", watched=frozenset((owner, name) for name, _ in _CURVES),
     )  # fmt: skip
 
 
@@ -136,8 +137,9 @@ def _channel(history: History, name: str) -> int | None:
 _NOTHING = (
     "No model is loaded. Start the service with one,\n"
     "synchroscope monitor --ensemble beam.h5 --response deflection --tolerance 16% --limit accumulated=0.7:0.85\n"
-    "or choose a model to validate in the menu Simulations."
+    "or choose a model to validate in the menu Source > Simulations."
 )
+_WAITING = "Waiting for results."
 
 
 class ReliabilityPanel(TimePanel):
@@ -191,6 +193,8 @@ class ReliabilityPanel(TimePanel):
     def available_rows(self, history: History) -> tuple[tuple[PlotRow, str], ...]:
         """Return the rows of the selected site, followed by those of each site for all sites together."""
         results, self._alarm_limits = history.results, history.limits
+        # whether there is a model is known from the first results
+        self.stack.message = _WAITING if results is None else _NOTHING
         if results is None or not self.site:
             return ()
         return tuple((row, "") for row in _reliability_rows(history, results, self.site))

@@ -16,7 +16,9 @@ from PySide6.QtWidgets import QComboBox
 from gui.model.history import History
 from gui.model.signals import SignalHistory, StoredSignal
 from gui.model.spectrum import Spectrogram, occupied_band, segment_length, spectrogram
+from gui.panels.base import no_signals
 from gui.panels.xy_panel import XYPanel, incomplete_note
+from gui.plots.value_axis import prefixed_unit, unit_text
 from gui.plots.view import View
 from gui.plots.xy.axes import FrequencyAxis, pen
 from gui.plots.xy.plot import XYPlot, extent
@@ -56,20 +58,22 @@ class SpectrumPanel(XYPanel):
         self.plot.getAxis("bottom").setLogMode(True)
         self.plot.getAxis("left").setLogMode(True)
         self.over_time = XYPlot(theme)
-        self.pane.addItem(self.plot, row=0, col=0)
-        self.pane.addItem(self.over_time, row=1, col=0)
+        # above the curves, not over them
+        self.legend = pg.LegendItem(colCount=_MAX_CURVES, verSpacing=-6)
+        self.legend.layout.setContentsMargins(9.0, 0.0, 9.0, 0.0)
+        self.pane.addItem(self.legend, row=0, col=0)
+        self.pane.addItem(self.plot, row=1, col=0)
+        self.pane.addItem(self.over_time, row=2, col=0)
         self.curves = tuple(pg.PlotCurveItem(skipFiniteCheck=False) for _ in range(_MAX_CURVES))
         for curve in self.curves:
             self.plot.view_box.addItem(curve, ignoreBounds=True)
-        self.legend = pg.LegendItem(offset=(-10, 6))
-        self.legend.setParentItem(self.plot.view_box)
         self.image = pg.ImageItem(colorMap=pg.colormap.get("viridis"))
         self.image.setZValue(-5.0)
         self.over_time.view_box.addItem(self.image, ignoreBounds=True)
         self._signals: Mapping[str, StoredSignal] = {}
         self._found: dict[str, Spectrogram] = {}
         self._labels: tuple[str, ...] = ()
-        self._unit = ""
+        self._factor, self._unit = 1.0, ""
         self._drawn: tuple[object, ...] | None = None
         self._drawn_to = math.nan
         for box in (self.channels, self.segments):
@@ -102,7 +106,7 @@ class SpectrumPanel(XYPanel):
         columns = self._columns(signals)
         self.set_heading(history, self.channels.currentText() if self.channels.currentIndex() else view.actuator)
         if signals is None or not columns:
-            self._draw_message("the service publishes no signals" if signals is None else "no actuator is selected")
+            self._draw_message(no_signals(history) if signals is None else "no actuator is selected")
             return
         state = (tuple(columns), self.segments.currentData(), view.span, view.following, history.generation)
         right = min(view.right, signals.end_x)
@@ -120,7 +124,7 @@ class SpectrumPanel(XYPanel):
         frequency = 10.0**x if plot is self.plot else y
         first = next(iter(self._found.values()))
         at = int(np.argmin(np.abs(first.frequencies - frequency)))
-        parts = [f"{name} {found.mean[at]:.3g} {self._unit}" for name, found in self._found.items()]
+        parts = [f"{name} {self._factor * found.mean[at]:.3g} {self._unit}" for name, found in self._found.items()]
         return f"{first.frequencies[at]:.4g} Hz: " + ", ".join(parts)
 
     def _columns(self, signals: SignalHistory | None) -> dict[str, int]:
@@ -146,7 +150,9 @@ class SpectrumPanel(XYPanel):
         }
         first = next(iter(columns.values()))
         unit = next(signal.unit for signal in signals.named.values() if signal.column == first)
-        self._unit = f"{unit}/√Hz" if unit else "1/√Hz"
+        # in the unit in which the signal is drawn over time
+        self._factor, shown = prefixed_unit(unit, extent(samples[:, 0]))
+        self._unit = f"{unit_text(shown)}/√Hz" if unit else "1/√Hz"
         if all(math.isnan(found.mean[0]) for found in self._found.values()):
             self._draw_message(f"no {n_segment / signals.sample_rate:.3g} s without a gap: choose shorter segments")
             return
@@ -158,7 +164,7 @@ class SpectrumPanel(XYPanel):
     def _draw_spectra(self) -> None:
         # the first frequency is zero, which has no logarithm
         frequency = np.log10(next(iter(self._found.values())).frequencies[1:])
-        densities = [np.log10(np.maximum(found.mean[1:], _LEAST)) for found in self._found.values()]
+        densities = [np.log10(np.maximum(self._factor * found.mean[1:], _LEAST)) for found in self._found.values()]
         for curve, density in zip(self.curves, densities, strict=False):
             curve.setData(frequency, density)
         for curve in self.curves[len(densities) :]:
@@ -186,7 +192,8 @@ class SpectrumPanel(XYPanel):
         left = begin + float(found.times[0]) - 0.5 * step
         self.image.setRect(QRectF(left, -0.5 * width, step * len(found.times), width * len(found.frequencies)))
         band = min(float(found.frequencies[-1]), max(_MIN_BAND, 1.5 * occupied_band(found.frequencies, found.mean)))
-        self.over_time.name_axes((f"time, {name}", "s"), ("frequency", "Hz"))
+        scale = f"colours: 10⁻⁴ to 1 times {self._factor * 10.0**top:.2g} {self._unit}"
+        self.over_time.name_axes((f"time, {name} · {scale}", "s"), ("frequency", "Hz"))
         self.over_time.fit((left, left + step * len(found.times)), (0.0, band), immediate=True)
 
     def _choose(self, chosen: Sequence[str]) -> None:

@@ -14,12 +14,11 @@ from PySide6.QtCore import Qt
 from gui.model.history import History
 from gui.model.results import ResultHistory
 from gui.model.tracking_status import NOT_DETERMINED, amplitude_word, timing_word
-from gui.panels.xy_panel import XYPanel, incomplete_note
+from gui.panels.xy_panel import LoopPanel, decimated, incomplete_note
 from gui.plots.value_axis import deviation_text, value_text
 from gui.plots.view import View
 from gui.plots.xy.axes import pen
-from gui.plots.xy.curves import Trail, decimate_loop
-from gui.plots.xy.plot import XYPlot, extent
+from gui.plots.xy.plot import extent
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Samples, units_differ
 from monitor.messages.reasons import reason_word
@@ -177,20 +176,19 @@ def _line(name: str, value: float, deviation: float, decimals: int, unit: str) -
     return f"{name} {shown:>8}{deviation_text(deviation, decimals)} {unit}".rstrip()
 
 
-class SubspacePanel(XYPanel):
+class SubspacePanel(LoopPanel):
     """Measured against command of `view.actuator` in the window that ends at `view.instant`."""
 
     key: ClassVar[str] = "subspace"
     title: ClassVar[str] = "Synchronization subspace"
+    square: ClassVar[bool] = True
 
     def __init__(self, view: View, theme: Theme) -> None:
         super().__init__(view, theme)
-        self.plot = XYPlot(theme, square=True)
-        self.pane.addItem(self.plot)
         self.diagonal, self.ellipse = pg.InfiniteLine(angle=45.0), pg.PlotCurveItem(skipFiniteCheck=True)
-        self.plot.view_box.addItem(self.diagonal, ignoreBounds=True)
-        self.trail = Trail(self.plot)
-        self.plot.view_box.addItem(self.ellipse, ignoreBounds=True)
+        for item in (self.diagonal, self.ellipse):
+            self.plot.view_box.addItem(item, ignoreBounds=True)
+        self.diagonal.setZValue(-1.0)
         self.apply_theme(theme)
 
     @property
@@ -203,21 +201,12 @@ class SubspacePanel(XYPanel):
         """Set the colours of the curves."""
         self.diagonal.setPen(pen(self.theme.muted, style=Qt.PenStyle.DotLine))
         self.ellipse.setPen(pen(self.theme.muted if self.stale else self.theme.text, style=Qt.PenStyle.DashLine))
-        self.trail.set_colours(self.theme.muted if self.stale else self.theme.measured, self.theme.base)
-
-    def configure(self, history: History) -> None:
-        """Reset the scales for other channels."""
-        self.plot.reset_scales()
-        self.refresh(history)
+        super().apply_colours()
 
     def refresh(self, history: History) -> None:
         """Draw the window that ends at the instant of the view."""
-        signals = history.signals
-        pair = None if signals is None else next((p for p in signals.pairs if p.actuator == self.view.actuator), None)
+        signals, pair = history.signals, self.pair_of(history)
         if signals is None or pair is None:
-            self._draw_message(
-                history, "the service publishes no signals" if signals is None else "no actuator is selected"
-            )
             return
         when = self.set_heading(history, pair.actuator)
         of_command, of_measured = signals.channels[pair.command], signals.channels[pair.measured]
@@ -229,11 +218,11 @@ class SubspacePanel(XYPanel):
         instant, rate = self.view.instant, signals.sample_rate
         # without the sample at the beginning of the window, which belongs to the previous one
         x, samples = signals.samples(instant - self.window_seconds + 0.5 / rate, instant)
+        self.caption = incomplete_note(history, instant - self.window_seconds)
         command, measured = samples[:, pair.command], samples[:, pair.measured]
-        first = round(float(x[0]) * rate) if len(x) else 0
-        shown = decimate_loop(first, command, measured)
-        low, high = extent(command)
-        self.plot.fit((low, high), extent(measured), immediate=when.x is not None)
+        reach = extent(command), extent(measured)
+        self.plot.fit(*reach, immediate=when.x is not None)
+        shown = decimated(signals, x, command, measured)
         self.trail.draw(command[shown], measured[shown])
 
         tracking = None if history.results is None else _tracking_at(history.results, pair.actuator, when.x)
@@ -245,16 +234,12 @@ class SubspacePanel(XYPanel):
             self.plot.set_annotation(_tracking_lines(tracking), self.theme.muted if self.stale else self.theme.text)
         else:
             good = np.isfinite(command) & np.isfinite(measured)
-            self.plot.set_annotation(_why_no_ellipse(tracking, good, rate, self.window_seconds), self.theme.muted)
-        self.caption = incomplete_note(history, instant - self.window_seconds)
+            why = _why_no_ellipse(tracking, good, rate, self.window_seconds)
+            # what is no longer in memory was not missing then
+            self.plot.set_annotation("" if self.caption else why, self.theme.muted)
         self._read_out()
 
-    def under_mouse(self, plot: XYPlot, x: float, y: float) -> str:
-        """Return command and measured at a position."""
-        return f"command {plot.text_of('bottom', x)}, measured {plot.text_of('left', y)}"
-
-    def _draw_message(self, history: History, why: str) -> None:
-        self.set_heading(history, self.view.actuator or DASH)
-        self.trail.clear()
+    def show_nothing(self, history: History, why: str) -> None:
+        """Show a reason in place of the path and its ellipse."""
+        super().show_nothing(history, why)
         self.ellipse.setData(np.empty(0), np.empty(0))
-        self.plot.set_annotation(why, self.theme.muted)

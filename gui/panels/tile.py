@@ -57,9 +57,11 @@ MIN_WIDTH, MIN_HEIGHT = 160, 120
 LANDSCAPE_MIN_WIDTH, LANDSCAPE_MIN_HEIGHT = 310, 70
 """Minimum size of a landscape tile, px: values are beside the words instead of below them."""
 _PORTRAIT, _LANDSCAPE = (10.0, 8.6), (22.0, 4.8)  # width and height, in units of the font size
+_LANDSCAPE_MERIT = 1.2
 _WORDS_END, _VALUES_BEGIN = 0.5, 0.54  # of the width of a landscape tile
 _LABEL, _NUMBER, _UNIT, _SPACE = 0.18, 0.44, 0.12, 0.012  # shares of the width; the rest is the standard deviation
 _USUAL = f"{MINUS}88.8"  # longest usual number: shorter ones have its font size
+_USUAL_BADGE = " ■ TRIP: delay −88.88 ms (+1 more)"
 _USUAL_LABEL = "phases"  # longest label: all labels of a tile have one font size
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _MIDDLE, Qt.AlignmentFlag.AlignRight | _MIDDLE
@@ -87,8 +89,9 @@ class Tile(QWidget):
 
     @staticmethod
     def font_size(width: float, height: float) -> float:
-        """Return the font size of the values of a tile of this size, px."""
-        return _layout(width, height)[0]
+        """Return the font size of the values of a tile of this size, px; larger in landscape, as its small print."""
+        size, landscape = _layout(width, height)
+        return size * (_LANDSCAPE_MERIT if landscape else 1.0)
 
     @staticmethod
     def least_height(width: float) -> float:
@@ -237,7 +240,8 @@ class _Lines:
         severity = content.severity
         if severity.active:
             self._painter.fillRect(row, level_colour(self._theme, severity.level))
-            self._text(row, f" {severity.text}", _FOOT, self._theme.base, bold=True)
+            # badges of one size, whatever they say
+            self._text(row, f" {severity.text}", _FOOT, self._theme.base, bold=True, usual=_USUAL_BADGE)
         elif severity.words:
             self._text(row, severity.text, _FOOT, level_colour(self._theme, severity.level), bold=True)
         else:
@@ -248,8 +252,9 @@ class _Lines:
         if not content.mark:
             return None
         plain, room = self._painter.font(), self._area.width()
-        if words := content.severity.text or content.remark:
-            written, _ = fitted(words, plain, _FOOT * self._size, room, bold=bool(content.severity.words))
+        if words := (content.severity.text or content.remark).replace("amplitude", "ampl."):
+            widest = max(words, _USUAL_BADGE if content.severity.active else "", key=len)
+            written, _ = fitted(widest, plain, _FOOT * self._size, room, bold=bool(content.severity.words))
             room -= QFontMetricsF(written).horizontalAdvance(f" {words}") + _GAP * self._size
         font, fits = fitted(content.mark, plain, _MARK * self._size, room, bold=True)
         return (font, QFontMetricsF(font).horizontalAdvance(content.mark)) if fits else None
@@ -291,6 +296,8 @@ class _Lines:
         """Write into a share of the row: in a smaller font where it (or `usual`) does not fit, then elided."""
         if not text:
             return
+        # the word is too long for small tiles
+        text = text.replace("amplitude", "ampl.")
         share = 1.0 - start if share is None else share
         box = QRectF(row.left() + start * row.width(), row.top(), share * row.width(), row.height())
         widest = max(text, usual, key=len)

@@ -9,7 +9,7 @@ from functools import partial
 
 from gui.model.alarms import DisplayLimits, display_limits_apply
 from gui.model.history import History
-from gui.model.severity import NO_LIMITS, ActuatorSeverity, alarm_severity, limit_severity
+from gui.model.severity import NO_LIMITS, ActuatorSeverity, alarm_severity, amplitude_percent, limit_severity
 from gui.model.tracking_status import NO_VALUE, Status, contradiction_mark, tracking_status
 from gui.panels.base import PanelInstant
 from gui.wording.event_text import NOT_JUDGED_SHAPE
@@ -139,19 +139,21 @@ def actuator_content(
     # a ratio of different units can be neither too large nor too small
     share, share_sd = (ratio, found.ratio_sd) if unit == "1" else (1.0, 0.0)
     deviations = {"delay": 1e3 * delay, "phase": _DEGREES * phase}
+    # of equal units the amplitude is shown, in % of the command
+    of_ratio = "amplitude" if unit == "1" else "ratio"
     if unit == "1":
-        deviations["ratio"] = 100.0 * (share - 1.0)
-    of_quantity = {quantity: quantity for quantity in QUANTITIES}
-    of_quantity |= {f"{prefix}_{q}": q for q, prefix in (("delay", method), ("phase", phase_of), ("ratio", method))}
+        deviations[of_ratio] = 100.0 * (share - 1.0)
+    shown = {"delay": "delay", "ratio": of_ratio}
+    shown |= {f"{method}_delay": "delay", f"{phase_of}_phase": "phase", f"{method}_ratio": of_ratio}
     severity: ActuatorSeverity = NO_LIMITS
     levels: Mapping[str, Level] = {}
     if alarms:
-        severity, levels = alarm_severity(alarms, of_quantity)
+        severity, levels = alarm_severity(alarms, shown)
         if at.replacement is not None and not severity.active:
             # the status says why nothing is judged
             severity = NO_LIMITS
     elif display_limits_apply(history.limits):
-        severity, levels = limit_severity(limits, deviations)
+        severity, levels = limit_severity(_of_shown(limits), deviations)
     values = [_tile_value("delay", 1e3 * delay, 1e3 * found.delay_sd, "ms", levels)]
     if _has(history, actuator, f"{phase_of}_phase"):
         deviation = _DEGREES * read(f"{phase_of}_phase_sd")
@@ -160,8 +162,12 @@ def actuator_content(
             of_phase = replace(of_phase, spread=_phase_is(phase_of, read("fdb_frequency")))
         values.append(of_phase)
     if _has(history, actuator, f"{method}_ratio"):
-        scale, unit, decimals = (100.0, "%", 1) if unit == "1" else (1.0, unit, 3)
-        values.append(_tile_value("ratio", scale * ratio, scale * found.ratio_sd, unit, levels, decimals))
+        if unit == "1":
+            # what a viewer asks is how much of the command is done; tables have the ratio of the papers
+            amplitude = amplitude_percent(ratio)
+            values.append(_tile_value("amplitude", amplitude, 0.01 * amplitude**2 * found.ratio_sd, "%", levels))
+        else:
+            values.append(_tile_value("ratio", ratio, found.ratio_sd, unit, levels, 3))
     else:
         share, share_sd = 1.0, 0.0
     return TileContent(
@@ -175,6 +181,11 @@ def actuator_content(
         window,
         found.contradicting,
     )
+
+
+def _of_shown(limits: DisplayLimits) -> DisplayLimits:
+    """Return the limits of the window by what tiles show: those on the ratio are on the amplitude."""
+    return {**limits, "amplitude": limits["ratio"]} if "ratio" in limits else limits
 
 
 def _speaker(history: History, actuator: str, alarms: Sequence[Alarm]) -> str:

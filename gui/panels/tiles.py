@@ -30,7 +30,7 @@ def columns_for(n_tiles: int, width: int, height: int, kind: type[Tile] = Tile, 
     most = max(1, round(width + _GAP) // round(scale * kind.MIN_WIDTH + _GAP))
 
     def merit(columns: int) -> tuple[float, float]:
-        """Return the font size, and how much of the grid is visible without scrolling."""
+        """Return how well it is read, and how much of the grid is visible without scrolling."""
         wide, high = tile_size(n_tiles, columns, width, height, kind, scale)
         rows = ceil(n_tiles / columns)
         return kind.font_size(wide, high), min(1.0, height / max(1.0, rows * (high + _GAP) - _GAP))

@@ -14,8 +14,9 @@ from gui.widgets.theme import level_colour
 from gui.wording.event_text import NOT_JUDGED_SHAPE
 from gui.wording.level import Level
 
-_WIDTH, _HEIGHT = 4.6, 2.75  # of a cell, in units of the font size of its number
-_SECOND = 0.5  # font size of the other values
+_WIDTH, _HEIGHT = 6.4, 2.75  # of a cell, in units of the font size of its number
+_FIRST = 0.62  # share of the width for the delay; the amplitude is beside it
+_BESIDE, _SECOND = 0.62, 0.5  # font sizes of the amplitude, and of the other values
 _MIN_HEIGHT = 64.0  # px
 _USUAL = f"{MINUS}88.8"  # longest usual number: shorter ones have its font size
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
@@ -65,15 +66,19 @@ class WallCell(Tile):
             area = box.adjusted((_STRIPE + 0.12) * size, 0.06 * size, -0.12 * size, -0.06 * size)
             lines = _Lines(painter, area)
             lines.write(content.name, 0.5 * size, colour, bold=True)
-            if content.values:
-                lines.write_value(content.values[0], size, colour, muted)
+            values = content.values
+            beside = [value for value in values[1:] if value.label == "amplitude"]
+            for value in beside:
+                lines.write_value(value, _BESIDE * size, colour, muted, begin=_FIRST, high=size)
+            for value in values[:1]:
+                lines.write_value(value, size, colour, muted, end=_FIRST if beside else 1.0)
             plain = not content.severity.words and content.level is Level.NONE
             lines.write(self.state, 0.5 * size, colour if active or plain else level, bold=True)
             details = content.severity.details or content.time_label or content.remark
             if details and lines.has_room(0.34 * size):
                 lines.write(details, 0.34 * size, muted)
-            for value in content.values[1:]:
-                if lines.has_room(_SECOND * size):
+            for value in values[1:]:
+                if value not in beside and lines.has_room(_SECOND * size):
                     lines.write_value(value, _SECOND * size, colour, muted, label=True)
             self.draw_outline(painter)
 
@@ -98,9 +103,26 @@ class _Lines:
         self._painter.setPen(QColor(colour))
         self._painter.drawText(row, _LEFT, text)
 
-    def write_value(self, value: TileValue, size: float, colour: str, muted: str, *, label: bool = False) -> None:
-        """Write a number and its unit, with its label before it."""
-        row, painter = self._row(1.25 * size), self._painter
+    def write_value(
+        self,
+        value: TileValue,
+        size: float,
+        colour: str,
+        muted: str,
+        *,
+        label: bool = False,
+        begin: float = 0.0,
+        end: float = 1.0,
+        high: float = 0.0,
+    ) -> None:
+        """Write a number and its unit, with its label before it, from `begin` to `end` of the width.
+
+        With the font size `high` of the number that follows beside it, the row remains.
+        """
+        row, painter = self._row(1.25 * (high or size)), self._painter
+        if high:
+            self._top = row.top()
+        row = QRectF(row.left() + begin * row.width(), row.top(), (end - begin) * row.width(), row.height())
         unit, unit_width = _font(painter, value.unit, 0.5 * size)
         name, name_width = _font(painter, f"{value.label} " if label else "", 0.7 * size)
         room = row.width() - unit_width - name_width - 0.15 * size

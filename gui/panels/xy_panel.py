@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.model.history import History
-from gui.panels.base import InstantHeading, Panel, instant_heading
+from gui.model.signals import SignalHistory
+from gui.panels.base import InstantHeading, Panel, instant_heading, no_signals
 from gui.plots.figure import Figure, Page
 from gui.plots.view import View
 from gui.plots.xy.axes import tabular
 from gui.plots.xy.canvas import XYCanvas
+from gui.plots.xy.curves import Trail, decimate_loop
 from gui.plots.xy.figure import canvas_figure, has_data
 from gui.plots.xy.plot import XYPlot
-from gui.widgets.labels import PlainLabel, plain_tip
+from gui.widgets.labels import ElidedLabel
 from gui.widgets.menus import MenuEntry, MenuPlace
-from gui.widgets.painting import painting
 from gui.widgets.theme import Theme
-from monitor.text.numbers import instant_text
+from monitor.messages.blocks import Pair, Samples
+from monitor.text.numbers import DASH, instant_text
 
+_LEAST_LIST = 64  # px
 _MOUSE_HELP = "wheel: zoom · drag: pan · double click: automatic scales"
 
 
@@ -32,29 +37,35 @@ class XYPanel(Panel):
         super().__init__(view, theme)
         self.stale = False
         self.caption = ""
-        self.heading, self.readout = _ElidedLine(), _ElidedLine()
+        self.heading, self.readout = ElidedLabel(" "), ElidedLabel(" ")
         self.readout.setFont(tabular())
         self.pane = XYCanvas(theme)
         self.pane.setAccessibleName(self.title)
         self.pane.setToolTip(_MOUSE_HELP)
         self.pane.mouse_moved.connect(self._read_out)
         self.pane.menu_requested.connect(self._show_menu)
-        top = QHBoxLayout()
-        top.setSpacing(4)
-        top.addWidget(self.heading, 1)
+        self.controls = QHBoxLayout()
+        self.controls.setSpacing(4)
+        self.controls.addWidget(self.heading, 1)
         for control in controls:
-            top.addWidget(control)
+            self.add_control(control)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(6, 4, 6, 4)
         layout.setSpacing(2)
-        layout.addLayout(top)
+        layout.addLayout(self.controls)
         layout.addWidget(self.pane, 1)
         layout.addWidget(self.readout)
+
+    def add_control(self, control: QWidget, place: int = -1) -> None:
+        """Add a control beside the heading; a long list does not widen the panel."""
+        if isinstance(control, QComboBox):
+            control.setMinimumWidth(_LEAST_LIST)
+        self.controls.insertWidget(place, control)
 
     @property
     def plots(self) -> tuple[XYPlot, ...]:
         """The plots from the top down."""
-        return tuple(self.pane.ci.items)
+        return tuple(item for item in self.pane.ci.items if isinstance(item, XYPlot))
 
     def enable_auto_range(self) -> None:
         """Enable auto-range of all plots."""
@@ -95,7 +106,6 @@ class XYPanel(Panel):
         when = instant_heading(history, self.view)
         text = " · ".join(part for part in (when.text, subject) if part)
         self.heading.setText(text)
-        self.heading.setToolTip(plain_tip(text))
         if when.stale is not self.stale:
             self.stale = when.stale
             self.apply_colours()
@@ -128,6 +138,53 @@ class XYPanel(Panel):
         self.readout.setText((place and self.under_mouse(*place)) or self.caption or " ")
 
 
+class LoopPanel(XYPanel):
+    """Panel with the path of one signal against another up to the instant of the view, and its newest point."""
+
+    square: ClassVar[bool] = False
+    colour: ClassVar[str] = "measured"
+
+    def __init__(self, view: View, theme: Theme, *controls: QWidget) -> None:
+        super().__init__(view, theme, *controls)
+        self.plot = XYPlot(theme, square=self.square)
+        self.pane.addItem(self.plot)
+        self.trail = Trail(self.plot)
+
+    def apply_colours(self) -> None:
+        """Set the colours of the path."""
+        colour = self.theme.muted if self.stale else getattr(self.theme, self.colour)
+        self.trail.set_colours(colour, self.theme.base)
+
+    def configure(self, history: History) -> None:
+        """Reset the scales for other channels."""
+        self.plot.reset_scales()
+        self.refresh(history)
+
+    def under_mouse(self, plot: XYPlot, x: float, y: float) -> str:
+        """Return both values at a position."""
+        across, up = plot.names
+        return f"{across} {plot.text_of('bottom', x)}, {up} {plot.text_of('left', y)}"
+
+    def pair_of(self, history: History) -> Pair | None:
+        """Return the channels of the selected actuator; without them, show why."""
+        signals, actuator = history.signals, self.view.actuator
+        pair = None if signals is None else next((p for p in signals.pairs if p.actuator == actuator), None)
+        if pair is None:
+            self.show_nothing(history, no_signals(history) if signals is None else "no actuator is selected")
+        return pair
+
+    def show_nothing(self, history: History, why: str) -> None:
+        """Show a reason in place of the path."""
+        self.set_heading(history, self.view.actuator or DASH)
+        self.trail.clear()
+        self.plot.set_annotation(why, self.theme.muted)
+
+
+def decimated(signals: SignalHistory, x: Samples, across: Samples, up: Samples) -> NDArray[np.intp]:
+    """Return the points of a path that preserve its outline."""
+    return decimate_loop(round(float(x[0]) * signals.sample_rate) if len(x) else 0, across, up)
+
+
 def incomplete_note(history: History, begin: float) -> str:
     """Return a note where single samples from x = `begin` on are no longer in memory; else empty."""
     signals = history.signals
@@ -135,17 +192,3 @@ def incomplete_note(history: History, begin: float) -> str:
         return ""
     since = instant_text(history.timeline.time_at(signals.exact_begin_x), 2)
     return f"drawn from {since} on: earlier samples are no longer in memory one by one"
-
-
-class _ElidedLine(PlainLabel):
-    """Label that is elided instead of widening the panel."""
-
-    def __init__(self) -> None:
-        super().__init__(" ")
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's arguments
-        with painting(self) as painter:
-            painter.setPen(self.palette().windowText().color())
-            shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
-            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)

@@ -62,7 +62,7 @@ def duration_text(seconds: float) -> str:
 Bounds = tuple[float, float]
 
 # units that take prefixes; numbers in others (in, kip, mm, °) are written out
-_PLAIN = frozenset({"m", "N", "V", "A", "Pa", "J", "W", "Nm", "N·m", "m/s", "m/s2", "m/s^2", "m/s²"})
+_PLAIN = frozenset({"m", "s", "N", "V", "A", "Pa", "J", "W", "Nm", "N·m", "m/s", "m/s2", "m/s^2", "m/s²"})
 _SQUARES = frozenset({"m2", "m^2", "m²"})
 _PREFIXES = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
 
@@ -73,18 +73,19 @@ def prefixed_unit(unit: str, limits: Bounds) -> tuple[float, str]:
     if not 0.0 < largest < inf:
         return 1.0, unit
     if unit in _SQUARES:
-        # areas of displacements in mm are in mm²: from 0.1 mm² to 100 000 mm²
-        power = min(3, max(-9, 3 * floor((log10(largest) + 1.0) / 6.0)))
+        # areas of displacements in mm are in mm², however small they are at first: to 100 000 mm²
+        power = min(3, max(-3, 3 * floor((log10(largest) + 1.0) / 6.0)))
         return 10.0 ** (-2 * power), _PREFIXES[power] + unit
     if unit not in _PLAIN:
         return 1.0, unit
-    # 0.9 m is 900 mm, 1.1 m remains 1.1 m
-    power = min(9, max(-9, 3 * floor(log10(largest) / 3.0)))
+    # 0.9 m is 900 mm, 1.1 m remains 1.1 m; long times have no prefix
+    power = min(0 if unit == "s" else 9, max(-9, 3 * floor(log10(largest) / 3.0)))
     return 10.0**-power, _PREFIXES[power] + unit
 
 
 _PLAIN_RANGE = 1e-4, 1e5  # numbers outside are shown with a power of ten
-_LEAST_NUMBER = 1e-3  # below it a unit is replaced by a smaller one
+LEAST_NUMBER = 1e-3
+"""Below it a unit is replaced by a smaller one."""
 
 
 def scaled_unit(
@@ -108,7 +109,7 @@ def scaled_unit(
 def held_unit(found: tuple[float, str], limits: Bounds, before: tuple[float, str] | None) -> tuple[float, str]:
     """Return a factor and unit, or those `before`, which are not replaced by a smaller unit while readable."""
     largest = max(abs(limits[0]), abs(limits[1]))
-    if before is not None and (largest == 0.0 or (before[0] < found[0] and largest * before[0] >= _LEAST_NUMBER)):
+    if before is not None and (largest == 0.0 or (before[0] < found[0] and largest * before[0] >= LEAST_NUMBER)):
         return before
     return found
 
@@ -138,6 +139,8 @@ _ROOM = 0.05
 """Margin of new limits, of the range of the values."""
 _LEAST_ROOM = 0.02
 """Margin of the axis that values do not enter: a curve at a limit would be hidden by the frame."""
+_LEAST_SHARE = 1e-5
+"""Smallest range of an axis, of its largest value."""
 _STEPS = 20
 _SMALL = 0.5
 _SHORTEST, _LONGEST = 1e-30, 1e30
@@ -153,7 +156,8 @@ def round_limits(low: float, high: float, least_span: float = 0.0) -> tuple[floa
     least_span : of the limits, so that smaller motion does not fill the axis.
     """
     low, high = _within(low), _within(high)
-    span = max(high - low, least_span, 1e-9 * max(abs(low), abs(high)))
+    # the labels of a smaller range would have more digits than there is room for
+    span = max(high - low, least_span, _LEAST_SHARE * max(abs(low), abs(high)))
     if span < _MIN_SPAN:
         span = 1.0
     short = max(0.0, span - (high - low)) / 2.0
@@ -202,6 +206,8 @@ class ValueRange:
         wanted = round_limits(low, high, self.least_span)
         if not self._known:
             self._set(wanted)
+            # what is at rest has no scale yet: the first motion is fitted at once
+            self._known = high > low or self.least_span > 0.0
         elif self._needs_room(low, high):
             self._set(wanted if immediate else self._grown(low, high))
         elif wanted[1] - wanted[0] > _SMALL * (self.high - self.low):

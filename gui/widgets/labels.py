@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy
 
 from gui.widgets.painting import painting
 
@@ -27,35 +27,23 @@ class PlainLabel(QLabel):
         super().__init__(*arguments, textFormat=Qt.TextFormat.PlainText, **keywords)  # type: ignore[call-overload]
 
 
-class ElidedLabel(QWidget):
-    """As wide as its text, or elided; its minimum width is zero."""
+class ElidedLabel(PlainLabel):
+    """Label that is elided instead of widening what it is in; its tool tip has the whole text."""
 
     def __init__(self, text: str = "") -> None:
         super().__init__()
-        self.text = ""
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.set_text(text)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setText(text)
 
-    def set_text(self, text: str) -> None:
+    def setText(self, text: str) -> None:  # noqa: N802 - Qt's name
         """Set the text."""
-        if text != self.text:
-            self.text = text
-            self.setToolTip(plain_tip(text))
-            self.setAccessibleName(text)
-            self.updateGeometry()
-            self.update()
-
-    def sizeHint(self) -> QSize:
-        """Return the size of the whole text."""
-        metrics = self.fontMetrics()
-        return QSize(metrics.horizontalAdvance(self.text), metrics.height())
-
-    def minimumSizeHint(self) -> QSize:
-        """Return the height of one line."""
-        return QSize(0, self.fontMetrics().height())
+        super().setText(text)
+        self.setToolTip(plain_tip(text))
+        self.setAccessibleName(text)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's arguments
         """Draw the elided text."""
         with painting(self) as painter:
-            text = self.fontMetrics().elidedText(self.text, Qt.TextElideMode.ElideRight, self.width())
+            painter.setPen(self.palette().windowText().color())
+            text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
             painter.drawText(self.rect(), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)

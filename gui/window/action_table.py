@@ -10,6 +10,8 @@ from gui.panels.base import Panel
 from gui.panels.catalogue import PANELS
 from gui.sources.processes.catalogue import SimulationEntry
 
+SIMULATIONS = "Source/&Simulations"
+"""The submenu of simulations."""
 N_LAYOUTS = 30
 """Layouts in the menu; the first nine have shortcuts."""
 
@@ -29,7 +31,7 @@ class ActionSpec:
     exclusive_group : of the actions with the same word one is on.
     modifies : not available in the read-only operator mode.
     separator_before : the menu has a separator before it.
-    submenu : a submenu of the menu; empty for none.
+    submenu : submenus of the menu, divided by slashes; empty for none.
     """
 
     key: str
@@ -60,9 +62,9 @@ def simulation_actions(simulations: Iterable[SimulationEntry]) -> tuple[ActionSp
         ActionSpec(
             f"source.simulate.{simulation.name}",
             f"{simulation.name}: {simulation.summary}".replace("&", "&&"),
-            "Simulations",
+            "Source",
             tip=f"Play the simulation {simulation.name}: {simulation.summary}.",
-            submenu=simulation.group,
+            submenu=f"{SIMULATIONS.partition('/')[2]}/{simulation.group}",
         )
         for simulation in simulations
     )
@@ -84,6 +86,11 @@ def panel_actions(panels: Iterable[type[Panel]]) -> tuple[ActionSpec, ...]:
 
 
 _read_only = partial(ActionSpec, modifies=False)
+
+
+def _zoom(key: str, text: str, shortcuts: tuple[str, ...], tip: str) -> ActionSpec:
+    return _read_only(f"view.{key}", text, "Replay", shortcuts, tip, submenu="&Zoom")
+
 
 _FILE = (
     ActionSpec("file.open", "&Open…", "File", ("Ctrl+O",), "Open a recorded run or a file of another program."),
@@ -150,32 +157,37 @@ _ALARMS = (
 )
 _TIME = (
     _read_only(
-        "view.pause", "&Pause", "Time", ("Space",), "Freeze the display (acquisition continues).", checkable=True
+        "view.pause", "&Pause", "Replay", ("Space",), "Freeze the display (acquisition continues).", checkable=True
     ),
-    _read_only("view.live", "&Live", "Time", ("Home",), "Follow the newest sample."),
-    _read_only("view.back", "&Back", "Time", ("Left",), "Move back by a tenth of the span.", separator_before=True),
-    _read_only("view.forward", "&Forward", "Time", ("Right",), "Move forward by a tenth of the span."),
-    _read_only("view.back_span", "Back by a span", "Time", ("Shift+Left",), "Move back by a whole span."),
-    _read_only("view.forward_span", "Forward by a span", "Time", ("Shift+Right",), "Move forward by a whole span."),
-    _read_only(
-        "view.zoom_in", "Zoom &in", "Time", ("Ctrl++", "+", "Ctrl+="), "Halve the span.", separator_before=True
-    ),
-    _read_only("view.zoom_out", "Zoom &out", "Time", ("Ctrl+-", "-"), "Double the span."),
-    _read_only("view.zoom_undo", "P&revious zoom", "Time", ("Alt+Left",), "Undo the last zoom of time or values."),
-    _read_only("view.zoom_redo", "Ne&xt zoom", "Time", ("Alt+Right",), "Redo the zoom that was undone last."),
-    _read_only("view.span_5", "Show 5 s", "Time", ("1",), "Show a span of 5 s.", separator_before=True),
-    _read_only("view.span_30", "Show 30 s", "Time", ("2",), "Show a span of 30 s."),
-    _read_only("view.span_60", "Show 60 s", "Time", ("3",), "Show a span of 60 s."),
-    _read_only("view.span_600", "Show 10 min", "Time", ("4",), "Show a span of 10 minutes."),
-    _read_only("view.span_all", "Show the &whole run", "Time", ("0",), "Show the whole history."),
+    _read_only("view.live", "&Live", "Replay", ("Home",), "Follow the newest sample."),
+    _read_only("view.back", "&Back", "Replay", ("Left",), "Move back by a tenth of the span.", separator_before=True),
+    _read_only("view.forward", "&Forward", "Replay", ("Right",), "Move forward by a tenth of the span."),
+    _read_only("view.back_span", "Back by a span", "Replay", ("Shift+Left",), "Move back by a whole span."),
+    _read_only("view.forward_span", "Forward by a span", "Replay", ("Shift+Right",), "Move forward by a whole span."),
+    _zoom("zoom_in", "Zoom &in", ("Ctrl++", "+", "Ctrl+="), "Halve the span."),
+    _zoom("zoom_out", "Zoom &out", ("Ctrl+-", "-"), "Double the span."),
+    _zoom("zoom_undo", "P&revious zoom", ("Alt+Left",), "Undo the last zoom of time or values."),
+    _zoom("zoom_redo", "Ne&xt zoom", ("Alt+Right",), "Redo the zoom that was undone last."),
+    _zoom("span_5", "Show 5 s", ("1",), "Show a span of 5 s."),
+    _zoom("span_30", "Show 30 s", ("2",), "Show a span of 30 s."),
+    _zoom("span_60", "Show 60 s", ("3",), "Show a span of 60 s."),
+    _zoom("span_600", "Show 10 min", ("4",), "Show a span of 10 minutes."),
+    _zoom("span_all", "Show the &whole run", ("0",), "Show the whole history."),
 )
 _REPLAY = (
-    ActionSpec("replay.play", "&Play or pause", "Replay", ("P",), "Play or pause the recording."),
+    ActionSpec(
+        "replay.play",
+        "Pla&y or pause",
+        "Replay",
+        ("P",),
+        "Play or pause the recording.",
+        separator_before=True,
+    ),
     ActionSpec("replay.step", "&Step", "Replay", (".",), "Play a short step, then pause."),
-    ActionSpec("replay.slower", "S&lower", "Replay", ("[",), "Play at the next lower speed."),
-    ActionSpec("replay.faster", "&Faster", "Replay", ("]",), "Play at the next higher speed."),
+    ActionSpec("replay.slower", "Slo&wer", "Replay", ("[",), "Play at the next lower speed."),
+    ActionSpec("replay.faster", "Fas&ter", "Replay", ("]",), "Play at the next higher speed."),
     ActionSpec("replay.seek", "&Go to…", "Replay", ("Ctrl+G",), "Play from another instant.", separator_before=True),
-    ActionSpec("replay.restart", "From the &beginning", "Replay", ("Ctrl+Home",), "Play from the first sample."),
+    ActionSpec("replay.restart", "From t&he beginning", "Replay", ("Ctrl+Home",), "Play from the first sample."),
     ActionSpec("replay.loop", "L&oop", "Replay", ("Ctrl+Shift+L",), "Restart at the end.", checkable=True),
     ActionSpec(
         "replay.stream",
@@ -222,14 +234,6 @@ _LAYOUTS = (
         separator_before=True,
     ),
     ActionSpec("layout.delete", "&Delete this layout", "Layouts", tip="Delete a saved layout."),
-    ActionSpec(
-        "layout.export",
-        "&Export layout…",
-        "Layouts",
-        tip="Write this arrangement of the panels to a file, to share it.",
-        separator_before=True,
-    ),
-    ActionSpec("layout.import", "&Import layout…", "Layouts", tip="Apply and save a layout from a file."),
     _read_only("layout.reset", "&Reset layout", "Layouts", ("Ctrl+0",), "Restore this layout as it was saved."),
 )
 _WINDOW = (
@@ -258,5 +262,5 @@ _HELP = (
     ActionSpec("help.about", "&About Synchroscope", "Help", tip="Show version and licence."),
 )
 ACTIONS = (*_FILE, *_SOURCE, *_ALARMS, *_TIME, *_REPLAY, *_PANELS, *_LAYOUTS, *_WINDOW, *_HELP)
-MENUS = ("File", "Source", "Simulations", "Alarms", "Time", "Replay", "Panels", "Layouts", "Window", "Help")
+MENUS = ("File", "Source", "Alarms", "Replay", "Panels", "Layouts", "Window", "Help")
 """The menus, from left to right."""

@@ -167,17 +167,6 @@ class Actions:
         for key, handler in handlers.items():
             self._actions[key].triggered.connect(_without_checked(handler))
 
-    def remove(self, key: str) -> None:
-        """Remove an action, such as a simulation that is no longer offered."""
-        action = self._actions.pop(key)
-        del self._specs[key]
-        self._used = {name: owner for name, owner in self._used.items() if owner != key}
-        self._disabled.discard(key)
-        for menu in self._menus.values():
-            menu.removeAction(action)
-        self._window.removeAction(action)
-        action.deleteLater()
-
     def enable(self, key: str, enabled: bool) -> None:
         """Enable or disable an action; one that modifies something stays disabled in the operator mode."""
         (self._disabled.discard if enabled else self._disabled.add)(key)
@@ -216,12 +205,13 @@ class Actions:
 
     def _add_to_menu(self, spec: ActionSpec, action: QAction) -> None:
         menu = self._menus[spec.menu]
-        if spec.submenu:
-            path = f"{spec.menu}/{spec.submenu}"
+        path = spec.menu
+        for name in spec.submenu.split("/") if spec.submenu else ():
+            path = f"{path}/{name}"
             if path not in self._menus:
-                self._menus[path] = menu.addMenu(spec.submenu)
+                self._menus[path] = menu.addMenu(name)
             menu = self._menus[path]
-        elif spec.separator_before:
+        if not spec.submenu and spec.separator_before:
             menu.addSeparator()
         menu.addAction(action)
 

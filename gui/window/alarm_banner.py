@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
@@ -12,8 +14,9 @@ from gui.model.service_state import ServiceState
 from gui.widgets.labels import plain_tip
 from gui.widgets.painting import painting
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.event_text import NOT_JUDGED_SHAPE, alarm_line, state_text
+from gui.wording.event_text import NOT_JUDGED_SHAPE, alarm_line, severity_shape, severity_word, state_text
 from gui.wording.level import Level
+from monitor.text.numbers import duration_text
 
 BLINK = 0.5
 """s that it is filled, and s that it is not."""
@@ -24,6 +27,35 @@ _HEIGHT = 1.75  # in heights of its font
 _MARGIN = 10.0
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _HELP = "Click to show the list of alarms."
+
+
+def wall_sentence(history: History) -> str:
+    """Return how the test is in one sentence, to be read from a distance.
+
+    ``■ TRIP north delay 60 ms``, ``⊘ 1 of 64 NOT JUDGED``, ``● TEST OK · 12 min · recording``.
+    """
+    summary, state, alarms = history.summary, history.state, history.alarms_at(None)
+    if summary.first is not None:
+        more = summary.trips + summary.warns - 1
+        first = f"{severity_shape(summary.first.severity)} {severity_word(summary.first.severity)} "
+        first += alarm_line(summary.first).partition(", limit")[0] + (f" (+{more} more)" if more else "")
+        return first if state.current else f"{first} · {state.words}"
+    if state.key != "receiving":
+        return f"{state.shape} {state.words}"
+    # of actuators, where the alarms are on them
+    judged = {alarm.actuator or alarm.name: True for alarm in alarms}
+    judged |= {alarm.actuator or alarm.name: False for alarm in alarms if alarm.not_judged}
+    if missing := sum(not each for each in judged.values()):
+        return f"{NOT_JUDGED_SHAPE} {missing} of {len(judged)} NOT JUDGED"
+    recording = history.health is not None and history.health.recording and history.progress.stopped_since is None
+    words = "recording" if recording else "not recording"
+    return f"{'● TEST OK' if alarms else '○ NO ALARMS'} · {duration_text(history.end_x)} · {words}"
+
+
+def rig_and_clock(history: History) -> str:
+    """Return the name of the rig and the time of day."""
+    rig = "" if history.health is None else history.health.rig
+    return f"{rig}   {datetime.now():%H:%M:%S}".strip()
 
 
 class AlarmBanner(QWidget):
@@ -47,6 +79,7 @@ class AlarmBanner(QWidget):
         self._stale = ""
         self._state: ServiceState | None = None  # unless it is receiving
         self._has_alarms = False
+        self._wall = "", ""
         self.blinks, self.sounds = True, False
         self._sounded: float | None = None
         self.summary = AlarmSummary()
@@ -57,8 +90,8 @@ class AlarmBanner(QWidget):
 
     @property
     def text(self) -> str:
-        """The whole text."""
-        return "   ".join(filter(None, (self._counts, self._details)))
+        """The whole text: counts and the first alarm, or the sentence of a wall."""
+        return "   ".join(filter(None, self._wall if self._large else (self._counts, self._details)))
 
     @property
     def filled(self) -> bool:
@@ -71,9 +104,10 @@ class AlarmBanner(QWidget):
         stale = state.words if state.key in ("silent", "connecting") else ""
         self._sound(now, wanted=self.sounds and summary.unacknowledged > 0 and not stale)
         inverted = self.blinks and summary.unacknowledged > 0 and not stale and now % (2.0 * BLINK) >= BLINK
-        shown = summary, stale, None if state.key == "receiving" else state, inverted, bool(history.alarms)
-        if shown != (self.summary, self._stale, self._state, self._inverted, self._has_alarms):
-            self.summary, self._stale, self._state, self._inverted, self._has_alarms = shown
+        wall = (wall_sentence(history), rig_and_clock(history)) if self._large else ("", "")
+        shown = summary, stale, None if state.key == "receiving" else state, inverted, bool(history.alarms), wall
+        if shown != (self.summary, self._stale, self._state, self._inverted, self._has_alarms, self._wall):
+            self.summary, self._stale, self._state, self._inverted, self._has_alarms, self._wall = shown
             self.setToolTip(plain_tip(f"{self.text}\n{_HELP}"))
             self.setAccessibleDescription(self.text)
             self.update()
@@ -86,7 +120,7 @@ class AlarmBanner(QWidget):
             QApplication.beep()
 
     def set_large(self, large: bool) -> None:
-        """Use the large font of the operator mode."""
+        """Show one sentence in a large font, for the operator mode and a wall."""
         self._large = large
         self.updateGeometry()
         self.update()
@@ -124,6 +158,13 @@ class AlarmBanner(QWidget):
                 painter.setPen(pen)
                 painter.drawRect(QRectF(self.rect()).adjusted(2.0, 2.0, -2.0, -2.0))
             area = QRectF(self.rect()).adjusted(_MARGIN, 0.0, -_MARGIN, 0.0)
+            if self._large:
+                sentence, aside = self._wall
+                room = QFontMetricsF(self._font(bold=False)).horizontalAdvance(aside) + _MARGIN
+                self._write(painter, area.adjusted(0.0, 0.0, -room, 0.0), sentence, colour, bold=True)
+                area.setLeft(area.right() - room + _MARGIN)
+                self._write(painter, area.adjusted(0.0, 0.0, _MARGIN, 0.0), aside, colour, bold=False)
+                return
             used = self._write(painter, area, self._counts, colour, bold=self.summary.any_active)
             area.setLeft(area.left() + used + 2.0 * _MARGIN)
             self._write(painter, area, self._details, colour, bold=False)

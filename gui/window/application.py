@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from PySide6.QtCore import QObject, QSettings
@@ -11,16 +11,18 @@ from PySide6.QtCore import QObject, QSettings
 from gui.model.history import History
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
+from gui.panels.over_time import TimePanel
 from gui.panels.wall import WallPanel
 from gui.plots.view import View
 from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.playback import PlaySimulation
 from gui.sources.processes.player import ReplayControl
+from gui.sources.processes.service import BACK, DIED
 from gui.sources.processes.session import SourceSpec
-from gui.window.action_table import ACTIONS, simulation_actions
+from gui.window.action_table import ACTIONS, SIMULATIONS, simulation_actions
 from gui.window.actions import Actions
 from gui.window.bindings import PlotFocus, bind_panels, bind_play_head, bind_replay, bind_view, seek
-from gui.window.command_palette import CommandPalette
+from gui.window.command_palette import CommandPalette, PaletteEntry
 from gui.window.comparison import ComparisonController
 from gui.window.derived_channels import DerivedChannelController
 from gui.window.export import ExportController
@@ -58,7 +60,9 @@ class Program(QObject):
         self.connection = ServiceConnection(self.view, settings.memory << 20, settings.history_minutes, self)
         self.window = MainWindow(self.view, self.connection, offers, store, self.preferences.themes.theme)
         self.actions = Actions(self.window, (*ACTIONS, *simulation_actions(offers.simulations)))
-        self.actions.fill(self.window.menuBar())
+        menus = self.actions.fill(self.window.menuBar())
+        if SIMULATIONS in menus:
+            self.window.start_page.simulations.setMenu(menus[SIMULATIONS])
         self.window.view_bar.fill(self.actions)
         self.sources = SourceController(self.window, self.actions, offers, store, self.preferences.service_file)
         self.sessions = self.sources.sessions
@@ -84,6 +88,7 @@ class Program(QObject):
         self.preferences.attach(self.window, self.actions, self.notify)
         self._palette = CommandPalette(self.actions, self.window)
         self._shortcuts = ShortcutDialog(self.actions, self.window)
+        self._palette.rows = self._rows
         self._bind()
         self._show_session()
 
@@ -98,9 +103,14 @@ class Program(QObject):
         if self._options.operator:
             self.actions["window.operator"].trigger()
 
-    def notify(self, level: str, text: str, *, of_source: bool = False) -> None:
-        """Show a message: info, warning or error; one `of_source` is dismissed when another source is opened."""
-        self.window.notification_bar.show_message(level, text, time.time(), of_source=of_source)
+    def notify(self, level: str, text: str, *, of_source: bool = False, ends: str = "") -> None:
+        """Show a message: info, warning or error, in place of those that begin with `ends`.
+
+        One `of_source` is dismissed when another source is opened.
+        """
+        # a service that is back is no longer dead
+        ends = DIED if text == BACK else ends
+        self.window.notification_bar.show_message(level, text, time.time(), of_source=of_source, ends=ends)
 
     def finish(self) -> None:
         """Close everything; waits some seconds for processes at most."""
@@ -234,6 +244,20 @@ class Program(QObject):
             offered["Play from"] = partial(seek, self.sessions)
         self._palette.set_instants({label: offered[label] for label in instants if label in offered})
         self._palette.present()
+
+    def _rows(self) -> Iterator[PaletteEntry]:
+        """Yield the rows that the plots over time can show."""
+        for panel in self.window.dock_area.panels.values():
+            if isinstance(panel, TimePanel):
+                for choice in panel.choices():
+                    yield PaletteEntry(panel.title, choice.text, partial(self._show_row, panel, choice.key))
+
+    def _show_row(self, panel: TimePanel, key: str) -> None:
+        dock = self.window.dock_area.docks[panel.key]
+        dock.show()
+        dock.raise_()
+        panel.show_rows((*panel.shown, key))
+        panel.stack.scroll_to(key)
 
     def _go_to(self, time: float) -> None:
         """Move the play head to an instant of the rig's clock."""

@@ -114,7 +114,7 @@ def bind_replay(actions: Actions, sessions: SessionManager, bar: ReplayBar) -> N
     def update_enabled() -> None:
         player = sessions.player
         for spec, _ in actions:
-            if spec.menu == "Replay":
+            if spec.key.startswith("replay."):
                 actions.enable(spec.key, player is not None)
         # a whole is streamed, and faults are injected into a stream
         actions.enable("replay.stream", isinstance(player, PlayHead))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
@@ -16,35 +17,17 @@ from gui.window.actions import Actions, action_text, shortcuts_text
 _SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _NUMBER = re.compile(r"(?P<number>\d+(?:[.,]\d*)?|[.,]\d+)\s*(?P<unit>ms|s|min|h)?")
 _CLOCK = re.compile(r"(?:(?P<hours>\d+):)?(?P<minutes>\d{1,2}):(?P<seconds>\d{1,2}(?:[.,]\d*)?)")
-_GAP_COST = 0.1  # for every letter that is skipped
-_INNER_COST = 10.0  # of a match that is not at the start of a word
+_OF_TIP, _OF_SIMULATION = 100.0, 1000.0  # distances of what is found by its tip, and of simulations
 
 
-def rank(wanted: str, text: str, *, whole: bool = False) -> float | None:
+def rank(wanted: str, text: str) -> float | None:
     """Return the distance of `text` from what is `wanted`, 0 for its very beginning; None if it does not match.
 
-    Every word of `wanted` must match: as a substring, preferably at the start of a word; or, unless `whole`, as a
-    subsequence of letters.
+    Every word of `wanted` must be the beginning of a word.
     """
-    costs = [_cost(word, text.casefold(), whole) for word in wanted.casefold().split()]
-    found = [cost for cost in costs if cost is not None]
-    return sum(found) if len(found) == len(costs) else None
-
-
-def _cost(word: str, text: str, whole: bool) -> float | None:
-    begins = re.search(rf"\b{re.escape(word)}", text)
-    if begins:
-        return 0.01 * begins.start()
-    if word in text:
-        return _INNER_COST + 0.01 * text.index(word)
-    if whole:
-        return None
-    first = at = text.find(word[0])
-    for letter in word[1:]:
-        at = text.find(letter, at + 1) if at >= 0 else at
-    if at < 0:
-        return None
-    return 2.0 * _INNER_COST + _GAP_COST * (at - first)
+    begins = [re.search(rf"(?<!\w){re.escape(word)}", text.casefold()) for word in wanted.casefold().split()]
+    found = [0.01 * begin.start() for begin in begins if begin]
+    return sum(found) if len(found) == len(begins) else None
 
 
 def seconds(text: str) -> float | None:
@@ -70,11 +53,13 @@ _MOVES = frozenset((Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Ke
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class PaletteEntry:
+    """A line of the palette: menu or panel, text, what it does, and its keys."""
+
     menu: str
     text: str
-    shortcuts: str
     run: Callable[[], object]
+    shortcuts: str = ""
 
 
 class CommandPalette(QFrame):
@@ -84,13 +69,18 @@ class CommandPalette(QFrame):
     ----------
     actions : listed where they are enabled and visible.
     window : its parent.
+
+    Attributes
+    ----------
+    rows : returns the rows of plots that can be shown.
     """
 
     def __init__(self, actions: Actions, window: QWidget) -> None:
         super().__init__(window, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
         self._actions, self._window = actions, window
         self._instants: Mapping[str, Callable[[float], object]] = {}
-        self._entries: list[_Entry] = []
+        self._entries: list[PaletteEntry] = []
+        self.rows: Callable[[], Iterable[PaletteEntry]] = tuple
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAccessibleName("Find a command")
         self.line = QLineEdit()
@@ -157,24 +147,28 @@ class CommandPalette(QFrame):
                 item.setForeground(2, muted)
         self._choose(0)
 
-    def _matches(self, text: str) -> list[_Entry]:
+    def _matches(self, text: str) -> list[PaletteEntry]:
         """Return the matching entries, the best first, and otherwise in the order of the menus."""
-        ranked: list[tuple[float, _Entry]] = []
+        ranked: list[tuple[float, PaletteEntry]] = []
         for spec, action in self._actions:
             if action.isEnabled() and action.isVisible() and spec.key != "help.palette":
-                entry = _Entry(spec.menu, action_text(action), shortcuts_text(action), action.trigger)
+                entry = PaletteEntry(spec.menu, action_text(action), action.trigger, shortcuts_text(action))
                 distance = rank(text, entry.text)
                 if distance is None:
                     # words of the menu and of the tip match too, with a lower rank
-                    distance = rank(text, f"{entry.text} {entry.menu} {spec.tip}", whole=True)
-                    distance = None if distance is None else distance + 100.0
+                    distance = rank(text, f"{entry.text} {entry.menu} {spec.tip}")
+                    distance = None if distance is None else distance + _OF_TIP
                 if distance is not None:
-                    ranked.append((distance, entry))
+                    ranked.append((distance + _OF_SIMULATION * spec.key.startswith("source.simulate."), entry))
+        rows = self.rows() if text.strip() else ()
+        ranked += [(distance, row) for row in rows if (distance := rank(text, row.text)) is not None]
         found = [entry for _, entry in sorted(ranked, key=lambda pair: pair[0])]
         at = seconds(text)
         if at is None:
             return found
-        instants = [_Entry("Time", f"{word} {at:.10g} s", "", _at(act, at)) for word, act in self._instants.items()]
+        instants = [
+            PaletteEntry("Time", f"{word} {at:.10g} s", partial(act, at)) for word, act in self._instants.items()
+        ]
         return instants + found if has_unit(text) else found + instants
 
     def _chosen(self) -> int:
@@ -192,7 +186,3 @@ class CommandPalette(QFrame):
             # closed first, so that it does not cover what the action opens
             self.close()
             entry.run()
-
-
-def _at(act: Callable[[float], object], instant: float) -> Callable[[], object]:
-    return lambda: act(instant)

@@ -31,6 +31,7 @@ from gui.window.window import MainWindow
 from monitor.system.files import WriteError
 
 _WIDTHS = {"One column": ONE_COLUMN, "Two columns": TWO_COLUMNS}
+_BEGUN = "the span is being written to "
 _FORMAT_NAMES = {
     ".pdf": "PDF, vectors, fonts embedded",
     ".svg": "SVG, vectors, editable text",
@@ -83,10 +84,10 @@ class ExportController:
     ----------
     window : has the panels.
     actions : "export figure" and the like.
-    notify : shows a message; arguments are level and text.
+    notify : shows a message; arguments are level and text, and as `ends` the beginning of those that it replaces.
     """
 
-    def __init__(self, window: MainWindow, actions: Actions, notify: Callable[[str, str], None]) -> None:
+    def __init__(self, window: MainWindow, actions: Actions, notify: Callable[..., None]) -> None:
         self._window, self._actions, self._notify = window, actions, notify
         self._focused: Panel | None = None
         self._thread = ThreadPoolExecutor(1, "export")
@@ -157,6 +158,7 @@ class ExportController:
         missing = decimated_note(history, view.left)
         if missing:
             self._notify("warning", missing)
+        self._notify("info", f"{_BEGUN}{path}")
         self._writing = self._thread.submit(write_tables, tables, path)
 
     def _page(self, panel: Panel, mm: float, raster: bool) -> Page:
@@ -182,9 +184,9 @@ class ExportController:
             return
         done, self._writing = self._writing, None
         try:
-            self._notify("info", f"saved: {', '.join(str(path) for path in done.result())}")
+            self._notify("info", f"saved: {', '.join(str(path) for path in done.result())}", ends=_BEGUN)
         except WriteError as problem:
-            self._notify("error", str(problem))
+            self._notify("error", str(problem), ends=_BEGUN)
 
     def _remember_panel(self, _old: QWidget | None, new: QWidget | None) -> None:
         """Remember the panel that had the focus last."""

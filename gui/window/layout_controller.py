@@ -1,36 +1,26 @@
-"""The menu of layouts: apply, save, delete, and share them as files."""
+"""The menu of layouts: apply, save and delete them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from zlib import crc32
 
-from PySide6.QtCore import QByteArray, QObject, QRect, QSettings, Qt, Signal
+from PySide6.QtCore import QByteArray, QObject, QRect, QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDockWidget, QFileDialog, QInputDialog, QMainWindow
+from PySide6.QtWidgets import QDockWidget, QInputDialog, QMainWindow
 
 from gui.window.action_table import N_LAYOUTS
 from gui.window.actions import Actions
-from gui.window.layout_files import (
-    MAX_NAME,
-    STATE_VERSION,
-    SUFFIX,
-    LayoutFileError,
-    free_name,
-    read_layout,
-    write_layout,
-)
 from gui.window.panel_docks import BUILT_IN, LayoutPart, arrange
 from gui.window.window import MainWindow
-from monitor.system.files import WriteError
 
 DEFAULT = "Operator"
 _GROUP = "layouts"
 _LAST, _STATE, _GEOMETRY = "window/layout", "window/state", "window/geometry"
 _FORMAT = 1
-_DEFAULT_SIZE = (1280, 720)
+_MAX_NAME = 40  # letters
+_DEFAULT_SIZE = QSize(1280, 720)
 _HANDLE = 40  # pixels of a window's title bar that must be on a screen so that it can be moved
 _CHECKSUM_SIZE = 4
 
@@ -114,8 +104,8 @@ class LayoutStore(QObject):
         ValueError : the name is empty, too long or that of a built-in layout.
         """
         name = " ".join(name.split())
-        if not name or len(name) > MAX_NAME:
-            raise ValueError(f"a layout's name has 1 to {MAX_NAME} letters, this one {len(name)}")
+        if not name or len(name) > _MAX_NAME:
+            raise ValueError(f"a layout's name has 1 to {_MAX_NAME} letters, this one {len(name)}")
         if name.casefold() in {known.casefold() for known in BUILT_IN}:
             raise ValueError(f"{name} is built in: choose another name")
         self._store.setValue(f"{_GROUP}/{_key_of(name)}", with_checksum(self._dock_area.saveState(self._version)))
@@ -129,37 +119,6 @@ class LayoutStore(QObject):
             self.current = DEFAULT
         self.changed.emit()
 
-    def export(self, path: Path) -> None:
-        """Write the arrangement of the panels, under the name of the current layout, to a file.
-
-        Raises
-        ------
-        WriteError : the file cannot be written.
-        """
-        state = bytes(self._dock_area.saveState(STATE_VERSION).data())
-        write_layout(path, self.current, tuple(self._docks), state)
-
-    def import_file(self, path: Path) -> str:
-        """Apply and save the layout in a file; return its name, which has a number where there is one of its name.
-
-        Raises
-        ------
-        LayoutFileError : it cannot be used; the panels stay where they are.
-        """
-        found = read_layout(path, tuple(self._docks))
-        before = self._dock_area.saveState(self._version)
-        usable = self._dock_area.restoreState(QByteArray(found.state), STATE_VERSION)
-        for key, dock in self._docks.items():
-            # a panel that is newer than the file
-            if usable and key not in found.panels:
-                dock.hide()
-        if not usable or not self._settle():
-            self._dock_area.restoreState(before, self._version)
-            raise LayoutFileError(f"{path}: its arrangement of the panels cannot be used")
-        name = free_name(found.name, self.names)
-        self.save(name)
-        return name
-
     def save_state(self) -> None:
         """Store the geometry and the arrangement of the window."""
         self._store.setValue(_LAST, self.current)
@@ -172,12 +131,10 @@ class LayoutStore(QObject):
         restored = geometry is not None and self._window.restoreGeometry(geometry)
         if not restored or not _reachable(self._window.frameGeometry()):
             self._window.setWindowState(Qt.WindowState.WindowNoState)
-            self._window.resize(*_DEFAULT_SIZE)
-            screen = QGuiApplication.primaryScreen()
-            if screen is not None:
-                free = screen.availableGeometry()
-                self._window.resize(min(free.width(), _DEFAULT_SIZE[0]), min(free.height(), _DEFAULT_SIZE[1]))
-                self._window.move(free.topLeft())
+            free = QGuiApplication.primaryScreen().availableGeometry()
+            # its title bar is on the screen too
+            self._window.resize(_DEFAULT_SIZE.boundedTo(free.size() - QSize(0, _HANDLE)))
+            self._window.move(free.topLeft())
         last = self._store.value(_LAST)
         self.current = last if isinstance(last, str) and last in self.names else DEFAULT
         if self._restore(self._store.value(_STATE)):
@@ -237,9 +194,6 @@ def without_checksum(stored: object) -> QByteArray | None:
     return QByteArray(content) if content and crc32(content).to_bytes(_CHECKSUM_SIZE, "big") == checksum else None
 
 
-_FILES = f"Layouts (*{SUFFIX});;All files (*)"
-
-
 class LayoutController(QObject):
     """Connects the actions of the menu Layouts.
 
@@ -261,8 +215,6 @@ class LayoutController(QObject):
                 "layout.save": self._ask_name,
                 "layout.delete": lambda: self.layouts.delete(self.layouts.current),
                 "layout.reset": lambda: self._apply(self.layouts.current),
-                "layout.export": self._ask_export,
-                "layout.import": self._ask_import,
             }
         )
 
@@ -298,40 +250,6 @@ class LayoutController(QObject):
         dialog.textValueSelected.connect(self._save)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
-
-    def _ask_export(self) -> None:
-        name = "".join(letter if letter.isalnum() else "-" for letter in self.layouts.current)
-        dialog = QFileDialog(self._window, "Export layout", f"{name}{SUFFIX}", _FILES)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        self._ask(dialog, self.export)
-
-    def _ask_import(self) -> None:
-        dialog = QFileDialog(self._window, "Import layout", "", _FILES)
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        self._ask(dialog, self.import_file)
-
-    def _ask(self, dialog: QFileDialog, use: Callable[[Path], None]) -> None:
-        dialog.fileSelected.connect(lambda text: use(Path(text)))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
-
-    def export(self, path: Path) -> None:
-        """Write the arrangement of the panels to a file, and report it."""
-        try:
-            self.layouts.export(path)
-        except WriteError as problem:
-            self._notify("error", str(problem))
-        else:
-            self._notify("info", f"layout {self.layouts.current}: saved as {path}")
-
-    def import_file(self, path: Path) -> None:
-        """Apply and save the layout in a file, and report it."""
-        try:
-            name = self.layouts.import_file(path)
-        except LayoutFileError as problem:
-            self._notify("error", str(problem))
-        else:
-            self._notify("info", f"layout {name}: imported from {path}")
 
     def _save(self, name: str) -> None:
         try:

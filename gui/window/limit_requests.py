@@ -140,9 +140,11 @@ class LimitController(QObject):
 
     def _update(self) -> None:
         """Read answers, and end what is pending once the service has reported it."""
+        history = self._window.connection.history
+        if self._dialog is not None:
+            self._dialog.show_now(history.alarms_at(None))
         if not self._requests:
             return
-        history = self._window.connection.history
         for request, refusal in self._sender.answers():
             request.answered = True
             if refusal and request in self._requests:

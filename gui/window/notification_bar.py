@@ -85,6 +85,10 @@ class NotificationLog:
         """Dismiss the messages about the source: those that begin with `text`."""
         self._active -= {key for key in self._of_source if key[1].startswith(text)}
 
+    def end(self, text: str) -> None:
+        """Dismiss the messages that begin with `text`: what they said has ended."""
+        self._active -= {key for key in self._active if key[1].startswith(text)}
+
     def tick(self, now: float) -> bool:
         """Dismiss info messages after their timeout, or when the clock was set back; return whether any was."""
         expired = {
@@ -131,8 +135,13 @@ class NotificationBar(QWidget):
         self.setAccessibleName("Messages")
         self._update()
 
-    def show_message(self, level: str, text: str, now: float, *, of_source: bool = False) -> None:
-        """Show a message: info, warning or error; `now` is s since 1970; `of_source` as in the log."""
+    def show_message(self, level: str, text: str, now: float, *, of_source: bool = False, ends: str = "") -> None:
+        """Show a message: info, warning or error; `now` is s since 1970; `of_source` as in the log.
+
+        The messages that begin with `ends` are dismissed.
+        """
+        if ends:
+            self.log.end(ends)
         self.log.add(level, text, now, of_source=of_source)
         self._update()
 
@@ -181,7 +190,7 @@ class NotificationBar(QWidget):
         active = self.log.active
         if active:
             first, theme = active[0], self._theme
-            self._text.set_text(first.line)
+            self._text.setText(first.line)
             self._more.setText(f"and {len(active) - 1} more" if len(active) > 1 else "")
             palette = QPalette(self.palette())
             palette.setColor(QPalette.ColorRole.Window, QColor(theme.base))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
@@ -59,10 +59,11 @@ class PanelDocks(QMainWindow):
         )
 
     def panel(self, kind: type[PanelType]) -> PanelType:
-        """Return the panel of a class."""
-        panel = self.panels[kind.key]
-        assert isinstance(panel, kind)
-        return panel
+        """Return the panel of a class, or the view of that class within a panel."""
+        every = (each for panel in self.panels.values() for each in (panel, *getattr(panel, "parts", ())))
+        found = next(each for each in every if type(each) is kind)
+        assert isinstance(found, kind)
+        return found
 
     def minimumSizeHint(self) -> QSize:
         """Return the size that the panels need, at most one with which the window fits a small screen."""
@@ -162,23 +163,12 @@ def panels_of(part: LayoutPart) -> tuple[str, ...]:
             return tuple(key for each in part.parts for key in panels_of(each))
 
 
-def everything(panels: Iterable[type[Panel]]) -> Split:
-    """Return the layout with all panels; those without a place of their own are tabs beside the events."""
-    left = column(("histories", 3), ("indicators", 3), ("reliability", 2))
-    middle = column(("tiles", 2), ("subspace", 3))
-    # three rows of panels of this height would be too much for a small screen
-    placed = *panels_of(left), *panels_of(middle), "transfer"
-    tabs = Tabs(tuple(sorted((p.key for p in panels if p.key not in placed), key=lambda key: key != "events")))
-    return row((left, 3), (middle, 2), (column(("transfer", 3), (tabs, 2)), 2))
-
-
-_CURVES = column(("histories", 3), ("indicators", 3))
+_CURVES = column(("histories", 4), ("indicators", 3))
 BUILT_IN: Mapping[str, LayoutPart] = {
-    "Operator": row((column(("tiles", 3), ("events", 2)), 2), (column(("histories", 3), ("indicators", 2)), 3)),
-    "Tracking": row((_CURVES, 3), (column(("subspace", 3), ("transfer", 3)), 2)),
+    "Operator": row((column(("tiles", 1), ("events", 1)), 2), (column(("histories", 3), ("indicators", 2)), 3)),
+    "Tracking": row((_CURVES, 3), (column(("xy", 3), ("frequency", 3)), 2)),
     "Reliability": row((column(("reliability", 3), ("histories", 2)), 3), (column(("tiles", 1), ("events", 1)), 1)),
-    "Replay": row((_CURVES, 3), (column(("subspace", 2), (Tabs(("events", "transfer", "hysteresis")), 2)), 2)),
-    "Everything": everything(PANELS),
+    "Replay": row((_CURVES, 3), (column(("xy", 2), (Tabs(("events", "frequency")), 2)), 2)),
     "Wall": "wall",
     "Comparison": row(("comparison", 3), (column(("tiles", 2), ("events", 2)), 1)),
 }

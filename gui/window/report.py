@@ -16,6 +16,7 @@ from gui.window.actions import Actions
 from gui.window.source_controller import SourceController
 from gui.window.window import MainWindow
 
+_BEGUN = "the report on "
 _TIMEOUT = 1.0  # s for the process to end
 
 
@@ -26,7 +27,7 @@ class ReportController(QObject):
     ----------
     window, actions : have the dialog and the action.
     sources : knows the file and its options.
-    notify : shows a message; arguments are level and text.
+    notify : shows a message; arguments are level and text, and as `ends` the beginning of those that it replaces.
     launch : creates the process.
     """
 
@@ -35,7 +36,7 @@ class ReportController(QObject):
         window: MainWindow,
         actions: Actions,
         sources: SourceController,
-        notify: Callable[[str, str], None],
+        notify: Callable[..., None],
         *,
         launch: ProcessFactory = ChildProcess,
     ) -> None:
@@ -69,7 +70,7 @@ class ReportController(QObject):
         words = ["report", str(path), *options, "-o", str(page), "--overwrite"]
         self._page, self._process = page, self._launch(words, self)
         self._process.ended.connect(self._on_ended)
-        self._notify("info", f"the report on {path.name} is being written")
+        self._notify("info", f"{_BEGUN}{path.name} is being written to {page}")
         self._process.start()
 
     def close(self) -> None:
@@ -84,9 +85,9 @@ class ReportController(QObject):
             self._process.deleteLater()
         self._process = None
         if code:
-            self._notify("error", f"no report: {exit_reason(code, last)}")
+            self._notify("error", f"no report: {exit_reason(code, last)}", ends=_BEGUN)
             return
-        self._notify("info", f"report saved as {self._page}")
+        self._notify("info", f"report saved as {self._page}", ends=_BEGUN)
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._page))):
             self._notify("warning", f"no browser opens {self._page}: open it by hand")
 

@@ -121,7 +121,6 @@ class NoteController(QObject):
         self._unsaved: deque[str] = deque(maxlen=_MAX_UNSAVED)
         self._own: deque[str] = deque(maxlen=_MAX_UNSAVED)
         actions.connect({"note.add": self.ask})
-        window.dock_area.panel(EventsPanel).note_requested.connect(self.ask)
         window.note_bar.written.connect(self._send)
         for panel in window.dock_area.panels.values():
             panel.menu_sources.append(self._entries)

@@ -44,6 +44,7 @@ _SOURCES = {
 _OF_HEALTH = "health."
 _BYTES = ("B", "byte", "bytes")
 _DIGITS, _LIMIT_DIGITS, _MAX_DIGITS = 4, 6, 12
+_MOST_WRITTEN_OUT = 1e9
 _MINUS = "−"
 
 
@@ -159,13 +160,18 @@ def value_text(name: str, value: float | None, unit: str, digits: int = _DIGITS,
     if unit in _BYTES:
         return bytes_text(int(value))
     factor, unit = scale_of(name, unit)
-    others = {f"{limit * factor:.{_LIMIT_DIGITS}g}" for limit in limits if limit != value}
-    text = f"{value * factor + 0.0:.{digits}g}"
+    others = {_number(limit * factor, _LIMIT_DIGITS) for limit in limits if limit != value}
+    text = _number(value * factor + 0.0, digits)
     while text in others and digits < _MAX_DIGITS:
         digits += 1
-        text = f"{value * factor:.{digits}g}"
+        text = _number(value * factor, digits)
     text = text.replace("-", _MINUS)
     return f"{text} {unit}".rstrip() if unit != "1" else text
+
+
+def _number(value: float, digits: int) -> str:
+    """Return a number with so many digits, whole numbers with all of theirs: not with a power of ten."""
+    return count(round(value)) if 10.0**digits <= abs(value) < _MOST_WRITTEN_OUT else f"{value:.{digits}g}"
 
 
 def scale_of(value: str, unit: str) -> tuple[float, str]:
@@ -238,6 +244,7 @@ _KIND_SHAPES = {
     EventKind.NOTE: "✎",
     EventKind.LIMITS: "↕",
 }
+_VERDICTS = {"reject": Level.BAD, "watch": Level.WARN}
 _UNIMPORTANT = (EventKind.STARTED, EventKind.ENDED, EventKind.DECISION, EventKind.NOTE, EventKind.LIMITS)
 _COUNTED = {
     EventKind.GAP: "{} sample{} lost",
@@ -263,10 +270,10 @@ def kind_level(kind: EventKind) -> Level:
 
 
 def event_level(event: Event) -> Level:
-    """Return the level of an event: that of its severity where an alarm occurs."""
+    """Return the level of an event: that of its severity where an alarm occurs, of a decision that of its verdict."""
     transition = event.alarm
     if transition is None:
-        return kind_level(event.kind)
+        return _VERDICTS.get(event.verdict) or kind_level(event.kind)
     return severity_level(transition.severity) if transition.action is AlarmAction.OCCUR else Level.INFO
 
 

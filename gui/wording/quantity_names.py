@@ -36,7 +36,6 @@ class Quantity:
     curves : of one actuator; for several actuators the first that is computed is drawn.
     factor, unit : of the values on the display; without a unit that of the results.
     least_span : smallest range of the axis, in `unit`.
-    default : shown unless other rows are chosen.
     note : sign convention and the like.
     """
 
@@ -46,7 +45,6 @@ class Quantity:
     factor: float = 1.0
     unit: str = ""
     least_span: float = 0.0
-    default: bool = True
     note: str = ""
 
 
@@ -61,11 +59,10 @@ class _Row:
 
     key: str
     least_span: float = 0.0
-    default: bool = True
     note: str = ""
 
 
-# by title; other rows come after these, and are not shown by default
+# by title; other rows come after these
 _ROWS = {
     "delay": _Row("delay", 1.0, note="> 0 lags"),
     "ratio": _Row("ratio", 0.02, note="command/measured"),
@@ -75,17 +72,20 @@ _ROWS = {
     "NRMSE": _Row("nrmse", 1.0),
     "added damping": _Row("added_damping", 0.2, note="< 0 feeds energy in"),
     "peak error": _Row("peak_error"),
-    "delay, adaptive window": _Row("adaptive_delay", 1.0, default=False),
-    "delay by correlation": _Row("xcorr_delay", 1.0, default=False),
-    "amplitude error": _Row("amplitude_error", default=False),
-    "dominant frequency": _Row("frequency", 0.1, default=False),
-    "command amplitude": _Row("amplitude", default=False),
-    "coherence": _Row("coherence", 0.1, default=False),
-    "angle by TI": _Row("ti_angle", 1.0, default=False),
-    "tracking indicator, normalised": _Row("ti_normalized", 0.01, default=False),
-    "energy error since the start": _Row("hsem_total", default=False),
-    "energy error, of the work": _Row("hsem_index", default=False),
-    "peak error, relative": _Row("peak_error_relative", 1.0, default=False),
+    "stiffness": _Row("stiffness"),
+    "equivalent damping": _Row("equivalent_damping", 1.0),
+    "loss of stiffness": _Row("stiffness_loss", 1.0),
+    "delay, adaptive window": _Row("adaptive_delay", 1.0),
+    "delay by correlation": _Row("xcorr_delay", 1.0),
+    "amplitude error": _Row("amplitude_error"),
+    "dominant frequency": _Row("frequency", 0.1),
+    "command amplitude": _Row("amplitude"),
+    "coherence": _Row("coherence", 0.1),
+    "angle by TI": _Row("ti_angle", 1.0),
+    "tracking indicator, normalised": _Row("ti_normalized", 0.01),
+    "energy error since the start": _Row("hsem_total"),
+    "energy error, of the work": _Row("hsem_index"),
+    "peak error, relative": _Row("peak_error_relative", 1.0),
 }
 
 
@@ -100,15 +100,20 @@ def _quantities() -> tuple[Quantity, ...]:
 
 def _quantity(title: str, outputs: list[Output]) -> Quantity:
     first = outputs[0]
-    row = _ROWS.get(title, _Row(first.name, default=False))
+    row = _ROWS.get(title, _Row(first.name))
     has_headline = len(outputs) > 1 and first.group == HEADLINE
+    # a row without the indicators that have a colour of their own begins with the first
+    numbered = not any(each.label in _COLOURS for each in outputs)
     curves = tuple(
-        QuantityCurve(each.name, each.label, _COLOURS.get(each.label, 0), has_headline and each is not first)
-        for each in outputs
+        QuantityCurve(
+            each.name,
+            each.label,
+            place if numbered else _COLOURS.get(each.label, 0),
+            has_headline and each is not first,
+        )
+        for place, each in enumerate(outputs)
     )
-    return Quantity(
-        row.key, title, curves, first.display_factor, first.display_unit, row.least_span, row.default, row.note
-    )
+    return Quantity(row.key, title, curves, first.display_factor, first.display_unit, row.least_span, row.note)
 
 
 QUANTITIES = _quantities()

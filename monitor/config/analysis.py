@@ -105,6 +105,17 @@ class EnergyErrorSettings(ShareSettings, GateSettings):
     """Settings of HSEM."""
 
 
+class SpecimenSettings(GateSettings):
+    """Settings of the specimen's stiffness, damping and energy."""
+
+    yield_displacement: Positive | None = setting(
+        None,
+        "Yield displacement",
+        "Displacement at which the specimen yields, in the unit of measured: its ductility is counted from it.",
+        empty="no ductility",
+    )
+
+
 class CorrelationSettings(BandSettings):
     """Settings of a measure that correlates the two signals."""
 
@@ -153,7 +164,12 @@ class PassSettings(Section):
 
 
 class IndicatorSettings(
-    BroadbandSettings, EnergyErrorSettings, PhaseAmplitudeSettings, FrequencyDomainSettings, PassSettings
+    BroadbandSettings,
+    SpecimenSettings,
+    EnergyErrorSettings,
+    PhaseAmplitudeSettings,
+    FrequencyDomainSettings,
+    PassSettings,
 ):
     """Settings of the indicators: those of each measure, of all together, and of the transfer function's average."""
 

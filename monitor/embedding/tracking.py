@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.catalogue import CATALOGUE
+from monitor.catalogue import CATALOGUE, needs_force
 from monitor.config import IndicatorSettings
 from monitor.embedding.states import COLUMNS, OK, OWN, ROWS, WRONG_ARGUMENT, FlatState, body, check_state, holds
 from monitor.indicators.base import PassIndicator
@@ -97,8 +97,8 @@ class EmbeddedTracking(FlatState):
 
 def _refusal(measures: list[str], *, with_force: bool) -> str:
     listed = ", ".join(measures)
-    if measures == ["hsem"] and not with_force:
-        return "measure hsem: needs the restoring force: give with_force=True, or omit it"
+    if all(map(needs_force, measures)) and not with_force:
+        return f"measure {listed}: needs the restoring force: give with_force=True, or omit it"
     return f"measures {listed}: evaluated over whole windows, not at every sample: they cannot be embedded"
 
 

@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from monitor.catalogue import ENERGY_UNIT, PER_SHARE, RATIO_UNIT, SIGNAL_UNIT, Output, measure_of
+from monitor.catalogue import (
+    ENERGY_UNIT,
+    MEASURED_UNIT,
+    PER_SHARE,
+    RATIO_UNIT,
+    SIGNAL_UNIT,
+    STIFFNESS_UNIT,
+    Output,
+    measure_of,
+    needs_force,
+)
 from monitor.config import IndicatorSettings
 from monitor.indicators.band_pass import BandPass
 from monitor.indicators.base import PassIndicator, Signals
@@ -211,7 +221,7 @@ class _PairSignals:
 
 def _declined(output: Output, command: Channel, measured: Channel, force: Channel | None) -> Reason | None:
     """Return why a column never has a value; None where it may."""
-    if force is None and measure_of(output.name) == "hsem":
+    if force is None and needs_force(measure_of(output.name)):
         return Reason.NO_FORCE
     return Reason.UNITS if output.same_unit and units_differ(command, measured) else None
 
@@ -220,6 +230,10 @@ def _unit(output: Output, command: Channel, measured: Channel, force: Channel | 
     if output.unit == ENERGY_UNIT:
         units = (force.unit if force is not None else "", measured.unit)
         return "J" if units == ("N", "m") else "*".join(units) if all(units) else ""
+    if output.unit == STIFFNESS_UNIT:
+        return "" if force is None or not (force.unit and measured.unit) else f"{force.unit}/{measured.unit}"
+    if output.unit == MEASURED_UNIT:
+        return measured.unit
     if output.unit == RATIO_UNIT:
         return ratio_unit(command, measured)
     if SIGNAL_UNIT in output.unit and not command.unit:

@@ -32,6 +32,7 @@ from monitor.indicators.parts.memory import (
     PEAK,
     RMS,
     SAMPLES,
+    SPECIMEN,
     TI,
     TRANSFER,
     arrays_of,
@@ -49,6 +50,7 @@ from monitor.indicators.parts.sample_ring import (
     store_samples,
 )
 from monitor.indicators.phase_amplitude import advance_paei
+from monitor.indicators.specimen import advance_specimen
 from monitor.indicators.tracking_error import advance_peak, advance_rms
 from monitor.indicators.tracking_indicator import advance_ti
 from monitor.kernel import borrowed, inlined, kernel, without_kernels
@@ -284,6 +286,9 @@ def _advance_sliding(
     n, j = first_array(words, HSEM), first_column(words, HSEM)
     if n >= 0:
         advance_hsem(x_c, x_m, f_m, columns, first, every, out[:, :, j : j + 5], memory, n, ring, at)
+    n, j = first_array(words, SPECIMEN), first_column(words, SPECIMEN)
+    if n >= 0:
+        advance_specimen(x_c, x_m, f_m, columns, first, every, out[:, :, j : j + 25], memory, n, ring, at)
 
 
 @inlined

@@ -54,6 +54,7 @@ class Reason(IntEnum):
     NO_TONE = 12, "no dominant tone", "the motion is too far from a single tone: use the broadband delay"
     UNITS = 13, "different units", "command and measured have different units, so their difference means nothing"
     COMPILING = 14, "being compiled", "a first start compiles it, in up to a minute, while the samples are recorded"
+    NOT_SET = 15, "not set", "it needs a setting that is not given, such as yield_displacement"
 
 
 REASONS = {float(each): each for each in Reason}

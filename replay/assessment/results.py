@@ -166,7 +166,7 @@ class PairAssessment:
     ``contradicts`` has the contradiction of each other indicator with the headline, outside its departures.
     ``valid_fraction`` is the fraction of instants at which the command moves and FDB and PAEI, if they were computed,
     both have a value, and ``presence`` has that of each measure. ``totals`` are the last values of the cumulative
-    columns.
+    columns. ``stiffness`` has the specimen's change points, in the unit of ``specimen_stiffness``.
     """
 
     pair: Pair
@@ -177,6 +177,7 @@ class PairAssessment:
     valid_fraction: float
     presence: dict[str, Presence]
     whole: WholeRecord
+    stiffness: Segmentation = _UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

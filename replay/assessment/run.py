@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor.catalogue import needs_force
 from monitor.config import MEASURES, IndicatorSettings, SettingsError, load_settings
 from monitor.engine.monitor import Monitor, UnfitSettingsError, Update
 from monitor.indicators.base import LARGEST_WINDOW
@@ -136,9 +137,9 @@ def assess(
         assess_pair(whole, pair, series.elapsed, series.of(pair.actuator), settings.window, settings.relative_gate)
         for pair, whole in zip(stream.pairs, wholes, strict=True)
     )
-    requested = settings.measures != MEASURES and "hsem" in settings.measures
-    if requested and all(pair.force is None for pair in stream.pairs):
-        notes.append("hsem needs a force: name its column with --force")
+    lacking = [] if settings.measures == MEASURES else list(filter(needs_force, settings.measures))
+    if lacking and all(pair.force is None for pair in stream.pairs):
+        notes.append(f"{' and '.join(lacking)} needs a force: name its column with --force")
     warnings = find_warnings(recording, settings, pairs, survey)
     return Assessment(
         stream,

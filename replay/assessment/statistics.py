@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from monitor.messages.blocks import Pair
 from monitor.messages.headline import COMPARED_QUANTITIES, HEADLINE, QUANTITIES, TOLERANCE, contradicts
 from monitor.messages.reasons import REASONS, Reason
-from replay.assessment.change_points import segment_series
+from replay.assessment.change_points import Segmentation, segment_series
 from replay.assessment.results import (
     Contradiction,
     Departure,
@@ -23,6 +23,8 @@ from replay.assessment.results import (
 
 # smallest changes: of the delay in s and as a fraction of it, of the ratio as a fraction; of a change point in s
 _DELAY_CHANGE, _SHARE, _RATIO_CHANGE, _DELAY_STEP = 1e-3, 0.1, 0.02, 5e-4
+# smallest change of a stiffness, as a fraction of it
+_STIFFNESS_CHANGE = 0.02
 # standard deviations beyond which two values differ
 _SIGNIFICANT_SDS = 3.0
 # windows with a standard deviation above so many medians do not count for the range
@@ -87,7 +89,18 @@ def assess_pair(
         float(valid.mean()) if n else 0.0,
         {name.removesuffix(_REASON): _presence(values[name], moving) for name in values if name.endswith(_REASON)},
         whole,
+        _stiffness(time, values, window),
     )
+
+
+def _stiffness(time: NDArray[np.float64], values: Values, window: float) -> Segmentation:
+    """Return the change points of the specimen's stiffness; none where it was not computed."""
+    if "specimen_stiffness" not in values:
+        return Segmentation()
+    found, sd = values["specimen_stiffness"], values["specimen_stiffness_sd"]
+    good = np.isfinite(found)
+    least = _STIFFNESS_CHANGE * abs(float(np.median(found[good]))) if good.any() else 0.0
+    return segment_series(time, found, sd, window, least)
 
 
 def _presence(codes: NDArray[np.float64], moving: NDArray[np.bool_]) -> Presence:

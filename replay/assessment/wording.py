@@ -34,6 +34,7 @@ _CHANGING = ", changing within the record (5 to 95 % range of the windows)"
 # reasons of a missing value in every record, and the share of other ones that is worth a line
 _USUAL, _LEAST_MISSING = (Reason.FILLING, Reason.GATE), 0.01
 _READINGS = {**LABELS, "ti": "the angle of TI", "hsem": "the added damping of HSEM", "nrmse": "NRMSE"}
+_READINGS |= {"specimen": "the stiffness of the specimen", "specimen_loop": "the newest closed loop"}
 _COMPLETE = Presence(1.0, {})
 
 
@@ -110,13 +111,13 @@ def compensator_words(found: CompensatorSummary) -> str:
     return ", ".join(parts)
 
 
-def change_words(found: PairAssessment) -> list[str]:
-    """Return a line for each change of the delay and the ratio within the record."""
-    headline = found.headline
-    if headline is None:
-        return []
+def change_words(found: PairAssessment, assessment: Assessment) -> list[str]:
+    """Return a line for each change of the delay, the ratio and the specimen's stiffness within the record."""
+    headline, quantities = found.headline, []
+    if headline is not None:
+        quantities += [("delay", headline.delay_segments, 1e3, " ms"), ("ratio", headline.ratio_segments, 1.0, "")]
+    quantities.append(("stiffness of the specimen", found.stiffness, *_stiffness_unit(found, assessment)))
     lines = []
-    quantities = ("delay", headline.delay_segments, 1e3, " ms"), ("ratio", headline.ratio_segments, 1.0, "")
     for name, segmentation, factor, unit in quantities:
         subject = f"{found.pair.actuator}: {name}"
         for step in segmentation.steps:
@@ -125,12 +126,22 @@ def change_words(found: PairAssessment) -> list[str]:
                 for value, sd in ((step.before, step.before_sd), (step.after, step.after_sd))
             )
             when = f"at {step.time:.1f} ± {step.time_uncertainty:.2g} s"
+            if segmentation is found.stiffness:
+                when += f", {abs(step.after - step.before) / math.hypot(step.before_sd, step.after_sd):.0f} sd"
             lines.append(f"{subject} changes from {before} to {after}{unit} {when}")
         for segment in segmentation.drifts:
             first, last = (plus_minus(factor * value, factor * segment.sd) for value in (segment.first, segment.last))
             when = f"between {segment.start:.1f} and {segment.stop:.1f} s"
             lines.append(f"{subject} drifts from {first} to {last}{unit} {when}")
     return lines
+
+
+def _stiffness_unit(found: PairAssessment, assessment: Assessment) -> tuple[float, str]:
+    """Return the factor to the unit that a stiffness is told in, and that unit after a space."""
+    for column in assessment.series.columns:
+        if column.name == "specimen_stiffness" and column.actuator == found.pair.actuator:
+            return (1e-6, " kN/mm") if column.unit == "N/m" else (1.0, f" {column.unit}".rstrip())
+    return 1.0, ""
 
 
 def _fdb_words(found: PairAssessment) -> str:

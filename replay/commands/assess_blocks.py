@@ -111,7 +111,7 @@ def _pair(found: PairAssessment, assessment: Assessment) -> Iterator[Block]:
     units = {c.name: c.unit for c in assessment.series.columns if c.actuator == found.pair.actuator}
     table, empty = _indicators(found, assessment)
     yield table
-    for line in change_words(found):
+    for line in change_words(found, assessment):
         yield Text(line, Tone.STRONG)
     yield from map(Text, missing_words(found))
     if empty:
@@ -253,6 +253,8 @@ def _pair_record(found: PairAssessment, assessment: Assessment) -> dict[str, Any
             else {name: factor * value for name, value in asdict(found.spreads[column.name]).items()}
         )
         (pair.setdefault(group, {}) if group else pair)[key] = value
+    if "specimen" in pair:
+        pair["specimen"] |= _segmentation("stiffness", found.stiffness, 1.0, "")
     for group, how in found.contradicts.items():
         pair[group]["contradicts"] = how.fraction
     pair["fei"], pair["fei_tapered"] = with_units(found.whole.fei), with_units(found.whole.fei_tapered)

@@ -1,4 +1,4 @@
-"""`synchroscope identify`: gain, delay and lag of the actuators of recorded runs, or the force a model is missing."""
+"""`synchroscope identify`: actuators of recorded runs, the force a model is missing, what drifts of one that runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from monitor.commands.options import add_column_options, positive
+from monitor.commands.options import add_column_options, add_insecure_option, add_ready_option, positive
 from monitor.commands.output import print_records
 from monitor.messages.blocks import ratio_unit
 from monitor.system.safe_text import printable
@@ -32,7 +32,7 @@ _MAX_DELAY, _DRIFT = 0.1, 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="recordings, of any format that is read")
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="recordings, of any format that is read")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     group = parser.add_argument_group("fit")
     group.add_argument(
@@ -59,6 +59,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     force.add_argument("--model", type=Path, metavar="FILE", help="TOML: mass, damping, stiffness, sensors, loads")
     force.add_argument("--out", type=Path, metavar="CSV", help="write the force, its band and the motion")
     force.add_argument("--pictures", type=Path, metavar="DIR", help="write a picture of the force into this folder")
+    live = parser.add_argument_group("a specimen, live")
+    live.add_argument(
+        "--connect", metavar="URL", help="follow the parameters of --model in a running service's signals"
+    )
+    live.add_argument("--bind", metavar="URL", help="publish them here, as a rig (default: a free local port)")
+    live.add_argument("--rig", metavar="NAME", help="of the service, where it has several")
+    live.add_argument("--keys", metavar="DIR", help="folder of keys, if the service requires them")
+    add_insecure_option(parser)
+    add_ready_option(live)
     add_column_options(parser)
 
 
@@ -66,6 +75,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Fit every actuator of every file and print the results; return 2 if one of them could not be fitted."""
     from replay.identification.actuators import check_settings
 
+    if arguments.connect is not None:
+        from replay.commands.identify_live import run as run_live
+
+        return run_live(arguments)
+    for option in ("bind", "rig", "keys"):
+        if getattr(arguments, option) is not None:
+            raise ValueError(f"--{option}: is of --connect: give that, too")
+    if not arguments.files:
+        raise ValueError("no file: name the recordings, or a running service with --connect")
     if arguments.missing_force:
         from replay.commands.identify_force import run as run_missing_force
 

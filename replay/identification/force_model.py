@@ -132,6 +132,22 @@ class ForceModel(Section):
         return result
 
 
+def read_document(path: Path) -> dict[str, Any]:
+    """Return the contents of a model's TOML file.
+
+    Raises
+    ------
+    SettingsError : it cannot be read.
+    """
+    try:
+        check_regular(path, _MAX_BYTES)
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise SettingsError(f"{path}: cannot be read ({problem.strerror or problem})") from problem
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise SettingsError(f"{path}: is not TOML: {problem}") from problem
+
+
 def read_force_model(path: Path) -> ForceModel:
     """Return the model in a TOML file.
 
@@ -139,13 +155,7 @@ def read_force_model(path: Path) -> ForceModel:
     ------
     SettingsError : it cannot be read, or does not fit; one line that names every key.
     """
-    try:
-        check_regular(path, _MAX_BYTES)
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise SettingsError(f"{path}: cannot be read ({problem.strerror or problem})") from problem
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise SettingsError(f"{path}: is not TOML: {problem}") from problem
+    document = read_document(path)
     try:
         return ForceModel.model_validate(document)
     except ValidationError as problem:

@@ -324,7 +324,7 @@ def _section(
         f"{headline_words(found, assessment)}.",
         worst_words(found, assessment, worst),
         *filter(None, [damping_words(found, assessment, worst)]),
-        *(f"{line}." for line in change_words(found)),
+        *(f"{line}." for line in change_words(found, assessment)),
     ]
     name = found.pair.actuator
     if name in assessment.compensators:

@@ -12,6 +12,8 @@ from monitor.messages.blocks import Channel, Role, Samples, Stream
 from replay.formats.base import Recording
 from replay.formats.computed import ComputedRecording
 
+_PIECE = 1 << 7  # samples computed at a time: the stream does not pause for more of them
+
 if TYPE_CHECKING:
     from monitor.compensation.base import Compensation, Compensator
     from sim.cases.demonstration import Demonstration
@@ -69,7 +71,7 @@ def compensated_demonstration(duration: float, seed: int, compensation: str) -> 
 
 def _pieces(demonstration: Demonstration, settings: Compensation) -> Iterator[Samples]:
     observed = _Observed(settings)
-    for piece in replace(demonstration.loop(), compensator=observed).chunks():
+    for piece in replace(demonstration.loop(), compensator=observed).chunks(_PIECE):
         signals = np.stack([piece.command, piece.measured, piece.force, piece.sent], axis=-1)
         # of a test that leaves its stroke the piece ends there
         columns = np.concatenate([signals, np.array(observed.values)[: len(signals)]], axis=-1)

@@ -63,6 +63,10 @@ class Entry(NamedTuple):
         """Name, unit and column of every output."""
         return [(o.name, o.unit, j) for j, o in enumerate(self.unused.outputs)]
 
+    def column(self, name):
+        """Return the column of an output."""
+        return [o.name for o in self.unused.outputs].index(name)
+
     def run(self, x_c, x_m, **changes):
         """Return the rows of a new indicator over whole signals, (n_rows, n_pairs, n_outputs)."""
         indicator = self.make(**changes)
@@ -113,6 +117,7 @@ def _entries():
         yield Entry(frequency_domain, taper, {"taper": taper})
     yield Entry(kinds["PhaseAmplitudeIndices"], "equation 1", {"noise_correction": False})
     yield Entry(kinds["AdaptivePhaseAmplitudeIndices"], "adaptive equation 1", {"noise_correction": False})
+    yield Entry(kinds["SpecimenIndicator"], "yielding", {"yield_displacement": 0.5})
     for name, measure in kinds.items():
         yield Entry(measure, f"{name} every 3", {"every": 3})
         yield Entry(measure, f"{name} 3 pairs", {}, n_pairs=3)

@@ -16,6 +16,7 @@ N = 8 * N_WINDOW
 # beside the totals
 SINCE_START = (
     "hsem",
+    *("specimen_loss", "specimen_loss_sd", "specimen_energy_total_sd", "specimen_ductility"),
     *(output.name for output in CATALOGUE["fei"].outputs),
 )
 BAD = [np.nan, np.inf, -np.inf, 1e60, -1e50]

@@ -21,8 +21,9 @@ import pytest
 import monitor
 from monitor.__main__ import COMMANDS, parser_for
 from monitor.config import load_settings
-from monitor.indicators import reference
+from monitor.indicators import reference, reference_specimen
 from replay.identification.force_model import read_force_model
+from replay.identification.specimen_model import read_specimen_model
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("monitor", "sim", "replay", "gui")
@@ -182,9 +183,11 @@ def test_settings_are_accepted(page, tmp_path):
     for block in fenced(page, "toml"):
         path = tmp_path / "settings.toml"
         path.write_text(block, encoding="utf-8")
-        # the model of `identify --missing-force` is a file of its own
+        # the models of `identify` are files of their own
         if "[[missing]]" in block:
             read_force_model(path)
+        elif "[specimen]" in block:
+            read_specimen_model(path)
         else:
             load_settings(path, {})
 
@@ -203,11 +206,12 @@ def test_the_page_of_names_is_a_session_as_typed(warm_kernels, tmp_path, monkeyp
     assert doctest.testfile(str(page), module_relative=False).failed == 0
 
 
-def test_every_definition_has_an_example_that_is_true():
-    own = [each for each in vars(reference).values() if isfunction(each) and each.__module__ == reference.__name__]
+@pytest.mark.parametrize(("module", "signals"), [(reference, "tone"), (reference_specimen, "viscous_loops")])
+def test_every_definition_has_an_example_that_is_true(module, signals):
+    own = [each for each in vars(module).values() if isfunction(each) and each.__module__ == module.__name__]
     silent = [each.__name__ for each in own if ">>>" not in each.__doc__ and not each.__name__.startswith("_")]
-    assert silent == ["tone"]
-    assert doctest.testmod(reference).failed == 0
+    assert silent == [signals]
+    assert doctest.testmod(module).failed == 0
 
 
 def test_the_site_is_built_without_a_warning(tmp_path):

@@ -43,7 +43,7 @@ def test_a_run_file_is_played_and_halted_by_keys(desktop, run_file):
 
 def test_a_text_file_is_streamed_with_the_columns_that_are_named(desktop, record):
     names = [f"--{role}={name}_{role}" for name in ("north", "south") for role in ("command", "measured")]
-    window = desktop.open("gui", record(20_000), "--stream", *names, "--layout", "Everything")
+    window = desktop.open("gui", record(20_000), "--stream", *names, "--layout", "Replay")
     desktop.titled("record.csv - Synchroscope")
     desktop.lives()
     player = desktop.process("replay")

@@ -127,14 +127,14 @@ def test_layouts_are_saved_reset_and_restored_at_the_next_start(begin):
     hands.window.activateWindow()
     hands.until(hands.window.isActiveWindow)
     assert hands.program.layouts.layouts.current == "my own"
-    hands.key("Alt+8")
+    hands.key("Alt+7")
     assert shown(hands) == {"tiles", "histories"}
     hands.key("Ctrl+0")
     assert shown(hands) == {"tiles", "events", "histories"}
     hands.key("Ctrl+2")
-    assert shown(hands) == {"histories", "indicators", "subspace", "transfer"}
+    assert shown(hands) == {"histories", "indicators", "xy", "frequency"}
     hands.key("Alt+6")
-    tracking = {"histories", "indicators", "subspace"}
+    tracking = {"histories", "indicators", "xy"}
     assert shown(hands) == tracking
     QApplication.processEvents()
     places = {key: hands.window.dock_area.docks[key].geometry().getRect() for key in tracking}
@@ -146,7 +146,7 @@ def test_layouts_are_saved_reset_and_restored_at_the_next_start(begin):
     found = {key: again.window.dock_area.docks[key].geometry().getRect() for key in tracking}
     for key, place in places.items():
         assert found[key] == pytest.approx(place, abs=40), key
-    again.key("Ctrl+8")
+    again.key("Ctrl+7")
     assert again.program.layouts.layouts.current == "my own"
     assert shown(again) == {"tiles", "events", "histories"}
     again.key("Ctrl+K")
@@ -187,9 +187,7 @@ def test_the_operator_changes_nothing(fed, hybrid_arrivals, tmp_path):
             assert not action.isEnabled(), command.key
     hands.key("N")
     assert not hands.window.note_bar.isVisible()
-    # nor by the button of a panel, nor by a file that is let fall on it
-    hands.window.dock_area.panels["events"].note_requested.emit()
-    assert not hands.window.note_bar.isVisible()
+    # nor by a file that is let fall on it
     drop(hands.window, tmp_path)
     hands.ticks(3)
     assert hands.notices == []

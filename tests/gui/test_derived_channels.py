@@ -21,7 +21,7 @@ ERROR = "(north.command - north.measured) * 1e3"
 
 @pytest.fixture
 def live(fed, hybrid_arrivals):
-    hands = fed(layout="Everything")
+    hands = fed(layout="Tracking")
     hands.played.say(*hybrid_arrivals[:100])
     hands.until(lambda: hands.history.end_x > 3.9)
     hands.ticks()

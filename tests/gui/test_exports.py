@@ -135,35 +135,6 @@ def test_nothing_is_exported_where_nothing_is(begin):
         assert not hands.program.actions[f"file.{key}"].isEnabled()
 
 
-def test_a_layout_is_exported_imported_and_in_the_menu(shown, tmp_path):
-    path = tmp_path / "wide.layout.json"
-    actions = shown.program.actions
-    shown.key("Ctrl+2")
-    panels = set(shown.window.dock_area.visible_panels)
-    actions["layout.export"].trigger()
-    shown.name_file(path)
-    shown.until(lambda: any(f"saved as {path}" in line for line in shown.notices))
-    shown.window.activateWindow()
-    shown.until(shown.window.isActiveWindow)
-    shown.key("Ctrl+1")
-    assert set(shown.window.dock_area.visible_panels) != panels
-    actions["layout.import"].trigger()
-    shown.name_file(path)
-    shown.until(lambda: any("imported from" in line for line in shown.notices))
-    assert set(shown.window.dock_area.visible_panels) == panels
-    texts = [actions[f"layout.{n}"].text() for n in range(1, 31) if actions[f"layout.{n}"].isVisible()]
-    assert texts[-1] == "Tracking 2 (current)"
-
-
-def test_a_damaged_layout_is_one_line(shown, tmp_path):
-    path = tmp_path / "a.layout.json"
-    path.write_text('{"format": "something else"}')
-    shown.program.actions["layout.import"].trigger()
-    shown.name_file(path)
-    shown.until(lambda: any("is not a layout of Synchroscope" in line for line in shown.notices))
-    assert shown.notices[-1].count("\n") == 0
-
-
 def context_menu(hands, widget):
     """Open the menu of a widget with the right button, as a window system does."""
     at = widget.rect().center()
@@ -201,3 +172,13 @@ def test_the_selected_event_is_copied_as_text_too(shown):
     assert text.split("\t")[0].endswith(" s")
     assert "started" in text
     assert QApplication.clipboard().mimeData().hasImage()
+
+
+def test_a_table_says_when_it_is_begun_and_where_it_is_when_it_is_done(shown, tmp_path):
+    bar = shown.window.notification_bar
+    path = tmp_path / "span.csv"
+    shown.program.exports.write_csv(path)
+    assert [notice.text for notice in bar.log.active] == [f"the span is being written to {path}"]
+    shown.until(lambda: any("saved:" in line for line in shown.notices))
+    (told,) = [notice.text for notice in bar.log.active]
+    assert told.startswith(f"saved: {path}")

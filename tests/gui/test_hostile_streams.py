@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QTableView, QWidget
 
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
+from gui.panels.catalogue import GroupPanel
 from gui.panels.histories import HistoriesPanel
-from gui.panels.xy_panel import XYPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
 from gui.window.health_strip import HealthStrip
@@ -186,7 +186,8 @@ def test_names_units_and_notes_are_shown_as_they_are(qtbot, dock_area):
     events = dock_area.panels["events"].findChild(QTableView).model()
     told = events.index(0, 2).data(Qt.ItemDataRole.ToolTipRole)
     assert read(told) == IMAGE
-    plots = [plot for panel in dock_area.panels.values() if isinstance(panel, XYPanel) for plot in panel.plots]
+    groups = [panel for panel in dock_area.panels.values() if isinstance(panel, GroupPanel)]
+    plots = [plot for group in groups for part in group.parts for plot in part.plots]
     labels = [plot.getAxis(side).label.toPlainText() for plot in plots for side in ("left", "bottom")]
     assert any("[<b>]" in label for label in labels)
     assert any("[<i>]" in label for label in labels)

@@ -23,7 +23,6 @@ from PySide6.QtWidgets import (
 
 from gui.panels.tiles import TilesPanel
 from gui.settings.dialog import SERVICE_SECTIONS, WINDOW_SECTIONS
-from gui.widgets.labels import ElidedLabel
 from gui.window.action_table import ACTIONS
 from gui.window.help import SECTIONS
 from monitor.config import fields_of
@@ -47,8 +46,6 @@ def texts_of(window: QWidget) -> Iterator[str]:
         match widget:
             case QLabel() | QAbstractButton():
                 yield widget.text()
-            case ElidedLabel():
-                yield widget.text
             case QLineEdit():
                 yield widget.placeholderText()
             case QGroupBox():
@@ -108,7 +105,7 @@ def test_the_start_page_and_every_dialog(begin):
 
 
 def test_a_test_that_is_watched_with_every_panel(fed, hybrid_arrivals):
-    hands = fed(layout="Everything")
+    hands = fed(layout="Replay")
     hands.played.say(*hybrid_arrivals[:80])
     hands.until(lambda: hands.history.end_x > 3.0)
     hands.ticks()

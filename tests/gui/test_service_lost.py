@@ -49,7 +49,7 @@ def followed(fed, hybrid_arrivals):
     return hands
 
 
-@pytest.mark.parametrize("layout", ["Operator", "Tracking", "Reliability", "Replay", "Everything", "Wall"])
+@pytest.mark.parametrize("layout", ["Operator", "Tracking", "Reliability", "Replay", "Wall"])
 def test_after_the_service_has_died_nothing_says_live(followed, layout):
     hands = followed
     hands.program.layouts._apply(layout)

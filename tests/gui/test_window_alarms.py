@@ -83,7 +83,8 @@ def test_an_alarm_is_seen_acknowledged_by_a_key_and_returns(live, rig):
     assert live.window.dock_area.mapTo(live.window, live.window.dock_area.rect().topLeft()) == top
     live.key("Ctrl+Shift+A")
     assert listed(live) == [SOUTH]
-    assert "Slow the test down." in live.window.dock_area.panel(EventsPanel).alarms._advice.text
+    table = live.window.dock_area.panel(EventsPanel).alarms.table
+    assert "Slow the test down." in table.index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
     live.key("A")
     live.until(lambda: state_of(live, SOUTH) is S.ACKNOWLEDGED)
     live.until(lambda: any("acknowledged by" in text for text in live.events))
@@ -165,8 +166,8 @@ def test_a_refusal_is_told(live, rig):
     # two windows at once: one of them comes too late
     alarms = live.window.dock_area.panel(EventsPanel).alarms
     live.key("Ctrl+Shift+A")
-    alarms.acknowledge.click()
-    alarms.acknowledge.click()
+    alarms.acknowledge.trigger()
+    alarms.acknowledge.trigger()
     live.until(lambda: any(f"not acknowledged, {SOUTH}: " in line for line in live.notices))
     assert state_of(live, SOUTH) is S.ACKNOWLEDGED
 
@@ -417,6 +418,8 @@ def test_operator_mode_sends_no_limits(live, limits_of):
     live.program._limits.change({SOUTH: (None, 0.03)})
     assert live.history.requested_limits == {}
     assert menu_of(live, SOUTH) is None
+    # what cannot be done has no button, not even a grey one
+    assert not live.window.dock_area.panel(EventsPanel).alarms.acknowledge_all.isVisible()
     live.program.actions["window.operator"].trigger()
     assert limits_of(SOUTH) == (None, 0.02)
 

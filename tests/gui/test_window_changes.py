@@ -9,7 +9,7 @@ import pytest
 
 from tests.gui.live_service import RATE, samples_of
 
-DASHES = "delay — ms; phase — °; ratio — %"
+DASHES = "delay — ms; phase — °; amplitude — %"
 
 
 @pytest.fixture

@@ -535,7 +535,7 @@ def test_a_figure_of_a_recording_names_its_run_and_time(begin, run, tmp_path):
     for key, title in (
         ("histories", "Time histories"),
         ("indicators", "Tracking indicators"),
-        ("hysteresis", "Hysteresis"),
+        ("xy", "XY"),
     ):
         path = tmp_path / f"{key}.svg"
         panel = hands.window.dock_area.panels[key]

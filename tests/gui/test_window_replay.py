@@ -156,11 +156,9 @@ def test_the_fields_and_buttons_of_the_first_page(begin, opened, tmp_path):
     assert first.serve.binds
     hands.click(first.serve.go)
     assert opened.pop().bind == "tcp://127.0.0.1:5555"
-    # a simulation, with the keys
-    first.simulations.setFocus()
-    hands.key("Home")
-    hands.key("Down")
-    hands.key("Return")
+    # a simulation, of the menu of its group
+    assert first.simulations.menu() is not None
+    hands.program.actions["source.simulate.hybrid"].trigger()
     assert isinstance(opened.pop(), PlaySimulation)
     hands.click(first.open)
     assert isinstance(hands.modal, QFileDialog)

@@ -11,15 +11,15 @@ from PySide6.QtGui import QFontInfo, QFontMetrics
 from PySide6.QtWidgets import QApplication, QLabel
 
 from gui.model.receiver import ReceivedMessages
+from gui.panels.catalogue import GroupPanel, XYGroup
 from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.panels.over_time import TimePanel
-from gui.panels.subspace import SubspacePanel
 from gui.panels.tiles import TilesPanel
-from gui.panels.xy_panel import XYPanel
 from gui.plots.time.cache import TextMetrics
 from gui.plots.time.scene import MARGIN
 from gui.window.panel_docks import BUILT_IN
+from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.blocks import (
     Channel,
     Column,
@@ -105,7 +105,7 @@ def test_every_layout_fits_a_small_screen(shown, n, scale):
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.0])
-@pytest.mark.parametrize("layout", ["Operator", "Tracking", "Everything"])
+@pytest.mark.parametrize("layout", ["Operator", "Tracking", "Replay"])
 def test_the_bar_of_faults_adds_one_row(shown, layout, scale):
     hands = shown(3, scale, layout=layout)
     try:
@@ -174,9 +174,9 @@ def test_texts_are_whole_in_every_layout(shown, scale):
                         end = places.plot_left + places.plot_width - MARGIN - counted
                         begin = found.entries[0][0] if found.entries else end
                         assert found.name_end <= begin + 1.0, (name, panel.key, row)
-                if isinstance(panel, XYPanel):
-                    canvas = panel.pane.viewport().rect()
-                    for plot in panel.plots:
+                if isinstance(panel, GroupPanel):
+                    canvas = panel.shown.pane.viewport().rect()
+                    for plot in panel.shown.plots:
                         for side in ("bottom", "left"):
                             label = plot.getAxis(side).label
                             place = label.mapRectToScene(label.boundingRect())
@@ -234,7 +234,7 @@ def test_plots_of_one_quantity_over_another_have_larger_text_too(shown):
     hands = shown(3, 1.0, layout="Tracking")
     try:
         settle(hands)
-        panel = hands.window.dock_area.panel(SubspacePanel)
+        panel = hands.window.dock_area.panel(XYGroup)
         before = QFontInfo(panel.font()).pixelSize()
         hands.program.preferences.themes.choose("light", 2.0)
         settle(hands)
@@ -257,6 +257,36 @@ def test_a_window_does_not_grow_with_panels_that_are_added(shown):
     assert hands.window.size() == SCREEN
 
 
+def test_seven_alarms_are_seen_on_a_small_screen(shown):
+    hands = shown(3, layout="Operator")
+    hands.program.sources.open(PlayedReplay(hands.program))
+    alarms = tuple(
+        Alarm(
+            f"a{n}.warn",
+            "fdb_delay",
+            "actuator 00",
+            "s",
+            Severity.WARN,
+            high=0.02,
+            state=AlarmState.UNACKNOWLEDGED,
+            active=True,
+        )
+        for n in range(7)
+    )
+    hands.played.say(replace(arrivals(3), alarms=AlarmReport(alarms)))
+    panel = hands.window.dock_area.panel(EventsPanel)
+    hands.until(lambda: len(panel.alarms.table.rows) == 7 and hands.window.replay_bar.isVisible())
+    settle(hands)
+    assert hands.window.size() == SCREEN
+    view = panel.alarms.view
+    last = view.visualRect(view.model().index(6, 0))
+    assert view.viewport().rect().contains(last), (view.viewport().rect(), last)
+    # and some events below them
+    events = panel.events.view
+    assert events.viewport().height() >= 2 * events.verticalHeader().defaultSectionSize()
+    hands.window.close_now()
+
+
 def test_events_follow_the_newest_after_a_change_of_layout(shown):
     hands = shown(3, layout="Operator")
     events = tuple(Event(EventKind.NOTE, 0.01 * n, n, 0, f"note {n}") for n in range(90))
@@ -270,7 +300,7 @@ def test_events_follow_the_newest_after_a_change_of_layout(shown):
         return view.viewport().rect().intersects(view.visualRect(table.index(table.rowCount() - 1, 0)))
 
     assert newest_is_visible()
-    for name in ("Reliability", "Everything", "Operator", "Replay", "Wall", "Operator"):
+    for name in ("Reliability", "Tracking", "Operator", "Replay", "Wall", "Operator"):
         hands.program.layouts._apply(name)
         settle(hands)
         assert newest_is_visible() or name == "Wall", name
@@ -304,7 +334,7 @@ def test_rows_of_events_are_as_high_as_larger_text(shown):
 def test_the_banner_is_large_for_a_wall_in_front_only(shown):
     hands = shown(3, layout="Operator")
     usual = hands.window.alarm_banner.height()
-    hands.program.layouts._apply("Everything")
+    hands.program.layouts._apply("Replay")
     settle(hands)
     assert hands.window.alarm_banner.height() == usual
     hands.program.layouts._apply("Wall")

@@ -9,7 +9,7 @@ from monitor.__main__ import main
 from monitor.compensation.methods import METHODS
 from monitor.messages.blocks import Role, Samples
 from replay.formats.base import Recording
-from replay.simulations import simulation
+from replay.simulations import compensated, simulation
 
 _RATE = 1024
 
@@ -32,6 +32,17 @@ def test_without_compensation_the_loop_is_that_of_the_demonstration() -> None:
             np.testing.assert_allclose(same[f"{actuator}.{name}"], expected, rtol=0.0, atol=1e-9 * np.ptp(expected))
     np.testing.assert_array_equal(same["north.sent"], same["north.command"])
     np.testing.assert_allclose(same["north.actuator_delay"], plain["north.true_delay"])
+
+
+def test_it_is_computed_in_short_pieces_as_it_is_read(monkeypatch) -> None:
+    steps = []
+    observe = compensated._Observed.observe
+    monkeypatch.setattr(
+        compensated._Observed, "observe", lambda self, *both: (steps.append(1), observe(self, *both))[1]
+    )
+    next(iter(simulation("hybrid", duration=18.0, compensation="fdb").blocks(16)))
+    # an eighth of a second, and not seconds in one go
+    assert 16 <= len(steps) <= _RATE // 4
 
 
 def test_the_columns_of_the_compensator_are_channels(adapted) -> None:

@@ -1,10 +1,9 @@
-"""Draw background, grid, value and time axis, and event markers."""
+"""Draw background, grid, value and time axis."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +17,8 @@ from gui.plots.time.rows import Frame, RowData, Trace
 from gui.plots.time.scene import MARGIN, Scene
 from gui.plots.value_axis import decimals_of, ticks, value_text
 from gui.widgets.painting import narrowed
-from gui.widgets.theme import Theme, level_colour
-from gui.wording.event_text import event_level, kind_name
+from gui.widgets.theme import Theme
 from monitor.text.numbers import is_dated
-
-if TYPE_CHECKING:
-    from gui.model.history import PlacedEvent
 
 
 def colour_of(theme: Theme, colour: str | int) -> str:
@@ -100,51 +95,6 @@ def _known_spans(curves: Sequence[Trace]) -> list[tuple[float, float]]:
     return found
 
 
-_MAX_DASHED = 20  # more dashed lines are too slow
-_CENTRE = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter
-
-
-def mark_lines(time: TimeScale, marks: Sequence[PlacedEvent], theme: Theme) -> Mapping[str, Sequence[int]]:
-    """Return the pixels of event markers by their colour, the same for all rows; at one pixel there is one line."""
-    found: dict[str, list[int]] = {}
-    colours = {round(time.pixel(mark.x)): level_colour(theme, event_level(mark.event)) for mark in marks}
-    for x, colour in colours.items():
-        found.setdefault(colour, []).append(x)
-    return found
-
-
-def draw_marks(painter: QPainter, plot: QRectF, lines: Mapping[str, Sequence[int]]) -> None:
-    """Draw event markers through a row."""
-    dashed = sum(map(len, lines.values())) <= _MAX_DASHED
-    for colour, places in lines.items():
-        pen = QPen(QColor(colour), 1)
-        if dashed:
-            pen.setDashPattern([2.0, 2.0])
-        painter.setPen(pen)
-        painter.drawLines([QLineF(x, plot.top(), x, plot.bottom()) for x in places])
-
-
-def draw_mark_words(
-    painter: QPainter, plot: QRectF, time: TimeScale, marks: Sequence[PlacedEvent], theme: Theme
-) -> None:
-    """Label the event markers with their kind in the last visible row, where there is room."""
-    metrics = TextMetrics(painter.font())
-    height, taken = metrics.height, plot.left()
-    if plot.height() <= height:
-        return
-    for mark in marks:
-        x = time.pixel(mark.x) + 3.0
-        text = kind_name(mark.event.kind)
-        width = metrics.width(text)
-        if x < taken or x + width > plot.right():
-            continue
-        box = QRectF(x, plot.bottom() - height - 1.0, width + 1.0, height)
-        # without background, so that curves remain visible
-        painter.setPen(QColor(level_colour(theme, event_level(mark.event))))
-        painter.drawText(box, _CENTRE, text)
-        taken = x + width + 8.0
-
-
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _LONGEST_LABELS = {True: "00:00:00.000", False: "0000.00"}  # of dated times and others
@@ -184,7 +134,7 @@ class TimeAxis:
         """Draw the unit and the tick labels below `top`."""
         painter, places = self._painter, self._scene.places
         painter.setPen(QColor(self._scene.theme.muted))
-        height = places.axis_height - 3.0
+        height = places.axis_height - places.lane - 3.0
         unit = QRectF(MARGIN, top + 3.0, places.plot_left - 2 * MARGIN, height)
         painter.drawText(unit, _LEFT, axis_unit(self._scene.frame.segments))
         taken, right = places.plot_left - 2.0, places.plot_left + places.plot_width + MARGIN

@@ -14,7 +14,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from gui.plots.time.axis import TimeScale
-from gui.plots.time.cache import BackgroundCache, PixmapCache
+from gui.plots.time.cache import BackgroundCache, PixmapCache, TextMetrics
 from gui.plots.time.curves import value_scale
 from gui.plots.time.headers import HeaderLayout, header_layout
 from gui.plots.time.picture import (
@@ -152,11 +152,11 @@ class StackDisplay(RowArea):
 
     def tip(self, at: QPoint) -> str:
         """Return the tool tip at a point: the events there, or the full text of a row header."""
-        row = self.row_at(at.y())
+        row = self.row_at(at.y()) if at.y() < self.scene.axis_top else None
         if row is not None and at.y() + self.scrolled < self.places.rows[row].plot_top:
             return self.tip_of_header(row)
         limits = "" if row is None else limit_tip(self.scene, row, at)
-        return limits or event_tip(self.scene, at)
+        return limits or event_tip(self.scene, at, row, TextMetrics(self.font()).width)
 
     def tip_of_header(self, row: int) -> str:
         """Return the full text of a row header."""

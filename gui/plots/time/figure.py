@@ -14,7 +14,7 @@ from gui.plots.time.cache import DrawFunction, PixmapCache, TextMetrics
 from gui.plots.time.decoration import colour_of, translucent
 from gui.plots.time.picture import BAND_ALPHA, ScenePainter
 from gui.plots.time.rows import CurveStyle, Frame, PlotRow
-from gui.plots.time.scene import MARGIN, RowPlace, Scene, StackLayout
+from gui.plots.time.scene import LANE_BAR, MARGIN, RowPlace, Scene, StackLayout
 from gui.plots.time.stack import TimeStack
 
 _ROW_SHARE = 0.14  # height of a row, of the width of a figure in two columns
@@ -122,7 +122,8 @@ def _layout(headings: Sequence[_Heading], page: Page, metrics: TextMetrics) -> S
     gutter = round(7 * digit) + MARGIN
     # limits are labelled in the margin
     margin = round(11 * digit) + MARGIN if any(heading.row.limits for heading in headings) else 2 * MARGIN
-    axis = round(line + 8)
+    lane = round(line) + LANE_BAR
+    axis = round(line + 8) + lane
     texts = [round(heading.n_lines * line + 3) for heading in headings]
     wide = page.width if page.mm > 100.0 else 1.6 * page.width
     weights = sum(heading.row.weight for heading in headings)
@@ -133,7 +134,7 @@ def _layout(headings: Sequence[_Heading], page: Page, metrics: TextMetrics) -> S
         plot = round(each * heading.row.weight)
         places.append(RowPlace(top, top + text, plot))
         top += text + plot + _GAP
-    return StackLayout(gutter, max(1, page.width - gutter - margin), margin, axis, top, tuple(places))
+    return StackLayout(gutter, max(1, page.width - gutter - margin), margin, axis, lane, top, tuple(places))
 
 
 def _name(row: PlotRow, unit: str) -> str:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from gui.plots.time.axis import TimeScale
 from gui.plots.time.decoration import translucent
-from gui.plots.time.picture import POINTER_TOLERANCE
+from gui.plots.time.scene import POINTER_TOLERANCE
 from gui.plots.view import View
 from gui.widgets.theme import Theme
 

@@ -69,7 +69,7 @@ def limit_labels(
     """Return labels that do not overlap, each beside its line; of limits outside the scale with an arrow.
 
     Where there is no room for all, those within the scale come first, of these trip limits. The owner is in the
-    label, in a line below, or omitted.
+    label, in place of the word, in a line below, or omitted.
 
     Parameters
     ----------
@@ -99,6 +99,9 @@ def limit_labels(
         word = limit.word.rpartition(" ")[2]
         number = f"{limit_number(limit.value, unit)}{arrow}{' …' * limit.pending}"
         text = " ".join(filter(None, (word, limit.owner, number)))
+        if limit.owner and metrics.width(text) > width:
+            # the line is dashed or solid, and has the colour of the word
+            text = f"{limit.owner} {number}"
         if limit.owner and metrics.width(text) > width:
             owners.append(LimitLabel(top, metrics.elided(limit.owner, width), limit.colour))
             text = f"{word} {number}"

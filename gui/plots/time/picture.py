@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
@@ -15,21 +15,17 @@ from gui.plots.time.decoration import (
     TimeAxis,
     colour_of,
     draw_background,
-    draw_mark_words,
-    draw_marks,
     draw_value_axis,
-    mark_lines,
     translucent,
 )
 from gui.plots.time.headers import draw_row_header
+from gui.plots.time.lane import belongs, draw_lane, draw_row_marks, lane_tip, marks_text
 from gui.plots.time.limits import draw_limit_labels, draw_limit_lines, limits_tip
 from gui.plots.time.readouts import Readout, row_header
 from gui.plots.time.rows import CurveStyle, Trace
-from gui.plots.time.scene import MARGIN, Scene
+from gui.plots.time.scene import MARGIN, POINTER_TOLERANCE, Scene
 from gui.plots.value_axis import ValueRange, duration_text
-from gui.wording.event_text import event_sentence, kind_name
 from monitor.messages.blocks import Samples
-from monitor.text.numbers import instant_text
 
 BAND_ALPHA = 56
 _FAINT_ALPHA = 110
@@ -49,7 +45,6 @@ class ScenePainter:
         self._painter, self._scene, self._theme, self._pixmaps = painter, scene, scene.theme, pixmaps
         self._raster = painter.paintEngine().type() is QPaintEngine.Type.Raster and not scene.as_vectors
         self._axis = TimeAxis(painter, scene)
-        self._marks = mark_lines(scene.scale, scene.frame.marks, scene.theme)
         self._pixels: tuple[Samples, PixelColumns] | None = None
 
     def draw(self) -> None:
@@ -58,17 +53,13 @@ class ScenePainter:
         painter.fillRect(scene.area, window)
         painter.save()
         painter.translate(0.0, -scene.scrolled)
-        seen = scene.seen
-        for i in seen:
+        for i in scene.seen:
             self._row(i)
-        if seen:
-            plot = self._plot(seen[-1])
-            plot.setBottom(min(plot.bottom(), scene.scrolled + scene.axis_top))
-            draw_mark_words(painter, plot, scene.scale, scene.frame.marks, self._theme)
         painter.restore()
         # the lowest row may extend behind the axis
         painter.fillRect(QRect(0, scene.axis_top, scene.area.width(), scene.places.axis_height), window)
-        self._axis.draw(scene.bottom)
+        draw_lane(painter, scene)
+        self._axis.draw(scene.bottom + scene.places.lane)
 
     def _plot(self, row: int) -> QRectF:
         places, place = self._scene.places, self._scene.places.rows[row]
@@ -102,7 +93,7 @@ class ScenePainter:
             for curve, trace in pairs:
                 if (curve, trace) not in dense:
                     curves.curve(trace, self._colour(curve), dashed=curve.dashed)
-        draw_marks(painter, plot, self._marks)
+        draw_row_marks(painter, plot, scene, row)
         draw_limit_lines(painter, plot, row, values, theme)
         painter.restore()
         margin = QRectF(plot.right() + 1.0, plot.top(), scene.places.margin, plot.height())
@@ -175,18 +166,16 @@ def _draw_cursor(painter: QPainter, scene: Scene, x: float, pen: QPen, more: str
         top, end = place.plot_top - scene.scrolled, min(place.bottom - scene.scrolled, scene.bottom)
         if top < end:
             painter.drawLine(QPointF(round(at), top), QPointF(round(at), end))
+    if scene.places.lane:
+        painter.drawLine(QPointF(round(at), scene.bottom), QPointF(round(at), scene.bottom + scene.places.lane))
     text = scene.instant(x) + more
     metrics = QFontMetrics(painter.font())
     width = metrics.horizontalAdvance(text) + 8
     left = min(max(at - width / 2.0, 0.0), scene.area.width() - width)
-    box = QRectF(left, scene.bottom + 2.0, width, metrics.height() + 2.0)
+    box = QRectF(left, scene.bottom + scene.places.lane + 2.0, width, metrics.height() + 2.0)
     painter.fillRect(box, pen.color())
     painter.setPen(QColor(scene.theme.base))
     painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
-
-
-POINTER_TOLERANCE = 5.0
-"""px by which a pointer may miss."""
 
 
 def limit_tip(scene: Scene, row: int, at: QPoint) -> str:
@@ -201,10 +190,10 @@ def row_header_tip(scene: Scene, row: int, legend: Sequence[str]) -> str:
     return "\n".join(filter(None, (f"{shown.name} {shown.quantity}".strip(), *legend, shown.legend)))
 
 
-def event_tip(scene: Scene, at: QPoint) -> str:
-    """Return the events at a point, a line each."""
-    return "\n".join(
-        f"{instant_text(mark.event.time)}  {kind_name(mark.event.kind)}  {event_sentence(mark.event)}".strip()
-        for mark in scene.frame.marks
-        if abs(scene.scale.pixel(mark.x) - at.x()) <= POINTER_TOLERANCE
-    )
+def event_tip(scene: Scene, at: QPoint, row: int | None, width: Callable[[str], float]) -> str:
+    """Return the events at a point of the lane, or those of a row there, a line each; `width` is that of a label."""
+    if at.y() >= scene.bottom:
+        return lane_tip(scene, at.x(), width)
+    found = [mark for mark in scene.frame.marks if row is not None and belongs(mark, scene.rows[row])]
+    near = [mark for mark in found if abs(scene.scale.pixel(mark.x) - at.x()) <= POINTER_TOLERANCE]
+    return "\n".join(marks_text(near))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from gui.plots.time.rows import Frame, PlotRow, RowData
-from gui.plots.value_axis import Bounds, ValueRange, scaled_unit
+from gui.plots.value_axis import LEAST_NUMBER, Bounds, ValueRange, scaled_unit
 
 _SPAN_TOLERANCE = 1e-9
 _FIXED_ROOM = 0.05
@@ -18,6 +18,7 @@ class AxisRanges:
     def __init__(self) -> None:
         self._ranges: dict[str, ValueRange] = {}
         self._units: dict[str, tuple[float, str]] = {}
+        self._of_largest: dict[str, tuple[float, str]] = {}
         self._span = 0.0
 
     def __getitem__(self, key: str) -> ValueRange:
@@ -35,7 +36,10 @@ class AxisRanges:
         self._units.clear()
 
     def unit(self, row: PlotRow) -> tuple[float, str]:
-        """Return the factor and the unit in which the values of a row are shown."""
+        """Return the factor and the unit of a row: those of the largest row of its quantity, while readable."""
+        shared = self._of_largest.get(row.unit) if row.prefixed else None
+        if shared is not None and self._size(row) * shared[0] >= LEAST_NUMBER:
+            return shared
         return self._units.get(row.key) or self._scaled_unit(row)
 
     def update(self, rows: Sequence[PlotRow], frame: Frame) -> None:
@@ -47,11 +51,18 @@ class AxisRanges:
             if data is not None:
                 self._ranges[row.key].update(*data.extent_of(row), immediate=immediate)
                 self._update_unit(row)
+        sized = sorted((row for row in rows if row.prefixed and row.key in self._units), key=self._size)
+        self._of_largest = {row.unit: self._units[row.key] for row in sized}
+
+    def _size(self, row: PlotRow) -> float:
+        limits = self._ranges[row.key]
+        return max(abs(limits.low), abs(limits.high))
 
     def enable_auto_range(self, row: PlotRow, data: RowData | None) -> None:
         """Let the limits of a row follow its values again, starting with `data`."""
         self._ranges[row.key].enable_auto_range()
         self._units.pop(row.key, None)
+        self._of_largest.pop(row.unit, None)
         if data is not None:
             self._ranges[row.key].update(*data.extent_of(row))
             self._update_unit(row)

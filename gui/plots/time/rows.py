@@ -14,6 +14,7 @@ from gui.model.envelope import Envelope
 from monitor.messages.blocks import Samples
 
 if TYPE_CHECKING:
+    from gui.model.alarms import AlarmSpan
     from gui.model.history import PlacedEvent
     from gui.model.timeline import ClockSegment
 
@@ -99,6 +100,7 @@ class PlotRow:
     prefixed : the unit may take a prefix, as mm for m.
     weight : relative height.
     legend : further text of the header: meaning of the bands or of the sign.
+    watched : actuators or sites, and names of their values, whose alarms are shown in the row.
     """
 
     key: str
@@ -113,6 +115,7 @@ class PlotRow:
     prefixed: bool = False
     weight: float = 1.0
     legend: str = ""
+    watched: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -252,6 +255,7 @@ class Frame:
     rows : None for a row that is not visible.
     segments : of the timeline, oldest first.
     marks : events in the span.
+    states : spans in which alarms were active.
     read : reads the values of every row's curves at an x.
     stale : state of the service where the newest values are old; else empty.
     """
@@ -261,5 +265,6 @@ class Frame:
     rows: tuple[RowData | None, ...] = ()
     segments: Sequence[ClockSegment] = ()
     marks: Sequence[PlacedEvent] = field(default_factory=tuple)
+    states: Sequence[AlarmSpan] = ()
     read: Reader = no_values
     stale: str = ""

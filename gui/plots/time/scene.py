@@ -18,6 +18,10 @@ from gui.widgets.theme import Theme
 from monitor.text.numbers import instant_text
 
 MARGIN = 6
+LANE_BAR = 4
+"""px of the bars of alarm states at the top of the lane of events."""
+POINTER_TOLERANCE = 5.0
+"""px by which a pointer may miss."""
 _MIN_PLOT, _MIN_LINES = 44, 2.6  # height that the curves of a row have at least, in px and in lines of text
 _GAP = 5
 
@@ -44,7 +48,8 @@ class StackLayout:
     ----------
     plot_left, plot_width : of the curves of all rows.
     margin : width of the labels of limits, right of the curves.
-    axis_height : of the time axis below.
+    axis_height : of the lane of events and the time axis below.
+    lane : of the lane of events alone.
     height : of all rows.
     rows : from the top down.
     """
@@ -53,6 +58,7 @@ class StackLayout:
     plot_width: int
     margin: int
     axis_height: int
+    lane: int
     height: int
     rows: tuple[RowPlace, ...]
 
@@ -77,7 +83,8 @@ def layout(rows: Sequence[PlotRow], width: int, height: int, line: int, digit: i
     """
     gutter = 8 * digit + MARGIN
     margin = 9 * digit + MARGIN
-    axis = line + 8
+    lane = line + LANE_BAR
+    axis = line + 8 + lane
     heading = line + 3
     weights = sum(row.weight for row in rows) or 1.0
     free = max(0, height - axis - len(rows) * (heading + _GAP))
@@ -86,7 +93,7 @@ def layout(rows: Sequence[PlotRow], width: int, height: int, line: int, digit: i
         plot = max(_MIN_PLOT, round(_MIN_LINES * line), int(free * row.weight / weights))
         places.append(RowPlace(top, top + heading, plot))
         top += heading + plot + _GAP
-    return StackLayout(gutter, max(1, width - gutter - margin), margin, axis, top, tuple(places))
+    return StackLayout(gutter, max(1, width - gutter - margin), margin, axis, lane, top, tuple(places))
 
 
 _SCROLL_STEP = 20
@@ -243,7 +250,7 @@ class Scene:
 
     @property
     def bottom(self) -> int:
-        """End of the rows in the area, where the time axis begins."""
+        """End of the rows in the area, where the lane of events begins; the time axis is below it."""
         return min(self.axis_top, self.places.height - self.scrolled)
 
     @property

@@ -45,7 +45,11 @@ class XYCanvas(pg.GraphicsLayoutWidget):
         if self._mouse is None:
             return None
         for plot in self.ci.items:
-            if plot.isVisible() and plot.view_box.sceneBoundingRect().contains(self._mouse):
+            if (
+                isinstance(plot, XYPlot)
+                and plot.isVisible()
+                and plot.view_box.sceneBoundingRect().contains(self._mouse)
+            ):
                 at = plot.view_box.mapSceneToView(self._mouse)
                 return plot, at.x(), at.y()
         return None

@@ -156,6 +156,11 @@ class XYPlot(pg.PlotItem):
         self._annotation.setVisible(bool(text) and not (self._square and 0.0 < self.view_box.height() < high))
 
     @property
+    def names(self) -> tuple[str, str]:
+        """Names of the bottom and the left axis."""
+        return self._names["bottom"][0], self._names["left"][0]
+
+    @property
     def annotation(self) -> str:
         """Text in the upper left corner; empty where there is none."""
         return str(self._annotation.toPlainText()) if self._annotation.isVisible() else ""

@@ -10,14 +10,13 @@ from PySide6.QtWidgets import (
     QBoxLayout,
     QCommandLinkButton,
     QFrame,
-    QHeaderView,
+    QHBoxLayout,
     QLabel,
     QListWidget,
     QListWidgetItem,
+    QPushButton,
     QScrollArea,
     QSizePolicy,
-    QTreeWidget,
-    QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
@@ -25,7 +24,7 @@ from PySide6.QtWidgets import (
 from gui.sources.opening.connect_dialog import ServeForm, WatchForm
 from gui.sources.opening.fields import RecentList
 from gui.sources.opening.run_list import RunList
-from gui.sources.processes.catalogue import Catalogue, SimulationEntry
+from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.child_process import ChildProcess
 from gui.sources.processes.playback import PlaySimulation
 from gui.sources.processes.service import ProcessFactory
@@ -38,8 +37,8 @@ DEMONSTRATION = "hybrid"
 _WIDEST = 1440
 _TWO_COLUMNS = 820
 """px; a narrower page has its parts below each other."""
-_RUNS = 0.36
-"""Of the height of the page: the largest table of runs; below it simulations remain in view."""
+_RUNS = 0.6
+"""Of the height of the page: the largest table of runs."""
 _OFFER = Qt.ItemDataRole.UserRole
 
 
@@ -63,6 +62,10 @@ class FirstPage(QScrollArea):
     chosen : a source: `ConnectToService`, `ServeRig` or `PlaySimulation`.
     browse : choose a recording in a dialog.
     path_chosen : path of a recent recording.
+
+    Attributes
+    ----------
+    simulations : button; its menu is that of the window.
     """
 
     chosen = Signal(object)
@@ -90,17 +93,15 @@ class FirstPage(QScrollArea):
         )
         self.watch, self.serve = WatchForm(settings, theme), ServeForm(settings, theme)
         self.runs = RunList(settings, theme, launch=launch)
-        self.simulations = QTreeWidget()
+        self.simulations = QPushButton("Play a simulation")
         self.recent = QListWidget()
         self._lay_out()
-        self._fill_simulations()
         self.refresh()
         self.demonstration.setEnabled(offers.simulation(DEMONSTRATION) is not None)
         self.demonstration.clicked.connect(self._demonstrate)
         self.open.clicked.connect(self.browse)
         self.watch.chosen.connect(self.chosen)
         self.serve.chosen.connect(self.chosen)
-        self.simulations.itemActivated.connect(self._simulate)
         self.recent.itemActivated.connect(self._reopen)
         self.runs.opened.connect(self.path_chosen)
         self.apply_theme(theme)
@@ -128,10 +129,6 @@ class FirstPage(QScrollArea):
         self.open.setIcon(media_icon("open", theme.accent))
         for label in self._muted:
             label.setStyleSheet(f"color: {theme.muted}")
-        # as high as its rows in any font: the page is scrolled, not the list
-        n_rows = sum(1 + len(offers) for offers in self._offers.groups.values())
-        edges = 2 * self.simulations.frameWidth() + 2
-        self.simulations.setFixedHeight(n_rows * self.simulations.sizeHintForRow(0) + edges)
         self.watch.apply_theme(theme)
         self.serve.apply_theme(theme)
         self.runs.apply_theme(theme)
@@ -153,8 +150,11 @@ class FirstPage(QScrollArea):
         left, right = QVBoxLayout(), QVBoxLayout()
         for part in (left, right):
             part.setSpacing(6)
-        left.addWidget(self.demonstration)
+        self._recent_heading = _heading("Recent files")
+        left.addWidget(self._recent_heading)
+        left.addWidget(self.recent)
         left.addWidget(self.open)
+        left.addWidget(self.demonstration)
         left.addSpacing(12)
         left.addWidget(_heading("Watch a service"))
         left.addWidget(self._sentence("Connect to a running service, on this computer or another."))
@@ -165,17 +165,14 @@ class FirstPage(QScrollArea):
             self._sentence("Receive the signals of a rig, compute its indicators live, and record the run.")
         )
         left.addWidget(self.serve)
-        left.addSpacing(12)
-        self._recent_heading = _heading("Recent files")
-        left.addWidget(self._recent_heading)
-        left.addWidget(self.recent)
         left.addStretch(1)
         right.addWidget(_heading("Runs"))
         right.addWidget(self.runs)
         right.addSpacing(12)
-        right.addWidget(_heading("Simulations"))
-        right.addWidget(self._sentence("Streams with known errors, to see how the indicators respond."))
-        right.addWidget(self.simulations)
+        line = QHBoxLayout()
+        line.addWidget(self.simulations)
+        line.addWidget(self._sentence("Streams with known errors, to see how the indicators respond."), 1)
+        right.addLayout(line)
         right.addStretch(1)
         rows.addWidget(_title("Synchroscope"))
         rows.addWidget(
@@ -189,15 +186,7 @@ class FirstPage(QScrollArea):
         self.setWidgetResizable(True)
         self.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.simulations.setHeaderHidden(True)
-        self.simulations.setRootIsDecorated(False)
-        self.simulations.setIndentation(12)
-        self.simulations.setColumnCount(2)
-        self.simulations.header().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
-        self.simulations.setMinimumWidth(240)
-        set_row_padding(self.simulations)
         set_row_padding(self.recent)
-        self.simulations.setAccessibleName("simulations; Enter starts one")
         self.recent.setAccessibleName("recent files; Enter opens one")
         self.recent.setMaximumHeight(140)
         self.recent.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -207,28 +196,8 @@ class FirstPage(QScrollArea):
         self._muted.append(label)
         return label
 
-    def _fill_simulations(self) -> None:
-        for group, offers in self._offers.groups.items():
-            head = QTreeWidgetItem(self.simulations, [group])
-            head.setFlags(Qt.ItemFlag.ItemIsEnabled)
-            font = head.font(0)
-            font.setBold(True)
-            head.setFont(0, font)
-            head.setExpanded(True)
-            head.setFirstColumnSpanned(True)
-            for offer in offers:
-                item = QTreeWidgetItem(head, [offer.name, offer.summary])
-                item.setToolTip(1, offer.summary)
-                item.setData(0, _OFFER, offer.name)
-
     def _demonstrate(self) -> None:
-        self._play(self._offers.simulation(DEMONSTRATION))
-
-    def _simulate(self, item: QTreeWidgetItem) -> None:
-        self._play(self._offers.simulation(str(item.data(0, _OFFER) or "")))
-
-    def _play(self, offer: SimulationEntry | None) -> None:
-        if offer is not None:
+        if offer := self._offers.simulation(DEMONSTRATION):
             self.chosen.emit(PlaySimulation(offer.name, offer.model_under_test))
 
     def _reopen(self, item: QListWidgetItem) -> None:

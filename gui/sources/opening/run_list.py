@@ -60,8 +60,8 @@ class RunList(QWidget):
         self.place = ElidedLabel()
         self.choose = QPushButton("Choose a folder…")
         self.again = QPushButton("Refresh")
-        self.filter = QLineEdit(placeholderText="filter by name, notes, outcome", clearButtonEnabled=True)
-        self.filter.setAccessibleName("show only runs with these words in name, notes or outcome")
+        self.filter = QLineEdit(placeholderText="filter by name, notes, record", clearButtonEnabled=True)
+        self.filter.setAccessibleName("show only runs with these words in name, notes or record")
         self.with_alarms = QCheckBox("with alarms only")
         self.table = RunTable(theme, self)
         self.view = RunView(self.table)
@@ -188,7 +188,7 @@ class RunList(QWidget):
         folder, listing = self.folder, self._listing
         if listing.rows != self.table.all:
             self.table.set_runs(listing.rows)
-        self.place.set_text(_NO_FOLDER if folder is None else str(folder))
+        self.place.setText(_NO_FOLDER if folder is None else str(folder))
         self.again.setVisible(folder is not None)
         for part in (self.filter, self.with_alarms, self.view):
             part.setVisible(bool(listing.rows))

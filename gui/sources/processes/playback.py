@@ -214,7 +214,15 @@ class PlaybackSession(SourceSession):
 
 # limits that the simulated actuators and an accurate model do not exceed
 _ALARMS = ("--alarm", "delay=-0.038..0.038:-0.058..0.058", "--alarm", "ratio=0.85..1.15")
-_ALARMS_OF_A_MODEL = ("--alarm", "reliability_accumulated=0.85:0.7")
+
+
+def _alarms_of(model: ModelUnderTest) -> tuple[str, ...]:
+    """Return an alarm for each limit of the decision on a model: what rejects it is a trip, with a line."""
+    limits = (limit.partition("=") for limit in model.limits)
+    pairs = ((name, *values.partition(":")[::2]) for name, _, values in limits)
+    return tuple(
+        word for name, reject, accept in pairs for word in ("--alarm", f"reliability_{name}={accept}:{reject}")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +291,7 @@ class PlaySimulation:
     def _alarms(self) -> tuple[str, ...]:
         if self.config is not None:
             return ()
-        return _ALARMS if self.model_under_test is None else _ALARMS_OF_A_MODEL
+        return _ALARMS if self.model_under_test is None else _alarms_of(self.model_under_test)
 
 
 def _service_words(source: PlayFile | PlaySimulation) -> tuple[str, ...]:

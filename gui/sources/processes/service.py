@@ -14,6 +14,9 @@ from monitor.messages.ready import Endpoints
 ProcessFactory = Callable[..., ChildProcess]
 """Creates a process, as the constructor of `ChildProcess` does."""
 
+DIED, BACK = "the service died", "the service runs again"
+"""Beginnings of messages: the second ends the first."""
+
 _PREFIX = re.compile(r"^synchroscope( \w+)?: ")
 _MISTAKE = 2  # exit code for invalid input: a restart would fail again
 _TRIES = 3  # attempts to start a service that was never ready
@@ -120,7 +123,7 @@ class ServiceProcess(QObject):
         self._is_ready = True
         self.progress.emit("")
         if self._was_ready:
-            self.notified.emit("info", "the service runs again")
+            self.notified.emit("info", BACK)
             return
         self._was_ready = True
         self._publish = found.results
@@ -143,7 +146,7 @@ class ServiceProcess(QObject):
             if was_listening and self._clock() - self._begun >= _STEADY:
                 self._pause = _FIRST
             level = "error" if self._was_ready else "warning"
-            self.notified.emit(level, f"the service died ({why}); it is started again in {self._pause:g} s")
+            self.notified.emit(level, f"{DIED} ({why}); it is started again in {self._pause:g} s")
             self._again.start(round(1000 * self._pause))
             self._pause = min(2.0 * self._pause, _LONGEST)
 

@@ -41,8 +41,8 @@ SmallVector = Annotated[NDArray[np.int32], _ArrayKind("vector", 1, np.int32)]
 RankMatrix = Annotated[NDArray[np.uint32], _ArrayKind("matrix", 2, np.uint32)]
 FlagMatrix = Annotated[NDArray[np.uint8], _ArrayKind("matrix", 2, np.uint8)]
 
-FDB, PAEI, ADAPTIVE, TI, RMS, PEAK, HSEM, BROADBAND, FEI, TRANSFER, SAMPLES = range(11)
-"""Numbers of the parts; the last is the ring that the others share."""
+FDB, PAEI, ADAPTIVE, TI, RMS, PEAK, HSEM, BROADBAND, FEI, TRANSFER, SAMPLES, SPECIMEN = range(12)
+"""Numbers of the parts; `SAMPLES` is the ring that the others share."""
 N_PARTS = 12
 """Parts that the header has room for."""
 _ARRAYS = 2 * N_PARTS

@@ -341,9 +341,15 @@ def test_events_stand_where_they_happened():
     assert [placed.x for placed in history.events] == pytest.approx([1.0, second.x_begin, second.x_end])
     assert [placed.event for placed in history.events] == [gap, restart, ended]
     for i in range(10_050):
-        taken(Event(EventKind.NOTE, 0.0, i), history=history)
+        taken(Event(EventKind.NOTE, 0.5, i), history=history)
     assert len(history.events) == 10_000 and history.events[-1].event.index == 10_049
     assert taken(gap).events[0].x == 0.0
+
+
+def test_an_event_on_an_earlier_instant_is_in_its_place():
+    notes = [Event(EventKind.NOTE, time, i) for i, time in enumerate((0.2, 0.8, 0.4, 0.4, 0.9))]
+    history = taken(signal(0, 100), *notes)
+    assert [placed.event.index for placed in history.events] == [0, 2, 3, 1, 4]
 
 
 def test_events_that_come_apart_from_blocks_are_taken_after_them():

@@ -74,7 +74,7 @@ def test_unknown_values_are_last_in_either_order(column):
     for descending in (False, True):
         found = ordered(ROWS, column, descending=descending)
         assert set(found) == set(ROWS)
-        if COLUMNS[column] not in ("Name", "Outcome"):
+        if COLUMNS[column] not in ("Name", "Record"):
             assert found[-1] is DAMAGED
 
 
@@ -89,7 +89,7 @@ def test_cells(monkeypatch):
     time.tzset()
     try:
         assert [cell_text(BEST, n) for n in range(len(COLUMNS))] == [
-            "2026-01-05 10:00", "a/best", "● clean", "59.9 s", "-2.0", "", "Pump ON", "1.0 MB",
+            "2026-01-05 10:00", "a/best", "● complete", "59.9 s", "-2.0", "", "Pump ON", "1.0 MB",
         ]  # fmt: skip
         assert [cell_text(WORST, n) for n in range(len(COLUMNS))] == [
             "2026-01-06 09:00", "worst", "▲ lossy", "2:14:05", "-40.0", "■ 3", "", "64 MB",

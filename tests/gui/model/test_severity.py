@@ -169,3 +169,29 @@ def test_actuators_are_ranked_by_trips_warnings_and_what_is_not_judged():
         )
     )
     assert sorted(found, key=found.__getitem__) == ["lost", "warns", "trips"]
+
+
+RATIO = Alarm("n.ratio.warn", "ratio", "n", "", Severity.WARN, low=0.85, high=1.15)
+
+
+@pytest.mark.parametrize(
+    ("alarm", "text"),
+    [
+        (RATIO, "● normal: amplitude 87 … 118 %"),
+        (replace(RATIO, low=None), "● normal: amplitude ≥ 87 %"),
+        (replace(RATIO, state=S.UNACKNOWLEDGED, active=True, last=1.25), "▲ WARN: amplitude 80 %"),
+        (replace(RATIO, state=S.UNACKNOWLEDGED, active=True, last=0.0), "▲ WARN: amplitude —"),
+        (replace(RATIO, low=0.0), "● normal: amplitude ≥ 87 %"),
+    ],
+)
+def test_a_ratio_that_is_shown_as_an_amplitude_has_its_limits_in_percent_of_the_command(alarm, text):
+    # 100/0.85 = 117.6, 100/1.15 = 87.0: the highest ratio is the lowest amplitude
+    severity, levels = alarm_severity([alarm], {"ratio": "amplitude"})
+    assert severity.text == text
+    assert levels == ({"amplitude": Level.WARN} if alarm.active else {})
+
+
+def test_counts_are_written_out():
+    lost = Alarm("lost_data.warn", "health.lost", "", "samples", Severity.WARN, high=0.0)
+    assert event_text.alarm_value(lost, 12280.0) == "12,280 samples"
+    assert event_text.alarm_value(lost, 1228.0) == "1228 samples"

@@ -51,6 +51,7 @@ def test_the_services_limits_take_the_place_of_the_windows(qtbot, watched):
     panel = shown(qtbot, IndicatorsPanel, watched)
     assert limits_of(panel, "delay") == set()
     panel.set_limits({"delay": DisplayLimit("delay", 1.0), "phase": DisplayLimit("phase", 10.0)})
+    panel.show_rows(["delay", "ratio", "phase"])
     own = limits_of(panel, "delay")
     # neither the words nor the colours of an alarm
     assert own == {("display limit", 1.0, False), ("display limit", -1.0, False)}
@@ -134,7 +135,7 @@ def test_a_model_has_lines_where_its_reliability_is_watched(qtbot, judged):
     )
     tell(panel, judged, of_model, structs.replace(of_model, name="n", severity=Severity.TRIP, low=0.7))
     assert limits_of(panel, f"reliability:{owner}") == {
-        ("warn accumulated", 0.85, False), ("trip accumulated", 0.7, True),
+        ("warn accum.", 0.85, False), ("trip accum.", 0.7, True),
     }  # fmt: skip
 
 

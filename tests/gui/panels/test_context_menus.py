@@ -164,6 +164,7 @@ def test_in_a_view_that_stays_live_nothing_is_pinned(qtbot, watched):
 def test_a_row_has_the_limits_of_its_curves(qtbot, watched):
     watched.limits = ()
     panel = plot(qtbot, IndicatorsPanel, watched)
+    panel.show_rows(["delay", "ratio", "phase", "ti"])
     asked = []
     panel.limits_requested.connect(asked.append)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QAbstractItemModel, Qt
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView, QToolButton
+from PySide6.QtWidgets import QLineEdit, QTableView, QToolButton
 
 from gui.model.history import History, PlacedEvent
 from gui.panels.events import EventFilter, EventsPanel, EventTable
@@ -164,12 +164,6 @@ def test_an_event_of_just_now_makes_the_view_stand_still(qtbot):
     assert view.left <= 59.0 <= view.right
     view.extend(0.0, 61.0)
     assert view.right == 60.0
-
-
-def test_a_note_is_asked_for(qtbot):
-    panel, _ = panel_of(qtbot)
-    with qtbot.waitSignal(panel.note_requested):
-        qtbot.mouseClick(panel.findChild(QPushButton), Qt.MouseButton.LeftButton)
 
 
 wanted = st.builds(

@@ -56,6 +56,9 @@ def delays():
 
 def test_the_rows_are_those_there_are_results_of(qtbot, watched, delays):
     panel, _ = shown(qtbot, watched)
+    # the headline, as high as the panel allows; the others are chosen
+    assert [row.key for row in panel.stack.rows] == ["delay", "ratio"]
+    panel.show_rows(["delay", "ratio", "phase", "ti", "hsem", "nrmse", "added_damping", "peak_error"])
     assert [row.name for row in panel.stack.rows] == [
         "delay",
         "ratio",

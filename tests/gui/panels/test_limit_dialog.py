@@ -100,3 +100,18 @@ def test_the_limits_of_the_settings_can_be_had_back(qtbot):
 def test_an_active_alarm_has_its_value_beside_the_fields(qtbot):
     dialog = shown(qtbot, structs.replace(WARN, state=AlarmState.UNACKNOWLEDGED, active=True))
     assert "n delay (FDB) is now 31.2 ms" in [label.text() for label in dialog.findChildren(type(dialog.problem))]
+
+
+@pytest.mark.parametrize("text", ["11a", "1e", "--3", "inf"])
+def test_what_is_no_number_is_told_in_plain_words(qtbot, text):
+    dialog = shown(qtbot, WARN, TRIP)
+    write(dialog, TRIP.name, "high", text)
+    assert dialog.problem.text() == f"TRIP: {text} is not a number"
+    assert not dialog.apply.isEnabled()
+
+
+def test_now_is_the_newest_value(qtbot):
+    dialog = shown(qtbot, structs.replace(WARN, last=0.012))
+    assert dialog._now.text() == "n delay (FDB) is now 12 ms"
+    dialog.show_now([TRIP, structs.replace(WARN, last=0.025)])
+    assert dialog._now.text() == "n delay (FDB) is now 25 ms"

@@ -13,6 +13,7 @@ from gui.plots.view import View
 from gui.widgets.theme import LIGHT
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.messages.health import Health
+from tests.gui.panels.tile_rig import history_of
 
 
 def shown(qtbot, history):
@@ -77,7 +78,7 @@ def test_an_instant_in_the_past_is_the_end_of_the_curve(qtbot, watched):
 
 def test_without_signals_it_says_so(qtbot):
     panel, _ = shown(qtbot, History(memory=1 << 20))
-    assert panel.plot.annotation == "the service publishes no signals"
+    assert panel.plot.annotation == "waiting for signals"
     assert not panel.horizontal.isEnabled()
 
 
@@ -116,3 +117,8 @@ def test_a_prefix_stays_while_the_motion_becomes_smaller(qtbot):
     assert panel.plot.getAxis("left").labelText == "a.measured [mm]"
     move(20.0)
     assert units[-1] == ("m", "m")
+
+
+def test_a_service_that_sends_results_alone_publishes_no_signals(qtbot):
+    panel, _ = shown(qtbot, history_of())
+    assert panel.plot.annotation == "the service publishes no signals"

@@ -160,3 +160,11 @@ def test_the_decision_has_its_colour_in_every_theme(qtbot, judged):
     assert panel.heading.palette().windowText().color().name() == LIGHT.bad
     panel.apply_theme(DARK)
     assert panel.heading.palette().windowText().color().name() == DARK.bad
+
+
+def test_no_model_is_said_only_once_there_are_results_without_one(qtbot, watched):
+    # a model that is being simulated, a service that is being connected
+    panel, _ = shown(qtbot, History(memory=1 << 20))
+    assert panel.stack.message == "Waiting for results."
+    panel.configure(watched)
+    assert panel.stack.message.startswith("No model is loaded.")

@@ -108,7 +108,7 @@ def test_the_mouse_reads_frequency_and_densities(qtbot):
 
 def test_what_cannot_be_shown_is_a_message(qtbot):
     panel, _ = shown(qtbot, History(memory=1 << 20))
-    assert panel.plot.annotation == "the service publishes no signals"
+    assert panel.plot.annotation == "waiting for signals"
     panel, _ = shown(qtbot, history_of(motion()), actuator="b")
     assert panel.plot.annotation == "no actuator is selected"
     broken = motion()

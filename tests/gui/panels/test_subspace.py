@@ -221,7 +221,7 @@ def test_without_signals_nothing_is_drawn(panel, qtbot):
 
     look(panel, tone_history())
     panel.configure(History(memory=1 << 20))
-    assert panel.plot.annotation == "the service publishes no signals"
+    assert panel.plot.annotation == "waiting for signals"
     assert all(len(part.getData()[0] if part.getData()[0] is not None else ()) == 0 for part in panel.trail.parts)
     assert not panel.trail.newest.isVisible()
 

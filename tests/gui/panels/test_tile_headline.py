@@ -31,7 +31,7 @@ def test_a_service_that_computes_some_measures_is_read_by_the_best_of_them(qtbot
     assert read(panel, "north")[1]["phase"] == "-8.6 ° ± <0.1"
     broadband = {name: value for name, value in VALUES.items() if name.startswith("broadband")}
     panel, _ = panel_of(qtbot, history_of(broadband))
-    assert set(read(panel, "north")[1]) == {"delay", "ratio"}
+    assert set(read(panel, "north")[1]) == {"delay", "amplitude"}
     panel, _ = panel_of(qtbot, history_of({**broadband, "paei_phase": -0.1}))
     assert read(panel, "north")[1]["phase"] == "-5.7 ° PAEI"
 

@@ -1,6 +1,7 @@
 """What an operator reads from across the room: the numbers of one instant, or a dash and a word."""
 
 import math
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -8,18 +9,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import Qt
+from msgspec import structs
+from PySide6.QtCore import QBuffer, Qt
 from PySide6.QtGui import QFont, QFontMetricsF
+from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QLabel, QScrollArea
 
 from gui.model.alarms import DisplayLimit
 from gui.model.history import History
+from gui.model.receiver import ReceivedMessages
 from gui.model.severity import NO_LIMITS
 from gui.model.tracking_status import Status, tracking_status
 from gui.panels.tile import LANDSCAPE_MIN_HEIGHT, LANDSCAPE_MIN_WIDTH, MIN_HEIGHT, MIN_WIDTH, fitted
 from gui.panels.tiles import columns_for, tile_size
 from gui.widgets.theme import DARK
 from gui.wording.level import Level
+from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from tests.gui.panels.tile_rig import RECEIVING, VALUES, drawn, history_of, panel_of, read, tiles
 
 
@@ -27,7 +32,7 @@ def test_a_tile_says_delay_phase_and_ratio_with_their_units(qtbot):
     panel, _ = panel_of(qtbot, history_of())
     content, numbers = read(panel, "north")
     # the phase is of the dominant frequency, the others are of the whole band
-    assert numbers == {"delay": "12.3 ms ± 0.4", "phase": "-8.6 ° at 2.1 Hz", "ratio": "108.2 % ± 0.3"}
+    assert numbers == {"delay": "12.3 ms ± 0.4", "phase": "-8.6 ° at 2.1 Hz", "amplitude": "92.4 % ± 0.3"}
     assert (content.source, content.origin) == ("broadband", ("broadband", "0.25 s window"))
     # facts, in neutral ink: neither alarms nor limits are set
     assert content.status == Status("lag, undershoot", "→", Level.NONE)
@@ -71,7 +76,7 @@ def test_now_is_the_newest_row_and_a_pinned_instant_is_its_own(qtbot, watched, h
             shown = {label: float(text.split()[0]) for label, text in numbers.items()}
             assert shown["delay"] == pytest.approx(1e3 * delay, abs=0.0501)
             assert shown["phase"] == pytest.approx(math.degrees(phase), abs=0.0501)
-            assert shown["ratio"] == pytest.approx(100.0 * ratio, abs=0.0501)
+            assert shown["amplitude"] == pytest.approx(100.0 / ratio, abs=0.0501)
             assert content.time_label == ("" if x is None else f"at {x:.2f} s")
             assert content.status == tracking_status(delay, ratio, delay_sd, ratio_sd)
 
@@ -139,10 +144,10 @@ def test_limits_warn_and_trip_up_and_down(qtbot):
     assert content.severity.text == "◇ over display limit: delay, phase"
     assert content.level is Level.BAD and not content.severity.active
     levels = {reading.label: reading.level for reading in content.values}
-    assert levels == {"delay": Level.BAD, "phase": Level.WARN, "ratio": Level.NONE}
+    assert levels == {"delay": Level.BAD, "phase": Level.WARN, "amplitude": Level.NONE}
     panel.set_limits({"ratio": DisplayLimit("ratio", 8.0, 8.5)})
     panel.refresh(history)
-    assert read(panel, "north")[0].severity.text == "◇ over display limit: ratio"
+    assert read(panel, "north")[0].severity.text == "◇ over display limit: amplitude"
     assert read(panel, "north")[0].level is Level.WARN
     panel.set_limits({"ratio": DisplayLimit("ratio", 8.3, 9.0)})
     panel.refresh(history)
@@ -255,7 +260,8 @@ def test_tiles_are_never_too_small_and_all_have_room(n, width, height):
 def letters(wide, high):
     """How large plain numbers are: words and numbers below each other or, where there is room, beside each other."""
     below, beside = min(wide / 10.0, high / 8.6), min(wide / 22.0, high / 4.8)
-    return max(below, beside) if wide >= LANDSCAPE_MIN_WIDTH else below
+    # beside each other the small print is larger
+    return max(below, 1.2 * beside) if wide >= LANDSCAPE_MIN_WIDTH and beside > below else below
 
 
 @pytest.mark.parametrize("size", [(MIN_WIDTH, MIN_HEIGHT), (320, 180), (1900, 1000)])
@@ -296,17 +302,40 @@ def test_nothing_is_cut_off_a_tile(qtbot, size, state):
     tile = tiles(panel)[0]
     tile.resize(*size)
     words = drawn(tile)
-    told = ("← lead, undershoot", "−1234", "−177.6", "◇ over display limit: delay, phase, ratio")
+    told = ("← lead, undershoot", "−1234", "−177.6", "◇ over display limit: delay, phase, ampl.")
     expected = {
-        "receiving": (*told, "at 12.3 Hz", "1010.0", "0.25 s window"),
+        "receiving": (*told, "at 12.3 Hz", "9.9", "0.25 s window"),
         "looked back": (*told, "at 10.40 s"),
         "stale": ("▲ stale", "—"),
         "silent": ("▲ no data", "—", "no data from the service"),
     }[state]
-    for text in ("north_actuator", "delay", "phase", "ratio", "ms", "°", "%", *expected):
+    for text in ("north_actuator", "delay", "phase", "ampl.", "ms", "°", "%", *expected):
         assert text in words
     assert not any("…" in text for text in words)
     # what contradicts is told in words where there is room beside the alarm, else by the sign before the indicator
     origin = "broadband, 0.25 s" if state == "looked back" else "broadband"
     assert ({"≠ FDB", origin} <= set(words) or f"≠ {origin}" in words) == (state in ("receiving", "looked back"))
     assert "≠ FDB" in words or size[0] < 900 or state in ("stale", "silent")
+
+
+def test_badges_have_one_size_whatever_they_say(qtbot):
+    history = history_of(actuators=("north", "south"))
+    late = Alarm("a", "broadband_delay", "north", "s", Severity.TRIP, high=0.01, state=AlarmState.UNACKNOWLEDGED)
+    late = structs.replace(late, active=True, last=0.0123)
+    other = structs.replace(late, name="b", value="fdb_delay")
+    warned = structs.replace(late, name="c", actuator="south", severity=Severity.WARN)
+    history.update(ReceivedMessages(health=RECEIVING, alarms=AlarmReport((late, other, warned))), age=0.02)
+    panel, _ = panel_of(qtbot, history)
+    sizes = {}
+    for tile in tiles(panel):
+        buffer, generator = QBuffer(), QSvgGenerator()
+        generator.setOutputDevice(buffer)
+        generator.setSize(tile.size())
+        tile.render(generator)
+        found = re.findall(
+            r'<text[^>]*font-size="([0-9.]+)"[^>]*>(.*?)</text>', bytes(buffer.data()).decode(), re.DOTALL
+        )
+        sizes |= {text.strip(): float(size) for size, text in found}
+    badges = {text: size for text, size in sizes.items() if "TRIP" in text or "WARN" in text}
+    assert sorted(badges) == ["■ TRIP: delay 12.3 ms (+1 more)", "▲ WARN: delay 12.3 ms"]
+    assert len(set(badges.values())) == 1

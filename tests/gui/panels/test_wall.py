@@ -156,3 +156,13 @@ def test_name_number_and_state_have_room_in_every_cell(width, height):
     # lines of 0.5, 1 and 0.5 font sizes with their spacing, and margins
     assert (1.2 * 0.5 + 1.25 + 1.2 * 0.5 + 0.12) * size <= height - 3.0 + 0.2 * size
     assert 0.0 < size <= width
+
+
+@pytest.mark.parametrize("n", [3, 8, 64])
+def test_the_amplitude_is_beside_the_delay(qtbot, n):
+    # 100 over the ratio of command to measured, 1.082
+    panel, _ = wall(qtbot, history_of(actuators=names_of(n)))
+    cell = tiles(panel)[0]
+    words = drawn(cell)
+    assert words[words.index("12.3") - 2 : words.index("12.3")] == ["92.4", "%"]
+    assert not any("…" in word for word in words)

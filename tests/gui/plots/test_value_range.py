@@ -75,6 +75,22 @@ def test_another_span_of_time_is_fitted_at_once():
     assert found.high < 2.0
 
 
+def test_what_is_at_rest_at_first_has_no_scale_that_the_first_motion_keeps():
+    found = ValueRange()
+    found.update(0.0, 0.0)
+    assert not found.known
+    found.update(-0.002, 0.001)
+    assert found.known
+    assert found.high - found.low < 0.005
+
+
+@given(values)
+def test_labels_of_a_value_that_does_not_move_are_short(value):
+    low, high = round_limits(value, value)
+    assert low <= value <= high
+    assert high - low >= 0.99e-5 * abs(value)
+
+
 def test_what_a_hand_chose_stays_until_it_is_released():
     found = ValueRange()
     found.update(0.0, 1.0)

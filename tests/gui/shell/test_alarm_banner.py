@@ -182,3 +182,27 @@ def test_it_is_green_only_while_all_are_judged(banner):
     (item,) = [item for item in health_items(history_of(WARN, unjudged)) if item.key == "alarms"]
     # never hidden
     assert (item.text, item.rank, item.level) == ("⊘ 1 not judged", 0, Level.NONE)
+
+
+def wall_text(banner, history):
+    banner.set_large(True)
+    banner.show_alarms(history, 0.0)
+    return banner.text.partition("   ")[0]
+
+
+def test_a_wall_is_one_sentence(banner):
+    actuators = [structs.replace(WARN, name=f"a{n}.warn", actuator=f"a{n}") for n in range(64)]
+    well = history_of(*actuators)
+    assert wall_text(banner, well) == "● TEST OK · 0 s · not recording"
+    well.update(ReceivedMessages(health=replace(HEARD, recording="run.h5", recorded=9)))
+    assert wall_text(banner, well) == "● TEST OK · 0 s · recording"
+    one = structs.replace(actuators[7], state=S.NOT_JUDGED, not_judged="no data")
+    assert wall_text(banner, history_of(*actuators[:7], one, *actuators[8:])) == "⊘ 1 of 64 NOT JUDGED"
+    late = structs.replace(TRIP, value="delay", actuator="act40", state=S.UNACKNOWLEDGED, active=True, last=0.0698)
+    assert wall_text(banner, history_of(*actuators, late)) == "■ TRIP act40 delay 69.8 ms"
+    assert wall_text(banner, history_of(late, structs.replace(STANDING[0], time=-1.0))).endswith("(+1 more)")
+    assert wall_text(banner, history_of()) == "○ NO ALARMS · 0 s · not recording"
+    assert wall_text(banner, history_of(*actuators, silence=60.0)) == "▲ no data from the service"
+    # the rig, and the time of day
+    assert banner.text.split("   ")[1] == "lab"
+    assert len(banner.text.split("   ")[2]) == len("12:34:56")

@@ -140,6 +140,8 @@ def test_buttons_fields_and_scroll_bars_are_not_in_a_figure(panel):
 @pytest.mark.parametrize("kind", [HistoriesPanel, IndicatorsPanel])
 def test_a_figure_has_all_rows_as_lines_with_units_and_legend(kind, watched, qtbot):
     panel = shown(kind, watched, qtbot, height=120)
+    if kind is IndicatorsPanel:
+        panel.show_rows(["delay", "ratio", "phase", "ti", "hsem", "nrmse"])
     assert len(panel.stack.seen) < len(panel.stack.rows)
     svg = svg_bytes(panel.figure(PAGE, watched), PAGE)
     assert not list(ET.fromstring(svg).iter(f"{SVG}image"))

@@ -47,7 +47,7 @@ def test_every_command_with_a_key_and_every_gesture_is_there(keys):
     assert sum(map(len, lines.values())) == sum(bool(c.shortcuts) for c in ACTIONS) + sum(
         len(section) for _, section in SECTIONS
     )
-    assert ("Ctrl++, +, Ctrl+=", "Zoom in") in lines["Time"]
+    assert ("Ctrl++, +, Ctrl+=", "Zoom in") in lines["Replay"]
     assert ("wheel", "zoom in time, around the pointer") in lines["Mouse in the panels"]
 
 

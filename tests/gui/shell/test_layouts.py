@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
+from types import SimpleNamespace
 
 import pytest
-from PySide6.QtCore import QByteArray, QPoint, QSettings, Qt
+from PySide6.QtCore import QByteArray, QPoint, QRect, QSettings, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow
 
 from gui.panels.catalogue import PANELS
+from gui.window import layout_controller
 from gui.window.layout_controller import LayoutStore
-from gui.window.layout_files import LayoutFileError, write_layout
 from gui.window.panel_docks import BUILT_IN, Tabs, arrange, column, panels_of, row
 
 KEYS = tuple(panel.key for panel in PANELS)
@@ -64,10 +65,10 @@ def test_parts_stand_as_they_are_described(qtbot, make):
 def test_the_first_of_several_tabs_is_in_front(qtbot, make):
     window, docks, _ = make()
     _show(qtbot, window)
-    arrange(window, docks, row((Tabs(("transfer", "events")), 1), ("tiles", 1)))
-    qtbot.waitUntil(lambda: not docks["transfer"].visibleRegion().isEmpty())
+    arrange(window, docks, row((Tabs(("frequency", "events")), 1), ("tiles", 1)))
+    qtbot.waitUntil(lambda: not docks["frequency"].visibleRegion().isEmpty())
     assert docks["events"].visibleRegion().isEmpty()
-    assert window.tabifiedDockWidgets(docks["transfer"]) == [docks["events"]]
+    assert window.tabifiedDockWidgets(docks["frequency"]) == [docks["events"]]
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
@@ -88,10 +89,6 @@ def test_every_built_in_layout_fits_a_small_screen(qtbot, make, name):
         assert width >= 200 and height >= 90, key
 
 
-def test_everything_shows_everything():
-    assert set(panels_of(BUILT_IN["Everything"])) == set(KEYS)
-
-
 def test_a_panel_that_is_not_there_has_no_place(qtbot, make):
     window, docks, layouts = make(("histories", "events"))
     _show(qtbot, window)
@@ -106,10 +103,10 @@ def test_a_saved_layout_comes_back_exactly(qtbot, make):
     _show(qtbot, window)
     layouts.apply("Tracking")
     window.resizeDocks([docks["histories"]], [700], Qt.Orientation.Horizontal)
-    docks["transfer"].hide()
+    docks["frequency"].hide()
     before = _places(docks)
     layouts.save("  mine / all ")
-    layouts.apply("Everything")
+    layouts.apply("Replay")
     assert _places(docks) != before
     assert layouts.apply("mine / all") == ""
     assert _places(docks) == before
@@ -139,10 +136,10 @@ def test_reset_undoes_what_was_moved(qtbot, make):
     layouts.apply("Tracking")
     before = _places(docks)
     docks["histories"].hide()
-    docks["subspace"].setFloating(True)
+    docks["xy"].setFloating(True)
     layouts.reset()
     assert _places(docks) == before
-    assert not docks["subspace"].isFloating()
+    assert not docks["xy"].isFloating()
 
 
 def test_the_next_start_is_as_the_last_end(qtbot, make):
@@ -160,6 +157,21 @@ def test_the_next_start_is_as_the_last_end(qtbot, make):
     assert again.size() == window.size()
     assert layouts.current == "Reliability"
     assert _places(docks) == before
+
+
+def test_the_first_window_is_on_the_screen_with_its_title_bar(qtbot, make, monkeypatch):
+    class Screen:
+        @staticmethod
+        def availableGeometry():  # noqa: N802 - Qt's name
+            return QRect(0, 0, 1280, 720)
+
+    monkeypatch.setattr(
+        layout_controller, "QGuiApplication", SimpleNamespace(primaryScreen=Screen, screens=lambda: [Screen])
+    )
+    window, _, layouts = make()
+    layouts.restore_state()
+    # title bars of desktops are 24 to 38 px high
+    assert (window.width(), window.height()) == (1280, 680)
 
 
 def test_other_panels_make_an_old_layout_unusable(qtbot, make):
@@ -182,14 +194,14 @@ def test_a_floating_panel_off_every_screen_is_taken_back(qtbot, make):
     layouts.restore_state()
     _show(qtbot, window)
     layouts.apply("Tracking")
-    docks["subspace"].setFloating(True)
-    docks["subspace"].move(QPoint(20_000, 20_000))
+    docks["xy"].setFloating(True)
+    docks["xy"].move(QPoint(20_000, 20_000))
     layouts.save("far")
     layouts.apply("Operator")
     assert layouts.apply("far") == ""
-    assert docks["subspace"].isVisible()
+    assert docks["xy"].isVisible()
     screen = QGuiApplication.primaryScreen().availableGeometry()
-    corner = docks["subspace"].mapToGlobal(QPoint(0, 0))
+    corner = docks["xy"].mapToGlobal(QPoint(0, 0))
     assert screen.contains(corner)
 
 
@@ -221,7 +233,7 @@ def test_damaged_bytes_never_break_the_window(qtbot, make, store, seed):
     window, docks, layouts = make()
     window.resize(1000, 700)
     _show(qtbot, window)
-    layouts.apply("Everything")
+    layouts.apply("Replay")
     layouts.save_state()
     layouts.save("mine")
     chance = random.Random(seed)
@@ -265,126 +277,4 @@ def test_shares_hold_for_a_window_that_was_arranged_before_it_was_shown(qtbot, m
     places = _places(docks)
     _, _, width, height = places["histories"]
     assert width == pytest.approx(1200 * 3 / 5, abs=8)
-    assert height == pytest.approx(400, abs=8)
-
-
-def test_a_layout_is_shared_as_a_file(qtbot, make, tmp_path):
-    window, docks, layouts = make()
-    window.resize(1200, 800)
-    _show(qtbot, window)
-    layouts.apply("Tracking")
-    window.resizeDocks([docks["histories"]], [700], Qt.Orientation.Horizontal)
-    docks["transfer"].hide()
-    before = _places(docks)
-    layouts.save("of mine")
-    layouts.export(tmp_path / "a.layout.json")
-    layouts.delete("of mine")
-    layouts.apply("Everything")
-    assert layouts.import_file(tmp_path / "a.layout.json") == "of mine"
-    assert _places(docks) == before
-    assert layouts.current == "of mine"
-    layouts.apply("Everything")
-    assert layouts.apply("of mine") == ""
-    assert _places(docks) == before
-
-
-def test_an_imported_layout_replaces_none_of_its_name(qtbot, make, tmp_path):
-    window, _, layouts = make()
-    _show(qtbot, window)
-    layouts.apply("Tracking")
-    layouts.export(tmp_path / "a.layout.json")
-    assert [layouts.import_file(tmp_path / "a.layout.json") for _ in range(2)] == ["Tracking 2", "Tracking 3"]
-    assert layouts.saved == ("Tracking 2", "Tracking 3")
-
-
-def test_a_layout_of_fewer_panels_hides_the_others(qtbot, make, tmp_path):
-    window, docks, layouts = make(tuple(key for key in KEYS if key != "hysteresis"))
-    window.resize(1200, 800)
-    _show(qtbot, window)
-    layouts.apply("Tracking")
-    before = _places(docks)
-    layouts.export(tmp_path / "old.layout.json")
-    window, docks, layouts = make()
-    window.resize(1200, 800)
-    _show(qtbot, window)
-    layouts.apply("Everything")
-    layouts.import_file(tmp_path / "old.layout.json")
-    assert set(_places(docks)) == set(before)
-    docks["hysteresis"].show()
-    assert docks["hysteresis"].isVisible()
-
-
-def test_a_layout_of_other_panels_names_them(qtbot, make, tmp_path):
-    window, _, layouts = make((*KEYS, "spectra", "maps"))
-    _show(qtbot, window)
-    layouts.apply("Tracking")
-    layouts.export(tmp_path / "new.layout.json")
-    window, docks, layouts = make()
-    _show(qtbot, window)
-    layouts.apply("Operator")
-    before = _places(docks)
-    with pytest.raises(LayoutFileError, match="does not have: spectra, maps") as told:
-        layouts.import_file(tmp_path / "new.layout.json")
-    assert "\n" not in str(told.value)
-    assert _places(docks) == before
-    assert layouts.saved == ()
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_a_damaged_layout_file_is_one_line_and_moves_nothing(qtbot, make, tmp_path, seed):
-    window, docks, layouts = make()
-    window.resize(1000, 700)
-    _show(qtbot, window)
-    layouts.apply("Everything")
-    path = tmp_path / "a.layout.json"
-    layouts.export(path)
-    layouts.apply("Operator")
-    before, whole, chance = _places(docks), bytearray(path.read_bytes()), random.Random(seed)
-    match seed % 4:
-        case 0:
-            damaged = whole[: chance.randrange(len(whole) - 2)]
-        case 1:
-            # a letter of the state
-            at = whole.index(b'"state"') + 20 + chance.randrange(200)
-            whole[at] = ord("A") if whole[at] != ord("A") else ord("B")
-            damaged = whole
-        case 2:
-            damaged = bytearray(chance.randbytes(len(whole)))
-        case _:
-            damaged = whole.replace(b'"Everything"', b'"Everythinh"')
-    path.write_bytes(damaged)
-    with pytest.raises(LayoutFileError) as told:
-        layouts.import_file(path)
-    assert str(told.value).startswith(f"{path}: ")
-    assert "\n" not in str(told.value)
-    assert _places(docks) == before
-    assert layouts.saved == ()
-
-
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (None, "cannot be read"),
-        (b"", "is not a layout"),
-        (b"[1, 2]", "is not a layout"),
-        (b'{"format": "synchroscope layout"}', "is not a layout"),
-        (b" " * (2 << 20), "cannot be read"),
-    ],
-)
-def test_what_is_no_layout_says_why(make, tmp_path, content, why):
-    path = tmp_path / "a.json"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(LayoutFileError, match=why):
-        make()[2].import_file(path)
-
-
-def test_a_state_that_qt_does_not_accept_is_refused(qtbot, make, tmp_path):
-    window, docks, layouts = make()
-    _show(qtbot, window)
-    layouts.apply("Operator")
-    before = _places(docks)
-    write_layout(tmp_path / "b.json", "other", KEYS, b"no state of Qt")
-    with pytest.raises(LayoutFileError, match="cannot be used"):
-        layouts.import_file(tmp_path / "b.json")
-    assert _places(docks) == before
+    assert height == pytest.approx(800 * 4 / 7, abs=8)

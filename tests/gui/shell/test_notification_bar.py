@@ -37,7 +37,7 @@ def shown(qtbot):
 
 
 def line(bar):
-    return bar.findChild(ElidedLabel).text
+    return bar.findChild(ElidedLabel).text()
 
 
 def button(bar, text):
@@ -183,3 +183,12 @@ def test_a_hundred_messages_are_kept():
     assert MAX_LOGGED == 100
     assert [notice.text for notice in notices.entries] == [f"number {i}" for i in range(150, 250)]
     assert len(notices.active) == 100
+
+
+def test_what_has_ended_is_no_longer_told(shown):
+    bar, _ = shown
+    bar.show_message("error", "the service died (ended by signal 9); it is started again in 1 s", NOW)
+    bar.show_message("error", "the disk is full", NOW)
+    bar.show_message("info", "the service runs again", NOW + 3, ends="the service died")
+    assert [notice.text for notice in bar.log.active] == ["the disk is full", "the service runs again"]
+    assert len(bar.log.entries) == 3

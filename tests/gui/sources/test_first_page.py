@@ -48,18 +48,6 @@ def test_without_simulations_there_is_no_demonstration(qtbot, settings):
     assert not page.demonstration.isEnabled()
 
 
-def test_simulations_start_by_enter_and_with_their_model(page, heard, qtbot):
-    chosen = heard(page.chosen)
-    tree = page.simulations
-    heads = [tree.topLevelItem(i) for i in range(tree.topLevelItemCount())]
-    assert [head.text(0) for head in heads] == ["hybrid tests", "models that are judged"]
-    tree.setCurrentItem(heads[1].child(0))
-    qtbot.keyClick(tree, Qt.Key.Key_Return)
-    assert chosen == [PlaySimulation("beam", BEAM)]
-    tree.itemActivated.emit(heads[0], 0)
-    assert len(chosen) == 1
-
-
 def test_recordings_of_the_last_time_are_there_while_they_exist(page, heard, qtbot, tmp_path):
     chosen = heard(page.path_chosen)
     assert page.recent.count() == 1

@@ -1,6 +1,7 @@
 """SessionManager: which processes are started, with which words, and what is said when they go."""
 
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -249,6 +250,14 @@ def test_a_model_is_simulated_first_and_then_judged(qtbot, launch, heard, tmp_pa
     assert (serve.ensemble, serve.response) == ([str(made.out)], ["deflection"])
     assert (serve.tolerance, serve.policy, serve.limit) == ("16%", "literal", ["accumulated=0.7:0.85"])
     assert options(launch.of("--control").words).source == "beam"
+
+
+def test_what_a_decision_rejects_is_a_trip():
+    played = PlaySimulation("beam", replace(BEAM, limits=("accumulated=0.7:0.85", "first_passage=0.05:0.3")))
+    # warning, and trip
+    wanted = ["reliability_accumulated=0.85:0.7", "reliability_first_passage=0.3:0.05"]
+    assert list(played._alarms) == ["--alarm", wanted[0], "--alarm", wanted[1]]
+    options(("monitor", *played._alarms))
 
 
 def test_a_model_that_is_there_is_not_simulated_again(qtbot, launch, tmp_path):

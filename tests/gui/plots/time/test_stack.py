@@ -11,13 +11,11 @@ from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.model.history import PlacedEvent
 from gui.model.timeline import ClockSegment
 from gui.plots.time.rows import CurveStyle, Frame, Interval, PlotRow, RowData, Trace
 from gui.plots.time.stack import TimeStack
 from gui.plots.view import View
 from gui.widgets.theme import DARK, LIGHT
-from monitor.messages.blocks import Event, EventKind
 
 SPAN = 10.0
 ROWS = tuple(
@@ -306,38 +304,6 @@ def test_what_is_to_come_is_not_grey(stack):
 def test_another_theme_is_drawn(stack):
     stack.apply_theme(DARK)
     assert QColor(DARK.command).name() in colours(stack, 2.3)
-
-
-def test_events_are_lines_that_say_what_they_are(stack):
-    note = Event(EventKind.NOTE, 1007.0, 7000, detail="the clamp slipped")
-    draw(stack, marks=(PlacedEvent(7.0, note),))
-    assert QColor(LIGHT.info).name() in colours(stack, 7.0)
-    assert stack.tip(place(stack, 7.0)) == "1007 s  note  the clamp slipped"
-    assert stack.tip(place(stack, 3.0)) == ""
-
-
-def test_the_words_of_events_hide_no_curve(stack):
-    stack.set_rows(ROWS[:1])
-
-    def coloured(marks):
-        draw(stack, amplitude=0.0, marks=marks)
-        # the curve low in the row, where the words are
-        stack.zoom_values(0, 1.0, 0.0)
-        limits = stack._ranges[ROWS[0].key]
-        limits.low, limits.high = -0.0002, 0.008
-        stack._redraw()
-        image = stack.viewport().grab().toImage()
-        return [
-            image.pixelColor(x, y).name() == QColor(LIGHT.command).name()
-            for x in range(round(stack.scale().pixel(7.0)) + 4, round(stack.scale().pixel(7.0)) + 60)
-            for y in range(image.height())
-        ]
-
-    plain = sum(coloured(()))
-    marked = sum(coloured((PlacedEvent(7.0, Event(EventKind.DECISION, 1007.0, 7000)),)))
-    assert plain > 40
-    # letters cover some of it, a ground would cover all
-    assert marked > 0.3 * plain
 
 
 def test_rows_without_room_are_scrolled(qtbot, stack):

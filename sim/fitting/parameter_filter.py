@@ -1,0 +1,245 @@
+"""Parameters of a model that drift, followed sample by sample: a bank of cubature Kalman filters.
+
+The parameters are a random walk, of their logarithms as a rule, beside the model's hidden states. Each filter of the
+bank assumes another pace of the walk; their answers are averaged by how well they foretold the last seconds, so that
+a quiet model is known precisely and a change is followed at once. The noise of the outputs is that of what they did
+not foretell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from sim.arrays import Samples, check_positive, require
+
+PACES = (1e-4, 1e-3, 1e-2, 1e-1)
+"""Standard deviations of the walks of the bank, of the parameter a root of a second."""
+_PRIOR = 0.5
+# s of samples by which the bank is weighed, and by which the noise is known
+_WEIGHED, _NOISE = 1.0, 2.0
+# a filter of the bank keeps this share at least, so that it is there when the model changes
+_LEAST_SHARE = 1e-6
+# standard deviation of a hidden state, of one, at the start, where samples are missing, and of its own walk, a root
+# of a second: no law is exact
+_AT_REST, _LOST, _INEXACT = 0.1, 0.3, 0.01
+# s of samples that tell whether a parameter is determined, and the step by which the output's change is found
+_TOLD, _STEP = 4.0, 0.05
+# largest correlation of one innovation with the next
+_LONGEST_MEMORY = 0.98
+# of the noise of the outputs, that of a constant error, which each has
+_OFFSET_PRIOR = 1.0
+
+
+class TrackedModel(Protocol):
+    """A model whose parameters are followed.
+
+    Attributes
+    ----------
+    nominal : (p,), the parameters as they are assumed.
+    hidden : number of hidden states, of the size of one.
+    """
+
+    @property
+    def nominal(self) -> Samples:
+        """(p,), the parameters as they are assumed."""
+        ...
+
+    @property
+    def hidden(self) -> int:
+        """Number of hidden states, of the size of one."""
+        ...
+
+    def parameters(self, walk: Samples) -> Samples:
+        """Return the parameters, (..., p), after a walk, (..., p), from the nominal ones; 0.01 is about a percent."""
+        ...
+
+    def tells(self, hidden: Samples) -> Samples:
+        """Return (p,) shares, 0 or 1: whether hidden states of this size, (h,), tell of each parameter at all."""
+        ...
+
+    def advance(self, parameters: Samples, hidden: Samples, before: Samples, now: Samples) -> tuple[Samples, Samples]:
+        """Return hidden states, (..., h), and the output, (...), one sample later.
+
+        Parameters
+        ----------
+        parameters : (..., p).
+        before, now : (i,), the inputs of two consecutive samples.
+        """
+        ...
+
+
+class Estimate(NamedTuple):
+    """What is known after a sample.
+
+    Parameters
+    ----------
+    parameters, sd : (p,), the parameters and their standard deviations.
+    gained : (p,), the share of the prior's uncertainty that the last seconds of motion take, 0 to 1, whatever the
+        filters believe: by the change of the output with each parameter, and the noise (Cramer and Rao's bound); 0
+        where the hidden states have not been large enough to tell of it.
+    alike : (p,), the largest correlation of a parameter's error with that of another, 0 to 1, by the same.
+    predicted : the output that was expected before the sample.
+    offset : of the output, constant.
+    pace : of the walk, averaged over the bank, a root of a second.
+    """
+
+    parameters: Samples
+    sd: Samples
+    gained: Samples
+    alike: Samples
+    predicted: float
+    offset: float
+    pace: float
+
+
+@dataclass(frozen=True)
+class FilterSettings:
+    """How a model is followed.
+
+    Parameters
+    ----------
+    sample_rate : Hz.
+    scale : of the output, its usual size: the first guess of its noise is a hundredth of that.
+    paces : of the bank, see `PACES`.
+    prior : standard deviation of each walk at the start.
+    """
+
+    sample_rate: float
+    scale: float
+    paces: tuple[float, ...] = PACES
+    prior: float = _PRIOR
+
+    def __post_init__(self) -> None:
+        check_positive("parameter filter", sample_rate=self.sample_rate, scale=self.scale, prior=self.prior)
+        require(bool(self.paces) and min(self.paces) > 0.0, "parameter filter paces", self.paces, "positive")
+
+
+class ParameterFilter:
+    """Parameters of one model, followed; `update` takes one sample.
+
+    Parameters
+    ----------
+    model : whose parameters are followed.
+    settings : how.
+    """
+
+    def __init__(self, model: TrackedModel, settings: FilterSettings) -> None:
+        self.model, self.settings = model, settings
+        p, h, bank = len(model.nominal), model.hidden, len(settings.paces)
+        self._p, n = p, p + h + 1
+        self._paces = np.array(settings.paces)
+        self._mean, self._covariance = np.zeros((bank, n)), np.zeros((bank, n, n))
+        dt = 1.0 / settings.sample_rate
+        # the last state is a constant error of the output, in scales
+        start = np.r_[np.full(p, settings.prior**2), np.full(h, _AT_REST**2), _OFFSET_PRIOR**2]
+        self._covariance[:] = np.diag(start)
+        self._walk = np.zeros((bank, n, n))
+        self._walk[:, range(p), range(p)] = self._paces[:, None] ** 2 * dt
+        self._walk[:, range(p, p + h), range(p, p + h)] = _INEXACT**2 * dt
+        self._points = np.sqrt(n) * np.concatenate([np.eye(n), -np.eye(n)])
+        self._weights = np.full(bank, 1.0 / bank)
+        self._forget, self._forget_noise = np.exp(-dt / _WEIGHED), np.exp(-dt / _NOISE)
+        self._noise = np.full(bank, 1e-4)
+        self._probes, self._information = np.zeros((p + 1, h)), np.zeros((p + 1, p + 1))
+        self._reach = np.zeros(h)
+        self._forget_told = np.exp(-dt / _TOLD)
+        self._common = np.zeros((bank, 2))
+        self._last = np.zeros(bank)
+        self._scores = np.zeros(bank)
+        self._count = 0
+
+    def update(self, before: Samples, now: Samples, output: float) -> Estimate:
+        """Take the inputs of two consecutive samples, (i,) each, and the output [unit of scale] of the second."""
+        p, observed = self._p, output / self.settings.scale
+        covariance = self._covariance + self._walk
+        root = np.linalg.cholesky(covariance)
+        points = self._mean[:, None, :] + self._points @ np.swapaxes(root, -1, -2)
+        hidden, outputs = self.model.advance(self.model.parameters(points[..., :p]), points[..., p:-1], before, now)
+        points[..., p:-1] = hidden
+        outputs = outputs / self.settings.scale + points[..., -1]
+        mean, expected = points.mean(axis=1), outputs.mean(axis=1)
+        away, off = points - mean[:, None], outputs - expected[:, None]
+        n_points = points.shape[1]
+        covariance = np.einsum("bsi,bsj->bij", away, away) / n_points
+        cross = np.einsum("bsi,bs->bi", away, off) / n_points
+        spread = np.mean(off * off, axis=1)
+        innovation = observed - expected
+        noise = self._coloured(innovation, spread)
+        variance = spread + noise
+        gain = cross / variance[:, None]
+        self._mean = mean + gain * innovation[:, None]
+        covariance -= gain[:, :, None] * cross[:, None, :]
+        self._covariance = self._bounded(0.5 * (covariance + np.swapaxes(covariance, -1, -2)))
+        self._weigh(innovation, spread + self._noise)
+        self._inform(before, now, float(self._weights @ noise))
+        return self._estimate(expected)
+
+    def _inform(self, before: Samples, now: Samples, noise: float) -> None:
+        """Add what this sample would tell of each parameter, and of a constant error, to that of the last ones."""
+        p = self._p
+        walk = self._weights @ self._mean[:, :p] + _STEP * np.eye(p + 1, p, -1)
+        self._probes, outputs = self.model.advance(self.model.parameters(walk), self._probes, before, now)
+        self._reach = np.maximum(self._forget_told * self._reach, np.abs(self._probes[0]))
+        change = np.append((outputs[1:] - outputs[0]) / (_STEP * self.settings.scale), 1.0)
+        self._information = self._forget_told * self._information + np.outer(change, change) / noise
+
+    def interrupt(self) -> None:
+        """Forget the hidden states: samples are missing before the next one."""
+        hidden = slice(self._p, self._p + self.model.hidden)
+        self._covariance[:, hidden, :] = self._covariance[:, :, hidden] = 0.0
+        at = np.arange(hidden.start, hidden.stop)
+        self._covariance[:, at, at] = _LOST**2
+
+    def _coloured(self, innovation: Samples, spread: Samples) -> Samples:
+        """Return the variance of the output's noise that counts: more where one innovation is like the next."""
+        self._count += 1
+        share = max(1.0 - self._forget_noise, 1.0 / (self._count + 1.0))
+        self._common += share * (np.stack([innovation**2, innovation * self._last], axis=1) - self._common)
+        self._last = innovation
+        self._noise = np.maximum(self._common[:, 0] - spread, 0.05 * self._common[:, 0]) + 1e-14
+        memory = np.clip(self._common[:, 1] / (self._common[:, 0] + 1e-300), 0.0, _LONGEST_MEMORY)
+        return np.asarray(self._noise * (1.0 + memory) / (1.0 - memory))
+
+    def _bounded(self, covariance: Samples) -> Samples:
+        """Return the covariance with no parameter less certain than at the start, and none known exactly."""
+        deviations = np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 1e-18))
+        scale = np.ones_like(deviations)
+        scale[:, : self._p] = np.minimum(1.0, self.settings.prior / deviations[:, : self._p])
+        covariance = covariance * scale[:, :, None] * scale[:, None, :]
+        at = np.arange(covariance.shape[-1])
+        covariance[:, at, at] += 1e-13
+        return covariance
+
+    def _weigh(self, innovation: Samples, variance: Samples) -> None:
+        """Weigh the bank by the likelihood of the last innovations."""
+        self._scores = self._forget * self._scores - 0.5 * (np.log(variance) + innovation**2 / variance)
+        weights = np.exp(self._scores - self._scores.max())
+        self._weights = np.maximum(weights / weights.sum(), _LEAST_SHARE)
+        self._weights /= self._weights.sum()
+
+    def _estimate(self, expected: Samples) -> Estimate:
+        p, weights = self._p, self._weights
+        mean = weights @ self._mean[:, :p]
+        apart = self._mean[:, :p] - mean
+        covariance = np.einsum(
+            "b,bij->ij", weights, self._covariance[:, :p, :p] + apart[:, :, None] * apart[:, None, :]
+        )
+        sd = np.sqrt(np.diagonal(covariance))
+        prior = np.append(np.full(p, self.settings.prior), _OFFSET_PRIOR)
+        told = np.linalg.inv(self._information + np.diag(prior**-2))[:p, :p]
+        bound = np.sqrt(np.diagonal(told))
+        alike = np.abs(told / np.outer(bound, bound))
+        np.fill_diagonal(alike, 0.0)
+        parameters = self.model.parameters(mean)
+        return Estimate(
+            parameters,
+            0.5 * np.abs(self.model.parameters(mean + sd) - self.model.parameters(mean - sd)),
+            (1.0 - bound / self.settings.prior) * self.model.tells(self._reach),
+            np.max(alike, axis=0, initial=0.0),
+            float(weights @ expected) * self.settings.scale,
+            float(weights @ self._mean[:, -1]) * self.settings.scale,
+            float(weights @ self._paces),
+        )
