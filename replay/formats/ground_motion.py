@@ -18,7 +18,7 @@ from replay.formats.base import RecordingError, Selection
 from replay.formats.columns import TableColumn, find_column, listing
 from replay.formats.memory import check_memory
 from replay.formats.signal_table import SignalTable
-from replay.formats.strong_motion import network_of, read_strong_motion
+from replay.formats.strong_motion import end_of_numbers, network_of, read_strong_motion
 from replay.formats.times import choose_time, sample_timing
 from replay.formats.units import STANDARD_GRAVITY, si_factor, units_of
 
@@ -117,23 +117,12 @@ def _read_peer(path: Path, unit: str | None) -> GroundMotion:
     if not (n_samples >= 2 and n_samples.is_integer()):
         raise RecordingError(f"NPTS = {n_samples:g} in line {first}: must be a whole number, 2 or more")
     values = _numbers(lines, first)
-    width = 1 if text.endswith(("\n", "\r")) else _width(lines[first:-1])
-    if width and len(lines[-1]) % width:
-        raise RecordingError(f"line {len(lines)}, the last one, is shorter than its numbers: it is cut off")
+    ended = end_of_numbers(text, first)
     if len(values) != n_samples:
         doubt = "it is cut off" if len(values) < n_samples else "it has another record at its end"
         raise RecordingError(f"{len(values)} values but NPTS = {n_samples:.0f}: {doubt}, or NPTS is wrong")
     scale, notes = _peer_unit(head[:first], unit)
-    if not width:
-        notes = (*notes, "the last line has no end: its last number may be cut short")
-    return GroundMotion(scale * values, 1.0 / dt, notes)
-
-
-def _width(lines: list[str]) -> int:
-    """Return the characters of a number, where all lines have as many of both; else 0."""
-    sizes = {(len(line), len(line.split())) for line in lines}
-    length, count = sizes.pop() if len(sizes) == 1 else (0, 1)
-    return length // count if count and length % count == 0 else 0
+    return GroundMotion(scale * values, 1.0 / dt, (*notes, *ended))
 
 
 def _numbers(lines: list[str], first: int) -> Samples:

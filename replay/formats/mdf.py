@@ -6,6 +6,8 @@ import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from traceback import clear_frames
 from types import ModuleType
@@ -22,6 +24,7 @@ from replay.formats.units import unit_symbol
 
 _MAGIC, _UNFINISHED = b"MDF     ", b"UnFinMF "
 _WHAT = "an MDF file"
+_REMOTE_MASTER, _TIME = 1 << 3, 1  # of a group of MDF 4.2, and of a master that is not one of angles or counts
 _COPIES = 3.0  # of the values, while they are read and converted
 
 
@@ -42,20 +45,23 @@ def _tables(path: Path) -> list[SignalTable]:
         check_memory(path, 8.0 * _COPIES * sum(sizes))
         for number, group in enumerate(file.groups):
             name = _name(group, number)
-            times = None
+            timed = _master_of_time(file, number) is not None
+            times, said, numbers = None, list[TextChannel](), len(channels)
             for signal in _signals(file, number, group):
                 values = np.asarray(signal.samples)
-                times = np.asarray(signal.timestamps, dtype=np.float64) if times is None else times
-                if len(values) != len(times):
+                if timed and times is None:
+                    times = np.asarray(signal.timestamps, dtype=np.float64)
+                if times is not None and len(values) != len(times):
                     raise ValueError(f"{signal.name} has {len(values)} samples and {len(times)} times")
-                if values.dtype.kind in "SU" and values.ndim == 1 and len(values) > 1:
-                    words = [_text(each) for each in values.tolist()]
-                    texts.append(TextChannel(name, signal.name, words))
+                if values.dtype.kind in "SU" and values.ndim == 1 and len(values):
+                    said.append(TextChannel(name, signal.name, [_text(each) for each in values.tolist()]))
                 elif values.dtype.kind not in "fiub" or values.ndim != 1 or len(values) < 2:
                     kind = f"{len(values)} samples" if len(values) < 2 else "no numbers"
                     left_out.append(f"{signal.name} ({kind})")
                 else:
                     channels.append(_channel(name, signal, values.astype(np.float64), times))
+            # texts alone are markers, at times of their own
+            texts += said if len(channels) > numbers else [replace(each, times=times) for each in said]
     return tables_of_channels(path, channels, (CUT_SHORT,) if cut else (), left_out, texts, cut=cut)
 
 
@@ -77,15 +83,32 @@ def _opened(asammdf: ModuleType, raw: IO[bytes]) -> Iterator[Any]:
         yield file
 
 
+def _master_of_time(file: Any, number: int) -> int | None:
+    """Return the channel of a group's times, also that of another group; None if it has an angle, or nothing."""
+    group = file.groups[number].channel_group
+    owner = group.cg_master_index if getattr(group, "flags", 0) & _REMOTE_MASTER else number
+    master: int | None = file.masters_db.get(owner)
+    if master is None or getattr(file.groups[owner].channels[master], "sync_type", _TIME) != _TIME:
+        return None
+    return master if owner == number else -1
+
+
 def _signals(file: Any, number: int, group: Any) -> Iterator[Any]:
-    """Give the signals of a group but its clock; samples that the file calls invalid are kept apart."""
-    master = file.masters_db.get(number)
+    """Give the signals of a group but its times; samples that the file calls invalid are kept apart."""
+    times, data = _master_of_time(file, number), None
+    if file.version >= "4.00":  # unpacked once, and not for each channel
+        read = file._mdf._load_data(group)
+        # the next part may overwrite the bytes of one
+        parts = [(bytes(part.data), bytes(part.invalidation_data or b""), part.record_count) for part in read]
+        values, bits, counts = zip(*parts, strict=True)
+        whole = import_module("asammdf.blocks.utils").Fragment
+        data = whole(b"".join(values), 0, sum(counts), b"".join(bits) or None)
     for index in range(len(group.channels)):
-        if index != master:
-            yield file.get(group=number, index=index, ignore_invalidation_bits=True)
+        if index != times:
+            yield file.get(group=number, index=index, data=data, ignore_invalidation_bits=True)
 
 
-def _channel(group: str, signal: Any, values: np.ndarray, times: np.ndarray) -> FileChannel:
+def _channel(group: str, signal: Any, values: np.ndarray, times: np.ndarray | None) -> FileChannel:
     invalid = signal.invalidation_bits
     if invalid is not None:
         values = np.where(np.asarray(invalid, dtype=bool), np.nan, values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from math import ceil
@@ -31,6 +31,10 @@ _CSMIP_BLOCK = re.compile(
     r"(?:\.|,)?(?:\s*,?\s*in\s+([^\s(]+?)\.?)?\s*(?:\((?:\dP)?(\d*)[A-Z](\d+)[^)]*\))?\s*$",
     re.IGNORECASE,
 )
+_BLOCK = re.compile(
+    r"\d+ (?=.*\bpts\b)(?=.*\bFormat ?=)|\d+ (?=.*\bpoints of )(?=.*\bequally spaced\b)", re.IGNORECASE
+)
+_LONGEST = 200  # characters of a line that says what follows
 _REAL_HEADER = re.compile(r"^\s*(\d+)\s+Real-header values follow on\s+(\d+)\s+lines", re.IGNORECASE)
 _CHANNEL = re.compile(r"\bChan(?:nel)?\s*(\S+?)\s*:\s*(\S+(?:\s+deg\b)?)", re.IGNORECASE)
 _INTERVAL_MS, _INTERVAL_S = 61, 33  # places in COSMOS' real header, of the data and of the raw record
@@ -63,18 +67,43 @@ def read_strong_motion(path: Path, network: str) -> list[MotionTrace]:
     RecordingError : it holds none, or is damaged or cut; one line, without the file's name.
     """
     check_memory(path, _IN_MEMORY * path.stat().st_size)
-    lines = path.read_text(encoding="latin-1").splitlines()
-    return [_k_net(lines)] if network == "K-NET" else _volumes(lines)
+    text = path.read_text(encoding="latin-1")
+    return [_k_net(text)] if network == "K-NET" else _volumes(text)
 
 
-def _k_net(lines: Sequence[str]) -> MotionTrace:
+def end_of_numbers(text: str, first: int) -> tuple[str, ...]:
+    """Return a note where the last number of a file may be cut, whose numbers begin at a line counted from 0.
+
+    Raises
+    ------
+    RecordingError : it is cut; one line.
+    """
+    if text.endswith(("\n", "\r")):
+        return ()
+    lines = text.splitlines()
+    width = _width(lines[first:-1])
+    if width and len(lines[-1]) % width:
+        raise RecordingError(f"line {len(lines)}, the last one, is shorter than its numbers: it is cut off")
+    return () if width else ("the last line has no end: its last number may be cut short",)
+
+
+def _width(lines: list[str]) -> int:
+    """Return the characters of a number, where all lines have as many of both; else 0."""
+    sizes = {(len(line), len(line.split())) for line in lines}
+    length, count = sizes.pop() if len(sizes) == 1 else (0, 1)
+    return length // count if count and length % count == 0 else 0
+
+
+def _k_net(text: str) -> MotionTrace:
     """Counts below a header of keys, whose scale is a fraction: 3920(gal)/6182761."""
+    lines = text.splitlines()
     first = next((at for at, line in enumerate(lines, 1) if line.startswith("Memo")), len(lines))
     given = {line[:18].strip(): line[18:].strip() for line in lines[:first]}
     scale = re.match(r"([\d.]+)\s*\(([^)]+)\)\s*/\s*([\d.]+)", given.get("Scale Factor", ""))
     rate = re.match(r"[\d.]+", given.get("Sampling Freq(Hz)", ""))
     if scale is None or rate is None or not float(rate[0]) * float(scale[3]) > 0.0:
         raise RecordingError("no 'Sampling Freq(Hz)', or no 'Scale Factor' such as 3920(gal)/6182761, in its header")
+    ended = end_of_numbers(text, first)
     rows = [_cells(line, None, at) for at, line in enumerate(lines[first:], first + 1)]
     counts = np.concatenate(rows or [np.empty(0)])
     seconds = re.match(r"[\d.]+", given.get("Duration Time(s)", ""))
@@ -85,24 +114,35 @@ def _k_net(lines: Sequence[str]) -> MotionTrace:
     values = counts * (float(scale[1]) / float(scale[3]))
     mean = float(np.mean(values)) if len(values) else 0.0
     note = f"the offset of the instrument, a mean of {mean:.4g} {scale[2]}, is taken out"
-    return MotionTrace(given.get("Dir.", "") or "acceleration", values - mean, scale[2], float(rate[0]), (note,))
+    return MotionTrace(
+        given.get("Dir.", "") or "acceleration", values - mean, scale[2], float(rate[0]), (note, *ended)
+    )
 
 
-def _volumes(lines: Sequence[str]) -> list[MotionTrace]:
+def _volumes(text: str) -> list[MotionTrace]:
     """Blocks of numbers below a line that says how many they are, of what, and how they are written."""
     traces, others, channel, real = list[MotionTrace](), list[str](), "", np.empty(0)
+    lines = text.splitlines()
     rows = iter(enumerate(lines, 1))
     for at, line in rows:
-        named = _CHANNEL.search(line)
+        # the expressions take long over long lines, and over many spaces
+        whole = " ".join(line.split())
+        said = whole[:_LONGEST]
+        named = _CHANNEL.search(said)
         channel = f"{named[1]} {named[2]}" if named else channel
-        header = _REAL_HEADER.match(line)
+        header = _REAL_HEADER.match(said)
         if header is not None:
-            body = [_cells(text, None, number) for number, text in islice(rows, int(header[2]))]
+            body = [_cells(each, None, number) for number, each in islice(rows, int(header[2]))]
             real = np.concatenate(body or [np.empty(0)])
-        cosmos, csmip = _COSMOS_BLOCK.match(line), _CSMIP_BLOCK.match(line)
+        if not _BLOCK.match(whole):
+            continue
+        cosmos, csmip = _COSMOS_BLOCK.match(said), _CSMIP_BLOCK.match(said)
         block = cosmos or csmip
         if block is None:
-            continue
+            raise RecordingError(
+                f"line {at} is not understood: {said[:80]!r}; it must say how the numbers below it are written, "
+                "such as '.. Format=(8F10.5)' of COSMOS or '.. in cm/sec2. (8f10.6)' of CSMIP"
+            )
         count, what = int(block[1]), block[2]
         per, width = int(block[5] or 1), int(block[6] or 0) or None
         found = _block(rows, count, per, width, at)
@@ -112,7 +152,9 @@ def _volumes(lines: Sequence[str]) -> list[MotionTrace]:
         interval = float(block[3]) if csmip else _interval(real, count, float(block[3]), at)
         if not interval > 0.0:
             raise RecordingError(f"line {at}: an interval of {interval:g} s")
-        traces.append(MotionTrace(channel or f"channel {len(traces) + 1}", found, block[4] or "", 1.0 / interval))
+        name = channel or f"channel {len(traces) + 1}"
+        ended = end_of_numbers(text, at) if width is None and at + ceil(count / per) == len(lines) else ()
+        traces.append(MotionTrace(name, found, block[4] or "", 1.0 / interval, ended))
     if not traces:
         held = f", only {', '.join(dict.fromkeys(others))}" if others else ""
         raise RecordingError(f"no block of accelerations{held}: give the file of the corrected acceleration")

@@ -18,11 +18,13 @@ from replay.formats.reading import CUT_SHORT, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
 
-_BEGINS = re.compile(rb"^\s{4}-1\s*\n\s{2,5}\d{1,4}")
+# below the mark and the number of the dataset stands no column of numbers that begins with -1
+_BEGINS = re.compile(rb"^\s{4}-1\s*\n\s{2,5}\d{1,4}[^\n]*(\n(?! {0,5}[-+]?\d+ *(\n|\Z))|\Z)")
 _MARK = re.compile(rb" {4}-1(?= {74}|[\r\n]|\Z)")  # as pyuff finds it, also behind binary numbers
 _WHAT = "a universal file"
 _IN_MEMORY = 6.0  # times the file: pyuff holds a dataset as text, lines and numbers
-_TIME_RESPONSE, _TIME = (0, 1), (0, 17)  # general or unknown, and of time
+_TIME_RESPONSE = (0, 1)  # general or unknown, and of time
+_UNKNOWN, _TIME = 0, 17  # of the abscissa
 _INTERVAL_DIGITS = 1e-5  # E13.5
 _TEXTS = ("id1", "id2", "id4", "id5", "rsp_ent_name")
 
@@ -51,7 +53,13 @@ def _tables(path: Path) -> list[SignalTable]:
 
 def _is_of_time(found: Mapping[str, Any]) -> bool:
     real = np.asarray(found["data"]).dtype.kind != "c"
-    return real and found["func_type"] in _TIME_RESPONSE and found["abscissa_spec_data_type"] in _TIME
+    unit, what = _abscissa(found), found["abscissa_spec_data_type"]
+    timed = what == _TIME or (what == _UNKNOWN and (not unit or unit in SECONDS))
+    return real and found["func_type"] in _TIME_RESPONSE and timed
+
+
+def _abscissa(found: Mapping[str, Any]) -> str:
+    return _given(found, "abscissa_axis_units_lab").lower()
 
 
 def _channel(path: Path, name: str, found: Mapping[str, Any]) -> FileChannel:
@@ -60,7 +68,7 @@ def _channel(path: Path, name: str, found: Mapping[str, Any]) -> FileChannel:
         raise RecordingError(
             f"{path}: damaged or cut short: {len(values)} values of {name} are there, {found['num_pts']} were written"
         )
-    scale = SECONDS.get(_given(found, "abscissa_axis_units_lab").lower(), 1.0)
+    scale = SECONDS.get(_abscissa(found), 1.0)
     unit = unit_symbol(_given(found, "ordinate_axis_units_lab"))
     about = {key: found[key] for key in ("id1", "id2", "id3") if _given(found, key)}
     if found["abscissa_spacing"] == 0:
@@ -70,14 +78,15 @@ def _channel(path: Path, name: str, found: Mapping[str, Any]) -> FileChannel:
     if not step > 0.0:
         raise RecordingError(f"{path}: the interval of {name} is {step:g} s")
     start = scale * float(found["abscissa_min"])
-    return FileChannel("", name, len(values), lambda a, b: values[a:b], unit, _rate(step), start, about=about)
+    rate = rate_of(step, _INTERVAL_DIGITS)
+    return FileChannel("", name, len(values), lambda a, b: values[a:b], unit, rate, start, about=about)
 
 
-def _rate(step: float) -> float:
-    """Return the rate behind an interval of six digits: a whole number of Hz, or of thousandths, where one fits."""
+def rate_of(step: float, rounding: float) -> float:
+    """Return the rate behind an interval, s, of some relative rounding: whole Hz, or thousandths, where one fits."""
     for digits in (0, 3):
         rate = round(1.0 / step, digits)
-        if rate > 0.0 and abs(rate * step - 1.0) < _INTERVAL_DIGITS:
+        if rate > 0.0 and abs(rate * step - 1.0) < rounding:
             return rate
     return 1.0 / step
 
@@ -95,7 +104,9 @@ def _place(found: Mapping[str, Any]) -> str:
 
 
 def _function(found: Mapping[str, Any]) -> str:
-    return f"function of type {found['func_type']}"
+    unit = _abscissa(found)
+    over = "" if not unit or unit in SECONDS else f" over {unit}"
+    return f"function of type {found['func_type']}{over}"
 
 
 def _names(sets: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -322,6 +322,8 @@ def test_counts_of_k_net_are_scaled_and_their_offset_is_taken_out(tmp_path):
         (cosmos().replace("-9", "xx", 2000), "is no row of numbers"),
         (cosmos(unit="counts (50)"), "'counts' is not a unit of acceleration: give one of m/s2"),
         (csmip()[: csmip().index("points of veloc") - 60], "it is cut off"),
+        (cosmos().replace("8F10.5", "5(1PE15.6)"), "line 45 is not understood: '53 acceleration pts, approx 1 secs"),
+        (csmip().replace("(8f10.6)", "(units: cm/sec/sec)"), "line 46 is not understood: '53 points of accel data"),
         (k_net(seconds=9), "53 values, but 9 s at 100 Hz: it is cut off"),
         (k_net().replace("/6182761", ""), "no 'Sampling Freq"),
     ],
@@ -331,6 +333,36 @@ def test_a_wrong_file_of_a_network_is_refused_in_one_line(tmp_path, text, proble
     with pytest.raises(RecordingError, match=r"^[^\n]*$") as caught:
         read_ground_motion(path, column=None if text.startswith("Origin") else "1")
     assert problem in str(caught.value) and str(caught.value).startswith(f"{path}: ")
+
+
+def by_line(values=VALUES):
+    """Write as CSMIP does without a format: a number a line."""
+    head = f"Corrected accelerogram\n {len(values)} points of accel data equally spaced at .02 sec, in cm/sec2.\n"
+    return head + "".join(f"{value:.6f}\n" for value in 100.0 * values)
+
+
+@pytest.mark.parametrize("whole", [k_net(), by_line()])
+def test_no_cut_of_a_network_s_file_gives_another_number_in_silence(tmp_path, whole):
+    right = read_ground_motion(written(tmp_path, whole, "motion.dat"))
+    for at in range(len(whole) - 30, len(whole)):
+        try:
+            found = read_ground_motion(written(tmp_path, whole[:at], "motion.dat"))
+        except RecordingError as problem:
+            assert "cut off" in str(problem) or "line 54 is no row of numbers: '-'" in str(problem)
+            continue
+        if not any("cut short" in note for note in found.notes):
+            np.testing.assert_array_equal(found.acceleration, right.acceleration)
+
+
+def test_a_line_of_many_spaces_is_read_at_once(tmp_path):
+    spaces = f"1{' ' * 10_000}x\n"
+    found = read_ground_motion(
+        written(tmp_path, cosmos().replace("Record of a test\n", spaces), "motion.V2c"), column="2"
+    )
+    np.testing.assert_allclose(found.acceleration, 0.01 * (200.0 * VALUES - 900.0), atol=1e-7)
+    narrow = "8 acceleration pts, approx " + " x" * 3000 + ",Format=(8F10.5)\n"
+    with pytest.raises(RecordingError, match="line 2 is not understood"):
+        read_ground_motion(written(tmp_path, cosmos()[:60] + "\n" + narrow, "motion.V2c"))
 
 
 @pytest.mark.parametrize(("text", "name"), [(cosmos(), "COSMOS"), (csmip(), "CSMIP"), (k_net(), "K-NET")])
