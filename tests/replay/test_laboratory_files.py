@@ -534,9 +534,9 @@ def test_markers_of_a_stream_are_events_at_their_times(tmp_path: Path) -> None:
     about += b"<channel_format>string</channel_format></info>"
     parts.append(xdf_chunk(2, struct.pack("<I", 2) + about))
     marks = [(701.0, b"push"), (703.5, b"push"), (705.25, b"valve")]
-    outside = [(650.0, b"early"), (800.0, b"late")]
-    body = b"".join(b"\x08" + struct.pack("<d", at) + b"\x01" + bytes([len(text)]) + text for at, text in marks + outside)
-    parts.append(xdf_chunk(3, struct.pack("<IBB", 2, 1, len(marks + outside)) + body))
+    told = [*marks, (650.0, b"early"), (800.0, b"late")]
+    body = b"".join(b"\x08" + struct.pack("<d", at) + b"\x01" + bytes([len(text)]) + text for at, text in told)
+    parts.append(xdf_chunk(3, struct.pack("<IBB", 2, 1, len(told)) + body))
     (tmp_path / "m.xdf").write_bytes(b"".join(parts))
     recording = open_recording(tmp_path / "m.xdf")
     assert "left out: 2 markers or changes of state are before or after the record" in recording.notes

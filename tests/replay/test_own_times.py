@@ -250,7 +250,8 @@ def test_each_of_two_topics_keeps_its_states_and_each_marker_is_once(tmp_path: P
     words, base = ("idle", "ramp", "hold", "stop"), 10**18
     topics = {
         topic: [
-            (base + k * 10_000_000 + late, {signal: k, "state": words[(k + ahead) // 100]}) for k in range(400 - ahead)
+            (base + k * 10_000_000 + late, {signal: k, "state": words[(k + ahead) // 100]})
+            for k in range(400 - ahead)
         ]
         for topic, signal, ahead, late in (("/a", "command", 0, 0), ("/b", "measured", 40, 3_000_000))
     }
