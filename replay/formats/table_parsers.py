@@ -93,6 +93,7 @@ def _by_pandas(path: Path, layout: Layout) -> tuple[Samples, Texts] | None:
         return None
 
     used = [place for place in range(layout.cells) if place not in layout.texts]
+    missing: Any = dict.fromkeys(used, _MISSING_AS_WRITTEN)
     with _open(path, layout) as opened:
         file = io.StringIO(_mended(path, layout)) if layout.unusual else opened
         try:
@@ -106,7 +107,7 @@ def _by_pandas(path: Path, layout: Layout) -> tuple[Samples, Texts] | None:
                 dtype={place: np.float64 for place in used if place not in layout.forms}
                 | dict.fromkeys(layout.texts, "category"),
                 converters={place: partial(layout.value, position=place) for place in layout.forms},
-                na_values=dict.fromkeys(used, _MISSING_AS_WRITTEN),
+                na_values=missing,
                 keep_default_na=False,
                 skipinitialspace=True,
             )
