@@ -59,12 +59,9 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
         settings, note = thinned(settings, recording.n_samples)
         notes += [note] if note else []
     run = recording if isinstance(recording, RunRecording) else None
-    parts = recording.parts if isinstance(recording, JoinedRecording) else (recording,)
-    of_runs = [(part, part.events()) for part in parts if isinstance(part, RunRecording)]
-    recorded = () if run is None else of_runs[0][1]
-    encoder, events = Encoder(), _RecordedEvents(of_runs, () if run is not None else _COMPUTED) if of_runs else None
-    notes_left = [] if of_runs else [event for event, _ in recording.timed_events()][::-1]
-    thinning = _Thinning(recording.n_samples, result_bytes)
+    recorded, events = _recorded_events(recording)
+    notes_left = [] if events is not None else [event for event, _ in recording.timed_events()][::-1]
+    encoder, thinning = Encoder(), _Thinning(recording.n_samples, result_bytes)
     models = _RecordedModels(run) if run is not None else None
     limits = _alarms_of(run) if run is not None else None
     unfit: list[str] = []
@@ -258,6 +255,15 @@ class _RecordedEvents:
         """Yield those that remain at the end."""
         while self._pending:
             yield self._pending.pop()[1]
+
+
+def _recorded_events(recording: Recording) -> tuple[Sequence[Event], _RecordedEvents | None]:
+    """Return the events of a run file, none of others, and what gives those of run files in their order."""
+    parts = recording.parts if isinstance(recording, JoinedRecording) else (recording,)
+    told = [(part, part.events()) for part in parts if isinstance(part, RunRecording)]
+    if isinstance(recording, RunRecording):
+        return told[0][1], _RecordedEvents(told, ())
+    return (), _RecordedEvents(told, _COMPUTED) if told else None
 
 
 def _with_epochs(run: RunRecording, events: Sequence[Event]) -> Iterator[tuple[int, Event]]:
