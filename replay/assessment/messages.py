@@ -22,6 +22,7 @@ from monitor.system.worker_process import pack_message
 from monitor.wire.native import Encoder, topic
 from replay.assessment.run import record_settings, thinned, updates
 from replay.formats import Recording
+from replay.formats.joined import JoinedRecording
 from replay.formats.run_file import RunRecording
 
 _MODEL_PREFIXES = ("reliability_", "model_")
@@ -29,6 +30,8 @@ _MODEL_PREFIXES = ("reliability_", "model_")
 _ROUNDING = 1e-9
 _TRANSFER_BYTES = 32 << 20  # of all transfer functions, at most
 _BREAKS = (EventKind.RESTART, EventKind.CLOCK_JUMP)
+# of joined files, whose ends the engine sees too
+_COMPUTED = (EventKind.STARTED, EventKind.GAP, EventKind.ENDED, *_BREAKS)
 
 
 def write_messages(recording: Recording, given: Mapping[str, object], output: BinaryIO, result_bytes: float) -> None:
@@ -36,7 +39,8 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
 
     A recording without command and measured channels has no results, and neither has one that the settings do not
     fit; a note says so. Of a run file the events are those that were recorded, and so are the results of a model; the
-    limits of its alarms, those at the end of the run, are reported as alarms without a state.
+    limits of its alarms, those at the end of the run, are reported as alarms without a state. Of joined run files the
+    breaks are computed, and the other events those that were recorded.
 
     Parameters
     ----------
@@ -55,10 +59,9 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
         settings, note = thinned(settings, recording.n_samples)
         notes += [note] if note else []
     run = recording if isinstance(recording, RunRecording) else None
-    recorded = () if run is None else run.events()
-    encoder, events = Encoder(), None if run is None else _RecordedEvents(run, recorded)
-    notes_left = [] if run is not None else [e for e, _ in recording.timed_events() if e.kind is EventKind.NOTE][::-1]
-    thinning = _Thinning(recording.n_samples, result_bytes)
+    recorded, events = _recorded_events(recording)
+    notes_left = [] if events is not None else [event for event, _ in recording.timed_events()][::-1]
+    encoder, thinning = Encoder(), _Thinning(recording.n_samples, result_bytes)
     models = _RecordedModels(run) if run is not None else None
     limits = _alarms_of(run) if run is not None else None
     unfit: list[str] = []
@@ -97,11 +100,11 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
             limits = None
         if results is not None and len(rows := thinning(results)):
             write(*encoder.encode(rows))
-        if events is None:
+        if run is None:
             write_events(update.events)
             while signals is not None and notes_left and notes_left[-1].index < signals.index + len(signals):
                 write_events([notes_left.pop()])
-        elif signals is not None:
+        if events is not None and signals is not None:
             write_events(events.within(signals))
         for transfer in transfers(update.transfer):
             write(*encoder.encode(transfer))
@@ -220,11 +223,18 @@ def _alarms_of(run: RunRecording) -> AlarmMonitor | None:
 
 
 class _RecordedEvents:
-    """The events of a run file in the order of its samples, each after those that it is about."""
+    """The events of run files in the order of their samples, each after those that it is about; not some kinds."""
 
-    def __init__(self, run: RunRecording, events: Sequence[Event]) -> None:
-        self._starts = [epoch.row for epoch in run.epochs]
-        self._pending = list(_with_epochs(run, events))[::-1]
+    def __init__(self, runs: Sequence[tuple[RunRecording, Sequence[Event]]], without: Sequence[EventKind]) -> None:
+        self._starts: list[int] = []
+        self._pending: list[tuple[int, Event]] = []
+        row = 0
+        for run, events in runs:
+            first = len(self._starts)
+            self._starts += [row + epoch.row for epoch in run.epochs]
+            self._pending += [(first + n, e) for n, e in _with_epochs(run, events) if e.kind not in without]
+            row += run.n_samples
+        self._pending.reverse()
         self._row = self._epoch = 0
 
     def before(self, block: SignalBlock) -> Iterator[Event]:
@@ -245,6 +255,15 @@ class _RecordedEvents:
         """Yield those that remain at the end."""
         while self._pending:
             yield self._pending.pop()[1]
+
+
+def _recorded_events(recording: Recording) -> tuple[Sequence[Event], _RecordedEvents | None]:
+    """Return the events of a run file, none of others, and what gives those of run files in their order."""
+    parts = recording.parts if isinstance(recording, JoinedRecording) else (recording,)
+    told = [(part, part.events()) for part in parts if isinstance(part, RunRecording)]
+    if isinstance(recording, RunRecording):
+        return told[0][1], _RecordedEvents(told, ())
+    return (), _RecordedEvents(told, _COMPUTED) if told else None
 
 
 def _with_epochs(run: RunRecording, events: Sequence[Event]) -> Iterator[tuple[int, Event]]:

@@ -13,7 +13,7 @@ from replay.formats.base import RecordingError
 from replay.formats.columns import TableColumn, name_and_unit
 from replay.formats.scaling import read_scaling, scaled
 from replay.formats.signal_table import SignalTable, pairs_given
-from replay.formats.states import Changes, at_rows, read_states
+from replay.formats.states import Changes, at_rows, outside, read_states
 
 _LISTED = 6
 
@@ -62,13 +62,17 @@ class TextChannel:
         """Whether the texts are those of a table of that group and length, or it has the times for markers."""
         return has_times if self.times is not None else (group, n_rows) == (self.group, len(self.texts))
 
-    def states(self, n_rows: int, times: Samples | None) -> tuple[Changes, tuple[str, ...]]:
+    def states(self, n_rows: int, times: Samples | None, origin: str) -> tuple[Changes, tuple[str, ...]]:
         """Return what changes at the rows of a table that it fits, and notes."""
-        found, notes = read_states({self.name: self.texts}, markers=self.times is not None)
         if self.times is None or times is None:
-            return found, notes
-        rows = np.searchsorted(times, self.times[[row for row, _ in found]])
-        return at_rows(found, np.minimum(rows, n_rows - 1)), notes
+            return read_states({self.name: self.texts}, origin=origin)
+        step = (times[-1] - times[0]) / (n_rows - 1)
+        within = (self.times > times[0] - step) & (self.times < times[-1] + step)
+        texts = [text if inside else "" for text, inside in zip(self.texts, within, strict=True)]
+        found, notes = read_states({self.name: texts}, markers=True, origin=origin)
+        rows = np.searchsorted(times, self.times[[change.row for change in found]])
+        left_out = outside(int(np.count_nonzero(~within)))
+        return at_rows(found, np.minimum(rows, n_rows - 1)), (*(notes if found else ()), *left_out)
 
 
 def tables_of_channels(
@@ -123,8 +127,11 @@ def tables_of_channels(
     for (group, n_rows, rate, _, _), members in groups.items():
         columns = tuple(_column(position, channel, names) for position, channel in members)
         first = members[0][1]
-        fitting = [each for each in texts if each.fits(group, n_rows, first.times is not None)]
-        told = [each.states(n_rows, first.times) for each in fitting]
+        told = [
+            each.states(n_rows, first.times, f"{number} {each.group}/{each.name}")
+            for number, each in enumerate(texts)
+            if each.fits(group, n_rows, first.times is not None)
+        ]
         days = {position: channel.day for position, channel in members if channel.day is not None}
         tables.append(
             SignalTable(

@@ -24,7 +24,6 @@ from replay.formats.units import unit_symbol
 USER_BLOCKS = (0, 512, 1024, 2048)
 """Where the signature of an HDF5 file may be, bytes."""
 _WHAT = "an HDF5 file"
-_MOST_TEXTS = 4096
 _MOST_DATASETS = 10_000
 _TEXT = 64  # bytes of a short one in memory
 
@@ -57,6 +56,8 @@ def add_dataset(contents: Contents, path: Path, dataset: Any, name: str) -> None
     dataset : of h5py.
     name : under which it is added.
     """
+    import h5py
+
     kind = dataset.dtype.kind
     if dataset.chunks:
         chunk = math.prod(dataset.chunks) * dataset.dtype.itemsize
@@ -78,7 +79,7 @@ def add_dataset(contents: Contents, path: Path, dataset: Any, name: str) -> None
             _add_array(contents, path, dataset.name, f"{name}/{field}", shape, inner.base.kind, "", (), field)
     elif kind in "SO" and dataset.ndim == 1 and parse_instants(_texts(dataset[:1])) is not None:
         contents.add_texts(name, _texts(read_whole(path, dataset)))
-    elif kind in "SO" and dataset.size <= _MOST_TEXTS:
+    elif kind in "SO" and h5py.check_string_dtype(dataset.dtype) is not None:
         contents.texts[name] = _texts(read_whole(path, dataset))
     else:
         unit_or_labels = (unit, ()) if len(labels) < 2 else ("", labels)

@@ -54,7 +54,7 @@ class Layout:
     first_day : of the first row, in days since 1970.
     in_utc : those of `forms` whose first text has a zone.
     texts : columns, from 0, of texts.
-    blank : columns, from 0, that are empty so far.
+    blank : columns, from 0, that are empty, or hold words for no value, so far.
     unusual : whether numbers have separators of thousands, a Fortran exponent or another minus.
     sampling : what the lines above say of it.
     notes : what was taken for granted.
@@ -133,7 +133,7 @@ def find_layout(head: bytes) -> Layout:
         )
     rows = [i for i, (width, _, _) in enumerate(kinds) if width == cells]
     counts = Counter(place for i in rows for place in kinds[i][1])
-    filled = Counter(place for i in rows for place, cell in enumerate(split(lines[i], delimiter)) if cell)
+    filled = Counter(place for i in rows for place, cell in enumerate(split(lines[i], delimiter)) if _is_given(cell))
     # a text in one of the rows is a fault; the parser will name it
     texts = frozenset(
         place
@@ -166,18 +166,22 @@ def find_layout(head: bytes) -> Layout:
         days[0] if days else 0,
         tuple(place for place in forms if has_zone(first[place])),
         frozenset(place for place in texts if place < width),
-        frozenset(place for place in range(width) if not any(row[place] for row in table)),
+        frozenset(place for place in range(width) if not any(_is_given(row[place]) for row in table)),
         any(mended(c, decimal) not in (None, c.replace(decimal, ".")) for row in table for c in row),
         _sampling_above(lines[:skip]),
         tuple(notes),
     )
 
 
+def _is_given(cell: str) -> bool:
+    return cell.lower() not in MISSING
+
+
 def _date_forms(table: Sequence[Sequence[str]], width: int) -> dict[int, DateForm]:
     """Return how columns of dates and times are written, by their places."""
     found = {}
     for place in range(width):
-        cells = [row[place] for row in table if row[place].lower() not in MISSING]
+        cells = [row[place] for row in table if _is_given(row[place])]
         form = find_form(cells[:1])
         if form is not None:
             # a later cell that is none will be named by the parser

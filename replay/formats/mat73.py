@@ -18,7 +18,6 @@ from replay.formats.xpc import xpc_table
 
 _WHAT = "a MAT file"
 _MOST_ELEMENTS = 256  # of a cell or an array of structs
-_MOST_TEXTS = 1 << 15  # of a cell; each is read by itself
 _DEEPEST = 16
 
 
@@ -66,13 +65,12 @@ def _add(contents: Contents, path: Path, name: str, node: Any, depth: int) -> No
 
 def _add_references(contents: Contents, path: Path, name: str, node: Any, depth: int, *, cell: bool) -> None:
     """Add what a cell, or a field of an array of structs, refers to; a cell of texts as texts."""
-    items = [node.file[reference] for reference in read_whole(path, node).ravel()[:_MOST_TEXTS] if reference]
-    if cell and items and all(item.attrs.get("MATLAB_class", b"") == b"char" for item in items):
-        contents.texts[name] = tuple("" if "MATLAB_empty" in item.attrs else _decode(path, item) for item in items)
-        if node.size > _MOST_TEXTS:
-            contents.others.append(f"{name} (texts)")
+    references = [reference for reference in read_whole(path, node).ravel() if reference]
+    items = [node.file[reference] for reference in references[:_MOST_ELEMENTS]]
+    if cell and items and all(map(_is_text, items)):
+        every = (node.file[reference] for reference in references)
+        contents.texts[name] = tuple(_decode(path, item) if _is_text(item) else "" for item in every)
         return
-    del items[_MOST_ELEMENTS:]
     if node.size > _MOST_ELEMENTS:
         contents.others.append(f"{name} (elements beyond {_MOST_ELEMENTS})")
     parent, _, own = name.rpartition("/")
@@ -82,8 +80,14 @@ def _add_references(contents: Contents, path: Path, name: str, node: Any, depth:
         _add(contents, path, inside, item, depth + 1)
 
 
+def _is_text(node: Any) -> bool:
+    return bool(node.attrs.get("MATLAB_class", b"") == b"char")
+
+
 def _decode(path: Path, node: Any) -> str:
     """Return a text, which is stored as numbers of UTF-16, by columns."""
+    if "MATLAB_empty" in node.attrs:
+        return ""
     return "".join(map(chr, np.asarray(read_whole(path, node)).T.ravel().tolist()))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import isfinite, nan
 
 from replay.formats.columns import words
 
@@ -36,12 +37,13 @@ def number(cell: str, decimal: str) -> float:
     """
     if "_" not in cell and (decimal == "." or "." not in cell):
         try:
-            return float(cell if decimal == "." else cell.replace(",", "."))
+            value = float(cell if decimal == "." else cell.replace(",", "."))
+            return value if isfinite(value) else nan
         except ValueError:
             pass
     word = cell.lower()
     if word in MISSING:
-        return float("nan")
+        return nan
     if word in _SWITCH:
         return _SWITCH[word]
     plain = mended(cell, decimal)

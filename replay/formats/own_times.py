@@ -15,6 +15,7 @@ from replay.formats.resampling import resample
 from replay.formats.roles import role_by_name
 from replay.formats.sentinels import without_sentinels
 from replay.formats.signal_table import SignalTable, array_reader
+from replay.formats.states import Change, Changes, at_rows, outside
 from replay.formats.times import choose_time, sample_times
 
 _TIME_WORD = re.compile(r"^(?:time|t|zeit|timestamp|tid)[ _.:]+(?=.)|(?<=.)[ _.:]+(?:time|t|zeit|timestamp)$", re.I)
@@ -197,11 +198,9 @@ def _with_rows(table: SignalTable, rows: np.ndarray) -> SignalTable:
         part: Samples = table.read(int(wanted[0]), int(wanted[-1]) + 1, columns)[wanted - wanted[0]]
         return part
 
-    later = np.searchsorted(rows, [row for row, _ in table.states])
-    kept = [(int(at), text) for at, (_, text) in zip(later, table.states, strict=True) if at < len(rows)]
-    return replace(
-        table, n_rows=len(rows), read=read, place=lambda row: table.place(int(rows[row])), states=tuple(kept)
-    )
+    later = np.searchsorted(rows, [change.row for change in table.states])
+    kept = at_rows(table.states, np.minimum(later, len(rows) - 1))
+    return replace(table, n_rows=len(rows), read=read, place=lambda row: table.place(int(rows[row])), states=kept)
 
 
 def joined(wanted: Sequence[tuple[TableColumn, SignalTable]], selection: Selection) -> tuple[SignalTable, bool]:
@@ -260,14 +259,34 @@ def joined(wanted: Sequence[tuple[TableColumn, SignalTable]], selection: Selecti
         notes += [*missing, *(f"{table.name}: {note}" for note in timing.notes)]
     places = {column.position: place for place, column in enumerate(columns)}
     whole = _side_by_side(tables, span[0] + np.arange(n_samples) / rate, names, notes)
-    states: list[tuple[int, str]] = []
-    for table, each in zip(tables, times, strict=True):
-        # parts of one table have the same ones
-        if [text for _, text in table.states] != [text for _, text in tables[0].states] or table is tables[0]:
-            at_all = [(int(np.ceil((each[row] - span[0]) * rate - 1e-6)), text) for row, text in table.states]
-            states += [(max(at, 0), text) for at, text in at_all if at < n_samples]
-    whole = replace(whole, states=tuple(sorted(states)))
+    states, left_out = _resampled_states(tables, times, span, rate)
+    states = at_rows(states, (min(change.row, n_samples - 1) for change in states))
+    whole = replace(whole, states=states, notes=(*whole.notes, *outside(left_out)))
     return replace(whole, n_rows=n_samples, read=array_reader(values, places)), True
+
+
+def _resampled_states(
+    tables: Sequence[SignalTable], times: Sequence[Samples], span: tuple[float, float], rate: float
+) -> tuple[Changes, int]:
+    """Return the changes in the span, each once, by samples from its beginning, and how many are outside of it.
+
+    Of those before it the last of each column of text is in force where it begins.
+    """
+    # parts of one table have the same ones
+    found = {
+        (change.origin, change.number): (float(each[change.row]), change)
+        for table, each in zip(tables, times, strict=True)
+        for change in table.states
+    }
+    kept, in_force, left_out = [], dict[str, Change](), 0
+    for at, change in sorted(found.values()):
+        if span[0] <= at <= span[1]:
+            kept.append(change._replace(row=int(np.ceil((at - span[0]) * rate - 1e-6))))
+        elif at < span[0] and not change.is_marker:
+            in_force[change.origin] = change._replace(row=0)
+        else:
+            left_out += 1
+    return tuple(sorted((*in_force.values(), *kept))), left_out
 
 
 def _on_one_clock(tables: Sequence[SignalTable]) -> list[Samples]:

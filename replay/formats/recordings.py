@@ -68,7 +68,7 @@ class EvenRecording:
     def timed_events(self) -> tuple[tuple[Event, float], ...]:
         """Return the changes of columns of text as notes, each with its time, s from the first sample."""
         rate, start = self.stream.sample_rate, self.start_time
-        return tuple((Event(EventKind.NOTE, start + n / rate, n, 0, text), n / rate) for n, text in self.states)
+        return tuple((Event(EventKind.NOTE, start + n / rate, n, 0, text), n / rate) for n, text, *_ in self.states)
 
     def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
         """Give the samples as blocks; no block spans a gap.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import isnan
@@ -89,15 +90,28 @@ def read_table(path: Path) -> Table:
     else:
         # the last number of a cut line may be a part of one
         values, texts = found[0][: -1 if cut else None], found[1]
+    numeric = _numeric(layout, texts)
+    layout = replace(layout, texts=layout.texts - numeric.keys())
+    for place, column in numeric.items():
+        values[:, place] = column[: len(values)]
     if len(values) < 2:
         raise RecordingError(f"{path}: fewer than 2 rows of numbers{', the last line has no end' if cut else ''}")
-    states, said = read_states({columns[place].name: texts[place][: len(values)] for place in sorted(texts)})
+    states, said = read_states({columns[place].name: texts[place][: len(values)] for place in sorted(layout.texts)})
     notes += said
     if cut:
         notes.insert(0, LAST_LINE_CUT)
     if not layout.header:
         notes.insert(0, f"no header: the columns are named {columns[0].name} .. {columns[-1].name}")
     return Table(path, layout, columns, values, tuple(notes), joints, cut, states)
+
+
+def _numeric(layout: Layout, texts: Texts) -> dict[int, list[float]]:
+    """Return the columns that were read as texts as they had no values at first, but hold no text."""
+    found = {}
+    for place in layout.blank & texts.keys():
+        with suppress(ValueError):
+            found[place] = [layout.value(str(cell), place) for cell in texts[place]]
+    return found
 
 
 def _with_order_of_dates(path: Path, layout: Layout) -> Layout:

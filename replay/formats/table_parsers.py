@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.formats.layout import Layout, is_data, split
+from replay.formats.layout import COMMENTS, Layout, is_data, split
 from replay.formats.numbers import MISSING, mend_text
 
 _MISSING_AS_WRITTEN = sorted({f(word) for word in MISSING for f in (str, str.upper, str.title)} | {"NaN", "-NaN"})
@@ -19,7 +19,7 @@ _BLOCK = 1 << 20  # bytes that a thread parses at once; their numbers fit into i
 _ENCODINGS = {"utf-8": "utf8", "utf-8-sig": "utf8", "latin-1": "latin-1"}
 
 Texts = Mapping[int, Sequence[object]]
-"""The cells of columns of text by their places; a missing one is no str."""
+"""The cells of columns of text by their places, as they are written."""
 
 
 def read_compiled(path: Path, layout: Layout) -> tuple[Samples, Texts] | None:
@@ -28,7 +28,18 @@ def read_compiled(path: Path, layout: Layout) -> tuple[Samples, Texts] | None:
     None where no parser is installed, or none takes every cell of the file as it is meant.
     """
     found = _by_arrow(path, layout) if len(layout.delimiter) == 1 and layout.encoding in _ENCODINGS else None
-    return found if found is not None else _by_pandas(path, layout)
+    found = found if found is not None else _by_pandas(path, layout)
+    if found is None or _runs_on(found[1]):
+        return None
+    np.copyto(found[0], np.nan, where=np.isinf(found[0]))  # a word for no value, as in the others
+    return found
+
+
+def _runs_on(texts: Texts) -> bool:
+    """Whether a text has swallowed lines after a quote, or is the beginning of a comment."""
+    if any(str(cell).lstrip().startswith(COMMENTS) for cell in set(texts.get(0, ()))):
+        return True
+    return any("\n" in cell or "\r" in cell for cells in texts.values() for cell in map(str, set(cells)))
 
 
 def _by_arrow(path: Path, layout: Layout) -> tuple[Samples, Texts] | None:
@@ -43,7 +54,7 @@ def _by_arrow(path: Path, layout: Layout) -> tuple[Samples, Texts] | None:
     options = csv.ConvertOptions(
         column_types={name: pa.string() if at in as_text else pa.float64() for at, name in enumerate(names)},
         null_values=["", *_MISSING_AS_WRITTEN],
-        strings_can_be_null=True,
+        strings_can_be_null=False,  # a state may be called error, or none
         decimal_point=layout.decimal,
     )
     source: Any = io.BytesIO(_mended(path, layout).encode()) if layout.unusual else path
@@ -66,7 +77,7 @@ def _by_arrow(path: Path, layout: Layout) -> tuple[Samples, Texts] | None:
                         return None
                 elif place in layout.forms:
                     cells = column.to_pylist()
-                    values[row : row + len(column), place] = [layout.value(cell or "", place) for cell in cells]
+                    values[row : row + len(column), place] = [layout.value(cell, place) for cell in cells]
                 elif place not in layout.texts:
                     values[row : row + len(column), place] = column.to_numpy(zero_copy_only=False)
             row += batch.num_rows
@@ -82,6 +93,7 @@ def _by_pandas(path: Path, layout: Layout) -> tuple[Samples, Texts] | None:
         return None
 
     used = [place for place in range(layout.cells) if place not in layout.texts]
+    missing: Any = dict.fromkeys(used, _MISSING_AS_WRITTEN)
     with _open(path, layout) as opened:
         file = io.StringIO(_mended(path, layout)) if layout.unusual else opened
         try:
@@ -95,7 +107,7 @@ def _by_pandas(path: Path, layout: Layout) -> tuple[Samples, Texts] | None:
                 dtype={place: np.float64 for place in used if place not in layout.forms}
                 | dict.fromkeys(layout.texts, "category"),
                 converters={place: partial(layout.value, position=place) for place in layout.forms},
-                na_values=_MISSING_AS_WRITTEN,
+                na_values=missing,
                 keep_default_na=False,
                 skipinitialspace=True,
             )

@@ -49,7 +49,9 @@ def make_recording(
     if not MIN_RATE <= timing.sample_rate <= MAX_RATE:
         given = f"{timing.sample_rate:g} Hz by the file is no rate of a test"
         raise RecordingError(f"{given}, which is {MIN_RATE:g} to {MAX_RATE:g} Hz: give --rate HZ")
-    states = _numbered(table, timing, times) if table.states else ()
+    last = table.n_rows - 1 if samples is None else len(samples) - 1
+    last = last if timing.index is None else int(timing.index[-1])
+    states = _numbered(table, timing, times, last) if table.states else ()
     stream, notes = Stream(rig, 0, timing.sample_rate, channels), tuple(map(printable, (*notes, *timing.notes)))
     scale = np.array([table.factors.get(column.position, 1.0) for column in signals])
     outcome = "truncated" if table.cut else ""
@@ -69,14 +71,14 @@ def make_recording(
     return ArrayRecording(stream, samples, timing.start, (*notes, *said), timing.index, outcome, states)
 
 
-def _numbered(table: SignalTable, timing: SampleTiming, times: Samples | None) -> Changes:
+def _numbered(table: SignalTable, timing: SampleTiming, times: Samples | None, last: int) -> Changes:
     """Return the changes of columns of text by the numbers of samples; `times` of the rows, where resampled."""
-    rows = np.array([row for row, _ in table.states])
+    rows = np.array([change.row for change in table.states])
     if times is not None:
         rows = np.ceil((times[rows] - timing.start) * timing.sample_rate - 1e-6)
     elif timing.index is not None:
         rows = timing.index[rows]
-    return at_rows(table.states, rows)
+    return at_rows(table.states, np.clip(rows, 0, last))
 
 
 def in_units_of(recording: Recording, reference: Stream) -> Recording:

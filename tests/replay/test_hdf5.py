@@ -129,6 +129,17 @@ def test_structs_cells_and_texts_of_matlab(tmp_path: Path) -> None:
     np.testing.assert_array_equal(samples(recording)[:, [by_name[n] for n in NAMES]], run_samples())
 
 
+@pytest.mark.parametrize("n_rows", [4000, 5000])
+def test_a_long_column_of_text_is_kept_as_events(tmp_path: Path, n_rows: int) -> None:
+    rows = {0: "idle", 10: "ramp", n_rows - 1: "stop"}
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file["time"], file["cmd"] = np.arange(n_rows) / 100.0, np.sin(np.arange(n_rows) / 50.0)
+        file["meas"] = np.cos(np.arange(n_rows) / 50.0)
+        file["state"] = [rows[max(row for row in rows if row <= k)] for k in range(n_rows)]
+    found = open_recording(tmp_path / "t.h5").timed_events()
+    assert [(event.detail, event.index) for event, _ in found] == [(f"state: {w}", k) for k, w in rows.items()]
+
+
 @pytest.mark.parametrize("ats", [False, True])
 def test_openfresco_on_an_xpc_target_in_version_7_3(ats: bool, tmp_path: Path) -> None:
     values, places = xpc(2, ats=ats)

@@ -534,11 +534,22 @@ def test_markers_of_a_stream_are_events_at_their_times(tmp_path: Path) -> None:
     about += b"<channel_format>string</channel_format></info>"
     parts.append(xdf_chunk(2, struct.pack("<I", 2) + about))
     marks = [(701.0, b"push"), (703.5, b"push"), (705.25, b"valve")]
-    body = b"".join(b"\x08" + struct.pack("<d", at) + b"\x01" + bytes([len(text)]) + text for at, text in marks)
-    parts.append(xdf_chunk(3, struct.pack("<IBB", 2, 1, len(marks)) + body))
+    told = [*marks, (650.0, b"early"), (800.0, b"late")]
+    body = b"".join(b"\x08" + struct.pack("<d", at) + b"\x01" + bytes([len(text)]) + text for at, text in told)
+    parts.append(xdf_chunk(3, struct.pack("<IBB", 2, 1, len(told)) + body))
     (tmp_path / "m.xdf").write_bytes(b"".join(parts))
-    found = [(event.detail, at) for event, at in open_recording(tmp_path / "m.xdf").timed_events()]
+    recording = open_recording(tmp_path / "m.xdf")
+    assert "left out: 2 markers or changes of state are before or after the record" in recording.notes
+    found = [(event.detail, at) for event, at in recording.timed_events()]
     assert found == [(f"marks: {text.decode()}", pytest.approx(at - 700.0)) for at, text in marks]
+
+
+def test_a_change_in_the_last_row_is_kept_when_resampled(tmp_path: Path) -> None:
+    state = ["run"] * (N - 1) + ["trip"]
+    WRITERS["csv"][1](tmp_path / "l.csv", {"time": TIMES, **MOTION, "state": state})
+    recording = open_recording(tmp_path / "l.csv", Selection(resample=0.61 * RATE))
+    event, _ = recording.timed_events()[-1]
+    assert (event.detail, event.index) == ("state: trip", recording.n_samples - 1)
 
 
 @pytest.mark.parametrize(

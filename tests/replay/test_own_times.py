@@ -244,3 +244,25 @@ def test_signals_without_a_time_in_common_are_refused(tmp_path: Path) -> None:
     WRITERS["mat"][1](tmp_path / "n.mat", TIMES, TIMES + 100.0)
     with pytest.raises(RecordingError, match="have no time in common"):
         open_recording(tmp_path / "n.mat", Selection(resample=200.0))
+
+
+def test_each_of_two_topics_keeps_its_states_and_each_marker_is_once(tmp_path: Path) -> None:
+    words, base = ("idle", "ramp", "hold", "stop"), 10**18
+    topics = {
+        topic: [
+            (base + k * 10_000_000 + late, {signal: k, "state": words[(k + ahead) // 100]})
+            for k in range(400 - ahead)
+        ]
+        for topic, signal, ahead, late in (("/a", "command", 0, 0), ("/b", "measured", 40, 3_000_000))
+    }
+    at = (-50.0, 1.0, 2.0, 60.0)
+    topics["/notes"] = [(base + int(1e9 * seconds), {"message": "go"}) for seconds in at]
+    recording = open_recording(mcap(tmp_path / "two.mcap", topics), Selection(resample=100.0))
+    found: dict[str, list[float]] = {}
+    for event, seconds in recording.timed_events():
+        found.setdefault(event.detail, []).append(round(seconds, 6))
+    # of the grid from 0.003 s on: the first sample at or after each
+    assert found == {"/notes message: go": [1.0, 2.0], "state: idle": [0.0, 0.0]} | {
+        f"state: {word}": [k - 0.4, k] for k, word in enumerate(words) if k
+    }
+    assert "left out: 2 markers or changes of state are before or after the record" in recording.notes

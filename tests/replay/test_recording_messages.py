@@ -25,7 +25,8 @@ from monitor.transport.zeromq.results import ResultDecoder
 from replay.assessment import assess
 from replay.assessment.messages import write_messages
 from replay.assessment.run import record_settings, updates
-from replay.formats import ArrayRecording, open_recording
+from replay.formats import ArrayRecording, Selection, open_recording
+from replay.formats.joined import open_joined
 from replay.simulations import simulation
 
 
@@ -132,6 +133,29 @@ def test_every_recorded_event_comes_after_the_samples_that_it_is_about(recording
         elif isinstance(message, Event) and message.kind is EventKind.NOTE:
             assert message.detail.startswith(f"{epoch} ")
             assert message.index < end
+
+
+def test_events_of_joined_run_files_come_after_their_samples_and_all_kinds_are_kept(recording, tmp_path):
+    told = []
+    for epoch in (3, 4):
+        writer = RunWriter(tmp_path / f"{epoch}.h5", {})
+        for block in recording.blocks(700):
+            writer.signals(replace(block, stream=replace(recording.stream, epoch=epoch)))
+            kind = (EventKind.NOTE, EventKind.DECISION, EventKind.CONTRADICTION)[block.index // 700 % 3]
+            told.append(Event(kind, block.time, block.index + 3, 0, f"{epoch} {block.index}"))
+            writer.event(told[-1])
+        writer.close()
+    _, messages = read(open_joined([tmp_path / "3.h5", tmp_path / "4.h5"], Selection()))
+    events = [event for event in of(Event, messages) if event.detail in {each.detail for each in told}]
+    assert [(e.kind, e.detail) for e in events] == [(e.kind, e.detail) for e in told]
+    now = (0, 0)
+    for message in messages:
+        if isinstance(message, SignalBlock):
+            now = message.stream.epoch, message.index + len(message)
+        elif message in events:
+            epoch, index = map(int, message.detail.split())
+            assert epoch == now[0] and index < now[1] <= index + 4096 + 700
+    assert sum(event.kind is EventKind.RESTART for event in of(Event, messages)) == 1
 
 
 def test_a_record_that_is_too_short_for_the_settings_has_signals_and_a_note(recording):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from monitor.messages.blocks import Role
 from replay.formats import RecordingError, Selection, open_recording
+from replay.formats.table import read_table
 
 NAMES = ("x_c", "x_m", "f_m", "temperature")
 UNITS = ("mm", "mm", "kN", "degC")
@@ -214,10 +215,10 @@ def test_every_parser_reads_the_same_numbers_and_texts(tmp_path: Path, monkeypat
     rng = np.random.default_rng(4)
     values = rng.standard_normal((500, 2)) * 10.0 ** rng.integers(-12, 12, (500, 2))
     values[rng.random((500, 2)) < 0.1] = np.nan
-    words = ["", "NaN", "n.a."]
+    words, states = ["", "NaN", "n.a.", "inf", "-Infinity"], ("error", '"none; 5 kN"')
     rows = [
-        f"2026-03-02 09:31:{k // 100:02d}.{k % 100:02d};{'hold' if k > 300 else 'ramp'};"
-        + ";".join(words[k % 3] if np.isnan(v) else f"{v:.17g}".replace(".", ",") for v in row)
+        f"2026-03-02 09:31:{k // 100:02d}.{k % 100:02d};{states[k > 300]};"
+        + ";".join(words[k % 5] if np.isnan(v) else f"{v:.17g}".replace(".", ",") for v in row)
         for k, row in enumerate(values)
     ]
     path = tmp_path / "p.csv"
@@ -230,7 +231,68 @@ def test_every_parser_reads_the_same_numbers_and_texts(tmp_path: Path, monkeypat
     for recording in found:
         np.testing.assert_array_equal(recording.samples, values)
         assert [(event.detail, event.index) for event, _ in recording.timed_events()] == [
-            ("mode: ramp", 0),
-            ("mode: hold", 301),
+            ("mode: error", 0),
+            ("mode: none; 5 kN", 301),
         ]
         assert recording.notes == found[0].notes
+
+
+def test_every_parser_takes_a_first_text_as_a_comment_that_begins_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "c.csv"
+    path.write_text("mode,t,cmd,meas\n" + "".join(f"{'#off' if k == 9 else 'on'},{k},{k},1\n" for k in range(20)))
+    tables = [read_table(path)]
+    monkeypatch.setattr("replay.formats.table.read_compiled", lambda *_: None)
+    tables.append(read_table(path))
+    assert [len(table.values) for table in tables] == [19, 19]
+
+
+def _states(path: Path) -> list[tuple[str, int]]:
+    return [(event.detail, event.index) for event, _ in open_recording(path).timed_events()]
+
+
+def _table_of(path: Path, cells: dict[int, str], usual: str = "", n_rows: int = 600) -> Path:
+    rows = (f"{k / 100:.2f},{np.sin(k):.4f},{np.cos(k):.4f},{cells.get(k, usual)}\n" for k in range(n_rows))
+    path.write_text("time,cmd,meas,remark\n" + "".join(rows))
+    return path
+
+
+@pytest.mark.parametrize("cells", [{300: '"operator: 5 kN', 400: 'resumed"'}, {549: '"operator: 5 kN'}])
+def test_a_quote_that_a_text_opens_swallows_no_rows(tmp_path: Path, cells: dict[int, str]) -> None:
+    path = _table_of(tmp_path / "q.csv", cells, "run")
+    assert open_recording(path).n_samples == 600
+    assert ("remark: operator: 5 kN", next(iter(cells))) in _states(path)
+
+
+def test_a_state_may_bear_the_name_of_a_missing_value(tmp_path: Path) -> None:
+    words = ("idle", "ramp", "error", "ramp", "Invalid")
+    path = _table_of(tmp_path / "s.csv", {k: words[k // 120] for k in range(600)})
+    assert _states(path) == [(f"remark: {word}", 120 * k) for k, word in enumerate(words)]
+
+
+@pytest.mark.parametrize("noted", [False, True])
+def test_a_state_that_is_none_at_first_may_be_another_later(tmp_path: Path, noted: bool) -> None:
+    path = _table_of(tmp_path / "n.csv", dict.fromkeys(range(560, 600), "trip"), "none")
+    assert _states(path) == [("remark: none", 0), ("remark: trip", 560)]
+    # a signal that has no values at first remains one
+    lines = path.read_text().splitlines()
+    lines = [f"{line},{'nan' if k < 550 else k}" for k, line in enumerate(lines)]
+    lines[0] = lines[0].replace("550", "").removesuffix("nan") + "level"
+    lines[590:590] = ["a remark"] if noted else []
+    path.write_text("\n".join(lines) + "\n")
+    recording = open_recording(path)
+    assert [channel.name for channel in recording.stream.channels] == ["cmd", "meas", "level"]
+    assert np.count_nonzero(np.isfinite(recording.samples[:, 2])) == 51
+
+
+def test_states_that_are_words_for_no_value_in_most_rows_are_text(tmp_path: Path) -> None:
+    path = _table_of(tmp_path / "m.csv", {0: "idle", 30: "error", 60: "ramp", 90: "None"}, "None", 120)
+    assert [text for text, _ in _states(path)] == [
+        f"remark: {word}" for word in ("idle", "None", "error", "None", "ramp", "None")
+    ]
+
+
+def test_empty_cells_between_equal_states_are_no_change(tmp_path: Path) -> None:
+    path = _table_of(tmp_path / "e.csv", dict.fromkeys((*range(100), *range(200, 300)), "run"))
+    assert _states(path) == [("remark: run", 0)]
