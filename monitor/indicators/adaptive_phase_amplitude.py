@@ -216,7 +216,8 @@ def advance_adaptive(
                 state.held[pair, :] = state.weighed[pair, _WEIGHED_LENGTH] = np.nan
                 state.held[pair, _REASON] = Reason.BAD_SAMPLE.value
             if (first + i + pair) % hop == 0:
-                _look(state, pair, ring, at, (first + i + pair) % (_SEARCHES * hop) == 0)
+                # where a window has few samples, every search is one
+                _look(state, pair, ring, at, hop == 1 or (first + i + pair) % (_SEARCHES * hop) == 0)
             if row_clock.due:
                 write_row(out, row_clock.row, pair, state.held)
             at = next_position(at, ring)

@@ -108,7 +108,7 @@ def no_loop_reason(c: Samples, m: Samples, least: float) -> int:
     return Reason.CONSTANT.value if m.max() == m.min() else Reason.FEW_CYCLES.value
 
 
-@part
+@reduction
 def find_loop_lag(c: Samples, m: Samples, begin: int, k: int, lag: float, omega: float, work: Samples) -> LoopLag:
     """Find the lag near `lag` at which chords of lag `k` sweep no area.
 
