@@ -102,7 +102,8 @@ static inline const char *synchroscope_reason(double code)
         "no force",
         "no dominant tone",
         "different units",
-        "being compiled"
+        "being compiled",
+        "not set"
     };
     const double n = (double)(sizeof words / sizeof *words);
     return code >= 0.0 && code < n ? words[(int)code] : "unknown reason";

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST_FILE, LONGEST_FUNCTION = 450, 80
 # lines at most; a new feature is paid for with lines saved elsewhere, so that their sum only falls
-INSTRUMENT, PAPERS, TESTS, FILES = 91_727, 29_080, 91_357, 666
+INSTRUMENT, PAPERS, TESTS, FILES = 91_727, 29_080, 91_357, 663
 _PAPERS = ("sim/", "replay/papers/", "replay/identification/", "replay/validation/", "replay/simulations/")
 
 
