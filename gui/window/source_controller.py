@@ -239,11 +239,7 @@ class SourceController(QObject):
         """Return what ends with the session: service and recording of a rig; empty if nothing does."""
         session, connection = self.sessions.current, self._window.connection
         health = connection.history.health
-        if session is None or health is None or not health.rig:
-            return ""
-        played = not isinstance(self.source, ServeRig)
-        # what is played can be played again, but not the record of it that is being made
-        if played and (not health.recording or isinstance(self.source, ConnectToService) or health.state == "ended"):
+        if session is None or not isinstance(self.source, ServeRig) or health is None or not health.rig:
             return ""
         # until it is ready, the history is that of the previous session
         if not session.results_url or session.results_url != connection.url:

@@ -2,7 +2,7 @@
 
 Eqs. 1 to 3 and Fig. 4 of the review. In numpy, for a window: `reference.phase_amplitude`. Settings:
 `PhaseAmplitudeSettings`. The kernel searches the cycle 32 times in a longest window (`_search_cycle`), and looks at
-it (`_look`); how sure it is is found at every fourth search (`_weigh`); nothing slides.
+it (`_look`); nothing slides.
 """
 
 from __future__ import annotations
@@ -18,15 +18,7 @@ from monitor.indicators.parts import memory as kinds
 from monitor.indicators.parts.chords import N_SUMS, choose_lag, chord_lags
 from monitor.indicators.parts.ellipse import N_SUMS as N_POWERS
 from monitor.indicators.parts.ellipse import add_powers, fit_ellipse
-from monitor.indicators.parts.loop_lag import (
-    LARGEST_SD,
-    N_WORK_ROWS,
-    Crossing,
-    close_loop,
-    drift_effects,
-    no_loop_reason,
-    weigh_crossing,
-)
+from monitor.indicators.parts.loop_lag import LARGEST_SD, N_WORK_ROWS, NO_LOOP, LoopLag, find_loop_lag, no_loop_reason
 from monitor.indicators.parts.memory import ADAPTIVE, open_state
 from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
@@ -85,8 +77,7 @@ class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues])
     Delay and ratio are those of `PhaseAmplitudeIndices` (`loop_lag`). One cycle hides what it does not know: it fits
     noise of a long memory, another actuator's motion, a drift, and in a sweep a lag that is a whole cycle off. The
     standard deviations, and a drift, which is taken out, are therefore from the residual of three windows, where
-    there are as many. They are found at every fourth search, and where the window's length has changed by an eighth,
-    and held in between. The phase's standard deviation is three to four times that of 2.5 cycles in white noise, more
+    there are as many. The phase's standard deviation is three to four times that of 2.5 cycles in white noise, more
     while delay or gain change.
 
     Attributes
@@ -108,7 +99,7 @@ class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues])
         held = np.tile(self.no_values(Reason.FILLING), (pairs, 1))
         return AdaptiveState(
             self.hop, self.sample_rate, settings.noise_correction, settings.gate, settings.relative_gate,
-            np.zeros((pairs, 3), np.int64), chord_lags(n), held, np.full((pairs, N_WEIGHED), np.nan),
+            np.zeros((pairs, 2), np.int64), chord_lags(n), held,
             np.zeros((N_WORK_ROWS, n)), np.zeros(N_SUMS), np.zeros((1, N_POWERS)), *new_gate(pairs),
         )  # fmt: skip
 
@@ -157,13 +148,7 @@ _MIN_SAMPLES = 32
 _MAX_TRIES = 3
 # windows, where available, from which the standard deviations are
 _TURNS = 3
-# searches from one at which the standard deviations are found to the next
-_SEARCHES = 4
-_GOOD, _LENGTH, _LEVEL = range(3)
-# held between those: of the phase, of the gain's logarithm, and of the frequency, see `LoopLag`; the drift, a sample;
-# length of the window, NaN for none
-_PHASE_SD, _GAIN_SD, _RATE_SD, _DRIFT, _WEIGHED_LENGTH = range(5)
-N_WEIGHED = 5
+_GOOD, _LENGTH = range(2)
 # column of the results
 _REASON = 8
 
@@ -171,9 +156,9 @@ _REASON = 8
 class AdaptiveState(NamedTuple):
     """Settings and arrays of the adaptive PAEI.
 
-    ``hop`` samples; ``absolute``, ``relative``: gate; ``counts`` (n_pairs, 3): consecutive good samples, the window's
-    length, and which of the ``lags`` (see `ChordSums`) its chords have; ``held`` (n_pairs, 9): the newest values;
-    ``weighed`` (n_pairs, 5): how sure they are; ``work`` (N_WORK_ROWS, n_window), ``sums``, ``powers``: overwritten.
+    ``hop`` samples; ``absolute``, ``relative``: gate; ``counts`` (n_pairs, 2): consecutive good samples, and the
+    window's length; ``lags``: see `ChordSums`; ``held`` (n_pairs, 9): the newest values; ``work`` (N_WORK_ROWS,
+    n_window), ``sums`` and ``powers``: overwritten.
     """
 
     hop: kinds.Count
@@ -184,7 +169,6 @@ class AdaptiveState(NamedTuple):
     counts: kinds.IntMatrix
     lags: kinds.IntVector
     held: kinds.Matrix
-    weighed: kinds.Matrix
     work: kinds.Matrix
     sums: kinds.Vector
     powers: kinds.Matrix
@@ -213,28 +197,27 @@ def advance_adaptive(
                 counts[pair, _GOOD] += 1
             else:
                 counts[pair, _GOOD] = counts[pair, _LENGTH] = 0
-                state.held[pair, :] = state.weighed[pair, _WEIGHED_LENGTH] = np.nan
+                state.held[pair, :] = np.nan
                 state.held[pair, _REASON] = Reason.BAD_SAMPLE.value
             if (first + i + pair) % hop == 0:
-                # where a window has few samples, every search is one
-                _look(state, pair, ring, at, hop == 1 or (first + i + pair) % (_SEARCHES * hop) == 0)
+                _look(state, pair, ring, at)
             if row_clock.due:
                 write_row(out, row_clock.row, pair, state.held)
             at = next_position(at, ring)
 
 
 @inlined
-def _look(state: AdaptiveState, pair: int, ring: Samples, at: int, due: bool) -> None:
-    """Search the newest cycle, and hold its values, or the reason of none; how sure they are where that is `due`."""
+def _look(state: AdaptiveState, pair: int, ring: Samples, at: int) -> None:
+    """Search the newest cycle, and hold its values, or the reason of none."""
     held, newest, n_window = state.held[pair], at + 1, state.work.shape[1]
     longest = min(state.counts[pair, _GOOD], n_window)
-    found = _search_cycle(state, pair, ring, newest, longest, due)
+    found = _search_cycle(state, pair, ring, newest, longest)
     absolute, relative, gate_peak = state.absolute, state.relative, state.gate_peak
     whole_c, whole_m = ring[pair, 0, newest - longest : newest], ring[pair, 1, newest - longest : newest]
     _decline(held, found.reason, n_window, whole_c, whole_m, max(absolute, relative * gate_peak[pair]))
     if not found.accepted:
         return
-    weighed, omega = state.weighed[pair], found.omega
+    loop, omega = found.loop, found.omega
     is_open = update_gate(
         gate_peak, state.gate_lowest, state.gate_start, absolute, relative, pair, found.amplitude,
         state.counts[pair, _GOOD], n_window,
@@ -245,21 +228,22 @@ def _look(state: AdaptiveState, pair: int, ring: Samples, at: int, due: bool) ->
     sample_rate = state.sample_rate
     held[0], held[1] = 1.0 / found.gain, found.amplitude * (1.0 - found.gain)
     held[2], held[3] = -omega * found.lag, found.lag / sample_rate
-    held[4] = weighed[_GAIN_SD] / found.gain
-    held[5] = np.hypot(weighed[_PHASE_SD], weighed[_RATE_SD] * found.lag)
-    held[6], held[7] = weighed[_PHASE_SD] / omega / sample_rate, found.length / sample_rate
+    held[4] = loop.gain_sd / found.gain
+    held[5] = np.hypot(loop.lag_sd * omega, loop.rate_sd * found.lag)
+    held[6], held[7] = loop.lag_sd / sample_rate, found.length / sample_rate
     held[_REASON] = Reason.VALID.value
 
 
 class _Cycle(NamedTuple):
     """The newest cycle, where one is accepted; else the reason.
 
-    ``amplitude`` of the command; ``gain`` measured over command, ``lag`` in samples: the ellipse's without noise
-    correction; ``omega`` rad a sample; ``length`` samples.
+    ``loop``: its lag; ``amplitude`` of the command; ``gain`` measured over command, ``lag`` in samples: the ellipse's
+    without noise correction; ``omega`` rad a sample; ``length`` samples.
     """
 
     accepted: bool
     reason: int
+    loop: LoopLag
     amplitude: float
     gain: float
     lag: float
@@ -268,7 +252,7 @@ class _Cycle(NamedTuple):
 
 
 @inlined
-def _search_cycle(state: AdaptiveState, pair: int, ring: Samples, newest: int, longest: int, due: bool) -> _Cycle:
+def _search_cycle(state: AdaptiveState, pair: int, ring: Samples, newest: int, longest: int) -> _Cycle:
     """Search the newest cycle at the length of the last one and at others; keep the length for the next search."""
     noise_correction, shortest = state.noise_correction, min(_MIN_SAMPLES, state.work.shape[1])
     kept = state.counts[pair, _LENGTH]
@@ -276,15 +260,10 @@ def _search_cycle(state: AdaptiveState, pair: int, ring: Samples, newest: int, l
     length = kept if kept > 0 else longest
     grown, tries, accepted, surplus = length, 0, False, 0
     amplitude = omega = gain = lag = 0.0
-    reason, weighed, level = Reason.FEW_CYCLES.value, state.weighed[pair], state.counts[pair, _LEVEL]
-    # while cycles are found, their chords are chosen where the standard deviations are
-    is_known = not (due or np.isnan(weighed[_WEIGHED_LENGTH]))
-    lags = state.lags[level : level + 1] if is_known else state.lags
+    loop, reason = NO_LOOP, Reason.FEW_CYCLES.value
     while tries <= _MAX_TRIES and not accepted and shortest <= length <= longest:
         oldest = newest - length
-        k, lag, chords = choose_lag(pair, ring, oldest, length, lags, state.sums)
-        if is_known and k == 0:
-            k, lag, chords = choose_lag(pair, ring, oldest, length, state.lags, state.sums)
+        k, lag, chords = choose_lag(pair, ring, oldest, length, state.lags, state.sums)
         # a cycle may be a whole number of samples, up to rounding
         spare = chords.omega * (length - 1) - 2.0 * np.pi + 1e-9
         surplus = int(spare / chords.omega) if spare > 0.0 else 0
@@ -296,21 +275,16 @@ def _search_cycle(state: AdaptiveState, pair: int, ring: Samples, newest: int, l
             )
             reason = Reason.NO_TONE.value
             if accepted:
-                crossing = close_loop(piece_c, piece_m, k, lag, omega, state.work)
-                if due or not (crossing.found and abs(weighed[_WEIGHED_LENGTH] - length) <= length / 8):
-                    known = min(longest, _TURNS * length)
-                    piece_c, piece_m = ring[pair, 0, newest - known : newest], ring[pair, 1, newest - known : newest]
-                    reason = _weigh(piece_c, piece_m, length, k, crossing, state.work, weighed)
-                    accepted = reason == Reason.VALID.value
-                omega, gain, lag = crossing.omega, crossing.gain, crossing.lag
-                if accepted and weighed[_DRIFT] != 0.0:
-                    lag_by_drift, gain_by_drift = drift_effects(crossing, k, state.work)
-                    lag += weighed[_DRIFT] * lag_by_drift
-                    gain *= 1.0 - weighed[_DRIFT] * gain_by_drift
+                known = min(longest, _TURNS * length)
+                piece_c, piece_m = ring[pair, 0, newest - known : newest], ring[pair, 1, newest - known : newest]
+                loop = find_loop_lag(piece_c, piece_m, known - length, k, lag, omega, state.work)
+                omega, gain, lag = loop.omega, loop.gain, loop.lag
+                accepted = loop.found and loop.lag_sd * omega <= LARGEST_SD
+                reason = Reason.UNCERTAIN.value if loop.found else loop.reason
             if not noise_correction:
                 in_phase, opening = slope - 0.5 * b, np.sqrt(max(a - 0.25 * b * b, 0.0))
                 amplitude, gain = half_width, np.hypot(in_phase, opening)
-                lag = np.arctan2(opening if lag > 0.0 else -opening, in_phase) / omega
+                lag = np.arctan2(opening if loop.lag > 0.0 else -opening, in_phase) / omega
         tries += 1
         if not accepted and tries < _MAX_TRIES:
             # after the longest window the search restarts at the shortest
@@ -321,29 +295,9 @@ def _search_cycle(state: AdaptiveState, pair: int, ring: Samples, newest: int, l
             length = length - surplus if surplus > 0 else 0
     if accepted:
         state.counts[pair, _LENGTH] = max(shortest, length - max(1, surplus // 2)) if surplus > 0 else length
-        for level in range(state.lags.shape[0]):
-            if state.lags[level] == k:
-                state.counts[pair, _LEVEL] = level
-    else:
-        weighed[_WEIGHED_LENGTH] = np.nan
-        if kept > 0:
-            state.counts[pair, _LENGTH] = min(grown + max(1, grown // 4), longest) if grown < longest else shortest
-    return _Cycle(accepted, reason, amplitude, gain, lag, omega, length)
-
-
-@inlined
-def _weigh(c: Samples, m: Samples, length: int, k: int, crossing: Crossing, work: Samples, weighed: Samples) -> int:
-    """Hold how sure the crossing of the newest `length` samples is, from all; return the reason of no value."""
-    loop = weigh_crossing(c, m, c.shape[0] - length, k, crossing, work)
-    weighed[_WEIGHED_LENGTH] = np.nan
-    if not loop.found:
-        return loop.reason
-    weighed[_PHASE_SD], weighed[_GAIN_SD], weighed[_RATE_SD] = loop.lag_sd * loop.omega, loop.gain_sd, loop.rate_sd
-    weighed[_DRIFT] = loop.drift
-    if not weighed[_PHASE_SD] <= LARGEST_SD:
-        return Reason.UNCERTAIN.value
-    weighed[_WEIGHED_LENGTH] = length
-    return Reason.VALID.value
+    elif kept > 0:
+        state.counts[pair, _LENGTH] = min(grown + max(1, grown // 4), longest) if grown < longest else shortest
+    return _Cycle(accepted, reason, loop, amplitude, gain, lag, omega, length)
 
 
 @inlined

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QMessageBox
 
-from gui.model.receiver import ReceivedMessages
 from gui.sources.processes.playback import PlayFile, PlaySimulation
 from gui.sources.processes.session import ServeRig, SourceSession
 
@@ -115,23 +114,6 @@ def test_closing_the_window_asks_too(served, way):
     answer(served, "End it")
     assert not served.window.isVisible()
     assert not served.connection.is_open
-
-
-def test_a_demonstration_that_is_recorded_asks_too_until_it_has_ended(opened, fed, hybrid_arrivals):
-    hands = fed()
-    hands.program.sources.simulate("hybrid")
-    first = hybrid_arrivals[0]
-    health = replace(first.health, recording="runs/d.h5")
-    hands.played.say(replace(first, health=health))
-    hands.until(lambda: hands.history.health is not None)
-    hands.window.close()
-    assert hands.window.isVisible()
-    assert question(hands).text() == "runs/d.h5 is being recorded from hybrid. End it?"
-    answer(hands, "Continue")
-    hands.played.say(ReceivedMessages(health=replace(health, state="ended")))
-    hands.until(lambda: hands.history.state.key == "ended")
-    hands.window.close()
-    assert not hands.window.isVisible()
 
 
 def test_a_window_that_records_nothing_closes_without_a_question(fed, hybrid_arrivals):

@@ -102,7 +102,7 @@ t = np.arange(1500) / 100.0
 samples = np.stack([np.sin(9.0 * t), 0.9 * np.sin(9.0 * (t - 0.03)), 2.0 * np.sin(9.0 * (t - 0.03))], axis=1)
 roles = (Role.COMMAND, Role.MEASURED, Role.FORCE)
 stream = Stream("rig", 1, 100.0, tuple(Channel(role.value, role, "m", "a") for role in roles))
-monitor = Monitor(IndicatorSettings(window=2.0, bandpass=(0.5, 20.0)))
+monitor = Monitor(IndicatorSettings(window=2.0, bandpass=(0.5, 20.0), yield_displacement=0.5))
 update = monitor.update(SignalBlock(stream, 0, 0.0, samples, last=True))
 names = [column.name for column in update.results.stream.columns]
 last = update.results.values[-1]

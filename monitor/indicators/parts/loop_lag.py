@@ -64,29 +64,6 @@ class LoopLag(NamedTuple):
     reason: int
 
 
-class Crossing(NamedTuple):
-    """The lag at which the area is zero, and what is known around it, see `LoopLag`; or the reason of none.
-
-    ``near`` and ``far``: the command's sums; ``by_lag`` and ``step``:
-    derivatives of the area and of the phase by the lag; groups of points start at the samples ``first`` to ``last``.
-    """
-
-    found: bool
-    reason: int
-    lag: float
-    gain: float
-    omega: float
-    shift: int
-    near: float
-    far: float
-    by_lag: float
-    step: float
-    slope: float
-    curvature: float
-    first: int
-    last: int
-
-
 NO_LOOP = LoopLag(
     False, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, 0, np.nan, np.nan, np.nan, 0.0, 0.0, Reason.UNRELATED.value
 )
@@ -115,38 +92,12 @@ def find_loop_lag(c: Samples, m: Samples, begin: int, k: int, lag: float, omega:
     Parameters
     ----------
     c, m : (n,), oldest first.
-    begin : the window's first sample, see `weigh_crossing`.
+    begin : the window's first sample; those before it show what one turn of the loop cannot: how the residual
+        scatters, and what is a drift.
     omega : approximate angular frequency of the motion, rad a sample.
     work : (N_WORK_ROWS, n or more), overwritten.
     """
-    return weigh_crossing(c, m, begin, k, close_loop(c[begin:], m[begin:], k, lag, omega, work), work)
-
-
-@reduction
-def drift_effects(crossing: Crossing, k: int, work: Samples) -> tuple[float, float]:
-    """Return what a drift of measured, a sample, adds to the crossing's lag, samples, and to its gain, relative.
-
-    The crossing's weights are left in `work`.
-    """
-    first, stop = crossing.first, crossing.last + SPAN * k
-    swept, common = work[_SWEPT, first:stop], work[_COMMON, first:stop]
-    lag = gain = 0.0
-    for t in range(stop - first):
-        lag, gain = lag + swept[t] * t, gain + common[t] * t
-    return lag / crossing.by_lag, gain / (crossing.near * crossing.gain)
-
-
-@reduction
-def weigh_crossing(c: Samples, m: Samples, begin: int, k: int, crossing: Crossing, work: Samples) -> LoopLag:
-    """Return the lag of the crossing without a drift of measured, and how sure it is, or why there is none.
-
-    Parameters
-    ----------
-    c, m : (n,), oldest first.
-    begin : the window's first sample; those before it show what one turn of the loop cannot: how the residual
-        scatters, and what is a drift.
-    crossing : of the window, with its weights left in `work`.
-    """
+    crossing = _close_loop(c[begin:], m[begin:], k, lag, omega, work)
     if not crossing.found:
         return _declined(m, crossing.reason)
     near, gain, omega, lag, shift = crossing.near, crossing.gain, crossing.omega, crossing.lag, crossing.shift
@@ -164,11 +115,14 @@ def weigh_crossing(c: Samples, m: Samples, begin: int, k: int, crossing: Crossin
         lag_weights[t] = gain_weights[t] = 0.0
     later = begin + shift
     low, high = max(start, crossing.first + later), min(stop, crossing.last + SPAN * k + later)
+    n_common = high - low
     lag_weights, gain_weights = lag_weights[low:high], gain_weights[low:high]
     swept, common = work[_SWEPT, low - later : high - later], work[_COMMON, low - later : high - later]
-    by_drift, gain_by_drift = drift_effects(crossing, k, work)
-    for t in range(high - low):
+    by_drift, gain_by_drift, x = 0.0, 0.0, -0.5 * (n_common - 1)
+    for t in range(n_common):
         lag_weights[t], gain_weights[t] = swept[t] / crossing.by_lag, common[t] / (near * gain)
+        by_drift, gain_by_drift = by_drift + lag_weights[t] * x, gain_by_drift + gain_weights[t] * x
+        x += 1.0
     lag_sd, gain_sd = weighted_sum_deviations(work[_DELAYED], work[_SLOPE], work[_RESIDUAL], work[_BIAS], start, stop)
     # the weights of the frequency are a motion like those of the lag: noise of any colour scatters both alike
     by_ratio = 1.0 / (4.0 * k * np.sqrt(max(1.0 - 0.25 * crossing.far * crossing.far / (near * near), 1e-30)))
@@ -182,8 +136,31 @@ def weigh_crossing(c: Samples, m: Samples, begin: int, k: int, crossing: Crossin
     )  # fmt: skip
 
 
+class _Crossing(NamedTuple):
+    """The lag at which the area is zero, and what is known around it, see `LoopLag`; or the reason of none.
+
+    ``near`` and ``far``: the command's sums; ``by_lag`` and ``step``:
+    derivatives of the area and of the phase by the lag; groups of points start at the samples ``first`` to ``last``.
+    """
+
+    found: bool
+    reason: int
+    lag: float
+    gain: float
+    omega: float
+    shift: int
+    near: float
+    far: float
+    by_lag: float
+    step: float
+    slope: float
+    curvature: float
+    first: int
+    last: int
+
+
 @reduction
-def close_loop(c: Samples, m: Samples, k: int, lag: float, omega: float, work: Samples) -> Crossing:
+def _close_loop(c: Samples, m: Samples, k: int, lag: float, omega: float, work: Samples) -> _Crossing:
     """Find where the area of a window is zero, from the areas at three shifts around `lag`, and around what is found.
 
     The command's weights of that shift are left in `work`.
@@ -227,7 +204,7 @@ def close_loop(c: Samples, m: Samples, k: int, lag: float, omega: float, work: S
         curvature /= gain_1 * omega**2
     if found and not (gain > 1e-12 and by_lag != 0.0):
         found, reason = False, Reason.CONSTANT.value
-    return Crossing(found, reason, lag, gain, omega, shift, near, far, by_lag, step, slope, curvature, first, last)
+    return _Crossing(found, reason, lag, gain, omega, shift, near, far, by_lag, step, slope, curvature, first, last)
 
 
 @reduction
