@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QMessageBox
 
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
@@ -90,9 +89,6 @@ def test_a_recorded_test_is_listed_when_it_ends(begin, warm_kernels, tmp_path):
     hands = begin(simulation="hybrid", record=f"{folder}/")
     hands.until(lambda: hands.history.end_x > 0.3)
     hands.key("Ctrl+D")
-    # it is recorded: that is not ended without a question
-    box = hands.window.findChild(QMessageBox)
-    hands.click(next(button for button in box.buttons() if button.text() == "End it"))
     assert hands.first_page
     hands.until(lambda: [row.outcome for row in hands.window.start_page.runs.table.rows] == ["clean"])
     assert hands.window.start_page.runs.folder == folder
