@@ -31,13 +31,14 @@ _SUFFIXES = words(
 _UNITS = _SUFFIXES | words("m in g mm/s m/s mm/s2 m/s2 mm/s^2 m/s^2 in/s % - 1 µm °C")
 COMMANDS = words(
     "command commanded commands cmd cmnd target targ tgt reference ref desired des demand ctrl control "
-    "setpoint setpt sp input in soll sollwert"
+    "setpoint setpt sp input in trial soll sollwert sollweg sollposition consigne"
 )
 MEASUREDS = words(
-    "measured meas measurement feedback fdbk fbk fb daq actual act response resp achieved output out ist istwert"
+    "measured meas measurement feedback fdbk fbk fb daq actual act response resp achieved output out "
+    "ist istwert istweg istposition mesure mesuré mesurée"
 )
 """Words that name a command, and a measured signal."""
-NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
 """One word of a name."""
 _AFTER_A_ROLE = words("m in g")  # units only there: demand_m, feedback_in
 _BRACKETS = re.compile(r"^(?P<name>.*?)\s*[\[(](?P<unit>[^\[\]()]*)[\])]$")

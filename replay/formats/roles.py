@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from monitor.messages.blocks import Channel, Role
 from replay.formats.base import RecordingError, Selection
@@ -14,6 +15,9 @@ from replay.formats.units import unit_factor
 _FORCE = words("force load loadcell restoring reaction")
 _DISPLACEMENT = "displacement"
 _DISPLACEMENTS = words("displacement displ disp dis position pos stroke")
+_SENSORS = words("lvdt temposonic encoder")
+# "act 1" is an actuator or the actual motion, "input" and "output" are of whatever is tested
+_DOUBTFUL = words("act in input out output")
 _LETTERS = {"c": Role.COMMAND, "m": Role.MEASURED}  # x_c and x_m, uc and um
 _COMPACT = re.compile(r"^([udxyq])([cm])(\d*)$")
 _ASK = "name them with --command NAME --measured NAME"
@@ -87,35 +91,55 @@ def as_channels(columns: Sequence[TableColumn], actuators: Sequence[PairColumns]
 
 def role_by_name(column: TableColumn) -> Role | None:
     """Return the role that a name gives, such as that of a command for ``cmd_x``; None where it gives none."""
-    role, rest = _read_name(column)
-    if role is not None:
-        return role
-    forces = (word.lower() in _FORCE for word in NAME_WORD.findall(rest))
-    return Role.FORCE if any(forces) else None
+    name = _read_name(column)
+    if name.role is not None:
+        return name.role
+    return Role.FORCE if _FORCE & set(_words(name.rest)) else None
 
 
-def _read_name(column: TableColumn) -> tuple[Role | None, str]:
-    """Return what the words of a name say, and the rest of the name."""
+class _Name(NamedTuple):
+    """What the words of a name say: a role, whether they can mean nothing else, and the rest of the name."""
+
+    role: Role | None
+    is_sure: bool
+    rest: str
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in NAME_WORD.findall(name)]
+
+
+def _read_name(column: TableColumn) -> _Name:
     compact = _COMPACT.match(column.stem.lower())
     if compact:
-        return _LETTERS[compact[2]], compact[1] + compact[3]
-    parts = NAME_WORD.findall(column.stem)
-    for role, known in ((Role.COMMAND, COMMANDS), (Role.MEASURED, MEASUREDS)):
-        hits = [i for i, word in enumerate(parts) if word.lower() in known]
+        return _Name(_LETTERS[compact[2]], True, compact[1] + compact[3])
+    parts, said = NAME_WORD.findall(column.stem), _words(column.stem)
+    roles = (Role.COMMAND, COMMANDS), (Role.MEASURED, MEASUREDS)
+
+    def without(at: int) -> str:
+        return "_".join(parts[:at] + parts[at + 1 :])
+
+    for role, known in roles:
+        hits = [i for i, word in enumerate(said) if word in known - _DOUBTFUL]
         if hits:
-            return role, "_".join(parts[: hits[0]] + parts[hits[0] + 1 :])
-    for i, word in enumerate(parts[1:], 1):
-        if word.lower() in _LETTERS and all(rest.isdecimal() for rest in parts[i + 1 :]):
-            return _LETTERS[word.lower()], "_".join(parts[:i] + parts[i + 1 :])
-    return None, column.stem
+            return _Name(role, True, without(hits[0]))
+    for i, word in enumerate(said[1:], 1):
+        if word in _LETTERS and all(rest.isdecimal() for rest in parts[i + 1 :]):
+            return _Name(_LETTERS[word], True, without(i))
+    for role, known in roles:
+        hits = [i for i, word in enumerate(said) if word in known & _DOUBTFUL]
+        if hits:
+            # of "Act 1 Act" the last one
+            return _Name(role, False, without(hits[-1]))
+    return _Name(None, False, column.stem)
 
 
 def _guess(columns: Sequence[TableColumn]) -> tuple[PairColumns, ...]:
     found: dict[Role, dict[str, list[TableColumn]]] = {Role.COMMAND: {}, Role.MEASURED: {}}
     for column in columns:
-        role, rest = _read_name(column)
-        if role is not None:
-            found[role].setdefault(rest.lower(), []).append(column)
+        name = _read_name(column)
+        if name.role is not None:
+            found[name.role].setdefault(name.rest.lower(), []).append(column)
     commands, measureds = found[Role.COMMAND], found[Role.MEASURED]
     shared = [rest for rest in commands if rest in measureds]
     doubled = [rest for rest in shared if len(commands[rest]) + len(measureds[rest]) > 2]
@@ -147,13 +171,18 @@ def _plain_measurements(
 ) -> list[tuple[TableColumn, TableColumn]]:
     """Pair commands with columns that only name a motion in the same unit, as test machines write the measured one.
 
-    ``Axial Disp. Command (mm)`` belongs to ``Axial Displacement (mm)``, a single command to a single displacement.
+    ``Axial Disp. Command (mm)`` belongs to ``Axial Displacement (mm)``, ``Act1 Command`` to ``Act1 Position``, a
+    single command to a single displacement.
     """
-    plain = [column for column in columns if _read_name(column)[0] is None]
+    plain = [column for column in columns if not _read_name(column).is_sure]
     pairs = []
     for rest, group in commands.items():
-        same = [c for c in plain if _motion(c.stem) == _motion(rest) and c.unit == group[0].unit]
-        if len(group) == len(same) == 1:
+        if len(group) != 1:
+            continue
+        near = [c for c in plain if c is not group[0] and c.unit == group[0].unit]
+        same = [c for c in near if _motion(c.stem) == _motion(rest)]
+        same = same or [c for c in near if _is_of(c, rest)]
+        if len(same) == 1:
             pairs.append((group[0], same[0]))
     if pairs or sum(map(len, commands.values())) != 1:
         return pairs
@@ -164,8 +193,15 @@ def _plain_measurements(
 
 def _motion(name: str) -> tuple[str, ...]:
     """Return the words of a name in lower case, those for a displacement as one."""
-    plain = (word.lower() for word in NAME_WORD.findall(name))
-    return tuple(_DISPLACEMENT if word in _DISPLACEMENTS else word for word in plain)
+    return tuple(_DISPLACEMENT if word in _DISPLACEMENTS else word for word in _words(name))
+
+
+def _is_of(column: TableColumn, owner: str) -> bool:
+    """Whether a column's name is that of an owner and a displacement, or its sensor."""
+    added = {_DISPLACEMENT, *_SENSORS}
+    said = _motion(column.stem)
+    names = [tuple(word for word in each if word not in added) for each in (said, _motion(owner))]
+    return bool(added & set(said)) and names[0] == names[1]
 
 
 def _guess_forces(actuators: tuple[PairColumns, ...], columns: Sequence[TableColumn]) -> tuple[PairColumns, ...]:
@@ -173,11 +209,11 @@ def _guess_forces(actuators: tuple[PairColumns, ...], columns: Sequence[TableCol
     taken = {c.position for a in actuators for c in (a.command, a.measured)}
     forces: list[tuple[str, TableColumn]] = []
     for column in columns:
-        rest = _read_name(column)[1] if column.position not in taken else ""
-        parts = NAME_WORD.findall(rest)
-        if any(word.lower() in _FORCE for word in parts) or rest.lower() in ("f", "r"):
-            own = "_".join(word for word in parts if word.lower() not in (*_FORCE, "cell", "f", "r"))
-            forces.append((own.lower(), column))
+        name = _read_name(column)
+        rest = "" if column.position in taken else name.rest if name.is_sure else column.stem
+        parts = _words(rest)
+        if _FORCE & set(parts) or rest.lower() in ("f", "r"):
+            forces.append(("_".join(word for word in parts if word not in (*_FORCE, "cell", "f", "r")), column))
     if len(actuators) == len(forces) == 1:
         a = actuators[0]
         return (PairColumns(a.name, a.command, a.measured, forces[0][1]),)
@@ -189,12 +225,12 @@ def _guess_forces(actuators: tuple[PairColumns, ...], columns: Sequence[TableCol
 
 
 def _rest(actuator: PairColumns) -> str:
-    return _read_name(actuator.command)[1].lower()
+    return _read_name(actuator.command).rest.lower()
 
 
 def _pair_name(command: TableColumn, measured: TableColumn) -> str:
     """Return what the two names share, else what the command's says beside "command"."""
-    rest, other = _read_name(command)[1], _read_name(measured)[1]
+    rest, other = _read_name(command).rest, _read_name(measured).rest
     if rest.lower() == other.lower() and rest.isdecimal():
         return f"actuator{rest}"
     return rest or "actuator"

@@ -36,7 +36,14 @@ def actuators(header: str, selection: Selection = Selection()) -> list[tuple[str
         ),
         (
             "A Command (mm), A Displacement (mm), B Disp. Command (mm), B Displacement (mm)",
-            [("B_Disp", "B Disp. Command", "B Displacement", "")],
+            [("A", "A Command", "A Displacement", ""), ("B_Disp", "B Disp. Command", "B Displacement", "")],
+        ),
+        (
+            "Act1_Command, Act1_Displacement, Act1_Force, Act2_Command, Act2_Displacement, Act2_Force",
+            [
+                ("Act_1", "Act1_Command", "Act1_Displacement", "Act1_Force"),
+                ("Act_2", "Act2_Command", "Act2_Displacement", "Act2_Force"),
+            ],
         ),
         ("reference, response", [("actuator", "reference", "response", "")]),
         ("input, output, temperature", [("actuator", "input", "output", "")]),
@@ -60,9 +67,38 @@ def test_clear_names_are_understood(header: str, expected: list[tuple[str, str, 
 
 
 @pytest.mark.parametrize(
+    ("command", "measured"),
+    [
+        ("act{} command", "act{} measured"),  # "act" is an actuator here, and the actual motion below
+        ("Act{} Cmd", "Act{} Fbk"),
+        ("cmd_{}", "act_{}"),
+        ("target {}", "actual {}"),
+        ("Act {} Ref", "Act {} Act"),
+        ("act{}_cmd", "act{}"),
+        ("Cmd Act{}", "Act{}"),
+        ("Ch{} Command", "Ch{} Position"),
+        ("Station{} Ref", "Station{} LVDT"),
+        ("Disp{}Command", "Disp{}"),
+        ("trial disp {}", "measured disp {}"),
+        ("Pos Cmd {}", "Pos Act {}"),
+        ("input_{}", "output_{}"),
+        ("Sollweg {}", "Istweg {}"),
+        ("Displ. Consigne {}", "Displ. Mesurée {}"),
+    ],
+)
+@pytest.mark.parametrize("n", [1, 3])
+def test_actuators_pair_as_laboratories_write_them(n: int, command: str, measured: str) -> None:
+    names = [(command.format(k), measured.format(k)) for k in range(1, n + 1)]
+    found = actuators(", ".join(f"{c} [mm], {m} [mm]" for c, m in names))
+    assert [(c, m) for _, c, m, _ in found] == names
+
+
+@pytest.mark.parametrize(
     "header",
     [
         "a, b, c",
+        "Act1 Command, Act1 Displacement, Act1 Position",
+        "Act1 Command [mm], Act1 Force [kN]",
         "cmd, laser, force",
         "shaker_front_cmd_V, shaker_back_cmd_V, laser_front_mm",
         "x_target, x_command, x_measured",
