@@ -16,12 +16,12 @@ from contextlib import suppress
 from typing import Any
 
 from monitor.catalogue import RELIABILITY
+from monitor.commands.output import compilation_progress
 from monitor.commands.process import start_compiling
 from monitor.messages.headline import HEADLINE
 from monitor.messages.health import CompilationStatus
 from monitor.system.worker_process import start_python, stop_process
 
-SECOND_PROCESS = "from monitor.commands.first_start import compile_ahead; compile_ahead()"
 _BANDPASS = "bandpass"
 _ONE_BY_ONE = HEADLINE, RELIABILITY, "fei", "transfer"
 _DONE = b"compiled"
@@ -109,7 +109,6 @@ def _load(stage: Collection[str], *, bandpass: bool) -> None:
 def main() -> None:
     """Compile what a service needs, or load it; for a service that waits for it, end with that."""
     from monitor.alarms.monitor import warm_up as warm_up_alarms
-    from monitor.commands.output import compilation_progress
     from monitor.config import MEASURES
     from monitor.kernel import report_compilation
 

@@ -61,6 +61,8 @@ def compilation_announced(doing: str) -> AbstractContextManager[None]:
 
 
 _LINE_INTERVAL = 5.0  # s
+# by name: it shows its own progress with what is here
+_SECOND_PROCESS = "from monitor.commands.first_start import compile_ahead; compile_ahead()"
 
 
 @contextmanager
@@ -91,13 +93,12 @@ def compilation_progress() -> Iterator[Callable[[int, int, str], None]]:
 
 
 def _start_second_process(stack: ExitStack) -> None:
-    from monitor.commands.first_start import SECOND_PROCESS
     from monitor.kernel_cache import NOT_CACHED
     from monitor.system.worker_process import start_python, stop_process
 
     if NOT_CACHED not in os.environ and os.cpu_count() != 1:
         with suppress(OSError):
-            process = start_python(("-c", SECOND_PROCESS), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = start_python(("-c", _SECOND_PROCESS), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             stack.callback(stop_process, process)
 
 
