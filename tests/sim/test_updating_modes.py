@@ -27,8 +27,6 @@ def test_a_rigid_mode_has_no_relative_error_of_frequency() -> None:
     found = compare_modes(Modes(np.array([0.0, 2.0]), np.nan, shapes), Modes(np.array([0.0, 3.0]), 0.0, shapes))
     with np.errstate(all="raise"):
         assert found.frequency_errors == pytest.approx([np.nan, 0.5], nan_ok=True)
-    assert found.lines()[1].rstrip().endswith("100.0 %")
-    assert found.lines()[2].endswith("+50.0 %")
 
 
 def test_mac_of_complex_shapes_has_the_conjugate() -> None:
@@ -46,8 +44,6 @@ def test_pairs_follow_the_shapes_and_errors_the_frequencies() -> None:
     assert found.mac == pytest.approx([1.0 / 1.04, 1.0 / 1.01])
     # of the paper's Table 1: -3.5 % and -3.4 %
     assert found.frequency_errors == pytest.approx([21.8 / 22.6 - 1.0, 43.0 / 44.5 - 1.0])
-    assert " ".join(found.lines()[1].split()) == "1 22.6 Hz 8.5 % 21.8 Hz 96.2 % -3.5 %"
-    assert found.unpaired == ()
 
 
 def test_a_mode_that_resembles_none_has_no_partner() -> None:
@@ -55,8 +51,6 @@ def test_a_mode_that_resembles_none_has_no_partner() -> None:
     model = Modes(np.array([1.1, 2.2]), 0.0, np.array([[1.0, 0.1, 0.0], [0.1, 1.0, 0.0]]))
     found = compare_modes(identified, model)
     assert found.pairs.tolist() == [[0, 0]]
-    assert found.unpaired == (1,)
-    assert found.lines()[2].split()[-1] == "none"
 
 
 def test_shapes_that_cannot_be_compared_are_one_line() -> None:

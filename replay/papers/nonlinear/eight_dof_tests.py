@@ -102,7 +102,7 @@ def identified_modes(test: VirtualTest) -> Modes:
     ValueError : fewer than five are seen.
     """
     record, _ = test.at(MODAL_SENSORS)
-    found = identify_modes(record, 1.0 / test.bed.dt, blocks=0)
+    found = identify_modes(record, 1.0 / test.bed.dt)
     pairs = compare_modes(found, model_modes()).pairs
     if len(pairs) < N_MODES:
         raise ValueError(f"{len(pairs)} of {N_MODES} modes are identified in the record")
