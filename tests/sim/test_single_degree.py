@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sim.cases.hybrid import simulate
-from sim.cases.single_degree import linear_envelope, linear_record, oscillator, yielding_record
+from sim.cases.tracking_cases import linear_envelope, linear_record, oscillator, yielding_record
 from tests.oracles.oscillators import bilinear_force, linear_from_rest, yielding_from_rest
 
 # Table 2 of the paper, in SI

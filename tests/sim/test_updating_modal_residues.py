@@ -12,9 +12,15 @@ from sim.arrays import Samples
 from sim.fitting.fit import fit
 from sim.fitting.regression import Regression
 from sim.laboratory.structure import Structure
-from sim.updating.modal_residues import ForceResidue, HybridResidue, OutputResidue
+from sim.updating.modal_residues import (
+    ForceResidue,
+    HybridResidue,
+    OutputResidue,
+    ParameterizedStructure,
+    mode_derivatives,
+    spring_patterns,
+)
 from sim.updating.modes import Modes, natural_modes
-from sim.updating.parameterized_structure import ParameterizedStructure, mode_derivatives, spring_patterns
 from sim.updating.reduction import guyan
 
 _MASSES = np.array([0.5593] + [0.4194] * 7)
