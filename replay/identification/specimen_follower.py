@@ -13,7 +13,7 @@ from monitor.config.section import NotNegative, Positive, Section, SettingsError
 from monitor.messages.blocks import Channel, Pair, Role, Samples, SignalBlock, Stream
 from replay.identification.force_model import channel_factor, read_document
 from sim.fitting.driven_specimen import PARAMETERS, DrivenSpecimen
-from sim.fitting.parameter_filter import Estimate, FilterSettings, ParameterFilter
+from sim.fitting.parameter_filter import Estimate, ParameterFilter
 
 Followed = Literal["stiffness", "damping", "yield_displacement", "hardening"]
 
@@ -206,7 +206,7 @@ class SpecimenFollower:
             if self._size > 0.0:
                 # at rest the size is that of the noise, and a constant error of it cannot be a preload
                 self._preload = float(np.mean(self._excess))
-                self._filter = ParameterFilter(self.law, FilterSettings(self.sample_rate, self._size))
+                self._filter = ParameterFilter(self.law, self.sample_rate, self._size)
                 del self._first[-1]
             else:
                 del self._first[: len(self._first) // 2], self._excess[: len(self._excess) // 2]

@@ -140,24 +140,6 @@ def realization_block(model: EnsembleModel, seed: int, block: int) -> Samples:
     return model.realize(_generator(seed, block), model.block)
 
 
-def realization_blocks(
-    model: EnsembleModel, n_realizations: int, seed: int, first_block: int = 0
-) -> Iterator[tuple[int, Samples]]:
-    """Yield (number of the first realization, response (n_times, up to model.block)), `n_realizations` in all.
-
-    The last response is cut. One block is in memory at a time. `first_block` skips those that are there already.
-
-    Raises
-    ------
-    ValueError : no realization is requested, or see `realization_block`.
-    """
-    if n_realizations < 1:
-        raise ValueError(f"ensemble n_realizations {n_realizations}: must be one or more")
-    for block in range(first_block, -(-n_realizations // model.block)):
-        first = block * model.block
-        yield first, np.ascontiguousarray(realization_block(model, seed, block)[:, : n_realizations - first])
-
-
 def replicates(model: Experiment, number: int, seed: int, *, bad: bool = False) -> Samples:
     """Return `number` synthetic measurements of the response, (n_times, number), of what is described well or badly.
 
