@@ -166,3 +166,47 @@ def test_settings_out_of_range_are_refused_in_one_line(settings, word):
 def test_a_rate_that_is_none_is_refused(rate):
     with pytest.raises(ValueError, match=r"^excitation rate [^\n]*: must be a positive number$"):
         squared_exponential(rate)
+
+
+class UnitVectors:
+    """In place of a generator: each realization has one normal number of 1 and no other."""
+
+    def standard_normal(self, shape):
+        assert math.prod(shape[:-1]) == shape[-1]
+        return np.eye(shape[-1]).reshape(shape)
+
+
+@pytest.mark.parametrize("correlation", [squared_exponential(2.0), squared_exponential(8.0), exponential])
+@pytest.mark.parametrize("n", [150, 251])
+def test_the_process_on_a_circle_has_the_covariance_of_the_definition(correlation, n):
+    time = 1.5 + TIME[:n]
+    process = GaussianProcess(lambda t: 7.0 * t, 3.0, correlation).evenly(time)
+    paths = process.sample(UnitVectors(), process.terms) - 7.0 * time[:, None]
+    wanted = np.array([[9.0 * float(correlation(a - b)) for b in time] for a in time])
+    np.testing.assert_allclose(paths @ paths.T, wanted, atol=1e-10)
+    assert process.terms <= 2 * n
+    np.testing.assert_array_equal(process.mean, 7.0 * time)
+
+
+def test_the_process_on_a_circle_of_many_instants_has_its_variance_and_leaves_out_what_is_nothing():
+    time = np.arange(3001) * 0.02
+    process = GaussianProcess(0.0, 2.0, squared_exponential(2.0)).evenly(time)
+    assert process.terms < 0.5 * len(time)
+    paths = process.sample(np.random.default_rng(1), 40)
+    # 40 paths of about 60 independent values
+    assert np.std(paths) == pytest.approx(2.0, rel=0.06)
+    lag = np.mean(paths[25:] * paths[:-25]) / 4.0
+    assert lag == pytest.approx(math.exp(-1.0), abs=0.06)
+    same = process.sample(np.random.default_rng(1), 40)
+    np.testing.assert_array_equal(paths, same)
+
+
+def test_a_circle_refuses_what_is_no_correlation():
+    for wrong in (lambda lag: 0.5 * exponential(lag), np.exp, np.sum, lambda lag: np.where(lag > 1.0, np.nan, 1.0)):
+        with pytest.raises(ValueError, match=r"^excitation correlation: [^\n]* at no lag$"):
+            GaussianProcess(0.0, 1.0, wrong).evenly(TIME)
+    with pytest.raises(ValueError, match=r"^excitation correlation: must be positive definite"):
+        GaussianProcess(0.0, 1.0, lambda lag: np.where(np.abs(lag) < 0.05, 1.0, 0.0)).evenly(TIME)
+    # correlated from one end to the other
+    with pytest.raises(ValueError, match=r"on a circle of twice the time"):
+        GaussianProcess(0.0, 1.0, squared_exponential(2.0)).evenly(TIME[:10])
