@@ -14,7 +14,8 @@ from monitor.reliability.counts import FirstPassageCounter, rank_intervals
 from monitor.reliability.ensemble import Ensemble, sort_ensemble
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
-from sim.ensembles.ensemble import realization_blocks, replicates
+from replay.simulations.models import realizations
+from sim.ensembles.ensemble import replicates
 from sim.models.beam import StochasticBeam
 
 SUMMARY = "a new sample against 100,000 realizations of the beam, beside numpy.mean(abs(Y - y) < eps)"
@@ -31,7 +32,7 @@ def run(quick: bool) -> Iterator[Figure]:
     """Yield the cost of a sample, for blocks of one and of 64, and its ratio to the scan's."""
     n_realizations, repeats = (2000, 2) if quick else (100_000, 7)
     beam = StochasticBeam()
-    response = np.concatenate([block for _, block in realization_blocks(beam, n_realizations, 1)], axis=1)
+    response = np.hstack(list(realizations(beam, n_realizations, 1)))
     ensemble = sort_ensemble(beam.time, response)
     measured = replicates(beam, 1, 1)
     for share, words in ((MOST, "most within"), (HALF, "half within")):
@@ -86,12 +87,12 @@ def _ours(ensemble: Ensemble, measured: Samples, tolerance: Samples, share: floa
 
 
 def _scan(response: Samples, measured: Samples, tolerance: Samples) -> None:
-    for realizations, y, eps in zip(response, measured[:, 0].tolist(), tolerance[:, 0].tolist(), strict=True):
-        np.mean(np.abs(realizations - y) < eps)
+    for row, y, eps in zip(response, measured[:, 0].tolist(), tolerance[:, 0].tolist(), strict=True):
+        np.mean(np.abs(row - y) < eps)
 
 
 def _scan_survivors(response: Samples, measured: Samples, tolerance: Samples) -> None:
     alive = np.ones(response.shape[1], dtype=np.bool_)
-    for realizations, y, eps in zip(response, measured[:, 0].tolist(), tolerance[:, 0].tolist(), strict=True):
-        alive &= np.abs(realizations - y) < eps
+    for row, y, eps in zip(response, measured[:, 0].tolist(), tolerance[:, 0].tolist(), strict=True):
+        alive &= np.abs(row - y) < eps
         np.mean(alive)

@@ -10,6 +10,7 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from benchmarks.known_pairs import CLASSES, UNRELATED, known_pairs
 from monitor.indicators.adaptive_phase_amplitude import AdaptivePhaseAmplitudeIndices
 from monitor.indicators.base import WindowedIndicator
 from monitor.indicators.broadband_delay import BroadbandDelayIndicator
@@ -18,7 +19,6 @@ from monitor.indicators.frequency_evaluation import FrequencyEvaluationIndex
 from monitor.indicators.phase_amplitude import PhaseAmplitudeIndices
 from monitor.indicators.tracking_indicator import TrackingIndicator
 from monitor.messages.blocks import Samples
-from sim.cases.known_pairs import CLASSES, UNRELATED, known_pairs
 
 SUMMARY = "error and coverage of every indicator in every class of motion"
 RATE, WINDOW = 1024.0, 2.0

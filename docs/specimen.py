@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from scipy.signal import lfilter
 
+from benchmarks.known_pairs import known_pairs
 from monitor.indicators.specimen import SpecimenIndicator
 from monitor.messages.blocks import Samples
-from sim.cases.known_pairs import known_pairs
 from sim.laboratory.elements import BoucWenSpring, Dashpot, ElastoplasticSpring, LinearSpring, ParallelElements
 from sim.laboratory.parts import Element
 

@@ -6,8 +6,8 @@ import math
 import sys
 from pathlib import Path
 
+from benchmarks.known_pairs import UNRELATED
 from benchmarks.truth import DELAYS, Truth, is_honest, run
-from sim.cases.known_pairs import UNRELATED
 
 PAGE = Path(__file__).parent / "indicators.md"
 BEGIN, END = "<!-- truth: begin -->\n", "<!-- truth: end -->\n"

@@ -16,7 +16,7 @@ from monitor.system.files import check_regular
 from monitor.system.safe_text import printable
 from monitor.text.blocks import Block, Column, Data, Figure, Table, Text, Tone, to_json, words
 from replay.commands import column_selection
-from replay.identification.force_picture import force_drawing
+from replay.identification.missing_force import force_drawing
 from replay.pictures import save_figures
 from replay.tables import print_blocks, report_console
 

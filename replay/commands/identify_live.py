@@ -18,8 +18,7 @@ from replay.tables import print_blocks, report_console
 
 if TYPE_CHECKING:
     from monitor.transport.zeromq.signals import SignalPublisher
-    from replay.identification.specimen_follower import SpecimenFollower, Told
-    from replay.identification.specimen_model import SpecimenModel
+    from replay.identification.specimen_follower import SpecimenFollower, SpecimenModel, Told
 
 # s between two lines
 _INTERVAL = 1.0
@@ -31,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.client.connection import connect
     from monitor.transport.zeromq.key_files import keys_of
     from monitor.transport.zeromq.signals import SignalPublisher
-    from replay.identification.specimen_model import read_specimen_model
+    from replay.identification.specimen_follower import read_specimen_model
 
     if arguments.model is None:
         raise ValueError("--connect: give the model with --model FILE")

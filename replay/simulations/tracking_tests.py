@@ -1,8 +1,9 @@
-"""Tests whose tracking is known: simulated hybrid tests, a plant, and the cases of the tracking paper."""
+"""Tests whose tracking is known: hybrid tests, also with compensators, a plant, the tracking paper's cases."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,9 @@ from replay.formats.recordings import ArrayRecording
 from replay.simulations.entry import PAPER_CASES, Simulation
 
 if TYPE_CHECKING:
+    from monitor.compensation.base import Compensation, Compensator
+    from sim.cases.demonstration import Demonstration
     from sim.cases.tracking_cases import TrackingCase
-
 
 _DURATION = 60.0  # s
 _SIGNALS, _TRUTHS = 3, 3  # channels of an actuator
@@ -24,6 +26,7 @@ _PLANT_RATE = 4096.0  # Hz
 _PLANT_SWEEP = 1.0, 8.0  # Hz
 _PLANT_STROKE = 0.002  # m
 _PLANT_PIECE = 1 << 10  # samples computed at a time
+_PIECE = 1 << 7  # with a compensator: the stream does not pause for more of them
 
 
 def _hybrid(duration: float, seed: int) -> Recording:
@@ -41,12 +44,6 @@ def _hybrid(duration: float, seed: int) -> Recording:
         return demonstration.truth(time).reshape(len(time), -1)
 
     return ComputedRecording(stream, demonstration.n_samples, columns, pieces, truth)
-
-
-def _compensated_hybrid(duration: float, seed: int, compensation: str) -> Recording:
-    from replay.simulations.compensated import compensated_demonstration
-
-    return compensated_demonstration(duration, seed, compensation)
 
 
 def _plant(duration: float, seed: int) -> Recording:  # noqa: ARG001 - a sweep has nothing random
@@ -108,6 +105,85 @@ def _channels(actuators: tuple[str, ...]) -> tuple[Channel, ...]:
     )
 
 
+def compensated_demonstration(duration: float, seed: int, compensation: str) -> Recording:
+    """Return the demonstration with compensators as a rig would have recorded it.
+
+    The compensators know the actuators as they are at the start; what changes later is theirs to find. Beside
+    ``<actuator>.command``, ``.measured`` and ``.force`` (m, m, N) there are ``.sent`` (m), the command after the
+    compensator, the compensator's columns, and ``.actuator_delay`` (s), the actuator's own at its driving frequency,
+    which is what the compensator is to make up for.
+
+    Parameters
+    ----------
+    duration, seed : s, and of the measurement noise.
+    compensation : name, see `monitor.compensation.methods`.
+
+    Raises
+    ------
+    ValueError : there is no compensator of that name.
+    """
+    from monitor.compensation.base import channels
+    from monitor.compensation.fixed_inverse import FixedInverse
+    from monitor.compensation.methods import by_name
+    from sim.cases.demonstration import ACTUATORS, DRIVEN, Demonstration
+
+    demonstration = Demonstration(duration, seed=seed)
+    truth = demonstration.truth(np.zeros(1))
+    nominal = FixedInverse.of_delay(truth[0, :, 2], truth[0, :, 0])
+    settings = by_name(compensation, nominal, slowest=float(DRIVEN.min()))
+    described = [
+        (
+            Channel(f"{actuator}.command", Role.COMMAND, "m", actuator),
+            Channel(f"{actuator}.measured", Role.MEASURED, "m", actuator),
+            Channel(f"{actuator}.force", Role.FORCE, "N", actuator),
+            Channel(f"{actuator}.sent", Role.AUXILIARY, "m"),
+            *channels(actuator, settings.columns),
+            Channel(f"{actuator}.actuator_delay", Role.AUXILIARY, "s"),
+        )
+        for actuator in ACTUATORS
+    ]
+    width = len(described[0])
+    stream = Stream("hybrid", 0, demonstration.sample_rate, tuple(channel for each in described for channel in each))
+    computed = [i for i in range(len(stream.channels)) if i % width < width - 1]
+
+    def pieces() -> Iterator[Samples]:
+        return _pieces(demonstration, settings)
+
+    def delays(time: Samples) -> Samples:
+        return demonstration.truth(time)[..., 2]
+
+    return ComputedRecording(stream, demonstration.n_samples, computed, pieces, delays)
+
+
+def _pieces(demonstration: Demonstration, settings: Compensation) -> Iterator[Samples]:
+    observed = _Observed(settings)
+    for piece in replace(demonstration.loop(), compensator=observed).chunks(_PIECE):
+        signals = np.stack([piece.command, piece.measured, piece.force, piece.sent], axis=-1)
+        # of a test that leaves its stroke the piece ends there
+        columns = np.concatenate([signals, np.array(observed.values)[: len(signals)]], axis=-1)
+        observed.values.clear()
+        yield columns.reshape(len(columns), -1)
+
+
+class _Observed:
+    """A compensator in the loop whose values are recorded."""
+
+    def __init__(self, settings: Compensation) -> None:
+        self._settings = settings
+        self.values: list[Samples] = []
+
+    def begin(self, dt: float, shape: tuple[int, ...]) -> _Observed:
+        self._compensator: Compensator = self._settings.begin(dt, shape)
+        return self
+
+    def compensate(self, command: Samples) -> Samples:
+        return self._compensator.compensate(command)
+
+    def observe(self, command: Samples, measured: Samples) -> None:
+        self._compensator.observe(command, measured)
+        self.values.append(self._compensator.values)
+
+
 TESTS = (
     Simulation(
         "hybrid",
@@ -115,7 +191,7 @@ TESTS = (
         _DURATION,
         _hybrid,
         faulty=True,
-        build_compensated=_compensated_hybrid,
+        build_compensated=compensated_demonstration,
     ),
     Simulation("plant", "benchmark plant under a slow sweep from 1 to 8 Hz", _DURATION, _plant),
 )

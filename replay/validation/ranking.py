@@ -69,13 +69,12 @@ def rank_models(
     record: Samples,
     tolerance: ToleranceChoice,
     *,
-    by: str = "accumulated",
     unit: str = "",
     realizations: int = 200,
     seed: int = 1,
     progress: Progress = silent,
 ) -> tuple[RankedModel, ...]:
-    """Return the models, the most reliable first.
+    """Return the models, the largest accumulated reliability first; ties are broken by the others.
 
     A realization has parameters drawn from the normal distribution of the estimates: with the covariance for
     autocorrelated errors where it is known, else for white ones. Of several sensors one is within the tolerance where
@@ -86,15 +85,12 @@ def rank_models(
     time : (n_times,), s.
     record : (n_times,), or (n_times, n_sensors), in `unit`.
     tolerance : how far a model may be off.
-    by : instantaneous, first_passage or accumulated; ties are broken by the others.
     realizations, seed : of each model.
 
     Raises
     ------
-    ValueError : there is no such reliability, sizes do not fit, or a model has no finite realization.
+    ValueError : sizes do not fit, or a model has no finite realization.
     """
-    if by not in RANKED_BY:
-        raise ValueError(f"ranking by {by!r}: choose among {', '.join(RANKED_BY)}")
     if realizations < 1:
         raise ValueError(f"ranking with {realizations} realizations of each model: give 1 or more")
     if not candidates:
@@ -110,7 +106,7 @@ def rank_models(
         progress("reliability of models", number, len(candidates))
         ranked.append(_assessed(candidate, time, columns, tolerance, unit, realizations, seed))
     progress("reliability of models", len(candidates), len(candidates))
-    order = (by, *(name for name in ("accumulated", "first_passage", "instantaneous") if name != by))
+    order = "accumulated", "first_passage", "instantaneous"
     return tuple(sorted(ranked, key=lambda model: [-model.values[name] for name in order]))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -79,34 +79,15 @@ class EqualSteps:
         return self.dt * np.arange(round(self.horizon / self.dt) + 1.0)
 
 
-class AddedDiscrepancy(ABC):
+class AddedDiscrepancy(EqualSteps, EnsembleModel):
     """An experiment that measures the response alone: noise is added to it and, where bad, a discrepancy."""
 
     noise: float
 
     @property
     @abstractmethod
-    def quantity(self) -> str:
-        """What the response is; its first word is the channel's name."""
-
-    @property
-    @abstractmethod
-    def unit(self) -> str:
-        """Of the response."""
-
-    @property
-    @abstractmethod
-    def time(self) -> Samples:
-        """(n_times,) in s."""
-
-    @property
-    @abstractmethod
     def discrepancy(self) -> Samples:
         """(n_times,): what is added to a measurement for a bad model."""
-
-    @abstractmethod
-    def realize(self, generator: np.random.Generator, number: int) -> Samples:
-        """Return (n_times, number) responses."""
 
     @property
     def observation_noise(self) -> Samples:
@@ -115,7 +96,7 @@ class AddedDiscrepancy(ABC):
 
     @property
     def channels(self) -> tuple[tuple[str, str], ...]:
-        """The response."""
+        """The response, by the first word of what it is."""
         return ((self.quantity.split()[0], self.unit),)
 
     def measure(self, generator: np.random.Generator, bad: bool) -> Samples:
@@ -138,24 +119,6 @@ def realization_block(model: EnsembleModel, seed: int, block: int) -> Samples:
     if not 0 <= block < _MOST_BLOCKS:
         raise ValueError(f"ensemble block {block}: must be from 0 to under {_MOST_BLOCKS}")
     return model.realize(_generator(seed, block), model.block)
-
-
-def realization_blocks(
-    model: EnsembleModel, n_realizations: int, seed: int, first_block: int = 0
-) -> Iterator[tuple[int, Samples]]:
-    """Yield (number of the first realization, response (n_times, up to model.block)), `n_realizations` in all.
-
-    The last response is cut. One block is in memory at a time. `first_block` skips those that are there already.
-
-    Raises
-    ------
-    ValueError : no realization is requested, or see `realization_block`.
-    """
-    if n_realizations < 1:
-        raise ValueError(f"ensemble n_realizations {n_realizations}: must be one or more")
-    for block in range(first_block, -(-n_realizations // model.block)):
-        first = block * model.block
-        yield first, np.ascontiguousarray(realization_block(model, seed, block)[:, : n_realizations - first])
 
 
 def replicates(model: Experiment, number: int, seed: int, *, bad: bool = False) -> Samples:

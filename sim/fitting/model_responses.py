@@ -1,8 +1,7 @@
-"""Models as regressions: delay equations, delay systems, a heated slab; and the constraint of stability."""
+"""Models as regressions: delay equations, a heated slab; and the constraint of stability."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -11,12 +10,9 @@ import numpy as np
 from sim.arrays import Samples
 from sim.fitting.regression import PolynomialDiscrepancy, Regression, Reparameterized, Unbounded
 from sim.models.delay_equation import PARAMETERS, DelayEquation, solve
-from sim.models.delay_system import DelaySystem
 from sim.models.thermal_population import Specimens
 from sim.models.thermal_slab import SlabTest
 
-# of a parameter or of one, whichever is larger: where the errors of third order and of rounding are alike
-_SHARE = 1e-5
 MARGIN = 1e-3
 
 
@@ -67,47 +63,6 @@ class DelayResponse(Unbounded):
     def at(self, parameters: Samples) -> DelayEquation:
         """Return the equation with these free parameters, (p,)."""
         return replace(self.equation, **dict(zip(self.free, parameters.tolist(), strict=True)))
-
-
-@dataclass(frozen=True, eq=False)
-class SystemResponse:
-    """The output of a delay system whose matrices depend on parameters (Burns, Cliff and Farlow, eq. 5 to 7).
-
-    Derivatives are central differences, of two solves for each parameter. Several outputs are concatenated,
-    first all instants of the first, and the observations in the same order: `observed.T.ravel()` of (n, n_outputs).
-
-    Parameters
-    ----------
-    build : the system of the parameters, (p,).
-    time : (n,), s, rising.
-    names, lower, upper : of the parameters; bounds must keep what is built sound, also a step beyond them.
-    """
-
-    build: Callable[[Samples], DelaySystem]
-    time: Samples
-    names: tuple[str, ...]
-    lower: Samples
-    upper: Samples
-
-    def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
-        """Return the outputs one after the other, (m, n_outputs n), and their derivatives."""
-        parameters = np.atleast_2d(parameters)
-        response = np.array([self._output(each) for each in parameters])
-        sensitivities = np.empty((*response.shape, parameters.shape[1]))
-        for i in range(parameters.shape[1]):
-            for j, each in enumerate(parameters):
-                step = np.zeros(len(each))
-                step[i] = _SHARE * max(abs(each[i]), 1.0)
-                both = self._output(each + step), self._output(each - step)
-                sensitivities[j, :, i] = (both[0] - both[1]) / (2.0 * step[i])
-        return response, sensitivities
-
-    def at(self, parameters: Samples) -> DelaySystem:
-        """Return the system with these parameters, (p,); solve it as far as is wanted."""
-        return self.build(parameters)
-
-    def _output(self, parameters: Samples) -> Samples:
-        return self.build(parameters).solve(float(self.time[-1])).output(self.time).T.ravel()
 
 
 def stable(regression: DelayResponse | PolynomialDiscrepancy, margin: float = MARGIN) -> Reparameterized:

@@ -8,12 +8,11 @@ not foretell.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from sim.arrays import Samples, check_positive, require
+from sim.arrays import Samples, check_positive
 
 PACES = (1e-4, 1e-3, 1e-2, 1e-1)
 """Standard deviations of the walks of the bank, of the parameter a root of a second."""
@@ -95,46 +94,26 @@ class Estimate(NamedTuple):
     pace: float
 
 
-@dataclass(frozen=True)
-class FilterSettings:
-    """How a model is followed.
-
-    Parameters
-    ----------
-    sample_rate : Hz.
-    scale : of the output, its usual size: the first guess of its noise is a hundredth of that.
-    paces : of the bank, see `PACES`.
-    prior : standard deviation of each walk at the start.
-    """
-
-    sample_rate: float
-    scale: float
-    paces: tuple[float, ...] = PACES
-    prior: float = _PRIOR
-
-    def __post_init__(self) -> None:
-        check_positive("parameter filter", sample_rate=self.sample_rate, scale=self.scale, prior=self.prior)
-        require(bool(self.paces) and min(self.paces) > 0.0, "parameter filter paces", self.paces, "positive")
-
-
 class ParameterFilter:
     """Parameters of one model, followed; `update` takes one sample.
 
     Parameters
     ----------
     model : whose parameters are followed.
-    settings : how.
+    sample_rate : Hz.
+    scale : of the output, its usual size: the first guess of its noise is a hundredth of that.
     """
 
-    def __init__(self, model: TrackedModel, settings: FilterSettings) -> None:
-        self.model, self.settings = model, settings
-        p, h, bank = len(model.nominal), model.hidden, len(settings.paces)
+    def __init__(self, model: TrackedModel, sample_rate: float, scale: float) -> None:
+        check_positive("parameter filter", sample_rate=sample_rate, scale=scale)
+        self.model, self._scale = model, scale
+        p, h, bank = len(model.nominal), model.hidden, len(PACES)
         self._p, n = p, p + h + 1
-        self._paces = np.array(settings.paces)
+        self._paces = np.array(PACES)
         self._mean, self._covariance = np.zeros((bank, n)), np.zeros((bank, n, n))
-        dt = 1.0 / settings.sample_rate
+        dt = 1.0 / sample_rate
         # the last state is a constant error of the output, in scales
-        start = np.r_[np.full(p, settings.prior**2), np.full(h, _AT_REST**2), _OFFSET_PRIOR**2]
+        start = np.r_[np.full(p, _PRIOR**2), np.full(h, _AT_REST**2), _OFFSET_PRIOR**2]
         self._covariance[:] = np.diag(start)
         self._walk = np.zeros((bank, n, n))
         self._walk[:, range(p), range(p)] = self._paces[:, None] ** 2 * dt
@@ -153,13 +132,13 @@ class ParameterFilter:
 
     def update(self, before: Samples, now: Samples, output: float) -> Estimate:
         """Take the inputs of two consecutive samples, (i,) each, and the output [unit of scale] of the second."""
-        p, observed = self._p, output / self.settings.scale
+        p, observed = self._p, output / self._scale
         covariance = self._covariance + self._walk
         root = np.linalg.cholesky(covariance)
         points = self._mean[:, None, :] + self._points @ np.swapaxes(root, -1, -2)
         hidden, outputs = self.model.advance(self.model.parameters(points[..., :p]), points[..., p:-1], before, now)
         points[..., p:-1] = hidden
-        outputs = outputs / self.settings.scale + points[..., -1]
+        outputs = outputs / self._scale + points[..., -1]
         mean, expected = points.mean(axis=1), outputs.mean(axis=1)
         away, off = points - mean[:, None], outputs - expected[:, None]
         n_points = points.shape[1]
@@ -183,7 +162,7 @@ class ParameterFilter:
         walk = self._weights @ self._mean[:, :p] + _STEP * np.eye(p + 1, p, -1)
         self._probes, outputs = self.model.advance(self.model.parameters(walk), self._probes, before, now)
         self._reach = np.maximum(self._forget_told * self._reach, np.abs(self._probes[0]))
-        change = np.append((outputs[1:] - outputs[0]) / (_STEP * self.settings.scale), 1.0)
+        change = np.append((outputs[1:] - outputs[0]) / (_STEP * self._scale), 1.0)
         self._information = self._forget_told * self._information + np.outer(change, change) / noise
 
     def interrupt(self) -> None:
@@ -207,7 +186,7 @@ class ParameterFilter:
         """Return the covariance with no parameter less certain than at the start, and none known exactly."""
         deviations = np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 1e-18))
         scale = np.ones_like(deviations)
-        scale[:, : self._p] = np.minimum(1.0, self.settings.prior / deviations[:, : self._p])
+        scale[:, : self._p] = np.minimum(1.0, _PRIOR / deviations[:, : self._p])
         covariance = covariance * scale[:, :, None] * scale[:, None, :]
         at = np.arange(covariance.shape[-1])
         covariance[:, at, at] += 1e-13
@@ -228,7 +207,7 @@ class ParameterFilter:
             "b,bij->ij", weights, self._covariance[:, :p, :p] + apart[:, :, None] * apart[:, None, :]
         )
         sd = np.sqrt(np.diagonal(covariance))
-        prior = np.append(np.full(p, self.settings.prior), _OFFSET_PRIOR)
+        prior = np.append(np.full(p, _PRIOR), _OFFSET_PRIOR)
         told = np.linalg.inv(self._information + np.diag(prior**-2))[:p, :p]
         bound = np.sqrt(np.diagonal(told))
         alike = np.abs(told / np.outer(bound, bound))
@@ -237,9 +216,9 @@ class ParameterFilter:
         return Estimate(
             parameters,
             0.5 * np.abs(self.model.parameters(mean + sd) - self.model.parameters(mean - sd)),
-            (1.0 - bound / self.settings.prior) * self.model.tells(self._reach),
+            (1.0 - bound / _PRIOR) * self.model.tells(self._reach),
             np.max(alike, axis=0, initial=0.0),
-            float(weights @ expected) * self.settings.scale,
-            float(weights @ self._mean[:, -1]) * self.settings.scale,
+            float(weights @ expected) * self._scale,
+            float(weights @ self._mean[:, -1]) * self._scale,
             float(weights @ self._paces),
         )

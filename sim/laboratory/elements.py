@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import inf
 
@@ -16,8 +17,20 @@ Parameter = float | Samples
 _MEMORY = 25.0
 
 
+class _Stateless(ABC):
+    """An element that is in motion what it is at rest: its force depends on position and velocity alone."""
+
+    def begin(self, dt: float, shape: Shape) -> RunningElement:  # noqa: ARG002
+        """Return the element itself."""
+        return self
+
+    @abstractmethod
+    def force(self, position: Samples, velocity: Samples) -> Samples:
+        """Return the restoring force, N."""
+
+
 @dataclass(frozen=True, eq=False)
-class LinearSpring:
+class LinearSpring(_Stateless):
     """A linear spring of `stiffness` [N/m]."""
 
     stiffness: Parameter
@@ -25,17 +38,13 @@ class LinearSpring:
     def __post_init__(self) -> None:
         check_not_negative("spring", stiffness=self.stiffness)
 
-    def begin(self, dt: float, shape: Shape) -> LinearSpring:  # noqa: ARG002 - it has no state
-        """Return the spring itself."""
-        return self
-
     def force(self, position: Samples, velocity: Samples) -> Samples:  # noqa: ARG002
         """Return the restoring force, N."""
         return np.asarray(self.stiffness * position)
 
 
 @dataclass(frozen=True, eq=False)
-class Dashpot:
+class Dashpot(_Stateless):
     """A viscous damper of `damping` [N s/m]."""
 
     damping: Parameter
@@ -48,17 +57,13 @@ class Dashpot:
         """It has none."""
         return 0.0
 
-    def begin(self, dt: float, shape: Shape) -> Dashpot:  # noqa: ARG002 - it has no state
-        """Return the dashpot itself."""
-        return self
-
     def force(self, position: Samples, velocity: Samples) -> Samples:  # noqa: ARG002
         """Return the restoring force, N."""
         return np.asarray(self.damping * velocity)
 
 
 @dataclass(frozen=True, eq=False)
-class CubicSpring:
+class CubicSpring(_Stateless):
     """A spring whose force is `cubic` times its stretch cubed; hardening where positive.
 
     Parameters
@@ -79,17 +84,13 @@ class CubicSpring:
         """The largest tangent stiffness within reach, N/m; a softening spring has none."""
         return np.asarray(3.0 * np.maximum(self.cubic, 0.0) * np.square(self.reach))
 
-    def begin(self, dt: float, shape: Shape) -> CubicSpring:  # noqa: ARG002 - it has no state
-        """Return the spring itself."""
-        return self
-
     def force(self, position: Samples, velocity: Samples) -> Samples:  # noqa: ARG002
         """Return the restoring force, N."""
         return np.asarray(self.cubic * position**3)
 
 
 @dataclass(frozen=True, eq=False)
-class GapSpring:
+class GapSpring(_Stateless):
     """A one-sided stop: a spring and a damper beside it that begin at a stretch of `gap`, and never pull.
 
     Its force is stiffness (x - gap) + damping v, where both that and x - gap are positive.
@@ -108,10 +109,6 @@ class GapSpring:
     def __post_init__(self) -> None:
         check_not_negative("gap spring", stiffness=self.stiffness, damping=self.damping)
         check_finite("gap spring", gap=self.gap)
-
-    def begin(self, dt: float, shape: Shape) -> GapSpring:  # noqa: ARG002 - it has no state
-        """Return the stop itself."""
-        return self
 
     def force(self, position: Samples, velocity: Samples) -> Samples:
         """Return the restoring force, N."""

@@ -7,7 +7,7 @@ exactly, are here; others are in `transfer_nonlinear` and `plants`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import ceil, pi
 from typing import Protocol, runtime_checkable
@@ -196,6 +196,18 @@ def fit(name: str, parameter: ArrayLike, shape: Shape) -> Samples:
         raise ValueError(f"{name} of shape {values.shape} for arrays of shape {shape}: they must broadcast") from None
 
 
+class RunningFunction:
+    """A part in motion whose output is a function of its input, the specimen's last force and its last output."""
+
+    def __init__(self, following: Callable[[Samples, Samples, Samples], Samples], shape: Shape) -> None:
+        self._following, self._output = following, np.zeros(shape)
+
+    def step(self, signal: Samples, force: Samples) -> Samples:
+        """Return the next output, given the input and the specimen's last force [N]."""
+        self._output = self._following(signal, force, self._output)
+        return self._output
+
+
 @dataclass(frozen=True)
 class Gain:
     """A constant factor."""
@@ -205,24 +217,14 @@ class Gain:
     def __post_init__(self) -> None:
         check_positive("transfer", gain=self.gain)
 
-    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningGain:  # noqa: ARG002
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPart:  # noqa: ARG002
         """Return it, for arrays of `shape`."""
-        return RunningGain(fit("gain", self.gain, shape))
+        gain = fit("gain", self.gain, shape)
+        return RunningFunction(lambda signal, _force, _last: gain * signal, shape)
 
     def response(self, frequency: ArrayLike, dt: float) -> Response:  # noqa: ARG002 - the same for all
         """Return output/input at `frequency` [Hz]."""
         return np.asarray(self.gain + np.zeros(np.shape(frequency)), dtype=np.complex128)
-
-
-class RunningGain:
-    """A gain at work."""
-
-    def __init__(self, gain: Samples) -> None:
-        self._gain = gain
-
-    def step(self, signal: Samples, force: Samples) -> Samples:  # noqa: ARG002
-        """Return the signal times the gain."""
-        return self._gain * signal
 
 
 @dataclass(frozen=True)

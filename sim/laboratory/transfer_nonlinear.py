@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sim.arrays import Response, Samples, check_finite, check_not_negative, check_positive, positive
 from sim.laboratory.parts import Shape
-from sim.laboratory.transfer import fit
+from sim.laboratory.transfer import RunningFunction, RunningPart, fit
 
 _CHUNK = 256
 
@@ -24,22 +24,10 @@ class RateLimit:
     def __post_init__(self) -> None:
         check_positive("limit", rate=self.rate)
 
-    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningRateLimit:  # noqa: ARG002
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPart:  # noqa: ARG002
         """Return it at rest, to be stepped every `dt` seconds with arrays of `shape`."""
-        return RunningRateLimit(fit("rate", self.rate, shape) * positive(dt))
-
-
-class RunningRateLimit:
-    """A rate limit in motion."""
-
-    def __init__(self, largest_step: Samples) -> None:
-        self._largest_step, self._position = largest_step, np.zeros(largest_step.shape)
-
-    def step(self, signal: Samples, force: Samples) -> Samples:  # noqa: ARG002
-        """Return the signal, or what can be reached on the way to it."""
-        moved = np.clip(signal - self._position, -self._largest_step, self._largest_step)
-        self._position = self._position + moved
-        return self._position
+        most = fit("rate", self.rate, shape) * positive(dt)
+        return RunningFunction(lambda signal, _force, last: last + np.clip(signal - last, -most, most), shape)
 
 
 @dataclass(frozen=True)
@@ -54,22 +42,15 @@ class ForceLimit:
     def __post_init__(self) -> None:
         check_positive("limit", force=self.force)
 
-    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningForceLimit:  # noqa: ARG002
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPart:  # noqa: ARG002
         """Return it at rest, for arrays of `shape`."""
-        return RunningForceLimit(fit("force", self.force, shape))
+        most = fit("force", self.force, shape)
 
+        def following(signal: Samples, force: Samples, last: Samples) -> Samples:
+            farther = np.sign(force) * (signal - last) > 0.0
+            return np.where(farther & (np.abs(force) >= most), last, signal)
 
-class RunningForceLimit:
-    """A force limit in motion."""
-
-    def __init__(self, largest: Samples) -> None:
-        self._largest, self._position = largest, np.zeros(largest.shape)
-
-    def step(self, signal: Samples, force: Samples) -> Samples:
-        """Return the signal, or the last position where the specimen pushes back too hard."""
-        farther = np.sign(force) * (signal - self._position) > 0.0
-        self._position = np.where(farther & (np.abs(force) >= self._largest), self._position, signal)
-        return self._position
+        return RunningFunction(following, shape)
 
 
 @dataclass(frozen=True)
@@ -81,21 +62,10 @@ class Backlash:
     def __post_init__(self) -> None:
         check_not_negative("backlash", gap=self.gap)
 
-    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningBacklash:  # noqa: ARG002
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPart:  # noqa: ARG002
         """Return it in the middle of its gap, for arrays of `shape`."""
-        return RunningBacklash(0.5 * fit("gap", self.gap, shape))
-
-
-class RunningBacklash:
-    """A joint with play in motion."""
-
-    def __init__(self, half: Samples) -> None:
-        self._half, self._position = half, np.zeros(half.shape)
-
-    def step(self, signal: Samples, force: Samples) -> Samples:  # noqa: ARG002
-        """Return where the input has pushed the output."""
-        self._position = np.clip(self._position, signal - self._half, signal + self._half)
-        return self._position
+        half = 0.5 * fit("gap", self.gap, shape)
+        return RunningFunction(lambda signal, _force, last: np.clip(last, signal - half, signal + half), shape)
 
 
 @dataclass(frozen=True)
@@ -107,20 +77,10 @@ class Quantisation:
     def __post_init__(self) -> None:
         check_positive("quantisation", interval=self.interval)
 
-    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningQuantisation:  # noqa: ARG002
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPart:  # noqa: ARG002
         """Return it, for arrays of `shape`."""
-        return RunningQuantisation(fit("interval", self.interval, shape))
-
-
-class RunningQuantisation:
-    """A converter at work."""
-
-    def __init__(self, interval: Samples) -> None:
-        self._interval = interval
-
-    def step(self, signal: Samples, force: Samples) -> Samples:  # noqa: ARG002
-        """Return the signal, rounded."""
-        return self._interval * np.rint(signal / self._interval)
+        interval = fit("interval", self.interval, shape)
+        return RunningFunction(lambda signal, _force, _last: interval * np.rint(signal / interval), shape)
 
 
 @dataclass(frozen=True)
@@ -132,30 +92,20 @@ class Noise:
     def __post_init__(self) -> None:
         check_not_negative("noise", rms=self.rms)
 
-    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningNoise:  # noqa: ARG002
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPart:  # noqa: ARG002
         """Return it, for arrays of `shape`, drawn from `rng`."""
-        return RunningNoise(fit("rms", self.rms, shape), rng)
+        noise = _noise(fit("rms", self.rms, shape), rng)
+        return RunningFunction(lambda signal, _force, _last: np.asarray(signal + next(noise)), shape)
 
     def response(self, frequency: ArrayLike, dt: float) -> Response:  # noqa: ARG002
         """Return one: what it adds does not depend on the signal."""
         return np.ones(np.shape(frequency), dtype=np.complex128)
 
 
-class RunningNoise:
-    """A noisy sensor at work."""
-
-    def __init__(self, rms: Samples, rng: np.random.Generator) -> None:
-        self._noise = self._draw(rms, rng)
-
-    def step(self, signal: Samples, force: Samples) -> Samples:  # noqa: ARG002
-        """Return the signal with noise."""
-        return np.asarray(signal + next(self._noise))
-
-    @staticmethod
-    def _draw(rms: Samples, rng: np.random.Generator) -> Iterator[Samples]:
-        # a chunk costs one call and not one a step
-        while True:
-            yield from rms * rng.standard_normal((_CHUNK, *rms.shape))
+def _noise(rms: Samples, rng: np.random.Generator) -> Iterator[Samples]:
+    # a chunk costs one call and not one a step
+    while True:
+        yield from rms * rng.standard_normal((_CHUNK, *rms.shape))
 
 
 @dataclass(frozen=True)
@@ -167,21 +117,11 @@ class Offset:
     def __post_init__(self) -> None:
         check_finite("sensor", offset=self.offset)
 
-    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningOffset:  # noqa: ARG002
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPart:  # noqa: ARG002
         """Return it, for arrays of `shape`."""
-        return RunningOffset(fit("offset", self.offset, shape))
+        offset = fit("offset", self.offset, shape)
+        return RunningFunction(lambda signal, _force, _last: np.asarray(signal + offset), shape)
 
     def response(self, frequency: ArrayLike, dt: float) -> Response:  # noqa: ARG002
         """Return one: what it adds does not depend on the signal."""
         return np.ones(np.shape(frequency), dtype=np.complex128)
-
-
-class RunningOffset:
-    """A sensor with an offset at work."""
-
-    def __init__(self, offset: Samples) -> None:
-        self._offset = offset
-
-    def step(self, signal: Samples, force: Samples) -> Samples:  # noqa: ARG002
-        """Return the signal with the offset."""
-        return np.asarray(signal + self._offset)

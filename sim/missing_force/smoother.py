@@ -70,14 +70,10 @@ class SmoothedForce:
         return self.means[:, 2 * self._dofs : 2 * self._dofs + self.forces]
 
     @property
-    def standard_deviations(self) -> Samples:
-        """(N, 2 n + 3 f) of the means."""
-        return np.asarray(np.sqrt(np.maximum(np.einsum("kii->ki", self.covariances), 0.0)))
-
-    @property
     def force_sd(self) -> Samples:
         """(N, f) N."""
-        return self.standard_deviations[:, 2 * self._dofs : 2 * self._dofs + self.forces]
+        variances = np.einsum("kii->ki", self.covariances)[:, 2 * self._dofs : 2 * self._dofs + self.forces]
+        return np.asarray(np.sqrt(np.maximum(variances, 0.0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +89,9 @@ class ForceProblem:
         if nothing of what was before were known.
     sensors : (s,).
     observed : (N, s) m, m/s or m/s^2; NaN where there is no sample.
-    initial_mean : (2 n,), of displacements and velocities before the first sample; zero by default.
-    initial_sd : (2 n,) m and m/s; by default so large that nothing is known. Where likelihoods of several structures
-        are compared, it must be the same for all, as it is by default.
+    initial_sd : (2 n,) m and m/s, of displacements and velocities before the first sample, about zero; by default so
+        large that nothing is known. Where likelihoods of several structures are compared, it must be the same for
+        all, as it is by default.
 
     Raises
     ------
@@ -108,7 +104,6 @@ class ForceProblem:
     load: Samples | None
     sensors: Sequence[Sensor]
     observed: Samples
-    initial_mean: ArrayLike | None = None
     initial_sd: ArrayLike | None = None
     physics: Physics = field(init=False)
     _modal: Modal = field(init=False)
@@ -143,13 +138,10 @@ class ForceProblem:
         model = physics(self.structure, np.asarray(self.forces, dtype=np.float64))
         for sensor in self.sensors:
             sensor.checked(n)
-        mean = np.zeros(2 * n) if self.initial_mean is None else np.asarray(self.initial_mean, dtype=np.float64)
         spread = self.initial_sd
         spread = _broad(time, self.sensors, observed, n) if spread is None else np.asarray(spread, dtype=np.float64)
-        if mean.shape != (2 * n,) or spread.shape != (2 * n,) or not (np.isfinite(mean) & (spread >= 0.0)).all():
-            raise ValueError(
-                f"missing force: the first state {mean.shape} ± {spread.shape}: give {2 * n} finite numbers each"
-            )
+        if spread.shape != (2 * n,) or not (spread >= 0.0).all():
+            raise ValueError(f"missing force: the first state ± {spread.shape}: give {2 * n} numbers, zero or more")
         dt, which = intervals(time)
         modes = modal(self.structure, model)
         _, first, second = loaded_steps(modes.physics.system, modes.physics.input, dt)
@@ -160,7 +152,7 @@ class ForceProblem:
         # the kernels are compiled for one order of the memory
         observed = np.ascontiguousarray(observed - direct)
         for name, value in (
-            ("time", time), ("load", load), ("observed", observed), ("initial_mean", mean), ("initial_sd", spread),
+            ("time", time), ("load", load), ("observed", observed), ("initial_sd", spread),
             ("physics", model), ("_grid", (dt, which)), ("_shift", shift), ("_direct", direct), ("_modal", modes),
             ("_sampled", _sampled(modes.physics, time, (dt, which), shift, observed)),
         ):  # fmt: skip
@@ -223,7 +215,6 @@ class ForceProblem:
         shift = np.zeros((len(which), d))
         shift[:, :states] = known_shift
         mean, covariance = np.zeros(d), np.zeros((d, d))
-        mean[:states] = modes.state(np.asarray(self.initial_mean))
         root = modes.state(np.diag(np.asarray(self.initial_sd)))
         covariance[:states, :states] = root @ root.T
         covariance[states:, states:] = system.force_covariance

@@ -32,8 +32,8 @@ class MatchedForce:
     window : (K,) from 0.
     displacement, velocity : (K, n) m and m/s.
     force : (K, f) N, on the internal side of the equation.
-    costate : (K, n): lambda of eq. 22, force = -weights forces^T lambda / 2; M^T l'' - C^T l' + K^T l = 0.
-    cost : (w,) integral of force^T weights^-1 force over each window, N^2 s at weights of one: the least possible.
+    costate : (K, n): lambda of eq. 22, force = -forces^T lambda / 2; M^T l'' - C^T l' + K^T l = 0.
+    cost : (w,) integral of force^T force over each window, N^2 s: the least possible.
     """
 
     time: Samples
@@ -52,8 +52,6 @@ def matched_force(
     load: Samples | None,
     displacement: Samples,
     velocity: Samples,
-    *,
-    weights: ArrayLike | None = None,
 ) -> MatchedForce:
     """Return the least force that makes a model match samples of its state at the ends of each window.
 
@@ -64,7 +62,6 @@ def matched_force(
     time : (N,) s, growing: where the force is wanted.
     load : (N, n) N, linear between the instants; zero by default.
     displacement, velocity : (N, n) m and m/s; NaN but at the ends of windows, where the whole state is known.
-    weights : S_ee, (f, f), symmetric, or (f,): larger for a force that may be larger; ones by default.
 
     Raises
     ------
@@ -82,9 +79,8 @@ def matched_force(
         [_columns("displacement", displacement, len(time), n), _columns("velocity", velocity, len(time), n)]
     )
     ends = _window_ends(states, time)
-    spread = _weighted(weights, model.unknown)
     dt, which = intervals(time)
-    transition, gramian = noisy_steps(model.system, spread @ model.unknown.T, dt)
+    transition, gramian = noisy_steps(model.system, model.unknown @ model.unknown.T, dt)
     _, first, second = loaded_steps(model.system, model.input, dt)
     shift = np.einsum("kij,kj->ki", first[which], load[:-1]) + np.einsum("kij,kj->ki", second[which], load[1:])
     # windows of equal steps are solved side by side
@@ -108,7 +104,7 @@ def matched_force(
         np.repeat(np.arange(len(at)), [len(each) for each in at]),
         motion[:, :n],
         motion[:, n:],
-        costates @ spread,
+        costates @ model.unknown,
         # by the inverse of M, as the unknown force enters the velocity
         2.0 * costates[:, n:] @ model.input[n:],
         np.array([part[2] for part in ordered]),
@@ -169,22 +165,6 @@ def _columns(name: str, values: ArrayLike, instants: int, dofs: int) -> Samples:
     if found.shape != (instants, dofs):
         raise ValueError(f"matched force: {name} {found.shape}: give {instants} instants of {dofs} dofs")
     return found
-
-
-def _weighted(weights: ArrayLike | None, unknown: Samples) -> Samples:
-    """Return (2 n, f): what the forces do to the state, times their weights."""
-    f = unknown.shape[1]
-    matrix = np.ones(f) if weights is None else np.asarray(weights, dtype=np.float64)
-    matrix = np.diag(matrix) if matrix.ndim == 1 else matrix
-    if (
-        matrix.shape != (f, f)
-        or not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0.0)
-        or not np.all(np.linalg.eigvalsh(matrix) > 0.0)
-    ):
-        raise ValueError(
-            f"matched force: weights {matrix.shape}: give a symmetric positive definite matrix of {f} forces"
-        )
-    return np.asarray(unknown @ matrix)
 
 
 def _solved(gramian: Samples, gap: Samples, begin: float, end: float) -> Samples:

@@ -1,17 +1,192 @@
-"""A simply supported beam of random section under a random point load and a random distributed load."""
+"""A simply supported beam of random section under random loads, Gaussian processes in time."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
 
 from sim.arrays import Samples, check_not_negative, check_positive
 from sim.ensembles.distributions import Lognormal
-from sim.ensembles.ensemble import AddedDiscrepancy, EqualSteps
-from sim.ensembles.gaussian_process import CirculantProcess, GaussianProcess, SampledProcess, squared_exponential
+from sim.ensembles.ensemble import AddedDiscrepancy
+
+# of a correlation, by whatever formula; largest share of the total variance that a factor leaves out
+_ROUNDING, _NEGLECT = 1e-12, 1e-12
+_NO_CORRELATION = "excitation correlation: must be one number a lag, the same for -lag, and 1 at no lag"
+
+
+@dataclass(frozen=True)
+class GaussianProcess:
+    """A Gaussian process whose correlation depends on the lag alone.
+
+    Parameters
+    ----------
+    mean : a number, or a function of the times (n_times,) in s.
+    standard_deviation : zero or more, in the unit of the mean.
+    correlation : function of the lags in s, any shape; 1 at no lag.
+
+    Raises
+    ------
+    ValueError : a number is out of its range, or the correlation is not one.
+    """
+
+    mean: float | Callable[[Samples], Samples]
+    standard_deviation: float
+    correlation: Callable[[Samples], Samples]
+
+    def __post_init__(self) -> None:
+        check_not_negative("excitation", standard_deviation=self.standard_deviation)
+
+    def covariance(self, time: Samples) -> Samples:
+        """Return (n_times, n_times): the variance times the correlation at the lags between the times."""
+        correlation = np.asarray(self.correlation(time[:, None] - time), dtype=np.float64)
+        if not (correlation.shape == 2 * time.shape and _is_even(correlation)):
+            raise ValueError(_NO_CORRELATION)
+        return self.standard_deviation**2 * correlation
+
+    def on(self, time: Samples) -> SampledProcess:
+        """Return the process at the times, (n_times,) in s, ready to be sampled: the covariance is factored once."""
+        mean = self.mean(time) if callable(self.mean) else self.mean
+        factor = _karhunen_loeve(self.covariance(time))
+        return SampledProcess(np.full(len(time), mean, dtype=np.float64), factor)
+
+    def evenly(self, time: Samples) -> CirculantProcess:
+        """Return the process at many equally spaced times, (n_times,) in s, ready to be sampled.
+
+        Raises
+        ------
+        ValueError : the correlation is not one, or not that of a process on a circle of twice the time.
+        """
+        n_times = len(time)
+        correlation = np.asarray(self.correlation(time - time[0]), dtype=np.float64)
+        mirrored = np.asarray(self.correlation(time[0] - time), dtype=np.float64)
+        if correlation.shape != (n_times,) or not (
+            np.allclose(correlation, mirrored, rtol=0.0, atol=_ROUNDING) and abs(correlation[0] - 1.0) <= _ROUNDING
+        ):
+            raise ValueError(_NO_CORRELATION)
+        # an odd circle, on which each lag up to the longest is its own: no frequency but zero is alone
+        circle = self.standard_deviation**2 * np.concatenate([correlation, correlation[:0:-1]])
+        variances = np.fft.rfft(circle).real
+        allowed = max(_NEGLECT, n_times * float(np.finfo(np.float64).eps)) * float(circle[0]) * len(circle)
+        if -variances.min() > allowed:
+            raise ValueError(
+                "excitation correlation: must be positive definite on a circle of twice the time: "
+                "give longer times, or sample it by its covariance"
+            )
+        # each but the first is that of two terms
+        pairs = np.where(np.arange(len(variances)) > 0, 2.0, 1.0) * np.maximum(variances, 0.0)
+        order = np.argsort(pairs)
+        neglected = order[np.cumsum(pairs[order]) <= allowed]
+        sizes = np.sqrt(len(circle) * np.maximum(variances, 0.0))
+        sizes[1:] *= np.sqrt(0.5)
+        sizes[neglected] = 0.0
+        mean = self.mean(time) if callable(self.mean) else self.mean
+        return CirculantProcess(np.full(n_times, mean, dtype=np.float64), sizes)
+
+    def sample(self, time: Samples, generator: np.random.Generator, number: int) -> Samples:
+        """Return (n_times, number) realizations; to draw more than once at the same times, keep `on(time)`."""
+        return self.on(time).sample(generator, number)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledProcess:
+    """A Gaussian process at given times: its mean, and a factor whose square is its covariance.
+
+    Parameters
+    ----------
+    mean : (n_times,).
+    factor : (n_times, terms); factor times its transpose is the covariance, but for the share that is neglected.
+
+    A smooth process has far fewer terms than times: its covariance is singular in double precision, and a plain
+    Cholesky factorization breaks down. The largest eigenvalues are kept, the fewest terms (Karhunen and Loeve).
+    """
+
+    mean: Samples
+    factor: Samples
+
+    @property
+    def terms(self) -> int:
+        """How many standard normal numbers make a realization."""
+        return int(self.factor.shape[1])
+
+    def sample(self, generator: np.random.Generator, number: int) -> Samples:
+        """Return (n_times, number) realizations."""
+        realizations = self.factor @ generator.standard_normal((self.terms, number))
+        realizations += self.mean[:, None]
+        return realizations
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CirculantProcess:
+    """A Gaussian process at equally spaced times, as the first half of one on a circle (Dietrich and Newsam 1997).
+
+    Its covariance there is circulant, and Fourier's transform factors it: n log n operations instead of n^3. Where it
+    has no negative variances, but for what is neglected, the process is exact.
+
+    Parameters
+    ----------
+    mean : (n_times,).
+    sizes : (n_times,), standard deviations of the coefficients at each frequency of the circle; 0 where neglected.
+    """
+
+    mean: Samples
+    sizes: Samples
+
+    @property
+    def terms(self) -> int:
+        """How many standard normal numbers make a realization."""
+        return 2 * int(np.count_nonzero(self.sizes))
+
+    def sample(self, generator: np.random.Generator, number: int) -> Samples:
+        """Return (n_times, number) realizations."""
+        n_times, used = len(self.mean), np.flatnonzero(self.sizes)
+        real, imaginary = generator.standard_normal((2, len(used), number))
+        coefficients = np.zeros((n_times, number), dtype=np.complex128)
+        coefficients[used] = self.sizes[used, None] * (real + 1j * imaginary)
+        # the imaginary part of the first is ignored
+        realizations = np.fft.irfft(coefficients, 2 * n_times - 1, axis=0)[:n_times]
+        return np.ascontiguousarray(realizations + self.mean[:, None])
+
+
+def squared_exponential(rate: float) -> Callable[[Samples], Samples]:
+    """Return the correlation exp(-(rate lag)^2) as a function of the lag in s; `rate` in 1/s.
+
+    Ao, Hu and Mahadevan, eqs. 30 and 31, whose minus sign is lost in print.
+    """
+    check_positive("excitation", rate=rate)
+    return partial(_squared_exponential, rate)
+
+
+def _squared_exponential(rate: float, lag: Samples) -> Samples:
+    return np.asarray(np.exp(-((rate * lag) ** 2)))
+
+
+def _karhunen_loeve(covariance: Samples) -> Samples:
+    """Return (n, terms): eigenvectors times the roots of the eigenvalues, the largest first."""
+    values, vectors = np.linalg.eigh(covariance)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    # less than the rounding of the variance means nothing
+    allowed = max(_NEGLECT, len(covariance) * float(np.finfo(np.float64).eps)) * float(np.trace(covariance))
+    if -values[-1] > allowed:
+        raise ValueError("excitation correlation: must be positive definite, else no process has it")
+    # what lies in and behind each eigenvalue, added up from the small end
+    remaining = np.cumsum(np.maximum(values, 0.0)[::-1])[::-1]
+    terms = int(np.count_nonzero(remaining > allowed))
+    factor = vectors[:, :terms] * np.sqrt(values[:terms])
+    # an eigenvector has no sign of its own, and libraries differ. Its first large entry is taken, not its largest: an
+    # antisymmetric one has two of those, and rounding would choose
+    size = np.abs(factor)
+    first = np.argmax(size >= 0.5 * size.max(axis=0, initial=0.0), axis=0)
+    return np.ascontiguousarray(factor * np.sign(factor[first, np.arange(terms)]))
+
+
+def _is_even(correlation: Samples) -> bool:
+    mirrored = np.allclose(correlation, correlation.T, rtol=0.0, atol=_ROUNDING)
+    return mirrored and np.allclose(np.diag(correlation), 1.0, rtol=0.0, atol=_ROUNDING)
+
 
 Real = float | Samples
 
@@ -21,7 +196,7 @@ WIDTH, HEIGHT = Lognormal(0.2, 0.005), Lognormal(0.04, 0.0008)
 
 
 @dataclass(frozen=True)
-class StochasticBeam(EqualSteps, AddedDiscrepancy):
+class StochasticBeam(AddedDiscrepancy):
     """Deflection at midspan (Ao, Hu and Mahadevan, eq. 29 and Table 1); a section drawn once, loads drawn over time.
 
     Corrected: `weight_density` (rho_st in Table 1) is a weight in N/m^3, so that eq. 29 has no acceleration of

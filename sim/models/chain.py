@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sim.arrays import Flags, Samples, check_positive, require
-from sim.laboratory.elements import CubicSpring, GapSpring
-from sim.laboratory.structure import Springs, Structure
 from sim.motion.chain import MOST_STEPS, TOO_MANY_STEPS, advance_chain
 from sim.motion.smooth import linear_motion
 
@@ -154,35 +152,6 @@ class Chain:
             (rows.T * np.asarray(value)[..., None, :]) @ rows for value in (self.dampers, self.springs)
         )
         return mass, damping, stiffness
-
-    def structure(self, reach: float | Samples = 0.0) -> Structure:
-        """Return the chain as the numerical substructure of a virtual hybrid test.
-
-        Cubic springs and the contact are its springs, with the largest stretch `reach` [m] of the cubic ones.
-        Friction is no element there: an `ElastoplasticSpring` of a large stiffness k and a yield displacement of
-        friction / k, from a mass to the ground, comes near to it.
-
-        Raises
-        ------
-        ValueError : the chain has friction.
-        """
-        if np.any(self.friction):
-            raise ValueError(
-                "chain with friction as a structure: there is no such element, "
-                "give an ElastoplasticSpring of a large stiffness k and a yield displacement of friction / k"
-            )
-        springs: list[Springs] = []
-        if np.any(self.cubic):
-            first = 0 if self.grounded else 1
-            between = [(i + first, i + first - 1 if i + first else None) for i in range(np.shape(self.springs)[-1])]
-            springs.append(Springs(CubicSpring(np.asarray(self.cubic), reach), tuple(between)))
-        if self.contact is not None:
-            law = [
-                np.asarray(each)[..., None]
-                for each in (self.contact.stiffness, self.contact.gap, self.contact.damping)
-            ]
-            springs.append(Springs(GapSpring(*law), ((self.contact.first, self.contact.second),)))
-        return Structure(*self.matrices, springs=tuple(springs))
 
 
 class ChainMotion(NamedTuple):

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isfinite, nan
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -75,27 +73,26 @@ class DelaySystem:
     longest_element: float = np.inf
 
     def __post_init__(self) -> None:
-        initial = _checked_array("initial", self.initial, ("n",))
+        initial = _array("initial", self.initial, ("n",))
         n = len(initial)
         if not n:
             raise ValueError("delay system initial: must have one state or more")
-        shapes: dict[str, tuple[int | str, ...]] = {"a0": (n, n), "a1": (n, n), "g": (n, "l"), "c": ("p", n)}
+        if not 0.0 < self.delay < np.inf:
+            raise ValueError(f"delay system delay {self.delay}: must be a positive number, in s")
+        if not self.longest_element > 0.0:
+            raise ValueError(f"delay system longest_element {self.longest_element}: must be positive, in s")
+        if (self.g is None) != (self.disturbance is None):
+            raise ValueError("delay system: g and disturbance belong together, give both")
+        shapes: dict[str, _Shape] = {"a0": (n, n), "a1": (n, n), "g": (n, "l"), "c": ("p", n)}
         # stored as arrays, whatever was passed
         found: dict[str, object] = {
-            name: _checked_array(name, getattr(self, name), shape)
+            name: _array(name, getattr(self, name), shape)
             for name, shape in shapes.items()
             if name == "a0" or getattr(self, name) is not None
         }
-        found["initial"] = initial
-        found["breaks"] = tuple(_checked_array("breaks", self.breaks, ("n_breaks",)).tolist())
-        found["delay"] = _positive_seconds("delay", self.delay)
-        found["longest_element"] = _positive_seconds("longest_element", self.longest_element, endless=True)
+        found |= {"initial": initial, "breaks": tuple(_array("breaks", self.breaks, ("n_breaks",)).tolist())}
         for name, value in found.items():
             object.__setattr__(self, name, value)
-        _check_function("history", self.history)
-        _check_function("disturbance", self.disturbance)
-        if (self.g is None) != (self.disturbance is None):
-            raise ValueError("delay system: g and disturbance belong together, give both")
 
     def solve(self, end: float) -> DenseSolution:
         """Return the solution from zero to `end` [s].
@@ -105,7 +102,8 @@ class DelaySystem:
         ValueError : the end is not positive, or so far away that there is no room for the solution or that it
             overflows; or what the history or the disturbance returns is not of its shape, or not finite.
         """
-        end = _positive_seconds("end", end)
+        if not 0.0 < end < np.inf:
+            raise ValueError(f"delay system end {end}: must be a positive number, in s")
         pattern = _refined(
             self._pattern(end), self._forcing_signals(end), self._most // int(np.ceil(end / self.delay))
         )
@@ -188,67 +186,28 @@ class DelaySystem:
         return forcing
 
 
-def _checked_array(name: str, value: object, shape: _Shape) -> Samples:
-    """Return the value as an array of finite numbers.
-
-    Raises
-    ------
-    ValueError : it is not of the shape, or an entry is not a finite number.
-    """
-    found = _of_shape(f"{name}: must be", value, shape)
-    lost = np.argwhere(~np.isfinite(found))
-    if len(lost):
-        place = ", ".join(map(str, lost[0].tolist()))
-        raise ValueError(f"delay system {name}[{place}] {found[tuple(lost[0])]}: must be a finite number")
+def _array(name: str, value: object, shape: _Shape) -> Samples:
+    """Return the value as an array; raise ValueError where it is not of the shape, or an entry is not finite."""
+    found = np.asarray(value, dtype=np.float64)
+    fits = (isinstance(want, str) or want == size for want, size in zip(shape, found.shape, strict=False))
+    if found.ndim != len(shape) or not all(fits):
+        wanted = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+        raise ValueError(f"delay system {name}: must be of shape {wanted}, not {found.shape}")
+    if not np.isfinite(found).all():
+        raise ValueError(f"delay system {name}: must be finite numbers")
     return found
 
 
 def _signal_at(name: str, function: Signal, time: Samples, width: int) -> Samples:
-    """Return what a signal is at the times, (n_times, width).
-
-    Raises
-    ------
-    ValueError : it returns another shape, or an entry that is not a finite number.
-    """
-    found = _of_shape(f"{name}: at {len(time)} times must return an array", function(time), (len(time), width))
-    lost = np.argwhere(~np.isfinite(found))
-    if len(lost):
-        row, column = lost[0].tolist()
-        raise ValueError(f"delay system {name} {found[row, column]} at {time[row]:g} s: must return finite numbers")
+    """Return what a signal is at the times, (n_times, width); raise ValueError where it is not that, or infinite."""
+    found = np.asarray(function(time), dtype=np.float64)
+    if found.shape != (len(time), width):
+        wanted = f"at {len(time)} times must return an array of shape {(len(time), width)}"
+        raise ValueError(f"delay system {name}: {wanted}, not {found.shape}")
+    lost = ~np.isfinite(found).all(axis=1)
+    if lost.any():
+        raise ValueError(f"delay system {name} at {time[np.argmax(lost)]:g} s: must return finite numbers")
     return found
-
-
-def _check_function(name: str, value: object) -> None:
-    """Raise a ValueError unless the value is a function or None."""
-    if not (value is None or callable(value)):
-        raise ValueError(f"delay system {name}: must be a function of the times [s], not {type(value).__name__}")
-
-
-def _positive_seconds(name: str, value: object, *, endless: bool = False) -> float:
-    """Return the value, a positive number, which may be infinite only if `endless`.
-
-    Raises
-    ------
-    ValueError : it is something else.
-    """
-    seconds = float(value) if isinstance(value, Real) else nan
-    if not seconds > 0.0 or not (endless or isfinite(seconds)):
-        raise ValueError(f"delay system {name} {value}: must be a positive number, in s")
-    return seconds
-
-
-def _of_shape(complaint: str, value: object, shape: _Shape) -> Samples:
-    wanted = f"{complaint} of shape ({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
-    try:
-        found = np.asarray(value)
-    except ValueError:
-        raise ValueError(f"delay system {wanted}, its rows differ in length") from None
-    if found.dtype.kind not in "fiu" and found.size:
-        raise ValueError(f"delay system {wanted}, of real numbers, not of {found.dtype}")
-    fits = (isinstance(want, str) or want == size for want, size in zip(shape, found.shape, strict=False))
-    if found.ndim != len(shape) or not all(fits):
-        raise ValueError(f"delay system {wanted}, not {found.shape}")
-    return np.asarray(found, dtype=np.float64)
 
 
 def _differentiation() -> Samples:

@@ -16,7 +16,7 @@ import numpy as np
 
 from sim.arrays import Samples, check_not_negative, check_positive
 from sim.ensembles.distributions import Lognormal
-from sim.ensembles.ensemble import AddedDiscrepancy, EqualSteps
+from sim.ensembles.ensemble import AddedDiscrepancy
 from sim.kernels import fused_kernel, inlined
 
 Chain = tuple[Lognormal, Lognormal, Lognormal]
@@ -103,7 +103,7 @@ def _coth(z: Samples) -> Samples:
 
 
 @dataclass(frozen=True)
-class SandiaStructure(EqualSteps, AddedDiscrepancy):
+class SandiaStructure(AddedDiscrepancy):
     """A beam under a sine, three masses in a chain on it, and a hardening spring between (Ao, Hu, Mahadevan, 4.2).
 
     Inches, pounds and seconds: masses in lb s^2/in. Springs, damping ratios, load, noise and bias are the

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from sim.arrays import Samples, check_not_negative, check_positive
 from sim.ensembles.distributions import Distribution, Lognormal, Normal, Resampled
-from sim.ensembles.ensemble import AddedDiscrepancy, EqualSteps
+from sim.ensembles.ensemble import AddedDiscrepancy
 from sim.models.thermal_slab import SlabTest, conduction_temperature, series_temperature
 from sim.models.thermal_tables import ACCREDITATION, APPLICATION, LIMIT_TIME, Material, configurations, material
 
@@ -295,7 +295,7 @@ def _best_known() -> Population:
 
 
 @dataclass(frozen=True)
-class ThermalExperiment(EqualSteps, AddedDiscrepancy):
+class ThermalExperiment(AddedDiscrepancy):
     """The accreditation test of the thermal challenge, of newly drawn specimens (Dowding, Pilch and Hills 2006).
 
     The specimens are those of Table 4, with a conductivity that rises with temperature. Ours: the fault, a heater

@@ -1,20 +1,17 @@
 """Autoregressions with an input (ARX): models of records.
 
-y[t] = a_1 y[t-1] + ... + b_0 u[t-delay] + b_1 u[t-delay-1] + ... + e[t], by least squares. No constant is fitted:
+y[t] = a_1 y[t-1] + ... + b_0 u[t] + b_1 u[t-1] + ... + e[t], by least squares. No constant is fitted:
 records have their means removed, where these mean nothing. Without an input it is an AR model.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sim.arrays import Flags, Samples, check_not_negative, check_positive
-
-Criterion = Literal["aic", "bic"]
 
 # of a column's length, what remains of it beside the columns before it: less and they are one
 _DEPENDENT = 1e-10
@@ -28,7 +25,6 @@ class Orders:
     ----------
     output : a_1 to a_output.
     input : so many coefficients of the input; 0 is an AR model.
-    delay : samples, of the first of them.
 
     Raises
     ------
@@ -37,16 +33,15 @@ class Orders:
 
     output: int
     input: int = 0
-    delay: int = 0
 
     def __post_init__(self) -> None:
-        check_not_negative("ARX order", output=self.output, input=self.input, delay=self.delay)
+        check_not_negative("ARX order", output=self.output, input=self.input)
         check_positive("ARX order", output_and_input=self.output + self.input)
 
     @property
     def lag(self) -> int:
         """Samples at the beginning of a record that have no equation of their own."""
-        return max(self.output, self.delay + self.input - 1 if self.input else 0)
+        return max(self.output, self.input - 1)
 
     def regressors(self, output: Samples, excitation: Samples | None, lag: int | None = None) -> Samples:
         """Return (..., n - lag, output + input): what predicts each sample from `lag` on."""
@@ -54,7 +49,7 @@ class Orders:
         n = output.shape[-1]
         columns = [output[..., lag - i : n - i] for i in range(1, self.output + 1)]
         if excitation is not None:
-            columns += [excitation[..., lag - self.delay - i : n - self.delay - i] for i in range(self.input)]
+            columns += [excitation[..., lag - i : n - i] for i in range(self.input)]
         return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
 
@@ -65,73 +60,28 @@ class Autoregression:
     Parameters
     ----------
     orders : of all.
-    output_coefficients, input_coefficients : (..., output) a and (..., input) b.
+    coefficients : (..., output + input), a and b.
     deviation : (...,), of the residuals, with the degrees of freedom that are left.
-    covariance : (..., k, k), of a and b together.
-    n_equations : samples that were predicted.
     """
 
     orders: Orders
-    output_coefficients: Samples
-    input_coefficients: Samples
+    coefficients: Samples
     deviation: Samples
-    covariance: Samples
-    n_equations: int
 
-    @property
-    def coefficients(self) -> Samples:
-        """(..., k), a and b together."""
-        return np.concatenate([self.output_coefficients, self.input_coefficients], axis=-1)
-
-    def predict(self, output: ArrayLike, excitation: ArrayLike | None = None) -> Samples:
-        """Return the prediction of each sample from those before it, (..., n); NaN where there are not enough."""
+    def one_step_errors(self, output: ArrayLike, excitation: ArrayLike | None = None) -> Samples:
+        """Return records, which may be others than the fitted ones, less their predictions, (..., n - lag)."""
         outputs, inputs = _records(output, excitation, self.orders)
-        predicted = np.full(outputs.shape, np.nan)
-        regressors = self.orders.regressors(outputs, inputs)
-        predicted[..., self.orders.lag :] = (regressors @ self.coefficients[..., None])[..., 0]
-        return predicted
-
-    def simulate(self, excitation: ArrayLike | None, beginning: ArrayLike, n: int | None = None) -> Samples:
-        """Return the output, (..., n), that follows from the input and the first samples of the output alone.
-
-        Parameters
-        ----------
-        excitation : (..., n), the input; None of an AR model.
-        beginning : (..., lag or more); the first `orders.lag` samples are taken.
-        n : of samples, where there is no input.
-        """
-        lag, start = self.orders.lag, np.asarray(beginning, dtype=np.float64)
-        if start.shape[-1:] < (lag,) or (excitation is None and n is None):
-            raise ValueError(f"ARX simulation: needs the first {lag} samples of the output, and an input or a length")
-        inputs = None if excitation is None else np.asarray(excitation, dtype=np.float64)
-        length = int(n or 0) if inputs is None else inputs.shape[-1]
-        shape = np.broadcast_shapes(
-            start.shape[:-1], self.deviation.shape, () if inputs is None else inputs.shape[:-1]
-        )
-        found = np.empty((*shape, length))
-        found[..., :lag] = start[..., :lag]
-        a, b = self.output_coefficients, self.input_coefficients
-        for t in range(lag, length):
-            value = np.sum(a * found[..., t - self.orders.output : t][..., ::-1], axis=-1)
-            if inputs is not None and self.orders.input:
-                last = t - self.orders.delay + 1
-                value = value + np.sum(b * inputs[..., last - self.orders.input : last][..., ::-1], axis=-1)
-            found[..., t] = value
-        return found
-
-    def residual_deviation(self, output: ArrayLike, excitation: ArrayLike | None = None) -> Samples:
-        """Return the rms of one-step errors in records, (...,), which may be others than the fitted ones."""
-        outputs, _ = _records(output, excitation, self.orders)
-        error = (outputs - self.predict(output, excitation))[..., self.orders.lag :]
-        return np.asarray(np.sqrt(np.mean(error**2, axis=-1)))
+        predicted = (self.orders.regressors(outputs, inputs) @ self.coefficients[..., None])[..., 0]
+        return np.asarray(outputs[..., self.orders.lag :] - predicted)
 
     def error_ratio(self, output: ArrayLike, excitation: ArrayLike | None = None) -> Samples:
         """Return the rms error in other records over the residual deviation: 1 is a record of the same system.
 
         The damage-sensitive feature of Sohn and Farrar (2001): of n equations it scatters by 1 / sqrt(2 n).
         """
+        error = self.one_step_errors(output, excitation)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(self.residual_deviation(output, excitation) / self.deviation)
+            return np.asarray(np.sqrt(np.mean(error**2, axis=-1)) / self.deviation)
 
 
 def fit_autoregression(output: ArrayLike, orders: Orders, excitation: ArrayLike | None = None) -> Autoregression:
@@ -149,7 +99,7 @@ def fit_autoregression(output: ArrayLike, orders: Orders, excitation: ArrayLike 
     """
     outputs, inputs = _records(output, excitation, orders)
     regressors, known = orders.regressors(outputs, inputs), outputs[..., orders.lag :]
-    coefficients, root, dependent = _least_squares(regressors, known)
+    coefficients, dependent = _least_squares(regressors, known)
     if dependent.any():
         raise ValueError(
             f"ARX of orders {orders.output} and {orders.input}: the record's lags depend on each other (a constant, "
@@ -158,10 +108,7 @@ def fit_autoregression(output: ArrayLike, orders: Orders, excitation: ArrayLike 
     n, k = regressors.shape[-2:]
     error = known - (regressors @ coefficients[..., None])[..., 0]
     deviation = np.sqrt(np.sum(error**2, axis=-1) / (n - k))
-    inverse = np.linalg.inv(root)
-    covariance = inverse @ inverse.swapaxes(-1, -2) * deviation[..., None, None] ** 2
-    a, b = coefficients[..., : orders.output], coefficients[..., orders.output :]
-    return Autoregression(orders, a, b, deviation, covariance, n)
+    return Autoregression(orders, coefficients, deviation)
 
 
 def choose_orders(
@@ -170,33 +117,26 @@ def choose_orders(
     *,
     most_output: int = 20,
     most_input: int = 20,
-    delay: int = 0,
-    criterion: Criterion = "bic",
 ) -> Orders:
-    """Return the orders with the least information criterion, all of them of the same samples.
+    """Return the orders with the least Bayesian information criterion, all of them of the same samples.
 
     Parameters
     ----------
     output : (..., n); several records have the same orders, each with its own coefficients.
     excitation : (..., n), the input, or (n,) of all.
     most_output, most_input : the largest that are tried.
-    delay : of the input, samples.
-    criterion : "aic", 2 for each coefficient, or "bic", the logarithm of the number of samples.
 
     Raises
     ------
-    ValueError : see `fit_autoregression`, with the largest orders; or there is no such criterion.
+    ValueError : see `fit_autoregression`, with the largest orders.
     """
-    if criterion not in ("aic", "bic"):
-        raise ValueError(f"ARX criterion {criterion!r}: choose aic or bic")
-    largest = Orders(most_output, most_input if excitation is not None else 0, delay)
+    largest = Orders(most_output, most_input if excitation is not None else 0)
     outputs, inputs = _records(output, excitation, largest)
     regressors, known = largest.regressors(outputs, inputs), outputs[..., largest.lag :]
     n = known.shape[-1]
     # all smaller models are of columns of this triangle
     triangle = np.asarray(np.linalg.qr(np.concatenate([regressors, known[..., None]], axis=-1), mode="r"))
     scale = np.sum(known**2, axis=-1)
-    price = 2.0 if criterion == "aic" else float(np.log(n))
     best, found = np.inf, None
     for a in range(largest.output + 1):
         for b in range(largest.input + 1):
@@ -204,21 +144,21 @@ def choose_orders(
                 continue
             columns = [*range(a), *range(largest.output, largest.output + b)]
             kept = triangle[..., columns]
-            coefficients, _, dependent = _least_squares(kept, triangle[..., -1])
+            coefficients, dependent = _least_squares(kept, triangle[..., -1])
             if dependent.any():
                 continue
             left = triangle[..., -1] - (kept @ coefficients[..., None])[..., 0]
             squares = np.maximum(np.sum(left**2, axis=-1), np.finfo(float).eps ** 2 * scale)
-            value = float(np.sum(n * np.log(squares / n) + price * (a + b)))
+            value = float(np.sum(n * np.log(squares / n) + float(np.log(n)) * (a + b)))
             if value < best:
-                best, found = value, Orders(a, b, delay)
+                best, found = value, Orders(a, b)
     if found is None:
         raise ValueError("ARX orders: the record's lags depend on each other (a constant?): there is nothing to fit")
     return found
 
 
-def _least_squares(regressors: Samples, known: Samples) -> tuple[Samples, Samples, Flags]:
-    """Return coefficients (..., k), the triangle R (..., k, k) of the regressors, and where these are dependent."""
+def _least_squares(regressors: Samples, known: Samples) -> tuple[Samples, Flags]:
+    """Return coefficients, (..., k), and where the regressors are dependent."""
     basis, root = np.linalg.qr(regressors)
     k = root.shape[-1]
     size = np.linalg.norm(root, axis=-2)
@@ -226,7 +166,7 @@ def _least_squares(regressors: Samples, known: Samples) -> tuple[Samples, Sample
     dependent = np.asarray((~(remains > _DEPENDENT * size)).any(axis=-1))
     usable = np.where(dependent[..., None, None], np.eye(k), root)
     seen = basis.swapaxes(-1, -2) @ known[..., None]
-    return np.asarray(np.linalg.solve(usable, seen)[..., 0]), np.asarray(root), dependent
+    return np.asarray(np.linalg.solve(usable, seen)[..., 0]), dependent
 
 
 def _records(output: ArrayLike, excitation: ArrayLike | None, orders: Orders) -> tuple[Samples, Samples | None]:

@@ -178,12 +178,6 @@ class TimeHistories:
             derivatives = self._whitening @ sensitivities
         return whitened.reshape(m, -1), derivatives.reshape(m, self.observed.size, sensitivities.shape[-1])
 
-    def cost(self, response: ArrayLike) -> Samples:
-        """Return (m,): J of responses, (m, n, s)."""
-        samples = sensor_response(response, self.shape, "time histories")
-        features, _ = self.features(samples, np.empty((*samples.shape, 0)))
-        return np.asarray(np.sum((self.observed - features) ** 2, axis=1))
-
 
 def _covariance(errors: ArrayLike, sensors: int) -> Samples:
     given = np.asarray(errors, dtype=np.float64)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from sim.arrays import Integers, Response, Samples
+from sim.arrays import Response, Samples
 from sim.updating.metric import sensor_record, thin_svd
 from sim.updating.modes import Modes, modal_assurance
 
@@ -25,7 +25,6 @@ _FEWEST = 3
 _ALIKE = 0.9
 # rows of the block matrix, if not given: this many samples
 _ROWS = 40
-_FEWEST_BLOCKS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,59 +177,20 @@ def _pole_distances(first: _Poles, second: _Poles, rules: Stabilization) -> Samp
     return np.asarray(np.maximum(np.maximum(frequency, damping), loss))
 
 
-def _real_shapes(shapes: NDArray[np.complex128]) -> tuple[Samples, Samples]:
-    """Return (k, s) real shapes of unit length, the largest number positive, and (k,) modal phase collinearity.
-
-    The phase is that in which the real part is largest. Collinearity is 1 for a real shape, 0 for a wave.
-
-    Source: Pappa, Elliott and Schenk, J. Guidance 16, 1993, 1152.
-    """
+def _real_shapes(shapes: NDArray[np.complex128]) -> Samples:
+    """Return (k, s) real shapes of unit length, the largest number positive: the largest real part of all phases."""
     turned = shapes * np.exp(-0.5j * np.angle(np.sum(shapes**2, axis=1, keepdims=True)))
     real = turned.real / np.linalg.norm(turned.real, axis=1, keepdims=True)
     largest = np.argmax(np.abs(real), axis=1)
-    real *= np.sign(real[np.arange(len(real)), largest])[:, None]
-    xx, yy, xy = (
-        np.sum(a * b, axis=1)
-        for a, b in ((shapes.real, shapes.real), (shapes.imag, shapes.imag), (shapes.real, shapes.imag))
-    )
-    return real, np.asarray(((xx - yy) ** 2 + 4.0 * xy**2) / (xx + yy) ** 2)
+    return np.asarray(real * np.sign(real[np.arange(len(real)), largest])[:, None])
 
 
 _RULES = Stabilization()
 
 
-@dataclass(frozen=True, eq=False)
-class IdentifiedModes(Modes):
-    """Modes of records. Shapes are real, of unit length, the largest number positive.
-
-    Parameters
-    ----------
-    frequency_errors, damping_errors, shape_errors : (k,), (k,) and (k, s), standard errors: the delete-one jackknife
-        over blocks of the record; NaN where there are no blocks.
-    frequency_scatter, damping_scatter : (k,), standard deviations over the orders in which the mode is stable; NaN
-        where the data are exactly those of one order.
-    orders : (k,), number of those orders.
-    collinearity : (k,), 1: all sensors move in phase or opposite.
-    """
-
-    frequency_errors: Samples
-    damping_errors: Samples
-    shape_errors: Samples
-    frequency_scatter: Samples
-    damping_scatter: Samples
-    orders: Integers
-    collinearity: Samples
-
-
 def identify_modes(
-    record: ArrayLike,
-    rate: float,
-    *,
-    rows: int | None = None,
-    count: int | None = None,
-    blocks: int = 10,
-    rules: Stabilization = _RULES,
-) -> IdentifiedModes:
+    record: ArrayLike, rate: float, *, rows: int | None = None, rules: Stabilization = _RULES
+) -> Modes:
     """Identify modes from the response alone: covariance-driven stochastic subspace identification.
 
     The excitation is assumed to be white noise that does not depend on the response, or zero, as in a free decay: an
@@ -242,43 +202,37 @@ def identify_modes(
     rate : Hz.
     rows : samples in a column of the block matrix, which should span a period of the lowest mode; None: 40, or as
         many as the highest order needs.
-    count : of modes, those that are stable over most orders; None: all that are stable, also without any one of the
-        blocks but one at most. Modes of noise are rarely that.
-    blocks : of the jackknife, each of which should span many periods; 0: no standard errors, and modes of noise are
-        among those that are found without `count`.
     rules : of the stabilization.
+
+    Returns
+    -------
+    All that are stable, also modes of noise; shapes are real, of unit length, the largest number positive.
 
     Raises
     ------
-    ValueError : the record is too short, zero, or shows fewer modes than wanted.
+    ValueError : the record is too short or zero, or no mode is stable.
     """
     samples = sensor_record(record, "modal identification: record")
-    _check_count(count)
     samples = samples - samples.mean(axis=0)
     n, s = samples.shape
     i = _rows(rows, s, rules)
     if n < 4 * i:
         raise ValueError(f"modal identification: {n} samples, {4 * i} are needed for {i} rows: give fewer rows")
-    _check(samples, rate)
+    if not 0.0 < rate < np.inf:
+        raise ValueError(f"modal identification: rate {rate} Hz, must be positive")
+    if not np.abs(samples).max() > 0.0:
+        raise ValueError("modal identification: the record is constant: its sensors see nothing")
     usable = n - 2 * i
-    number = min(blocks, usable // (2 * i))
-    number = number if number >= _FEWEST_BLOCKS else 1
-    edges = np.linspace(0, usable, number + 1).astype(np.int64)
-    products = np.empty((number, 2 * i + 1, s, s))
-    for b in range(number):
-        at = samples[edges[b] : edges[b + 1]]
-        for lag in range(2 * i + 1):
-            products[b, lag] = samples[edges[b] + lag : edges[b + 1] + lag].T @ at
-    whole = products.sum(axis=0)
-
-    def stable(covariances: Samples) -> list[_Poles]:
-        places = np.arange(i)[:, None] + np.arange(i)[::-1]
-        first, shifted = (covariances[places + shift].transpose(0, 2, 1, 3).reshape(i * s, i * s) for shift in (1, 2))
-        return _stable_poles(first, shifted, s, rate, rules)
-
-    found = _wanted(stable(whole), count)
-    partial = [stable(whole - products[b]) for b in range(number)] if number > 1 else []
-    return _identified(found, partial, rules, drop=count is None)
+    covariances = np.stack([samples[lag : usable + lag].T @ samples[:usable] for lag in range(2 * i + 1)])
+    places = np.arange(i)[:, None] + np.arange(i)[::-1]
+    first, shifted = (covariances[places + shift].transpose(0, 2, 1, 3).reshape(i * s, i * s) for shift in (1, 2))
+    found = [_median_pole(each) for each in _stable_poles(first, shifted, s, rate, rules)]
+    if not found:
+        raise ValueError("modal identification: no mode is stable: raise max_order or the number of rows")
+    frequencies, damping, shapes = (
+        np.concatenate([getattr(each, name) for each in found]) for name in ("frequencies", "damping", "shapes")
+    )
+    return Modes(frequencies, damping, _real_shapes(shapes))
 
 
 def _rows(rows: int | None, sensors: int, rules: Stabilization) -> int:
@@ -290,100 +244,3 @@ def _rows(rows: int | None, sensors: int, rules: Stabilization) -> int:
             f"modal identification: {rows} rows: order {rules.max_order} at {sensors} sensors needs {least}"
         )
     return rows
-
-
-def _check_count(count: int | None) -> None:
-    if count is not None and count < 1:
-        raise ValueError(f"modal identification: {count} modes wanted: give 1 or more")
-
-
-def _check(samples: Samples, rate: float) -> None:
-    if not 0.0 < rate < np.inf:
-        raise ValueError(f"modal identification: rate {rate} Hz, must be positive")
-    if not np.abs(samples).max() > 0.0:
-        raise ValueError("modal identification: the record is constant: its sensors see nothing")
-
-
-def _wanted(found: list[_Poles], count: int | None) -> list[_Poles]:
-    listed = ", ".join(f"{np.median(each.frequencies):.4g}" for each in found)
-    if count is None:
-        if not found:
-            raise ValueError("modal identification: no mode is stable: raise max_order or the number of rows")
-        return found
-    if len(found) < count:
-        raise ValueError(
-            f"modal identification: {count} modes wanted, {len(found)} are seen by the sensors ({listed} Hz): add a "
-            "sensor where the others move, raise max_order, or lower the count"
-        )
-    longest = sorted(found, key=lambda each: -len(each))[:count]
-    return sorted(longest, key=lambda each: float(np.median(each.frequencies)))
-
-
-def _identified(
-    found: list[_Poles], partial: list[list[_Poles]], rules: Stabilization, *, drop: bool = False
-) -> IdentifiedModes:
-    middle = _stacked([_median_pole(each) for each in found])
-    shapes, collinearity = _real_shapes(middle.shapes)
-    k, blocks = len(found), len(partial)
-    values = np.full((blocks, k, 2 + shapes.shape[1]), np.nan)
-    # a mode of a part of the record may differ by more than from order to order
-    wide = Stabilization(frequency=min(1.0, 5.0 * rules.frequency), damping=1.0, mac=min(1.0, 5.0 * rules.mac))
-    for b, others in enumerate(partial):
-        if not others:
-            continue
-        other = _stacked([_median_pole(each) for each in others])
-        distance = _pole_distances(middle, other, wide)
-        for j in range(k):
-            nearest = int(np.argmin(distance[j]))
-            if distance[j, nearest] < 1.0:
-                shape = _real_shapes(other.shapes[nearest : nearest + 1])[0][0]
-                shape = shape if shape @ shapes[j] >= 0.0 else -shape
-                values[b, j] = [other.frequencies[nearest], other.damping[nearest], *shape]
-    if drop and blocks:
-        steady = np.isfinite(values[:, :, 0]).sum(axis=0) >= blocks - 1
-        if not steady.any():
-            raise ValueError(
-                "modal identification: no mode is stable in all parts of the record: give a longer record, or a count"
-            )
-        found = [each for each, right in zip(found, steady, strict=True) if right]
-        middle = _Poles(*(getattr(middle, name)[steady] for name in ("frequencies", "damping", "shapes")))
-        shapes, collinearity, values = shapes[steady], collinearity[steady], values[:, steady]
-    errors = _jackknife(values)
-    with np.errstate(invalid="ignore"):
-        scatter = np.array(
-            [
-                [np.std(each, ddof=1) if len(each) > 1 else np.nan for each in (poles.frequencies, poles.damping)]
-                for poles in found
-            ]
-        )
-    return IdentifiedModes(
-        middle.frequencies,
-        middle.damping,
-        shapes,
-        errors[:, 0],
-        errors[:, 1],
-        errors[:, 2:],
-        scatter[:, 0],
-        scatter[:, 1],
-        np.array([len(each) for each in found], dtype=np.int64),
-        collinearity,
-    )
-
-
-def _stacked(poles: list[_Poles]) -> _Poles:
-    return _Poles(
-        *(np.concatenate([getattr(each, name) for each in poles]) for name in ("frequencies", "damping", "shapes"))
-    )
-
-
-def _jackknife(values: Samples) -> Samples:
-    """Return standard errors of estimates, each without one of the blocks, (blocks, ...); NaN where most lack it."""
-    errors = np.full(values.shape[1:], np.nan)
-    known = np.isfinite(values)
-    enough = known.sum(axis=0) >= max(_FEWEST_BLOCKS, 0.7 * len(values))
-    if enough.any():
-        number = known.sum(axis=0)[enough]
-        chosen = values[:, enough]
-        spread = np.nansum((chosen - np.nanmean(chosen, axis=0)) ** 2, axis=0)
-        errors[enough] = np.sqrt((number - 1) / number * spread)
-    return errors

@@ -1,23 +1,172 @@
-"""Modal residues of a parameterized structure: output, force and hybrid (Hemez and Doebling, eq. 4 to 7)."""
+"""Structures that are linear in parameters, and their modal residues (Hemez and Doebling, eq. 4 to 7)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import pi
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
 from sim.arrays import Integers, Samples
-from sim.laboratory.structure import eigenmodes, sensor_indices
-from sim.updating.modal_identification import IdentifiedModes
+from sim.laboratory.structure import Structure, eigenmodes, sensor_indices
 from sim.updating.modes import RIGID, Modes, pair_distances
-from sim.updating.parameterized_structure import ParameterizedStructure, mode_derivatives
+from sim.updating.reduction import Reduction
 
-Expansion = Literal["dynamic", "static", "serep"]
+# of the largest squared frequency: two closer ones are the same, their shapes have no derivatives in their plane
+_EQUAL = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterizedStructure:
+    """K(p) = K0 + sum p_j K_j, and M(p) = M0 + sum p_j M_j.
+
+    Parameters
+    ----------
+    structure : M0 and K0, one draw; its damping and nonlinear springs are not used.
+    names : of the parameters, p.
+    stiffness : (p, n, n), K_j.
+    mass : (p, n, n), M_j; None: zero.
+    lower, upper : bounds, of each or (p,).
+
+    Raises
+    ------
+    ValueError : sizes do not fit, or bounds leave nothing between them.
+    """
+
+    structure: Structure
+    names: tuple[str, ...]
+    stiffness: ArrayLike
+    mass: ArrayLike | None = None
+    lower: ArrayLike = -np.inf
+    upper: ArrayLike = np.inf
+
+    def __post_init__(self) -> None:
+        m0, _, k0 = self.structure.matrices
+        p, n = len(self.names), self.structure.dofs
+        if m0.ndim > 2 or k0.ndim > 2:
+            raise ValueError("parameterized structure: M0 and K0 of one structure, not of many draws")
+        for name in ("stiffness", "mass"):
+            given = getattr(self, name)
+            each = np.zeros((p, n, n)) if given is None else np.asarray(given, dtype=np.float64)
+            if each.shape != (p, n, n) or not np.isfinite(each).all():
+                raise ValueError(
+                    f"parameterized structure {name} of shape {each.shape}: give finite {(p, n, n)}, a matrix "
+                    f"for each of {', '.join(self.names)}"
+                )
+            object.__setattr__(self, name, each)
+        for name in ("lower", "upper"):
+            object.__setattr__(self, name, np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), (p,)))
+        if not np.all(self.bounds[0] <= self.bounds[1]):
+            raise ValueError("parameterized structure: a lower bound is above its upper one")
+
+    @classmethod
+    def of_springs(
+        cls,
+        masses: ArrayLike,
+        between: Sequence[tuple[int, int | None]],
+        stiffnesses: ArrayLike,
+        free: Sequence[int],
+        *,
+        lower: float = 0.0,
+        upper: float = np.inf,
+    ) -> ParameterizedStructure:
+        """Return masses on linear springs, of which some stiffnesses are the parameters k1, k2 ...
+
+        Parameters
+        ----------
+        masses : (n,), kg.
+        between : the two degrees of freedom of each spring, by number from 1; None: the ground.
+        stiffnesses : (springs,), N/m, of those that are not free.
+        free : springs by number, from 1.
+        lower, upper : as shares of their stiffnesses.
+        """
+        mass, known = np.asarray(masses, dtype=np.float64), np.asarray(stiffnesses, dtype=np.float64)
+        if known.shape != (len(between),) or not set(free) <= set(range(1, len(between) + 1)):
+            raise ValueError(
+                f"springs: {len(between)} places, stiffnesses of shape {known.shape}, free {list(free)}: give a "
+                "stiffness for each place, and free ones by number from 1"
+            )
+        patterns = spring_patterns(between, len(mass))
+        chosen = np.asarray(free, dtype=np.int64) - 1
+        fixed = np.setdiff1d(np.arange(len(between)), chosen)
+        base = Structure(mass, 0.0, np.einsum("s,sij->ij", known[fixed], patterns[fixed]))
+        names = tuple(f"k{i}" for i in free)
+        return cls(base, names, patterns[chosen], None, lower * known[chosen], upper * known[chosen])
+
+    @property
+    def bounds(self) -> tuple[Samples, Samples]:
+        """Lower and upper, (p,) each."""
+        return np.asarray(self.lower, dtype=np.float64), np.asarray(self.upper, dtype=np.float64)
+
+    @property
+    def derivatives(self) -> tuple[Samples, Samples]:
+        """M_j and K_j, (p, n, n) each."""
+        return np.asarray(self.mass, dtype=np.float64), np.asarray(self.stiffness, dtype=np.float64)
+
+    def matrices(self, parameters: Samples) -> tuple[Samples, Samples]:
+        """Return M and K of (m, p) parameters, (m, n, n) each."""
+        m0, _, k0 = self.structure.matrices
+        mass, stiffness = self.derivatives
+        return m0 + np.tensordot(parameters, mass, 1), k0 + np.tensordot(parameters, stiffness, 1)
+
+    def at(self, parameters: Samples) -> Structure:
+        """Return the structure of some parameters, (p,), without damping."""
+        mass, stiffness = self.matrices(np.asarray(parameters, dtype=np.float64)[None])
+        return Structure(mass[0], 0.0, stiffness[0])
+
+    def reduced(self, reduction: Reduction) -> ParameterizedStructure:
+        """Return the same at the sensors of a reduction, whose T stays that of its own structure whatever p is."""
+        t = reduction.transformation
+        m0, _, k0 = self.structure.matrices
+        base = Structure(t.T @ m0 @ t, 0.0, t.T @ k0 @ t)
+        mass, stiffness = self.derivatives
+        return ParameterizedStructure(base, self.names, t.T @ stiffness @ t, t.T @ mass @ t, self.lower, self.upper)
+
+
+def spring_patterns(between: Sequence[tuple[int, int | None]], dofs: int) -> Samples:
+    """Return (springs, n, n): stiffness matrices of springs of 1 N/m; ends by number from 1, None: the ground."""
+    rows = np.zeros((len(between), dofs))
+    for row, ends in zip(rows, between, strict=True):
+        for end, sign in zip(ends, (1.0, -1.0), strict=True):
+            if end is None:
+                continue
+            if not 1 <= end <= dofs:
+                raise ValueError(f"spring between {ends[0]} and {ends[1]}: give degrees of freedom 1 to {dofs}")
+            row[end - 1] += sign
+    return np.asarray(rows[:, :, None] * rows[:, None, :])
+
+
+def mode_derivatives(
+    structure: ParameterizedStructure, parameters: Samples
+) -> tuple[Samples, Samples, Samples, Samples]:
+    """Return squared circular frequencies, shapes, and their derivatives, of (m, p) parameters.
+
+    With shapes of unit modal mass, d w_i^2 = phi_i' (dK - w_i^2 dM) phi_i, and d phi_i = sum over l of phi_l phi_l'
+    (dK - w_i^2 dM) phi_i / (w_i^2 - w_l^2), less phi_i (phi_i' dM phi_i) / 2 (Fox and Kapoor, AIAA J. 6, 1968, 2426).
+    Shapes of equal frequencies have no derivative within their plane: it is left out.
+
+    Returns
+    -------
+    (m, n), rising; (m, n, n), shapes in rows; (m, n, p) and (m, n, n, p).
+    """
+    mass, stiffness = structure.matrices(parameters)
+    squares, columns = eigenmodes(mass, stiffness)
+    d_mass, d_stiffness = structure.derivatives
+    # (m, p, n, n), of modes l and i
+    across = np.swapaxes(columns, -1, -2)[:, None]
+    inertia = across @ d_mass @ columns[:, None]
+    products = across @ d_stiffness @ columns[:, None] - squares[:, None, None] * inertia
+    apart = squares[:, None, :] - squares[:, :, None]
+    real = np.abs(apart) > _EQUAL * squares[:, -1:, None]
+    inverse = np.divide(1.0, apart, out=np.zeros_like(apart), where=real)
+    own = np.einsum("mpii->mpi", inertia)
+    weights = products * inverse[:, None] - 0.5 * own[:, :, None] * np.eye(squares.shape[1])
+    d_shapes = np.einsum("mnl,mpli->minp", columns, weights)
+    d_squares = np.einsum("mpii->mip", products)
+    return squares, np.swapaxes(columns, -1, -2), d_squares, d_shapes
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,39 +232,16 @@ class ForceResidue(ModalResidue):
     """Out-of-balance forces of the identified modes: (K(p) - w_t^2 M(p)) phi_t (eq. 5).
 
     They are relative to w_t^2 times the mean mass, for shapes of unit length at the sensors. Observed are zeros. With
-    fewer sensors than degrees of freedom a shape is expanded by the model of the same parameters:
-
-    dynamic : what has no sensor is in equilibrium at w_t; its forces are zero, and the residue is that of a model
-        reduced to the sensors. Zero where the model is right. Noise is amplified near frequencies that the structure
-        has with its sensors held.
-    static : the same at 0 Hz, Guyan's expansion: not zero where the model is right.
-    serep : the combination of the lowest elastic modes of the model, `kept` of them, that is nearest at the sensors.
-        Zero where the model is right and the identified modes are among those kept.
+    fewer sensors than degrees of freedom a shape is expanded by the model of the same parameters: what has no sensor
+    is in equilibrium at w_t; its forces are zero, and the residue is that of a model reduced to the sensors. Zero
+    where the model is right. Noise is amplified near frequencies that the structure has with its sensors held.
 
     Noise of the shapes multiplies the parameters: estimates are biased by it, which standard errors do not show.
 
     Parameters
     ----------
     structure, modes, sensors : see `OutputResidue`.
-    expansion : of incomplete shapes.
-    kept : modes of SEREP, of which there are not more than sensors; None: as many as are identified.
-    weights : of the modes, of all or (k,).
     """
-
-    expansion: Expansion = "dynamic"
-    kept: int | None = None
-    weights: ArrayLike = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.expansion not in ("dynamic", "static", "serep"):
-            raise ValueError(f"modal residue expansion {self.expansion!r}: choose dynamic, static or serep")
-        s = len(self._places)
-        if self.expansion == "serep" and not 1 <= self._kept <= s:
-            raise ValueError(
-                f"modal residue: SEREP of {self._kept} modes at {s} sensors: keep not more modes than sensors, or "
-                "choose the dynamic expansion"
-            )
 
     @property
     def observed(self) -> Samples:
@@ -131,21 +257,13 @@ class ForceResidue(ModalResidue):
         return -(scale * force).reshape(m, -1), -(scale[..., None] * slopes).reshape(m, force[0].size, p)
 
     @property
-    def _weights(self) -> Samples:
-        return np.broadcast_to(np.asarray(self.weights, dtype=np.float64), (len(self.modes),))
-
-    @property
-    def _kept(self) -> int:
-        return len(self.modes) if self.kept is None else self.kept
-
-    @property
     def _squares(self) -> Samples:
         return np.asarray((2.0 * pi * self.modes.frequencies) ** 2)
 
     @property
     def _scale(self) -> Samples:
         mass = np.asarray(self.structure.structure.mass)
-        return np.asarray(self._weights / (self._squares * np.trace(mass) / len(mass)))
+        return np.asarray(1.0 / (self._squares * np.trace(mass) / len(mass)))
 
     def _forces(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return (m, k, n) forces and (m, k, n, p) derivatives."""
@@ -155,16 +273,10 @@ class ForceResidue(ModalResidue):
         matrix = stiffness - square * mass
         # (k, p, n, n)
         d_matrix = d_stiffness - square[..., None] * d_mass
-        shapes, d_shapes = self._expanded(parameters)
+        shapes, d_shapes = _held_shapes(self.structure, parameters, self._measured, self._places, self._squares)
         force = np.einsum("mkij,mkj->mki", matrix, shapes)
         slopes = np.einsum("kpij,mkj->mkip", d_matrix, shapes) + np.einsum("mkij,mkjp->mkip", matrix, d_shapes)
         return force, slopes
-
-    def _expanded(self, parameters: Samples) -> tuple[Samples, Samples]:
-        if self.expansion == "serep":
-            return _combined_modes(self.structure, parameters, self._measured, self._places, self._kept)
-        squares = self._squares if self.expansion == "dynamic" else np.zeros(len(self.modes))
-        return _held_shapes(self.structure, parameters, self._measured, self._places, squares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,22 +286,8 @@ class HybridResidue(ForceResidue):
     A structure that is free to move has a singular K. Then (K + s M) phi = (w_t^2 + s) M phi_t, of the same modes:
     mode i of the model in phi_t counts with 1 - (w_t^2 + s) / (w_i^2 + s), a rigid body's with -w_t^2 / s.
 
-    Parameters
-    ----------
-    structure, modes, sensors, expansion, kept, weights : see `ForceResidue`.
-    shift : s, (rad/s)^2; None: zero, or the square of the lowest identified frequency where K is singular.
+    Here s is zero, or the square of the lowest identified frequency where K is singular.
     """
-
-    shift: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.shift is not None and not 0.0 <= self.shift < np.inf:
-            raise ValueError(f"hybrid residue shift {self.shift}: must be zero or more, (rad/s)^2")
-        if self.shift == 0.0 and self._singular:
-            raise ValueError(
-                "hybrid residue: K is singular, the structure is free to move: give a shift, or leave it to be chosen"
-            )
 
     def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return residues with the sign of a response, (m, k n), and their derivatives."""
@@ -202,20 +300,13 @@ class HybridResidue(ForceResidue):
         moved = np.linalg.solve(matrix, force[..., None])[..., 0]
         slopes = slopes - np.einsum("pij,mkj->mkip", d_stiffness + shift * d_mass, moved)
         d_moved = np.linalg.solve(matrix, slopes)
-        weights = self._weights[:, None]
         m, p = parameters.shape
-        return -(weights * moved).reshape(m, -1), -(weights[..., None] * d_moved).reshape(m, moved[0].size, p)
+        return np.asarray(-moved.reshape(m, -1)), np.asarray(-d_moved.reshape(m, moved[0].size, p))
 
     @property
     def _shift(self) -> float:
-        if self.shift is not None:
-            return self.shift
-        return float(self._squares.min()) if self._singular else 0.0
-
-    @property
-    def _singular(self) -> bool:
         squares, _ = eigenmodes(*self.structure.matrices(self._inside[None]))
-        return bool(squares[0, 0] <= 1e-10 * squares[0, -1])
+        return float(self._squares.min()) if squares[0, 0] <= 1e-10 * squares[0, -1] else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,36 +338,6 @@ class OutputResidue(ModalResidue):
                 f"output residue: {len(self.modes)} identified modes, but the model has {elastic} elastic ones: "
                 "leave some out"
             )
-
-    @classmethod
-    def weighted(
-        cls,
-        structure: ParameterizedStructure,
-        modes: IdentifiedModes,
-        sensors: Sequence[int] | None = None,
-        least: float = 1e-3,
-    ) -> OutputResidue:
-        """Return the residue weighted by the standard errors of identified modes.
-
-        Parameters
-        ----------
-        structure, sensors : see the class.
-        modes : with standard errors; where one is not known, the largest of the others is taken.
-        least : relative standard deviation of a frequency, and of a component of a shape of unit length, at least.
-
-        Raises
-        ------
-        ValueError : no standard error is known.
-        """
-        frequency, shape = modes.frequency_errors / modes.frequencies, modes.shape_errors
-        if not np.isfinite(frequency).any() or not np.isfinite(shape).any():
-            raise ValueError(
-                "output residue: the modes have no standard errors, give frequency_errors and shape_errors"
-            )
-        weights = [
-            np.maximum(np.where(np.isfinite(each), each, np.nanmax(each)), least) for each in (frequency, shape)
-        ]
-        return cls(structure, modes, sensors, weights[0], weights[1])
 
     @property
     def _weights(self) -> tuple[Samples, Samples]:
@@ -341,7 +402,7 @@ def _held_shapes(
     parameters : (m, p).
     measured : (k, s), shapes at the sensors.
     places : (s,), their indices.
-    squares : (k,), w^2 of each shape, (rad/s)^2; 0: static.
+    squares : (k,), w^2 of each shape, (rad/s)^2.
 
     Raises
     ------
@@ -365,34 +426,6 @@ def _held_shapes(
         slopes[..., others, :] = -np.linalg.solve(inner, turned)
     except np.linalg.LinAlgError:
         raise ValueError(
-            "expansion of shapes: what has no sensor moves freely while the sensors are held: add a sensor, or "
-            "expand by SEREP"
+            "expansion of shapes: what has no sensor moves freely while the sensors are held: add a sensor"
         ) from None
     return shapes, slopes
-
-
-def _combined_modes(
-    structure: ParameterizedStructure, parameters: Samples, measured: Samples, places: Integers, kept: int
-) -> tuple[Samples, Samples]:
-    """Return (m, k, n) combinations of elastic modes that are nearest at the sensors, and (m, k, n, p) derivatives.
-
-    Parameters
-    ----------
-    structure, parameters, measured, places : see `_held_shapes`.
-    kept : lowest elastic modes of the model, not more than sensors.
-    """
-    squares, shapes, _, d_shapes = mode_derivatives(structure, parameters)
-    found, slopes = [], []
-    for square, shape, d_shape in zip(squares, shapes, d_shapes, strict=True):
-        elastic = np.flatnonzero(square > RIGID * square[-1])[:kept]
-        full, d_full = shape[elastic], d_shape[elastic]
-        # modes in rows: measured = share @ seen in the least squares
-        seen, d_seen = full[:, places], d_full[:, places]
-        inverse = np.linalg.pinv(seen)
-        share = measured @ inverse
-        left, gram = measured - share @ seen, inverse.T @ inverse
-        d_share = np.einsum("ks,qsp,qr->krp", left, d_seen, gram)
-        d_share -= np.einsum("kq,qsp,sr->krp", share, d_seen, inverse)
-        found.append(share @ full)
-        slopes.append(np.einsum("kqp,qn->knp", d_share, full) + np.einsum("kq,qnp->knp", share, d_full))
-    return np.array(found), np.array(slopes)

@@ -20,6 +20,8 @@ Shapes = NDArray[np.float64] | NDArray[np.complex128]
 RIGID = 1e-12
 # of the largest component: a shape below it at all sensors is not seen
 _UNSEEN = 1e-8
+# of a pair
+_LEAST_MAC = 0.5
 _ZERO = "is zero at all sensors: they see nothing of it"
 
 
@@ -167,43 +169,16 @@ class ModalComparison:
         missing = np.full(len(identified), np.nan)
         return np.asarray(np.divide(difference, identified, out=missing, where=identified > 0.0))
 
-    @property
-    def unpaired(self) -> tuple[int, ...]:
-        """Indices of identified modes without a partner."""
-        return tuple(sorted(set(range(len(self.identified))) - set(self.pairs[:, 0].tolist())))
 
-    def lines(self) -> tuple[str, ...]:
-        """Return the table as text: a heading, then a line for each identified mode."""
-        width = 12
-        heads = ("mode", "identified", "damping", "model", "MAC", "error")
-        lines = ["".join(head.rjust(width) for head in heads)]
-        rows = {int(i): row for row, (i, _) in enumerate(self.pairs)}
-        errors = self.frequency_errors
-        for i in range(len(self.identified)):
-            ratio = self.identified.damping[i]
-            cells = [str(i + 1), f"{self.identified.frequencies[i]:.4g} Hz", f"{100.0 * ratio:.1f} %"]
-            if i in rows:
-                row = rows[i]
-                cells += [
-                    f"{self.model.frequencies[self.pairs[row, 1]]:.4g} Hz",
-                    f"{100.0 * self.mac[row]:.1f} %",
-                    "" if np.isnan(errors[row]) else f"{100.0 * errors[row]:+.1f} %",
-                ]
-            else:
-                cells += ["none", "", ""]
-            lines.append("".join(cell.rjust(width) for cell in cells))
-        return tuple(lines)
-
-
-def compare_modes(identified: Modes, model: Modes, least: float = 0.5) -> ModalComparison:
+def compare_modes(identified: Modes, model: Modes) -> ModalComparison:
     """Pair modes by their MAC, all together.
 
-    Few sensors see different modes alike; between such, the frequency decides: see `pair_distances`.
+    Few sensors see different modes alike; between such, the frequency decides: see `pair_distances`. A mode that is
+    like none by a MAC of a half remains without a partner.
 
     Parameters
     ----------
     identified, model : at the same sensors.
-    least : MAC of a pair; below, a mode remains without a partner.
 
     Raises
     ------
@@ -211,6 +186,6 @@ def compare_modes(identified: Modes, model: Modes, least: float = 0.5) -> ModalC
     """
     mac = modal_assurance(identified.shapes, model.shapes)
     rows, columns = linear_sum_assignment(pair_distances(identified, model))
-    kept = mac[rows, columns] >= least
+    kept = mac[rows, columns] >= _LEAST_MAC
     pairs = np.stack([rows[kept], columns[kept]], axis=1).astype(np.int64)
     return ModalComparison(identified, model, pairs, mac[pairs[:, 0], pairs[:, 1]])

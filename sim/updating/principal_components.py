@@ -14,6 +14,8 @@ from sim.updating.metric import sensor_record, sensor_response, thin_svd
 
 # of the largest singular value: below, a triple is rounding
 _RANK = 1e-12
+# of the larger of two singular values of a record: closer ones are in a group
+_SEPARATION = 0.02
 # of a sum of squares of singular values: two closer ones of a response are the same, their rotation is left out
 _EQUAL = 1e-12
 
@@ -56,10 +58,7 @@ class PrincipalComponents:
     record : (n, s), instants by sensors: U'.
     count : number of triples; None: as many as `energy` requires.
     energy : share of the sum of squares that the triples contain at least.
-    noise : standard deviation of white noise on all sensors; the errors of triple j are divided by noise / sigma_t,
-        which is their standard deviation to first order. None: they are not.
     weights : of the errors of Phi, sigma and Psi.
-    separation : of two singular values, relative to the larger one; closer ones are in a group.
 
     Raises
     ------
@@ -69,9 +68,7 @@ class PrincipalComponents:
     record: ArrayLike
     count: int | None = None
     energy: float = 0.999
-    noise: float | None = None
     weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    separation: float = 0.02
     shape: tuple[int, int] = field(init=False)
     observed: Samples = field(init=False)
     triples: Triples = field(init=False)
@@ -80,28 +77,22 @@ class PrincipalComponents:
 
     def __post_init__(self) -> None:
         samples = sensor_record(self.record, "principal components: record")
-        if not 0.0 < self.energy <= 1.0 or not 0.0 <= self.separation < 1.0:
-            raise ValueError(
-                f"principal components: energy {self.energy} must be in (0, 1], separation "
-                f"{self.separation} in [0, 1)"
-            )
+        if not 0.0 < self.energy <= 1.0:
+            raise ValueError(f"principal components: energy {self.energy} must be in (0, 1]")
         weights = np.asarray(self.weights, dtype=np.float64)
         if weights.shape != (3,) or not np.all(np.isfinite(weights) & (weights >= 0.0)) or not weights.any():
             raise ValueError(f"principal components weights {self.weights}: give three, none negative, not all zero")
-        if self.noise is not None and not 0.0 < self.noise < np.inf:
-            raise ValueError(f"principal components noise {self.noise}: a standard deviation must be positive")
         instants, values, sensors = thin_svd(samples)
         k = self._number(values)
         values = values[:k]
         triples = Triples(sensors[:k], values, instants[:, :k].T)
-        scale = np.ones(k) if self.noise is None else values / self.noise
-        apart = (values[:-1] - values[1:]) >= self.separation * values[:-1]
+        apart = (values[:-1] - values[1:]) >= _SEPARATION * values[:-1]
         groups = np.split(np.arange(k), np.flatnonzero(apart) + 1)
         for name, value in (
             ("shape", samples.shape),
             ("triples", triples),
             ("groups", tuple(tuple(group.tolist()) for group in groups)),
-            ("_weights", np.outer(weights, scale)),
+            ("_weights", weights),
         ):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "observed", self._joined(Triples(triples.sensors, np.ones(k), triples.instants)))
@@ -124,23 +115,6 @@ class PrincipalComponents:
             found[m], derivatives[m] = self._joined(values), self._joined(slopes)
         return found, derivatives
 
-    def errors(self, response: ArrayLike) -> Triples:
-        """Return Phi_t - Phi, (sigma_t - sigma) / sigma_t and Psi_t - Psi of one response, (n, s), not weighted."""
-        samples = sensor_record(response, "principal components: response")
-        samples = sensor_response(samples, self.shape, "principal components")[0]
-        found, _ = self._compared(samples, np.empty((*samples.shape, 0)))
-        wanted = self.triples
-        return Triples(wanted.sensors - found.sensors, 1.0 - found.values, wanted.instants - found.instants)
-
-    def doubts(self) -> tuple[str, ...]:
-        """Return which triples mean nothing one by one, in words."""
-        return tuple(
-            f"singular values {', '.join(str(j + 1) for j in group)} differ by less than {self.separation:.3g} "
-            "of the larger: their vectors are compared as a space, each alone means nothing"
-            for group in self.groups
-            if len(group) > 1
-        )
-
     def _number(self, values: Samples) -> int:
         if values[0] == 0.0:
             raise ValueError("principal components: the record is zero everywhere: its sensors see nothing")
@@ -158,7 +132,7 @@ class PrincipalComponents:
         """Return weighted features, (f,), of triples, or their derivatives, (f, p)."""
         return np.concatenate(
             [
-                np.reshape((weight * part.T).T, (math.prod(part.shape[:rank]), *part.shape[rank:]))
+                np.reshape(weight * part, (math.prod(part.shape[:rank]), *part.shape[rank:]))
                 for weight, part, rank in zip(
                     self._weights, (triples.sensors, triples.values, triples.instants), (2, 1, 2), strict=True
                 )

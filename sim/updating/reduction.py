@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import pi
 
 import numpy as np
 
 from sim.arrays import Integers, Samples
 from sim.laboratory.structure import Structure, sensor_indices
-from sim.updating.modes import Modes, Shapes, check_seen, natural_modes
+from sim.updating.modes import Modes, check_seen, natural_modes
 
 # of the largest eigenvalue or singular value: below, a matrix is singular
 _SINGULAR = 1e-10
@@ -31,27 +30,6 @@ class Reduction:
     structure: Structure
     sensors: tuple[int, ...]
     transformation: Samples
-
-    def expand(self, motion: Shapes) -> Shapes:
-        """Return (..., n): shapes, or a record, (..., s), at all degrees of freedom.
-
-        Raises
-        ------
-        ValueError : there is another number of sensors.
-        """
-        if np.ndim(motion) < 1 or np.shape(motion)[-1] != len(self.sensors):
-            raise ValueError(
-                f"expansion of {np.shape(motion)}: its last axis must be the {len(self.sensors)} sensors "
-                f"{', '.join(map(str, self.sensors))}"
-            )
-        across = np.swapaxes(self.transformation, -1, -2)
-        if np.iscomplexobj(motion):
-            return np.asarray(motion @ across, dtype=np.complex128)
-        return np.asarray(motion @ across, dtype=np.float64)
-
-    def load(self, force: Samples) -> Samples:
-        """Return (..., s): T' f, the load at the sensors of forces at all degrees of freedom, (..., n)."""
-        return np.asarray(force @ self.transformation)
 
     def reduced(self) -> Structure:
         """Return the structure of the sensors: T' M T, T' C T and T' K T.
@@ -101,26 +79,8 @@ def guyan(structure: Structure, sensors: Sequence[int]) -> Reduction:
     ------
     ValueError : what has no sensor can move without any stiffness, or a sensor is not a degree of freedom.
     """
-    return dynamic(structure, sensors, 0.0)
-
-
-def dynamic(structure: Structure, sensors: Sequence[int], frequency: float) -> Reduction:
-    """Return the reduction that is exact at one frequency, without damping; 0 Hz: the static one.
-
-    Parameters
-    ----------
-    structure : its nonlinear springs are not in T.
-    sensors : by number, from 1.
-    frequency : Hz.
-
-    Raises
-    ------
-    ValueError : it is a natural frequency of the structure with its sensors held, or see `guyan`.
-    """
     places, others = _split(structure, sensors)
-    mass, _, stiffness = structure.matrices
-    matrix = stiffness - (2.0 * pi * frequency) ** 2 * mass
-    return Reduction(structure, _numbers(places), _condensed(matrix, places, others, frequency))
+    return Reduction(structure, _numbers(places), _condensed(structure.matrices[2], places, others))
 
 
 def improved(structure: Structure, sensors: Sequence[int]) -> Reduction:
@@ -134,7 +94,7 @@ def improved(structure: Structure, sensors: Sequence[int]) -> Reduction:
     """
     places, others = _split(structure, sensors)
     mass, _, stiffness = structure.matrices
-    static = _condensed(stiffness, places, others, 0.0)
+    static = _condensed(stiffness, places, others)
     across = np.swapaxes(static, -1, -2)
     inertia = mass @ static @ np.linalg.solve(across @ mass @ static, across @ stiffness @ static)
     correction = np.zeros_like(static)
@@ -195,7 +155,7 @@ def _numbers(places: Integers) -> tuple[int, ...]:
     return tuple((places + 1).tolist())
 
 
-def _condensed(matrix: Samples, places: Integers, others: Integers, frequency: float) -> Samples:
+def _condensed(matrix: Samples, places: Integers, others: Integers) -> Samples:
     """Return T, (..., n, s), in which what has no sensor is in equilibrium."""
     t = np.zeros((*matrix.shape[:-1], len(places)))
     t[..., places, np.arange(len(places))] = 1.0
@@ -205,12 +165,9 @@ def _condensed(matrix: Samples, places: Integers, others: Integers, frequency: f
     values = np.linalg.svd(inner, compute_uv=False)
     if np.any(values[..., -1] <= _SINGULAR * np.abs(matrix).max(axis=(-1, -2))):
         named = ", ".join(str(int(each) + 1) for each in others[:8]) + (" ..." if len(others) > 8 else "")
-        reason = (
-            "can move without stiffness" if frequency == 0.0 else f"have a natural frequency at {frequency:.6g} Hz"
-        )
         raise ValueError(
-            f"reduction to sensors {', '.join(map(str, _numbers(places)))}: degrees of freedom {named} {reason} "
-            "while the sensors are held: add a sensor among them"
+            f"reduction to sensors {', '.join(map(str, _numbers(places)))}: degrees of freedom {named} can move "
+            "without stiffness while the sensors are held: add a sensor among them"
         )
     t[..., others, :] = -np.linalg.solve(*_stacked(inner, matrix[..., others[:, None], places]))
     return t

@@ -53,14 +53,12 @@ class ShockSpectrum:
     damping : ratio.
     quantity : of the response, see `shock_spectrum`.
     extremes : (..., k, 4): largest and least while the record lasts, largest and least after it.
-    instants : (..., k, 4), s after the first sample: when.
     """
 
     frequencies: Samples
     damping: float
     quantity: Quantity
     extremes: Samples
-    instants: Samples
 
     def positive(self, part: Part = "overall") -> Samples:
         """Return (..., k): the largest response, zero or more."""
@@ -73,14 +71,6 @@ class ShockSpectrum:
     def maximax(self, part: Part = "overall") -> Samples:
         """Return (..., k): the largest size of the response, of either sign."""
         return np.maximum(self.positive(part), self.negative(part))
-
-    def peak(self, part: Part = "overall") -> tuple[Samples, Samples]:
-        """Return the response of the largest size with its sign, and its instant in s, (..., k) each."""
-        largest, least = _columns(part)
-        columns = largest + least
-        values, at = self.extremes[..., columns], self.instants[..., columns]
-        which = np.argmax(np.abs(values), axis=-1)[..., None]
-        return np.take_along_axis(values, which, -1)[..., 0], np.take_along_axis(at, which, -1)[..., 0]
 
 
 def shock_spectrum(
@@ -130,10 +120,9 @@ def shock_spectrum(
     poles, outputs = _oscillators(frequencies, damping, quantity)
     _check_sample_rate(sample_rate, frequencies, samples_per_cycle)
     rows = np.ascontiguousarray(record.reshape(-1, n))
-    extremes, instants = np.empty((2, len(rows), len(frequencies), 4))
-    _peaks(rows, 1.0 / sample_rate, poles, outputs, extremes, instants)
-    shape = (*record.shape[:-1], len(frequencies), 4)
-    return ShockSpectrum(frequencies, damping, quantity, extremes.reshape(shape), instants.reshape(shape))
+    extremes = np.empty((len(rows), len(frequencies), 4))
+    _peaks(rows, 1.0 / sample_rate, poles, outputs, extremes)
+    return ShockSpectrum(frequencies, damping, quantity, extremes.reshape(*record.shape[:-1], len(frequencies), 4))
 
 
 def _check_record(record: Samples) -> int:
@@ -227,9 +216,7 @@ def _extreme_within(
 
 
 @kernel
-def _peaks(
-    records: Samples, dt: float, poles: Response, outputs: Response, extremes: Samples, instants: Samples
-) -> None:
+def _peaks(records: Samples, dt: float, poles: Response, outputs: Response, extremes: Samples) -> None:
     """Find the largest and the least response of each oscillator to each record, during it and afterwards.
 
     The response between samples is searched too, and the free motion afterwards is in closed form: with the pole
@@ -241,7 +228,6 @@ def _peaks(
     dt : s.
     poles, outputs : (k,).
     extremes : (m, k, 4), filled: largest and least during the record, largest and least after it.
-    instants : (m, k, 4), s, filled: when.
     """
     m, n = records.shape
     for j in range(len(poles)):
@@ -255,12 +241,10 @@ def _peaks(
         for i in range(m):
             w = 0.0j
             high = low = 0.0
-            high_at = low_at = 0.0
             for sample in range(n - 1):
                 slope = (records[i, sample + 1] - records[i, sample]) / dt
                 for k in range(parts):
                     u = records[i, sample] + slope * k * step
-                    start = (sample * parts + k) * step
                     rate = (sloped * w).imag + u * output.imag
                     if rate == 0.0:
                         # from rest: the direction in which it leaves
@@ -268,35 +252,22 @@ def _peaks(
                         rate = (sloped * shortly).imag + (u + slope * 1e-3 * step) * output.imag
                     later = grown * w + on_u * u + on_slope * slope
                     response = (output * later).imag
-                    if response > high:
-                        high, high_at = response, start + step
-                    if response < low:
-                        low, low_at = response, start + step
+                    high, low = max(high, response), min(low, response)
                     if rate * ((sloped * later).imag + (u + slope * step) * output.imag) < 0.0:
                         before, reach = (output * w).imag, abs(rate) * step
                         if before + reach > high or before - reach < low:
                             left = _extreme_within(w, u, slope, pole, output, rate, step)
                             response = (output * _advanced(w, u, slope, pole, left)).imag
-                            if response > high:
-                                high, high_at = response, start + left
-                            if response < low:
-                                low, low_at = response, start + left
+                            high, low = max(high, response), min(low, response)
                     w = later
             extremes[i, j, 0], extremes[i, j, 1] = high, low
-            instants[i, j, 0], instants[i, j, 1] = high_at, low_at
             # free motion: Im(output e^(pole t) w) is extreme where Im(output pole e^(pole t) w) is zero
-            end = (n - 1) * dt
             now = (output * w).imag
             high, low = max(now, 0.0), min(now, 0.0)
-            high_at = low_at = end
             angle = np.angle(sloped * w)
             first = (-angle if angle <= 0.0 else np.pi - angle) / turn
             for half in range(2):
                 at = first + half * np.pi / turn
                 free = (output * np.exp(pole * at) * w).imag
-                if free > high:
-                    high, high_at = free, end + at
-                if free < low:
-                    low, low_at = free, end + at
+                high, low = max(high, free), min(low, free)
             extremes[i, j, 2], extremes[i, j, 3] = high, low
-            instants[i, j, 2], instants[i, j, 3] = high_at, low_at

@@ -23,7 +23,7 @@ from monitor.__main__ import COMMANDS, parser_for
 from monitor.config import load_settings
 from monitor.indicators import reference, reference_specimen
 from replay.identification.force_model import read_force_model
-from replay.identification.specimen_model import read_specimen_model
+from replay.identification.specimen_follower import read_specimen_model
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("monitor", "sim", "replay", "gui")

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.signal import lfilter
 
+from benchmarks.known_pairs import known_pairs
 from monitor.indicators import reference_specimen as reference
 from monitor.indicators.parts.closed_loop import newest_loop
 from monitor.indicators.specimen import SpecimenIndicator
 from monitor.messages.reasons import Reason
-from sim.cases.known_pairs import known_pairs
 from sim.laboratory.elements import BoucWenSpring, ElastoplasticSpring, LinearSpring
 from sim.laboratory.specimens import ElastomericDamper
 from tests.oracles.tones import several_tones

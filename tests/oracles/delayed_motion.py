@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks import motions
 from sim.arrays import Samples
-from sim.cases import known_pairs
 
 Motion = Callable[[Samples], Samples]
 
@@ -48,7 +48,7 @@ def band_noise(rng, low=0.3, high=12.0, number=120):
 MOTIONS: dict[str, Callable[[np.random.Generator], Motion]] = {
     "two tones": two_tones,
     "band noise": band_noise,
-    "earthquake": known_pairs.two_modes,
+    "earthquake": motions.two_modes,
 }
 
 

@@ -9,7 +9,7 @@ from monitor.__main__ import main
 from monitor.compensation.methods import METHODS
 from monitor.messages.blocks import Role, Samples
 from replay.formats.base import Recording
-from replay.simulations import compensated, simulation
+from replay.simulations import simulation, tracking_tests
 
 _RATE = 1024
 
@@ -36,9 +36,9 @@ def test_without_compensation_the_loop_is_that_of_the_demonstration() -> None:
 
 def test_it_is_computed_in_short_pieces_as_it_is_read(monkeypatch) -> None:
     steps = []
-    observe = compensated._Observed.observe
+    observe = tracking_tests._Observed.observe
     monkeypatch.setattr(
-        compensated._Observed, "observe", lambda self, *both: (steps.append(1), observe(self, *both))[1]
+        tracking_tests._Observed, "observe", lambda self, *both: (steps.append(1), observe(self, *both))[1]
     )
     next(iter(simulation("hybrid", duration=18.0, compensation="fdb").blocks(16)))
     # an eighth of a second, and not seconds in one go

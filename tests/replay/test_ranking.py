@@ -73,8 +73,6 @@ def test_what_is_at_a_bound_stays_and_what_is_unknown_fills_its_bounds():
 
 def test_mistakes_are_one_line():
     one = candidate("line", LINE, record())
-    with pytest.raises(ValueError, match="ranking by 'windowed': choose among instantaneous"):
-        rank_models([one], TIME, record(), TOLERANCE, by="windowed")
     with pytest.raises(ValueError, match="ranking with 0 realizations of each model: give 1 or more"):
         rank_models([one], TIME, record(), TOLERANCE, realizations=0)
     with pytest.raises(ValueError, match="there are no models"):

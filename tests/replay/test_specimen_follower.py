@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
-from replay.identification.specimen_follower import SpecimenFollower, parameter_words
-from replay.identification.specimen_model import SpecimenModel
+from replay.identification.specimen_follower import SpecimenFollower, SpecimenModel, parameter_words
 
 K, RATE = 0.8e6, 500.0
 TIMES = np.arange(round(8.0 * RATE)) / RATE

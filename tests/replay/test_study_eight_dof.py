@@ -13,11 +13,12 @@ from replay.papers.nonlinear.eight_dof_metrics import (
     MODAL,
     RANGE,
     WINDOW,
+    Case,
     DamageMetric,
     fit_with_unknown_forces,
     update,
+    virtual_test,
 )
-from replay.papers.nonlinear.eight_dof_tests import Case, virtual_test
 from replay.pictures import save_figures
 from replay.tables import print_blocks
 

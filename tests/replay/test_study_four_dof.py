@@ -19,13 +19,14 @@ from replay.papers.nonlinear import four_dof
 from replay.papers.nonlinear.four_dof_blocks import study_blocks
 from replay.papers.nonlinear.four_dof_fits import (
     REDUCTIONS,
+    FourMassRecord,
     fit_reduced,
     fit_stiffness,
     identify_jointly,
     principal_components,
     recover_law,
+    simulate_record,
 )
-from replay.papers.nonlinear.four_dof_record import FourMassRecord, simulate_record
 from replay.pictures import save_figures
 from replay.tables import print_blocks
 from sim.models.chain import Chain, ChainMotion

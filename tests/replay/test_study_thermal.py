@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from replay.papers.thermal.compliance import Compliance
+from replay.papers.thermal.limit import by_monte_carlo, standard_error
+from replay.papers.thermal.pictures import parameter_space
 from replay.papers.thermal.study import run_study
 from replay.papers.thermal.validation import VALIDATED
 from sim.models.thermal_population import Conductivity, Specimens, characterize
@@ -112,3 +114,25 @@ def test_too_few_and_too_many_are_refused(number):
         run_study(n_realizations=number)
     with pytest.raises(ValueError, match=rf"^{number} resampled data sets: must be from 2 to 100000$"):
         run_study(n_resampled=number)
+
+
+def test_every_configuration_is_where_the_paper_puts_it():
+    (axis,) = parameter_space().axes
+    drawn = sorted((float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in axis.get_lines())
+    expected = [(1.27, 1000.0), (1.27, 2000.0), (1.90, 3000.0), (1.90, 3500.0), (2.54, 1000.0), (2.54, 2000.0)]
+    assert drawn == [pytest.approx(point) for point in expected]
+    words = [text.get_text() for text in axis.texts]
+    assert words == [*(f"{i}: 4 experiments" for i in range(1, 5)), "2 experiments", "no experiment"]
+    labels = [text.get_text() for text in axis.get_legend().get_texts()]
+    assert labels == ["ensemble validation", "accreditation", "application"]
+
+
+def test_a_standard_error_is_never_zero():
+    """Agresti and Coull's, two of each outcome added."""
+    for hits, number in ((0, 2), (0, 20_000), (2, 2), (30, 400)):
+        with_four = (hits + 2) / (number + 4)
+        expected = np.sqrt(with_four * (1.0 - with_four) / (number + 4))
+        assert standard_error(hits / number, number) == pytest.approx(expected, rel=1e-9)
+    cool = Specimens(np.full(20, 0.2), 0.0, np.full(20, 5e5))
+    share, error = by_monte_carlo(cool)
+    assert share == 0.0 and 0.01 < error < 0.1

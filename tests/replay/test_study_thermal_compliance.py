@@ -10,15 +10,16 @@ import pytest
 
 from replay.papers.thermal.compliance import (
     FEWEST,
+    RULE,
     BiasCorrection,
     Compliance,
     FailureProbability,
     assess_compliance,
     failure_probabilities,
     resample,
+    statement,
 )
 from replay.papers.thermal.limit import SLOPES, by_quadrature
-from replay.papers.thermal.statement import RULE, statement
 from sim.ensembles.distributions import Normal
 from sim.models.thermal_population import Conductivity, Family, Population, characterize
 from sim.models.thermal_tables import LEVELS, material

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from replay.simulations.models import realizations
 from sim.ensembles.distributions import Lognormal
-from sim.ensembles.ensemble import realization_blocks, replicates
+from sim.ensembles.ensemble import replicates
 from sim.models.beam import StochasticBeam
 
 BEAM = StochasticBeam()
@@ -40,7 +41,7 @@ def exact_moments(time):
 
 @pytest.fixture(scope="module")
 def deflections():
-    return np.concatenate([response for _, response in realization_blocks(BEAM, NUMBER, 11)], axis=1)
+    return np.hstack(list(realizations(BEAM, NUMBER, 11)))
 
 
 def test_equation_29_by_hand():

@@ -2,7 +2,7 @@
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.ensembles.ensemble import BLOCK, AddedDiscrepancy, realization_block, realization_blocks, replicates
+from replay.simulations.models import realizations
+from sim.ensembles.ensemble import BLOCK, AddedDiscrepancy, realization_block, replicates
 
 
 @dataclass
@@ -23,7 +24,6 @@ class Toy(AddedDiscrepancy):
     block = BLOCK
     n_times: int = 4
     noise: float = 0.0
-    asked: list = field(default_factory=list)
 
     @property
     def time(self):
@@ -38,47 +38,26 @@ class Toy(AddedDiscrepancy):
         return np.where(self.time >= 1.0, 0.3 * self.time, 0.0)
 
     def realize(self, generator, number):
-        self.asked.append(number)
         return generator.standard_normal(number) + self.time[:, None]
 
 
-@given(st.integers(1, 4 * BLOCK), st.integers(0, 5), st.integers(0, 2**64))
+@given(st.integers(1, 4 * BLOCK), st.integers(0, 5 * BLOCK), st.integers(0, 2**64))
 @settings(max_examples=40, deadline=None)
-def test_an_ensemble_is_its_blocks_cut_at_the_end(n_realizations, first_block, seed):
-    model = Toy()
-    parts = list(realization_blocks(model, n_realizations, seed, first_block))
-    assert [first for first, _ in parts] == list(range(first_block * BLOCK, n_realizations, BLOCK))
-    for first, response in parts:
-        alone = realization_block(model, seed, first // BLOCK)
-        assert alone.shape == (4, BLOCK)
-        np.testing.assert_array_equal(response, alone[:, : n_realizations - first])
-        assert response.flags.c_contiguous and response.dtype == np.float64
-    assert sum(response.shape[1] for _, response in parts) == max(0, n_realizations - first_block * BLOCK)
-
-
-def test_more_realizations_leave_the_first_as_they_are():
-    def together(n):
-        return np.concatenate([response for _, response in realization_blocks(Toy(), n, 7)], axis=1)
-
-    most = together(3 * BLOCK + 5)
-    for n in (1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK):
-        np.testing.assert_array_equal(together(n), most[:, :n])
+def test_an_ensemble_is_its_blocks_cut_at_both_ends(n_realizations, first, seed):
+    parts = list(realizations(Toy(), n_realizations, seed, first))
+    alone = [realization_block(Toy(), seed, block) for block in range(-(-n_realizations // BLOCK))]
+    found = np.hstack([np.empty((4, 0)), *parts])
+    np.testing.assert_array_equal(found, np.hstack(alone)[:, first:n_realizations])
+    for response in parts:
+        assert response.flags.c_contiguous and response.dtype == np.float64 and response.shape[1] <= BLOCK
 
 
 def test_blocks_made_on_threads_in_any_order_are_the_same():
     model = Toy()
     with ThreadPoolExecutor(2) as pool:
         backwards = list(pool.map(partial(realization_block, model, 7), range(5, -1, -1)))
-    for block, (_, response) in enumerate(realization_blocks(model, 6 * BLOCK, 7)):
+    for block, response in enumerate(realizations(model, 6 * BLOCK, 7)):
         np.testing.assert_array_equal(backwards[5 - block], response)
-
-
-def test_one_block_is_made_at_a_time():
-    model = Toy()
-    blocks = realization_blocks(model, 100 * BLOCK, 1)
-    assert model.asked == []
-    next(blocks)
-    assert model.asked == [BLOCK]
 
 
 def test_blocks_seeds_and_experiments_share_no_number():
@@ -93,7 +72,7 @@ def test_blocks_seeds_and_experiments_share_no_number():
 
 
 def test_pooled_blocks_have_the_moments_within_four_standard_errors():
-    every = np.concatenate([response[0] for _, response in realization_blocks(Toy(), 50 * BLOCK, 3)])
+    every = np.concatenate([response[0] for response in realizations(Toy(), 50 * BLOCK, 3)])
     assert abs(np.mean(every)) < 4.0 / math.sqrt(len(every))
     assert abs(np.var(every) - 1.0) < 4.0 * math.sqrt(2.0 / len(every))
 
@@ -130,8 +109,6 @@ def test_noise_and_discrepancy_are_where_they_belong():
         (lambda: realization_block(Toy(), 1, -1), "block -1: must be from 0 to under 4294967296"),
         (lambda: realization_block(Toy(), 1, 2**32), "block 4294967296: must be from 0 to under 4294967296"),
         (lambda: realization_block(Toy(), -1, 0), "seed -1: must be zero or more"),
-        (lambda: next(realization_blocks(Toy(), 0, 1)), "n_realizations 0: must be one or more"),
-        (lambda: next(realization_blocks(Toy(), 5, 1, -1)), "block -1: must be from 0 to under 4294967296"),
         (lambda: replicates(Toy(), 0, 1), "replicates 0: must be one or more"),
         (lambda: replicates(Toy(), 1, -3), "seed -3: must be zero or more"),
     ],

@@ -8,11 +8,12 @@ from scipy.stats import kstest, kurtosistest, linregress, skewtest
 from scipy.stats import t as student
 
 from sim.fitting.actuator_response import ActuatorResponse
+from sim.fitting.differentiation import Differentiated
 from sim.fitting.fit import check_residuals, fit, fit_many, reparameterized
 from sim.fitting.intervals import profile
 from sim.fitting.least_squares import spread_starts
-from sim.fitting.model_responses import DelayResponse, SystemResponse
-from sim.fitting.regression import PolynomialDiscrepancy, unbounded
+from sim.fitting.model_responses import DelayResponse
+from sim.fitting.regression import PolynomialDiscrepancy
 from sim.models.delay_equation import DelayEquation
 from sim.models.delay_system import DelaySystem
 from tests.oracles.linear_model import LinearModel, slope
@@ -87,20 +88,17 @@ def test_any_system_is_fitted_through_its_matrices():
         )
 
     observed = TRUTH.response(TIME) + noise(0.05, 151)
-    model = SystemResponse(build, TIME, METHOD_2.names, -unbounded(3), unbounded(3))
+    model = Differentiated(lambda q: build(q).solve(TIME[-1]).output(TIME), METHOD_2.names)
     found, exact = fit(model, observed, START), fit(METHOD_2, observed, START)
     np.testing.assert_allclose(found.parameters, exact.parameters, atol=1e-5)
     np.testing.assert_allclose(found.covariance, exact.covariance, rtol=1e-4)
 
 
 def test_the_end_of_a_record_is_within_what_is_solved():
-    def build(q):
-        return DelaySystem(np.array([[q[0]]]), np.array([1.0]), np.array([[0.5]]), delay=0.3)
-
-    # ten times 0.3 is less than 3 in floating point
-    model = SystemResponse(build, TIME, ("q0",), -unbounded(1), unbounded(1))
+    system = DelaySystem(np.array([[-1.0]]), np.array([1.0]), np.array([[0.5]]), delay=0.3)
     expected = DelayEquation(-1.0, 0.5, initial=1.0, delay=0.3).response(TIME)
-    np.testing.assert_allclose(model.evaluate(np.array([-1.0]))[0][0], expected, atol=1e-9)
+    # ten times 0.3 is less than 3 in floating point
+    np.testing.assert_allclose(system.solve(float(TIME[-1])).output(TIME)[:, 0], expected, atol=1e-9)
 
 
 def test_few_degrees_of_freedom_have_an_interval_with_ends():
@@ -117,16 +115,9 @@ def test_what_comes_later_is_the_response_at_later_times():
     later = np.array([10.0, 30.0])
     parameters = np.array([-1.7, 1.2, 0.1])
 
-    def build(q):
-        return DelaySystem(np.array([[q[0]]]), np.array([5.0]), np.array([[q[1]]]))
-
-    system = SystemResponse(build, TIME, ("q0", "q1"), -unbounded(2), unbounded(2))
-    undisturbed = DelayEquation(-1.7, 1.2).response(later)
-    np.testing.assert_allclose(system.at(parameters[:2]).solve(30.0).output(later)[:, 0], undisturbed, atol=1e-9)
     # one set of parameters may stand alone
     for model in (METHOD_2, replace(METHOD_2, time=later)):
         np.testing.assert_allclose(model.evaluate(parameters)[0][0], TRUTH.response(model.time))
-    np.testing.assert_allclose(replace(system, time=later).evaluate(parameters[:2])[0][0], undisturbed, atol=1e-9)
     discrepancy = PolynomialDiscrepancy(replace(METHOD_2, time=later), later, 1)
     assert discrepancy.evaluate(np.append(parameters, 2.0))[0][0] == pytest.approx(2.0 + TRUTH.response(later))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sim.cases.known_pairs import CLASSES, DELAYS, RATIOS, UNRELATED, known_pair, known_pairs
+from benchmarks.known_pairs import CLASSES, DELAYS, RATIOS, UNRELATED, known_pair, known_pairs
 
 RATE = 1024.0
 QUIET = (1e-12, 1.1e-12)

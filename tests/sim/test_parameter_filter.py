@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sim.fitting.driven_specimen import DrivenSpecimen
-from sim.fitting.parameter_filter import FilterSettings, ParameterFilter
+from sim.fitting.parameter_filter import ParameterFilter
 from sim.laboratory.elements import BoucWenSpring, Dashpot, LinearSpring, ParallelElements
 from sim.laboratory.specimens import ChangingElement
 
@@ -31,7 +31,7 @@ def forces(element, x, v):
 
 def follow(model, x, v, f):
     """Return the estimates after every sample."""
-    filtered = ParameterFilter(model, FilterSettings(RATE, float(np.ptp(f))))
+    filtered = ParameterFilter(model, RATE, float(np.ptp(f)))
     inputs = np.stack([x, v], axis=1)
     return [filtered.update(inputs[max(i - 1, 0)], inputs[i], f[i]) for i in range(len(f))]
 
@@ -108,7 +108,8 @@ def test_lost_samples_lose_the_hidden_state_and_not_the_parameters():
     f = forces(BoucWenSpring(K, LIMIT, HARDENING), x, v)
     filtered = ParameterFilter(
         DrivenSpecimen(1.1 * K, 0.0, LIMIT, HARDENING, followed=("stiffness",)),
-        FilterSettings(RATE, float(np.ptp(f))),
+        RATE,
+        float(np.ptp(f)),
     )
     inputs = np.stack([x, v], axis=1)
     for i in range(1, N):

@@ -12,10 +12,15 @@ from sim.arrays import Samples
 from sim.fitting.fit import fit
 from sim.fitting.regression import Regression
 from sim.laboratory.structure import Structure
-from sim.updating.modal_identification import IdentifiedModes
-from sim.updating.modal_residues import ForceResidue, HybridResidue, OutputResidue
+from sim.updating.modal_residues import (
+    ForceResidue,
+    HybridResidue,
+    OutputResidue,
+    ParameterizedStructure,
+    mode_derivatives,
+    spring_patterns,
+)
 from sim.updating.modes import Modes, natural_modes
-from sim.updating.parameterized_structure import ParameterizedStructure, mode_derivatives, spring_patterns
 from sim.updating.reduction import guyan
 
 _MASSES = np.array([0.5593] + [0.4194] * 7)
@@ -43,10 +48,6 @@ def _with_mass() -> ParameterizedStructure:
     return ParameterizedStructure(base, ("k2", "m3"), np.stack([patterns[1], np.zeros((4, 4))]), mass)
 
 
-def _measured(structure: ParameterizedStructure, parameters: Samples, sensors: Sequence[int], count: int) -> Modes:
-    return natural_modes(structure.at(parameters), sensors).chosen(slice(0, count))
-
-
 def _sixth_order(function: Callable[[Samples], Samples], at: Samples, step: Samples) -> Samples:
     slopes = []
     for i in range(at.shape[1]):
@@ -59,11 +60,7 @@ def _sixth_order(function: Callable[[Samples], Samples], at: Samples, step: Samp
 CASES = {
     "output": lambda s, m, x: OutputResidue(s, m, x, 0.01, 0.1),
     "force": ForceResidue,
-    "force static": lambda s, m, x: ForceResidue(s, m, x, "static", weights=[1.0, 2.0]),
-    "force serep": lambda s, m, x: ForceResidue(s, m, x, "serep"),
     "hybrid": HybridResidue,
-    "hybrid static": lambda s, m, x: HybridResidue(s, m, x, "static"),
-    "hybrid serep": lambda s, m, x: HybridResidue(s, m, x, "serep"),
 }
 
 
@@ -141,24 +138,21 @@ def test_hybrid_residue_of_a_free_structure_counts_modes_as_stated() -> None:
     squares, vectors = eigh(np.asarray(structure.at(_NOMINAL).stiffness), np.diag(_MASSES))
     unit = shape / np.linalg.norm(shape)
     target = (2.0 * np.pi * frequency) ** 2
-    for shift in (None, 5e3):
-        s = target if shift is None else shift
-        shares = (vectors.T @ (_MASSES * unit)) * (1.0 - (target + s) / (squares + s))
-        residue = HybridResidue(structure, Modes(np.array([frequency]), 0.0, shape[None]), shift=shift)
-        assert residue.observed - residue.evaluate(_NOMINAL[None])[0][0] == pytest.approx(vectors @ shares, rel=1e-8)
+    shares = (vectors.T @ (_MASSES * unit)) * (1.0 - 2.0 * target / (squares + target))
+    residue = HybridResidue(structure, Modes(np.array([frequency]), 0.0, shape[None]))
+    assert residue.observed - residue.evaluate(_NOMINAL[None])[0][0] == pytest.approx(vectors @ shares, rel=1e-8)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in CASES if "static" not in kind])
+@pytest.mark.parametrize("kind", CASES)
 @pytest.mark.parametrize("sensors", [(1, 4, 7), None])
 def test_residues_of_the_right_model_are_zero(kind: str, sensors: tuple[int, ...] | None) -> None:
     structure = _free_chain()
-    count = 3 if "serep" in kind else 5
-    modes = natural_modes(structure.at(_DAMAGED), sensors).chosen(slice(0, count))
+    modes = natural_modes(structure.at(_DAMAGED), sensors).chosen(slice(0, 5))
     residue = CASES[kind](structure, modes, sensors)  # type: ignore[no-untyped-call]
     assert np.abs(residue.observed - residue.evaluate(_DAMAGED[None])[0][0]).max() < 1e-7
 
 
-@pytest.mark.parametrize("kind", ["output", "force", "hybrid"])
+@pytest.mark.parametrize("kind", CASES)
 def test_each_finds_the_damaged_spring_of_a_linear_structure(kind: str) -> None:
     """Exact modes at masses 1, 4 and 7, five of them: spring 5 is 14 % down, and no other."""
     structure, sensors = _free_chain(), (1, 4, 7)
@@ -167,14 +161,6 @@ def test_each_finds_the_damaged_spring_of_a_linear_structure(kind: str) -> None:
     found = fit(residue, residue.observed, _NOMINAL)
     assert found.converged
     assert found.parameters / _NOMINAL == pytest.approx(_DAMAGED / _NOMINAL, abs=1e-4)
-
-
-def test_a_static_expansion_is_not_zero_where_the_model_is_right() -> None:
-    structure, sensors = _free_chain(), (1, 4, 7)
-    modes = natural_modes(structure.at(_NOMINAL), sensors).chosen(slice(0, 3))
-    residue = ForceResidue(structure, modes, sensors, "static")
-    sizes = np.linalg.norm(residue.evaluate(_NOMINAL[None])[0].reshape(3, 8), axis=1)
-    assert sizes.min() > 0.01
 
 
 def test_a_reduced_structure_is_fitted_at_its_sensors() -> None:
@@ -186,26 +172,6 @@ def test_a_reduced_structure_is_fitted_at_its_sensors() -> None:
     exact = natural_modes(structure.at(at), (1, 3, 4)).frequencies[:3]
     assert natural_modes(small.at(at)).frequencies == pytest.approx(exact, rel=1e-6)
     assert small.names == ("k1", "k4")
-
-
-def _identified(errors: float) -> IdentifiedModes:
-    modes = _measured(_free_chain(), _DAMAGED, (1, 4, 7), 2)
-    one, shape = np.full(2, np.nan), np.array([[1e-5, 0.02, 0.03], [0.01, np.nan, 0.05]])
-    errors_hz = np.array([errors, np.nan])
-    return IdentifiedModes(
-        modes.frequencies, one, modes.shapes, errors_hz, one, shape, one, one, np.ones(2, dtype=np.int64), one
-    )
-
-
-def test_identified_modes_are_weighted_by_their_standard_errors() -> None:
-    modes = _identified(0.2)
-    residue = OutputResidue.weighted(_free_chain(), modes, (1, 4, 7), least=0.005)
-    frequency = np.array([0.2, 0.2]) / modes.frequencies[0]
-    shape = np.array([[0.005, 0.02, 0.03], [0.01, 0.05, 0.05]])
-    plain = OutputResidue(_free_chain(), modes, (1, 4, 7), frequency, shape)
-    assert residue.observed == pytest.approx(plain.observed)
-    with pytest.raises(ValueError, match="no standard errors"):
-        OutputResidue.weighted(_free_chain(), _identified(np.nan), (1, 4, 7))
 
 
 _ONE = Modes(np.array([22.0]), 0.0, np.array([[1.0, 0.3, -0.8]]))
@@ -225,16 +191,9 @@ _ONE = Modes(np.array([22.0]), 0.0, np.array([[1.0, 0.3, -0.8]]))
             "complex",
         ),
         (
-            lambda: HybridResidue(_free_chain(), _ONE, (1, 4, 7), shift=0.0),
-            "K is singular, the structure is free to move",
-        ),
-        (
             lambda: OutputResidue(_free_chain(), Modes(np.arange(1.0, 9.0), 0.0, np.eye(8))),
             "8 identified modes, but the model has 7 elastic ones: leave some out",
         ),
-        (lambda: HybridResidue(_free_chain(), _ONE, (1, 4, 7), shift=-1.0), "must be zero or more"),
-        (lambda: ForceResidue(_free_chain(), _ONE, (1, 4, 7), "serep", kept=4), "SEREP of 4 modes at 3 sensors"),
-        (lambda: ForceResidue(_free_chain(), _ONE, (1, 4, 7), "exact"), "choose dynamic, static or serep"),
         (lambda: _free_chain(free=[8]), "free ones by number from 1"),
         (lambda: spring_patterns([(1, 9)], 8), "give degrees of freedom 1 to 8"),
     ],

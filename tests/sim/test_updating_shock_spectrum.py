@@ -130,7 +130,6 @@ def test_random_records_are_as_an_ode_solver_has_them(frequency, damping):
         for spectrum, values in zip(by_quantity, wanted, strict=True):
             # the solver is looked at 60 times in a sample
             np.testing.assert_allclose(spectrum.extremes[i, 0], values, rtol=2e-4, atol=1e-3 * np.abs(values).max())
-            assert (spectrum.instants[i, 0, 2:] >= 0.24 - 1e-12).all()
 
 
 def printed_filter(frequency, damping, rate):
@@ -173,9 +172,6 @@ def test_many_records_are_each_alone_and_octaves_are_octaves():
     alone = shock_spectrum(records[1, 2], 1000.0, frequencies)
     np.testing.assert_array_equal(together.extremes[1, 2], alone.extremes)
     np.testing.assert_allclose(shock_spectrum(-records, 1000.0, frequencies).positive(), together.negative())
-    value, instant = together.peak("primary")
-    np.testing.assert_array_equal(np.abs(value), together.maximax("primary"))
-    assert ((instant >= 0.0) & (instant <= 0.255 + 1e-12)).all()
     default = shock_spectrum(records[0, 0], 1000.0).frequencies
     assert default[0] == pytest.approx(1000.0 / 255.0) and 80.0 < default[-1] <= 100.0
 

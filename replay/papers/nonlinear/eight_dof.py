@@ -14,20 +14,18 @@ from monitor.reliability.tolerance import TolerancePolicy
 from replay import Progress, silent
 from replay.papers.nonlinear.eight_dof_metrics import (
     MODAL,
-    WINDOW,
-    DamageMetric,
-    Update,
-    fit_modes,
-    springs_of,
-    update,
-)
-from replay.papers.nonlinear.eight_dof_tests import (
     N_MODES,
     TIME_SENSORS,
+    WINDOW,
     Case,
+    DamageMetric,
+    Update,
     VirtualTest,
+    fit_modes,
     identified_modes,
     model_modes,
+    springs_of,
+    update,
     virtual_test,
 )
 from replay.validation.ranking import Candidate, RankedModel, rank_models

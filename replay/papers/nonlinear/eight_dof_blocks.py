@@ -12,8 +12,16 @@ from monitor.messages.blocks import Samples
 from monitor.text.blocks import Block, Column, Data, Figure, Points, Table, Text, words
 from monitor.text.numbers import number
 from replay.papers.nonlinear.eight_dof import DAMAGED, LOSS, DamageStatistics, EightDofStudy
-from replay.papers.nonlinear.eight_dof_metrics import MODAL, SPRINGS, WINDOW, WORDS, DamageMetric
-from replay.papers.nonlinear.eight_dof_tests import MODAL_SENSORS, TIME_SENSORS, Case
+from replay.papers.nonlinear.eight_dof_metrics import (
+    MODAL,
+    MODAL_SENSORS,
+    SPRINGS,
+    TIME_SENSORS,
+    WINDOW,
+    WORDS,
+    Case,
+    DamageMetric,
+)
 from replay.pictures import new_drawing
 from replay.validation.ranking import ranking_table
 from sim.fitting.solvers import Solver

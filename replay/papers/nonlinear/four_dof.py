@@ -13,7 +13,10 @@ from monitor.messages.blocks import Samples
 from replay import Progress
 from replay.papers.nonlinear.four_dof_fits import (
     REDUCTIONS,
+    SENSORS,
+    SPRINGS,
     ForceLaw,
+    FourMassRecord,
     JointEstimate,
     StiffnessFit,
     fit_reduced,
@@ -21,8 +24,8 @@ from replay.papers.nonlinear.four_dof_fits import (
     identify_jointly,
     principal_components,
     recover_law,
+    simulate_record,
 )
-from replay.papers.nonlinear.four_dof_record import SENSORS, SPRINGS, FourMassRecord, simulate_record
 from sim.models.chain import Chain
 
 RUNS = 20

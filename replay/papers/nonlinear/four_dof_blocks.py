@@ -12,8 +12,7 @@ from monitor.messages.blocks import Samples
 from monitor.text.blocks import Block, Column, Data, Figure, Table, Text, Tone, words
 from monitor.text.numbers import DASH, number
 from replay.papers.nonlinear.four_dof import KNOWN, FourMassStudy
-from replay.papers.nonlinear.four_dof_fits import JointEstimate, StiffnessFit
-from replay.papers.nonlinear.four_dof_record import SPRINGS
+from replay.papers.nonlinear.four_dof_fits import SPRINGS, JointEstimate, StiffnessFit
 from replay.pictures import new_drawing
 from sim.models.chain import chain_response
 

@@ -1,4 +1,4 @@
-"""Stiffnesses of the four masses, with the cubic law known by several metrics, and beside an unknown force on mass 1.
+"""Virtual records of the four masses, and stiffnesses: with the law known, and beside an unknown force on mass 1.
 
 With the law known the whole model or a reduced one is fitted. Without, the likelihood of a record is that of any
 smooth force.
@@ -14,12 +14,11 @@ from typing import cast
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.papers.nonlinear.four_dof_record import SPRINGS, FourMassRecord, without_cubic
 from sim.fitting.chain_response import ChainResponse
 from sim.fitting.differentiation import Differentiated, second_differences
 from sim.fitting.fit import Fit, fit
 from sim.fitting.regression import Regression
-from sim.laboratory.structure import Structure
+from sim.laboratory.structure import Structure, sensor_indices
 from sim.missing_force.law_fit import CurveFit, LawFit, fit_law
 from sim.missing_force.marginal_fit import (
     Hypothesis,
@@ -31,11 +30,104 @@ from sim.missing_force.marginal_fit import (
 from sim.missing_force.recovery import RecoveredForce, recover_force
 from sim.missing_force.smoother import ForceProblem, characteristic_rate
 from sim.missing_force.state_space import Matern
-from sim.models.chain import Chain
+from sim.models.chain import Chain, ChainMotion, chain_response
+from sim.models.nonlinear_chains import FourMasses
 from sim.motion.smooth import accelerations_from_rest
 from sim.updating.metric import Correlated, Metric, TimeHistories
 from sim.updating.principal_components import PrincipalComponents
 from sim.updating.reduction import Reduction, guyan, improved, serep
+
+SENSORS = (1, 3, 4)
+SPRINGS = ("k1", "k2", "k3", "k4")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FourMassRecord:
+    """Accelerations of the damaged chain under its random force, with noise.
+
+    Parameters
+    ----------
+    nominal : the chain before the damage: what the analyst knows, with its cubic spring.
+    actual : the damaged one.
+    dt : s.
+    load : (n, 4) N, known.
+    sensors : numbers of the masses, from 1.
+    observed : (n, sensors) m/s^2.
+    noise : (sensors,), standard deviations of the noise in it, m/s^2: what the analyst does not know.
+    motion : of all masses, without noise.
+    """
+
+    nominal: Chain
+    actual: Chain
+    dt: float
+    load: Samples
+    sensors: tuple[int, ...]
+    observed: Samples
+    noise: Samples
+    motion: ChainMotion = field(repr=False)
+
+    @property
+    def time(self) -> Samples:
+        """(n,) s."""
+        return np.asarray(self.dt * np.arange(len(self.load)))
+
+    @property
+    def rms(self) -> Samples:
+        """(sensors,), of what was observed, m/s^2."""
+        return np.asarray(np.sqrt(np.mean(self.observed**2, axis=0)))
+
+    @property
+    def actual_percent(self) -> Samples:
+        """(4,): the stiffnesses of the damaged chain in percent of the nominal ones."""
+        return np.asarray(100.0 * np.asarray(self.actual.springs) / np.asarray(self.nominal.springs))
+
+
+def simulate_record(
+    seed: int,
+    run: int = 0,
+    *,
+    noise: float | None = None,
+    sensors: tuple[int, ...] = SENSORS,
+    band: float | None = None,
+) -> FourMassRecord:
+    """Return a record with a force and noise of its own.
+
+    Parameters
+    ----------
+    seed, run : each pair has its own random numbers.
+    noise : standard deviation over the rms of each sensor; None: that of the test bed.
+    sensors : numbers of masses.
+    band : Hz, above which the force has nothing, and as much less rms; None: up to half the rate of samples.
+
+    Raises
+    ------
+    ValueError : a sensor is no mass of the chain, or none is given.
+    """
+    force_seed, noise_seed = np.random.SeedSequence([seed, run]).spawn(2)
+    bed = FourMasses(seed=int(force_seed.generate_state(1)[0]))
+    actual = bed.damaged
+    columns = sensor_indices(sensors, actual.dofs, "masses")
+    load = np.zeros((len(bed.time), 4))
+    load[:, bed.driven - 1] = bed.force() if band is None else _below(band, bed.force(), bed.dt)
+    motion = chain_response(actual, load, bed.dt)
+    # all four have noise, so that that of a sensor does not depend on which others there are
+    drawn = np.random.default_rng(noise_seed).standard_normal(motion.acceleration.shape)[:, columns]
+    exact = motion.acceleration[:, columns]
+    level = (bed.noise if noise is None else noise) * np.sqrt(np.mean(exact**2, axis=0))
+    return FourMassRecord(bed.chain, actual, bed.dt, load, sensors, exact + level * drawn, level, motion)
+
+
+def _below(band: float, force: Samples, dt: float) -> Samples:
+    """Return a force, (n,), without its frequencies above a band, Hz."""
+    spectrum = np.fft.rfft(force)
+    spectrum[np.fft.rfftfreq(len(force), dt) > band] = 0.0
+    return np.asarray(np.fft.irfft(spectrum, len(force)))
+
+
+def without_cubic(chain: Chain) -> Chain:
+    """Return the chain as an analyst has it who does not know of the cubic spring."""
+    return replace(chain, cubic=0.0)
+
 
 # of nominal: bounds of a stiffness
 _LOWER, _UPPER = 0.5, 1.5

@@ -87,9 +87,7 @@ def instantaneous_by_quadrature(
     measured, tolerance : (n_times, n_replicates), m.
     nodes : of each of the two dimensions.
     """
-    deviates, weights = np.polynomial.hermite_e.hermegauss(nodes)
-    weights = weights / weights.sum()
-    widths, heights = beam.width.at(deviates), beam.height.at(deviates)
+    (widths, weights), (heights, _) = beam.width.nodes(nodes), beam.height.nodes(nodes)
     total: Samples = np.zeros(measured.shape)
     for width, of_width in zip(widths.tolist(), weights.tolist(), strict=True):
         for height, of_height in zip(heights.tolist(), weights.tolist(), strict=True):

@@ -12,8 +12,7 @@ import numpy as np
 
 from monitor.text.blocks import Block, Column, Data, Figure, Points, Table, Text, Tone, words
 from replay.papers.thermal import pictures
-from replay.papers.thermal.compliance import FailureProbability
-from replay.papers.thermal.statement import RULE
+from replay.papers.thermal.compliance import RULE, FailureProbability
 from replay.papers.thermal.study import LevelStudy, ThermalStudy
 from replay.papers.thermal.validation import RunFits, ToleranceResult
 from sim.models.thermal_population import Characterization, Conductivity, PropertyFit

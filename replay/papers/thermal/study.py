@@ -16,9 +16,9 @@ from replay.papers.thermal.compliance import (
     assess_compliance,
     correct_bias,
     failure_probabilities,
+    statement,
 )
 from replay.papers.thermal.limit import limit_state
-from replay.papers.thermal.statement import statement
 from replay.papers.thermal.validation import (
     TOLERANCES,
     VALIDATED,

@@ -5,7 +5,7 @@ Each motion is drawn from a class (`motions`) and given in closed form, so that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -13,8 +13,7 @@ import numpy as np
 from scipy.signal import lfilter
 from scipy.special import roots_genlaguerre
 
-from sim.arrays import Samples
-from sim.excitation.motions import (
+from benchmarks.motions import (
     DURATION,
     Motion,
     Resonance,
@@ -37,6 +36,7 @@ from sim.excitation.motions import (
     two_modes,
     two_tones,
 )
+from sim.arrays import Samples
 
 
 class Disturbed(NamedTuple):
@@ -332,8 +332,5 @@ def known_pairs(
     name: str, number: int, seed: int = 0, sample_rate: float = 1024.0, *, noise: tuple[float, float] = NOISE
 ) -> list[KnownPair]:
     """Draw pairs of a class, each from a generator of its own: pair i is the same whatever the number."""
-    seeds: Sequence[np.random.SeedSequence] = np.random.SeedSequence([seed, *name.encode()]).spawn(number)
-    draw: Callable[[np.random.SeedSequence], KnownPair] = lambda child: known_pair(  # noqa: E731
-        name, np.random.default_rng(child), sample_rate, noise=noise
-    )
-    return [draw(child) for child in seeds]
+    seeds = np.random.SeedSequence([seed, *name.encode()]).spawn(number)
+    return [known_pair(name, np.random.default_rng(child), sample_rate, noise=noise) for child in seeds]
