@@ -116,6 +116,8 @@ def main(words: list[str] | None = None) -> int:
             parser.print_help()
             return 0
         arguments, unknown = parser.parse_known_args(words)
+        if unknown and not (again := parser.parse_known_args(_words_first(words, unknown)))[1]:
+            arguments, unknown = again
         name = f"synchroscope {arguments.subcommand}"
         if unknown:
             parser.prog = name
@@ -152,6 +154,16 @@ def main(words: list[str] | None = None) -> int:
         # another one is executed
         exec("")  # noqa: S102
     return code
+
+
+def _words_first(words: list[str], unknown: list[str]) -> list[str]:
+    """Return the words with the unknown ones before the options, as argparse needs ``[NAME]`` next to other words."""
+    first = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
+    behind = words[: first - 1 : -1]
+    moved = [word for word in unknown if word in behind]
+    for word in moved:
+        behind.remove(word)
+    return [*words[:first], *moved, *behind[::-1]]
 
 
 class _Parser(argparse.ArgumentParser):
