@@ -22,10 +22,8 @@ MOTIONS = ("tone", "five tones", "chirp", "decay", "earthquake, one mode", "eart
 NAMES = (
     "stiffness",
     "damping",
-    "residual",
     "tangent",
     "loop_stiffness",
-    "loop_damping",
     "loop_energy",
     "energy_total",
 )

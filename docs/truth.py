@@ -10,7 +10,7 @@ from benchmarks.truth import DELAYS, Truth, is_honest, run
 from sim.cases.known_pairs import UNRELATED
 
 PAGE = Path(__file__).parent / "indicators.md"
-N_SHOWN = 4  # broadband, FDB, PAEI, adaptive PAEI; `python -m benchmarks truth` prints all
+N_SHOWN = 3  # broadband, FDB, PAEI; `python -m benchmarks truth` prints all
 BEGIN, END = "<!-- truth: begin -->\n", "<!-- truth: end -->\n"
 
 
