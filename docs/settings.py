@@ -31,12 +31,13 @@ def _tables() -> Iterator[str]:
 
 def _table(heading: str, about: str, section: type[BaseModel]) -> Iterator[str]:
     yield f"\n**`{heading}`** {about}\n"
-    yield "| key | default | unit | what it does |"
-    yield "|---|---|---|---|"
+    yield "| key | default [unit] | what it does |"
+    yield "|---|---|---|"
     for field in fields_of(section):
         several = "Some" if field.kind == "several" else "One"
         choices = f" {several} of {_listed(field)}." if field.kind in ("choice", "several") else ""
-        words = (f"`{field.key}`", _default(field), field.unit, field.description + choices)
+        unit = f" [{field.unit}]" if field.unit else ""
+        words = (f"`{field.key}`", _default(field) + unit, field.description + choices)
         yield "| " + " | ".join(words) + " |"
 
 

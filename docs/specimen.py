@@ -22,16 +22,14 @@ MOTIONS = ("tone", "five tones", "chirp", "decay", "earthquake, one mode", "eart
 NAMES = (
     "stiffness",
     "damping",
-    "residual",
     "tangent",
     "loop_stiffness",
-    "loop_damping",
     "loop_energy",
     "energy_total",
 )
 # of the rms of force and displacement, drawn evenly in the logarithm
 FORCE_NOISE, DISPLACEMENT_NOISE = (1e-3, 5e-2), (1e-3, 1e-2)
-MEMORY = 0.99  # of coloured noise, a sample
+MEMORY = 0.99  # of the noise, a sample
 
 
 def specimens(reach: float) -> dict[str, Element]:
@@ -52,15 +50,13 @@ def follow(command: Samples, measured: Samples, force: Samples) -> dict[str, tup
     return {name: (rows[..., i], rows[..., i + 1]) for name, i in at.items()}
 
 
-def noise(rng: np.random.Generator, shape: tuple[int, ...], *, coloured: bool) -> Samples:
-    """Return noise of rms one, white or with a memory."""
+def noise(rng: np.random.Generator, shape: tuple[int, ...]) -> Samples:
+    """Return noise of rms one with a memory."""
     white = rng.standard_normal((shape[0] + 2000, *shape[1:]))
-    if not coloured:
-        return np.asarray(white[2000:])
     return np.asarray(lfilter([np.sqrt(1.0 - MEMORY**2)], [1.0, -MEMORY], white, axis=0)[2000:])
 
 
-def line(specimen: str, motion: str, *, coloured: bool) -> str:
+def line(specimen: str, motion: str) -> str:
     """Return a row of the table."""
     pairs, rng = known_pairs(motion, PAIRS, 0, RATE), np.random.default_rng(1)
     command, x = (np.stack([getattr(pair, name) for pair in pairs], axis=1) for name in ("clean_command", "clean"))
@@ -71,7 +67,7 @@ def line(specimen: str, motion: str, *, coloured: bool) -> str:
         force[:, i] = [running.force(x[t, i : i + 1], v[t, i : i + 1])[0] for t in range(len(x))]
     levels = [np.exp(rng.uniform(*np.log(each), size=PAIRS)) for each in (FORCE_NOISE, DISPLACEMENT_NOISE)]
     noisy = [
-        clean + level * clean.std(axis=0) * noise(rng, x.shape, coloured=coloured)
+        clean + level * clean.std(axis=0) * noise(rng, x.shape)
         for clean, level in zip((force, x), levels, strict=True)
     ]
     truth, found = follow(command, x, force), follow(command, noisy[1], noisy[0])
@@ -82,7 +78,7 @@ def line(specimen: str, motion: str, *, coloured: bool) -> str:
         error = np.abs(value - known)[valid] / sd[valid]
         few = "" if valid.mean() > 0.95 else f", {100.0 * valid.mean():.0f} % valid"
         cells.append(f"{share(error < 1.0)}/{share(error < 2.0)}{few}" if valid.mean() > 0.2 else "no value")
-    return f"| {specimen} | {motion} | {'coloured' if coloured else 'white'} | {' | '.join(cells)} |"
+    return f"| {specimen} | {motion} | {' | '.join(cells)} |"
 
 
 def share(within: Samples) -> str:
@@ -93,13 +89,10 @@ def share(within: Samples) -> str:
 
 def main() -> int:
     """Replace the table between the two marks."""
-    lines = [f"| specimen | motion | noise | {' | '.join(name.replace('_', ' ') for name in NAMES)} |"]
-    lines.append("|---" * (len(NAMES) + 3) + "|")
-    lines += [line("viscous", motion, coloured=colour) for motion in MOTIONS for colour in (False, True)]
-    others = [
-        (name, motion) for name in ("elastoplastic", "Bouc-Wen") for motion in ("tone", "earthquake, two modes")
-    ]
-    lines += [line(*each, coloured=True) for each in others]
+    lines = [f"| specimen | motion | {' | '.join(name.replace('_', ' ') for name in NAMES)} |"]
+    lines.append("|---" * (len(NAMES) + 2) + "|")
+    lines += [line("viscous", motion) for motion in MOTIONS]
+    lines += [line(of, each) for of in ("elastoplastic", "Bouc-Wen") for each in ("tone", "earthquake, two modes")]
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)

@@ -10,6 +10,7 @@ from benchmarks.known_pairs import UNRELATED
 from benchmarks.truth import DELAYS, Truth, is_honest, run
 
 PAGE = Path(__file__).parent / "indicators.md"
+N_SHOWN = 3  # broadband, FDB, PAEI; `python -m benchmarks truth` prints all
 BEGIN, END = "<!-- truth: begin -->\n", "<!-- truth: end -->\n"
 
 
@@ -25,7 +26,7 @@ def main() -> int:
 
 def table(rows: list[Truth]) -> str:
     """Return the delays of all classes as a Markdown table."""
-    labels = [accuracy.label for accuracy in DELAYS]
+    labels = [accuracy.label for accuracy in DELAYS[:N_SHOWN]]
     units = {accuracy.label: accuracy.unit for accuracy in DELAYS}
     lines = ["| motion | " + " | ".join(f"{label}, {units[label]}" for label in labels) + " |"]
     lines.append("|---" * (len(labels) + 1) + "|")
@@ -42,7 +43,7 @@ def _cell(row: Truth) -> str:
         return "no value"
     few = "" if row.valid > 0.95 else f", {100.0 * row.valid:.0f} % valid"
     mark = "" if is_honest(row) else " (!)"
-    return f"{row.median:.3f} / {row.most:.2f}; {_share(row.one)}/{_share(row.two)}{mark}{few}"
+    return f"{row.median:.3f}/{row.most:.2f}, {_share(row.one)}/{_share(row.two)}{mark}{few}"
 
 
 def _share(value: float) -> str:

@@ -111,15 +111,11 @@ def main(words: list[str] | None = None) -> int:
     name = "synchroscope"
     try:
         _check_packages()
-        parser = parser_for(words)
         if not words:
-            parser.print_help()
+            parser_for(words).print_help()
             return 0
-        arguments, unknown = parser.parse_known_args(words)
+        arguments = parse(words)
         name = f"synchroscope {arguments.subcommand}"
-        if unknown:
-            parser.prog = name
-            parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         module, _ = COMMANDS[arguments.subcommand]
         more = _MORE_ARGUMENTS.get(arguments.subcommand, {})
         with ending_compilation(), retrying_interrupts():
@@ -152,6 +148,28 @@ def main(words: list[str] | None = None) -> int:
         # another one is executed
         exec("")  # noqa: S102
     return code
+
+
+def parse(words: list[str]) -> argparse.Namespace:
+    """Return the arguments; a mistake ends with one line and exit code 2."""
+    parser = parser_for(words)
+    arguments, unknown = parser.parse_known_args(words)
+    if unknown and not (again := parser.parse_known_args(_words_first(words, unknown)))[1]:
+        arguments, unknown = again
+    if unknown:
+        parser.prog = f"synchroscope {arguments.subcommand}"
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    return arguments
+
+
+def _words_first(words: list[str], unknown: list[str]) -> list[str]:
+    """Return the words with the unknown ones before the options, as argparse needs ``[NAME]`` next to other words."""
+    first = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
+    behind = words[: first - 1 : -1]
+    moved = [word for word in unknown if word in behind]
+    for word in moved:
+        behind.remove(word)
+    return [*words[:first], *moved, *behind[::-1]]
 
 
 class _Parser(argparse.ArgumentParser):

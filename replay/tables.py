@@ -85,7 +85,9 @@ def _print_block_table(console: Console, block: TableBlock) -> None:
     names = next((i for i, column in enumerate(columns) if column.form), len(columns))
     # words after numbers are wrapped where there is no room
     least = [w if columns[i].form or i < names else min(w, _WORDS) for i, w in enumerate(widths)]
-    for part in _parts(least, names, console.width):
+    for number, part in enumerate(_parts(least, names, console.width)):
+        if number:
+            console.print()
         table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
         for i in part:
             side: JustifyMethod = "right" if columns[i].form else "left"

@@ -83,9 +83,9 @@ def add_alarm_option(parser: argparse.ArgumentParser) -> None:
         "--alarm",
         action="append",
         default=[],
-        metavar="VALUE=WARN[:TRIP]",
+        metavar="VALUE=WARN[:TRIP][,deadband=D]",
         help="alarm when a value is above WARN or TRIP (below, if TRIP is the lower one), or outside LOW..HIGH; "
-        "VALUE=:TRIP for a trip only; for example delay=0.02:0.05 or ratio=0.9..1.1; repeatable",
+        "VALUE=:TRIP for a trip only; for example delay=0.02:0.05,deadband=0.002 or ratio=0.9..1.1; repeatable",
     )
 
 
@@ -120,17 +120,20 @@ def with_alarms(settings: Settings, given: list[str]) -> Settings:
 
 
 def _parse_limit(text: str) -> dict[str, Any]:
-    value, _, levels = text.partition("=")
+    value, _, rest = text.partition("=")
+    levels, comma, deadband = rest.partition(",deadband=")
     warn, colon, trip = levels.partition(":")
     try:
         if not value or not levels or (colon and not trip):
             raise ValueError
-        limit: dict[str, Any] = {"value": value}
+        limit: dict[str, Any] = {"value": value, "deadband": float(deadband) if comma else 0.0}
         for name, level in (("warn", warn), ("trip", trip)):
             if level:
                 limit[name] = parse_boundary(level)
     except ValueError:
-        raise ValueError(f"--alarm {text}: write for example delay=0.02:0.05 or ratio=0.9..1.1") from None
+        raise ValueError(
+            f"--alarm {text}: write for example delay=0.02:0.05,deadband=0.002 or ratio=0.9..1.1"
+        ) from None
     if not all(math.isfinite(bound) for level in (warn, trip) if level for bound in map(float, level.split(".."))):
         raise ValueError(f"--alarm {text}: limits must be finite")
     numbers = [limit.get(name) for name in ("warn", "trip")]

@@ -31,7 +31,7 @@ class IndicatorDriven(Compensation):
 
     Parameters
     ----------
-    indicator : fdb, paei or broadband; PAEI follows every sample, and is right on any motion.
+    indicator : fdb, paei or broadband; PAEI follows every sample, whatever the motion.
     nominal : inverse of the nominal actuator, to which an adaptive lead and gain are added.
     lead : how a lead is added. ``scaled`` multiplies all that the nominal inverse adds to the command: right where
         the servo loop is faster or slower than the nominal one. ``series`` is the series of a delay: right where a

@@ -87,7 +87,7 @@ def test_a_latched_alarm_is_asked_for_recorded_and_outlives_a_kill(start, rig, t
     assert seen["active"] is True
     assert seen["last"] > 0.5
     until(results, capsys, name, "latched_unacknowledged", lambda: rig.send(1.0))
-    assert main(["alarms", "acknowledge", name, "--by", "kim", "--connect", results]) == 0
+    assert main(["alarms", "acknowledge", "--by", "kim", "--connect", results, name]) == 0
     assert capsys.readouterr().out == f"{name}: latched acknowledged\n"
     until(results, capsys, name, "latched_acknowledged")
     deadline = monotonic() + PATIENCE

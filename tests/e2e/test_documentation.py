@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import monitor
-from monitor.__main__ import COMMANDS, parser_for
+from monitor.__main__ import COMMANDS, parse, parser_for
 from monitor.config import load_settings
 from monitor.indicators import reference, reference_specimen
 from replay.identification.force_model import read_force_model
@@ -165,7 +165,7 @@ def test_commands_are_accepted(page, capsys):
                 continue
             words = shlex.split(line)[1:]
             try:
-                parser_for(words).parse_args(words)
+                parse(words)
             except SystemExit as end:
                 assert not end.code, (line, capsys.readouterr().err)
 

@@ -24,9 +24,11 @@ def settings(**sections: dict[str, object]) -> Settings:
         ("health.latency=0.1", ("health.latency", 0.1, None, "above")),
     ],
 )
-def test_limits_from_the_command_line(text, expected) -> None:
-    (limit,) = with_alarms(settings(), [text]).alarms.limit
+@pytest.mark.parametrize("deadband", ["", ",deadband=0.002"])
+def test_limits_from_the_command_line(text, expected, deadband) -> None:
+    (limit,) = with_alarms(settings(), [text + deadband]).alarms.limit
     assert (limit.value, limit.warn, limit.trip, limit.side) == expected
+    assert limit.deadband == (0.002 if deadband else 0.0)
 
 
 def test_a_limit_from_the_command_line_takes_the_place_of_the_files() -> None:
@@ -37,7 +39,7 @@ def test_a_limit_from_the_command_line_takes_the_place_of_the_files() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["v", "v=", "=1", "v=x", "v=1:", "v=1..", "v=1..2..3", "v=2..1", "v=nan", "health.x=1"]
+    "text", ["v", "v=", "=1", "v=x", "v=1:", "v=1..", "v=1..2..3", "v=2..1", "v=1,deadband=", "v=1,0.1", "health.x=1"]
 )
 def test_what_is_not_a_limit_is_refused_in_one_line(text) -> None:
     with pytest.raises(ValueError, match=f"--alarm {text}: ") as problem:
