@@ -69,7 +69,7 @@ release: wheel
 	$(BIN)/python -m twine check --strict dist/*
 	rm -rf build/tried && $(PYTHON) -m venv build/tried
 	build/tried/bin/pip install --quiet dist/synchroscope-*.whl
-	cd build && env -i HOME="$$(mktemp -d)" PATH="$$PATH" tried/bin/synchroscope demo --headless --duration 6
+	cd build && env -i HOME="$$(mktemp -d)" PATH="$$PATH" tried/bin/synchroscope demo --headless --duration 9
 	@ls -l dist
 
 # the site, in build/site: warnings are errors, and every link is followed
