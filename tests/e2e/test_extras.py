@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from monitor.__main__ import _EXTRAS, _PACKAGES, COMMANDS
+from monitor.system import install_command
 
 ROOT = Path(__file__).parents[2]
 ANY_PORT = "tcp://127.0.0.1:*"
@@ -27,7 +28,7 @@ def python(*words: object, folder: Path = ROOT) -> subprocess.CompletedProcess[s
         capture_output=True,
         text=True,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
         check=False,
         timeout=200,
     )
@@ -62,6 +63,21 @@ def without_extras(*words: object) -> subprocess.CompletedProcess[str]:
 def test_a_command_without_its_packages_says_which_in_one_line(warm_kernels, words, told, tmp_path) -> None:
     done = without_extras(*(tmp_path if word == "FOLDER" else word for word in words))
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{told}\n")
+
+
+@pytest.mark.parametrize(
+    ("mark", "told"),
+    [
+        ("pipx_metadata.json", "pipx inject synchroscope 'synchroscope[gui]'"),
+        ("uv-receipt.toml", "uv pip install --python PREFIX 'synchroscope[gui]'"),
+        ("of no tool", f"{sys.executable} -m pip install 'synchroscope[gui]'"),
+    ],
+)
+def test_an_extra_is_added_to_the_environment_that_lacks_it(mark, told, tmp_path, monkeypatch) -> None:
+    (tmp_path / mark).touch()
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert install_command("gui") == told.replace("PREFIX", str(tmp_path))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -281,5 +281,6 @@ def test_without_its_library_the_way_out_is_told(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     (tmp_path / name).write_bytes(begin)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     with pytest.raises(RecordingError, match=rf"needs {package}: pip install 'synchroscope\[{extra}\]'$"):
         open_recording(tmp_path / name)
