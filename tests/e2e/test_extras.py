@@ -95,24 +95,6 @@ def test_a_table_is_assessed_with_the_base_alone(warm_kernels, tmp_path) -> None
     assert bare.stdout == full.stdout
 
 
-@pytest.mark.parametrize(
-    ("name", "head", "told"),
-    [
-        ("a.mat", b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM", "a MAT file needs scipy"),
-        ("a.tdms", b"TDSm", "a TDMS file needs nptdms"),
-        ("a.parquet", b"PAR1", "a Parquet file needs pyarrow"),
-        ("a.mcap", b"\x89MCAP0\r\n", "an MCAP file needs mcap"),
-        ("a.xdf", b"XDF:", "an XDF file needs pyxdf"),
-    ],
-)
-def test_a_file_whose_package_is_missing_says_which_in_one_line(tmp_path, name, head, told) -> None:
-    path = tmp_path / name
-    path.write_bytes(head)
-    done = without_extras("replay", path, "--describe")
-    said = f"synchroscope replay: {path}: {told}: pip install 'synchroscope[formats]'\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
-
-
 def test_all_public_names_are_there_with_the_base_alone() -> None:
     done = python("-c", f"{HIDDEN}import monitor; [getattr(monitor, name) for name in dir(monitor)]")
     assert (done.returncode, done.stderr) == (0, "")
