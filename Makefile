@@ -55,7 +55,7 @@ benchmark: $(VENV)/dev.stamp
 
 # for any machine; with kernels for this Python and numba, and for this processor's level and the one below
 wheel: $(VENV)/dev.stamp
-	rm -rf build/kernels $(COMPILED)
+	rm -rf build/kernels dist $(COMPILED)
 	for level in $$($(BIN)/python -c "from monitor.kernel_cache import own_levels; print(*own_levels()[:2])"); do \
 		for what in '' ship; do \
 			NUMBA_CPU_NAME=$$level NUMBA_CACHE_DIR=build/kernels $(BIN)/python -m tests.kernels $$what || exit; done; done
