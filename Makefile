@@ -55,7 +55,7 @@ benchmark: $(VENV)/dev.stamp
 
 # for any machine; with kernels for this Python and numba, and for this processor's level and the one below
 wheel: $(VENV)/dev.stamp
-	rm -rf build/kernels $(COMPILED)
+	rm -rf build/kernels dist $(COMPILED)
 	for level in $$($(BIN)/python -c "from monitor.kernel_cache import own_levels; print(*own_levels()[:2])"); do \
 		for what in '' ship; do \
 			NUMBA_CPU_NAME=$$level NUMBA_CACHE_DIR=build/kernels $(BIN)/python -m tests.kernels $$what || exit; done; done
@@ -69,7 +69,7 @@ release: wheel
 	$(BIN)/python -m twine check --strict dist/*
 	rm -rf build/tried && $(PYTHON) -m venv build/tried
 	build/tried/bin/pip install --quiet dist/synchroscope-*.whl
-	cd build && env -i HOME="$$(mktemp -d)" PATH="$$PATH" tried/bin/synchroscope demo --headless --duration 6
+	cd build && env -i HOME="$$(mktemp -d)" PATH="$$PATH" tried/bin/synchroscope demo --headless --duration 9
 	@ls -l dist
 
 # the site, in build/site: warnings are errors, and every link is followed

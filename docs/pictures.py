@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from runpy import run_path
 
 IMAGES = Path(__file__).parent.resolve() / "images"
 
@@ -81,6 +82,15 @@ def updating() -> None:
     force(identify_four_masses(1, 1, silent)).savefig(IMAGES / "updating" / "four-dof-force.png", dpi=80)
 
 
+def gallery() -> None:
+    """Run the programs of the gallery, each of which draws its own picture."""
+    (IMAGES / "gallery").mkdir(exist_ok=True, parents=True)
+    os.chdir(IMAGES / "gallery")
+    for path in sorted((IMAGES.parent / "examples").glob("*.py")):
+        if f'savefig("{path.stem}.png"' in path.read_text(encoding="utf-8"):
+            run_path(str(path))
+
+
 def window() -> None:
     """Photograph the window."""
     from docs.picturing.window import photograph
@@ -95,6 +105,7 @@ PARTS: Mapping[str, Callable[[], None]] = {
     "thermal": thermal,
     "laboratory": laboratory,
     "updating": updating,
+    "gallery": gallery,
     "terminal": terminal,
     "window": window,
 }

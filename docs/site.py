@@ -48,9 +48,23 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         markdown = re.sub(r"\]\(\.\./", "](", markdown).replace("](README.md", "](index.md")
         # folders have no page
         markdown = markdown.replace("](examples)", "](examples/README.md)").replace("](docs/", "](")
+        # programs of the gallery are on its page
+        markdown = re.sub(r"^\[[^]]*\]\((examples/\w+\.py)\)$", _program, markdown, flags=re.MULTILINE)
     elif page.file.src_uri.startswith("examples/"):
         markdown = markdown.replace("](../docs/", "](../")
     return markdown
+
+
+def _program(link: re.Match[str]) -> str:
+    """Return the cells of a program, texts as texts and code as code."""
+    path = Path(__file__).parent / link[1]
+    head, *cells = re.split(r"^# %%", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    parts = [head.strip().strip('"')]
+    for cell in cells:
+        kind, _, body = cell.partition("\n")
+        is_text = "[markdown]" in kind
+        parts.append(re.sub(r"^# ?", "", body, flags=re.MULTILINE) if is_text else f"```python\n{body.strip()}\n```")
+    return "\n\n".join(parts)
 
 
 def _commands() -> str:

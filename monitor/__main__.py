@@ -12,12 +12,14 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from monitor import __version__
 from monitor.commands.compilation_watch import ending_compilation
 from monitor.commands.process import retrying_interrupts
+from monitor.system import install_command
 from monitor.system.files import documentation
 from monitor.system.safe_text import printable
 
@@ -109,6 +111,10 @@ def main(words: list[str] | None = None) -> int:
     """Run one subcommand and return its exit code."""
     words = sys.argv[1:] if words is None else words
     name = "synchroscope"
+    for stream in (sys.stdout, sys.stderr):
+        # a console or pipe of another encoding gets ? for what it lacks; a window's program has none
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         _check_packages()
         if not words:
@@ -133,7 +139,7 @@ def main(words: list[str] | None = None) -> int:
         needed = (problem.name or "").partition(".")[0]
         if needed not in _EXTRAS:
             raise
-        install = f"pip install 'synchroscope[{_EXTRAS[needed]}]'"
+        install = install_command(_EXTRAS[needed])
         print(f"{name} needs {_PACKAGES.get(needed, needed)}: {install}", file=sys.stderr)
         return 2
     except MemoryError as problem:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _GAP = "  "
-_FILE, _ACTUATOR, _NOTES = 24, 10, 5
-_HEADINGS = ("file", "start", "duration", "outcome", "worst ms", "actuator", "alarms", "notes")
-_WIDTHS = {"start": 16, "duration": 8, "outcome": 10, "worst ms": 8, "actuator": _ACTUATOR, "alarms": 6}
+_FILE, _NOTES = 23, 5
+_WIDTHS = {"start": 16, "duration": 8, "outcome": 10, "worst ms": 8, "actuator": 10, "alarms": 6}
+_LEAST_NEEDED = "actuator", "duration", "start", "outcome"
 _NUMBERS = {"duration", "worst ms", "alarms"}
 _NOT_JUDGED = "⊘"
 _CUT = "…"
@@ -123,18 +123,17 @@ def _print_progress() -> Callable[[str, int, int], None]:
 
 
 def _print(folder: Path, listing: Listing, rows: Sequence[RunRow]) -> None:
-    terminal = sys.stdout.isatty()
     console = report_console(_WIDTH)
-    width = max(_WIDTH, console.width) if terminal else _WIDTH
-    fixed = sum(_WIDTHS.values()) + len(_GAP) * (len(_HEADINGS) - 1)
+    widths = {"file": _FILE, **_WIDTHS, "notes": _NOTES}
+    left_out = [key for key in _LEAST_NEEDED if _spare(widths, console) < 0 and widths.pop(key)]
     # what a wide terminal has more is shared by names and notes
-    spare = width - fixed - _FILE - _NOTES
-    names = _FILE + min(spare // 2, max([0, *(cell_len(printable(row.file)) - _FILE for row in rows)]))
-    widths = {"file": names, **_WIDTHS, "notes": width - fixed - names}
+    spare = max(0, _spare(widths, console))
+    widths["file"] += min(spare // 2, max([0, *(cell_len(printable(row.file)) - _FILE for row in rows)]))
+    widths["notes"] += max(0, _spare(widths, console))
     cut: dict[str, int] = {}
     lines = [_line(row, widths, cut) for row in rows]
     if rows:
-        heading = (_sized(each, widths[each], right=each in _NUMBERS) for each in _HEADINGS)
+        heading = (_sized(key, width, right=key in _NUMBERS) for key, width in widths.items())
         _put(console, _GAP.join(heading).rstrip(), "bold")
     for line, row in zip(lines, rows, strict=True):
         _put(console, line, "red" if row.problem else "")
@@ -152,9 +151,15 @@ def _print(folder: Path, listing: Listing, rows: Sequence[RunRow]) -> None:
         _put(
             console, f"{_NOT_JUDGED}: {unjudged} {what} not judged for a while; --json has not_judged_s and the names"
         )
+    if left_out:
+        _put(console, f"no room for: {', '.join(left_out)}; --json has all")
     if cut:
         shortened = ", ".join(f"{key} of {number}" for key, number in cut.items())
         _put(console, f"shortened: {shortened}; --json has them whole")
+
+
+def _spare(widths: dict[str, int], console: Console) -> int:
+    return console.width - sum(widths.values()) - len(_GAP) * (len(widths) - 1)
 
 
 def _put(console: Console, line: str, style: str = "") -> None:
@@ -179,10 +184,12 @@ def _line(row: RunRow, widths: dict[str, int], cut: dict[str, int]) -> str:
     }
     file = _ended(printable(row.file), widths["file"], cut)
     if row.problem and row.outcome is None:
-        room = sum(widths[key] for key in cells) + len(_GAP) * (len(cells) - 1)
+        room = sum(widths.values()) - widths["file"] + len(_GAP) * (len(widths) - 2)
         return f"{file}{_GAP}{_begun('problem', row.problem, room, cut)}".rstrip()
     sized = (
-        _sized(_begun(key, text, widths[key], cut), widths[key], right=key in _NUMBERS) for key, text in cells.items()
+        _sized(_begun(key, text, widths[key], cut), widths[key], right=key in _NUMBERS)
+        for key, text in cells.items()
+        if key in widths
     )
     return _GAP.join((file, *sized)).rstrip()
 

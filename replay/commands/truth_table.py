@@ -11,16 +11,15 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from monitor.messages.blocks import Samples
 from monitor.messages.headline import HEADLINE, LABELS
 from monitor.recording import RunReader
-from monitor.text.numbers import DASH, number
+from monitor.text.blocks import Block, Column, Table, Text, Tone, words
+from monitor.text.numbers import DASH
 from replay.formats.base import RecordingError
+from replay.tables import print_blocks
 
 _STILL = 1e-9  # smaller changes of a delay [s] or a ratio from sample to sample are rounding
 _READ_BLOCK = 1 << 16
@@ -140,68 +139,44 @@ def _median(values: Samples) -> Tracking:
     return Tracking(delay, ratio)
 
 
-_NAME = 8  # characters of an actuator's
-
-
-@dataclass(frozen=True, slots=True)
-class _Quantity:
-    """A table: title, attribute of `Tracking`, factor and format, and the factor of differences."""
-
-    title: str
-    name: str
-    factor: float
-    form: str
-    off_factor: float
-
-
-_OFF_FORM = "+.2f"
+# title, attribute of `Tracking`, factor and format of values, and factor of differences
 _QUANTITIES = (
-    _Quantity("Delay, ms (positive: the actuator lags); off by, ms", "delay", 1e3, ".2f", 1e3),
-    _Quantity("Amplitude ratio, command/measured; off by, %", "ratio", 1.0, ".4f", 100.0),
+    ("Delay, ms (positive: the actuator lags); off by, ms", "delay", 1e3, ".2f", 1e3),
+    ("Amplitude ratio, command/measured; off by, %", "ratio", 1.0, ".3f", 100.0),
 )
 
 
 def print_truth(record: Path, ramp: float, console: Console) -> None:
-    """Print a table of delays and one of ratios, the headline first, at most 80 characters wide.
+    """Print a table of delays and one of ratios, the headline first.
 
     Parameters
     ----------
     record : run file of a simulated test.
     ramp : s, duration of the load's ramp.
     """
-    print_intervals(compare_with_truth(record, ramp), console)
+    print_blocks(truth_blocks(compare_with_truth(record, ramp)), console)
 
 
-def print_intervals(intervals: Sequence[TruthInterval], console: Console) -> None:
-    """Print the tables of injected and indicated values in these intervals of a run."""
-    for quantity in _QUANTITIES:
-        console.print(Text(quantity.title, style="bold"))
-        console.print(_table(intervals, quantity))
-        console.print()
-    if any(math.isnan(interval.injected.delay) for interval in intervals):
-        console.print(Text(f"{DASH}  this part of the run is shorter than a window", style="dim"))
-
-
-def _table(intervals: Sequence[TruthInterval], quantity: _Quantity) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
-    table.add_column("actuator", no_wrap=True, max_width=_NAME, overflow="ellipsis")
-    table.add_column("part of run, s", no_wrap=True)
-    table.add_column("true", justify="right", no_wrap=True)
-    indicators = intervals[0].indicated if intervals else ()
-    for indicator in indicators:
-        table.add_column(LABELS[indicator], justify="right", no_wrap=True)
-        table.add_column("off", justify="right", no_wrap=True, style="dim")
-    for before, interval in zip([None, *intervals], intervals, strict=False):
-        same = before is not None and before.actuator == interval.actuator
-        injected = getattr(interval.injected, quantity.name)
-        cells = [number(quantity.factor * injected, quantity.form)]
+def truth_blocks(intervals: Sequence[TruthInterval]) -> list[Block]:
+    """Return the tables of injected and indicated values in these intervals of a run."""
+    indicators = tuple(intervals[0].indicated) if intervals else ()
+    blocks: list[Block] = []
+    for title, name, factor, form, off_factor in _QUANTITIES:
+        columns = [words("actuator"), words("part of run, s"), Column("true", form=form, factor=factor)]
         for indicator in indicators:
-            indicated = getattr(interval.indicated[indicator], quantity.name)
-            cells += [
-                number(quantity.factor * indicated, quantity.form),
-                number(quantity.off_factor * (indicated - injected), _OFF_FORM),
-            ]
-        slides = ", slides" if interval.slides else ""
-        part = f"{interval.start:.1f}–{interval.stop:.1f}{slides}"
-        table.add_row("" if same else interval.actuator, part, *cells)
-    return table
+            label = LABELS[indicator]
+            # in a narrow terminal the next columns are below: which indicator this belongs to has to be seen there
+            off = Column("off" if indicator == HEADLINE else f"{label}\noff", form="+.2f", factor=off_factor)
+            columns += [Column(label, form=form, factor=factor), off]
+        rows: list[list[object]] = []
+        for before, interval in zip([None, *intervals], intervals, strict=False):
+            same = before is not None and before.actuator == interval.actuator
+            part = f"{interval.start:.1f}–{interval.stop:.1f}{', slides' if interval.slides else ''}"
+            true = getattr(interval.injected, name)
+            found = [getattr(interval.indicated[indicator], name) for indicator in indicators]
+            pairs = [value for indicated in found for value in (indicated, indicated - true)]
+            rows.append(["" if same else interval.actuator, part, true, *pairs])
+        blocks.append(Table(title, columns, rows))
+    if any(math.isnan(interval.injected.delay) for interval in intervals):
+        blocks.append(Text(f"{DASH}  this part of the run is shorter than a window", Tone.ASIDE))
+    return blocks

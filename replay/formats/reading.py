@@ -13,6 +13,7 @@ from types import ModuleType
 import numpy as np
 
 from monitor.messages.blocks import Samples
+from monitor.system import install_command
 from replay.formats.base import DamagedFileError, RecordingError
 
 _EXCERPT = 160
@@ -33,7 +34,7 @@ def optional(package: str, what: str, path: Path, extra: str = "formats") -> Mod
         needed = package.partition(".")[0]
         if (problem.name or "").partition(".")[0] != needed:
             raise
-        raise RecordingError(f"{path}: {what} needs {needed}: pip install 'synchroscope[{extra}]'") from None
+        raise RecordingError(f"{path}: {what} needs {needed}: {install_command(extra)}") from None
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -147,6 +148,13 @@ def test_ctrl_c_at_any_time_of_the_start(start, record, command) -> None:
         sleep(wait)
         running.stop(signal.SIGINT, None)
         assert running.process.returncode in (0, 130, -signal.SIGINT)
+
+
+def test_a_pipe_that_lacks_a_character_gets_another(record) -> None:
+    words = [sys.executable, "-m", "monitor", "assess", str(record(2000))]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, check=True)
+    assert b"? <0.001" in done.stdout and max(done.stdout) < 128
 
 
 def test_a_reader_that_goes_away_is_no_error(record) -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -68,9 +69,26 @@ def _free_port() -> int:
         return port
 
 
-def _start(command: list[str], port: int, samples: int = SAMPLES) -> subprocess.Popen[bytes]:
-    arguments = [*command, f"tcp://127.0.0.1:{port}", str(samples), str(RATE)]
-    return subprocess.Popen(arguments, cwd=ROOT, env={"PYTHONPATH": str(ROOT), "PATH": ""}, stderr=subprocess.PIPE)
+@contextmanager
+def _started(words: list[str], **more: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a program, with more in its environment, and end it with the block."""
+    pipe, environment = subprocess.PIPE, {"PYTHONPATH": str(ROOT), "PATH": "", **more}
+    with subprocess.Popen(words, cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _start(command: list[str], port: int, samples: int = SAMPLES) -> AbstractContextManager[subprocess.Popen[str]]:
+    return _started([*command, f"tcp://127.0.0.1:{port}", str(samples), str(RATE)])
+
+
+@pytest.fixture
+def sink() -> Iterator[ResultPublisher]:
+    sink = ResultPublisher("tcp://127.0.0.1:*")
+    yield sink
+    sink.close()
 
 
 def _blocks(subscriber: zmq.Socket[bytes]) -> Iterator[SignalBlock]:
@@ -108,12 +126,9 @@ def test_every_sample_arrives(sender: list[str], lags: tuple[float, ...]) -> Non
         subscriber.subscribe(b"")
         subscriber.connect(f"tcp://127.0.0.1:{port}")
         with _start(sender, port) as process:
-            try:
-                blocks = list(_blocks(subscriber))
-                _, complaint = process.communicate(timeout=PATIENCE)
-            finally:
-                process.kill()
-        assert (process.returncode, complaint) == (0, b"")
+            blocks = list(_blocks(subscriber))
+            _, complaint = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, complaint) == (0, "")
     stream = blocks[0].stream
     assert all(block.stream is stream for block in blocks)
     assert (stream.rig, stream.sample_rate, len(stream.pairs)) == ("example", RATE, len(lags))
@@ -149,30 +164,27 @@ def _exactly(connection: socket.socket, count: int) -> bytes:
 def test_the_sender_without_library_answers_the_pings_of_a_watchful_monitor(sender: list[str]) -> None:
     port = _free_port()
     with _start(sender, port, samples=1_000_000) as process:
-        try:
-            connection = _connect(port, process)
-            with connection:
-                connection.sendall(b"\xff" + bytes(8) + b"\x7f\x03\x00NULL" + bytes(48))
-                connection.sendall(b"\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\x03SUB")
-                assert _exactly(connection, 64)[10] == 3
-                assert _frame(connection) == (4, b"\x05READY\x0bSocket-Type\x00\x00\x00\x03PUB")
-                # subscribe and ping, cut where a network may cut them
-                for piece in (b"\x00", b"\x01\x01\x04", b"\x0b\x04PING\x00\x64", b"here"):
-                    connection.sendall(piece)
-                answers = iter(lambda: _frame(connection), None)
-                assert next(body for flags, body in answers if flags & 4) == b"\x04PONGhere"
-                assert next(body for flags, body in answers if not flags & 4).startswith(b'{"rig":"example"')
-        finally:
-            process.kill()
+        connection = _connect(port, process)
+        with connection:
+            connection.sendall(b"\xff" + bytes(8) + b"\x7f\x03\x00NULL" + bytes(48))
+            connection.sendall(b"\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\x03SUB")
+            assert _exactly(connection, 64)[10] == 3
+            assert _frame(connection) == (4, b"\x05READY\x0bSocket-Type\x00\x00\x00\x03PUB")
+            # subscribe and ping, cut where a network may cut them
+            for piece in (b"\x00", b"\x01\x01\x04", b"\x0b\x04PING\x00\x64", b"here"):
+                connection.sendall(piece)
+            answers = iter(lambda: _frame(connection), None)
+            assert next(body for flags, body in answers if flags & 4) == b"\x04PONGhere"
+            assert next(body for flags, body in answers if not flags & 4).startswith(b'{"rig":"example"')
 
 
-def _connect(port: int, process: subprocess.Popen[bytes]) -> socket.socket:
+def _connect(port: int, process: subprocess.Popen[str]) -> socket.socket:
     while process.poll() is None:
         try:
             return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
         except ConnectionRefusedError:
             continue
-    raise AssertionError(f"the sender ended: {process.communicate()[1].decode()}")
+    raise AssertionError(f"the sender ended: {process.communicate()[1]}")
 
 
 @pytest.mark.parametrize(
@@ -181,12 +193,9 @@ def _connect(port: int, process: subprocess.Popen[bytes]) -> socket.socket:
 def test_an_endpoint_that_is_taken_is_reported(sender: list[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         with _start(sender, taken.getsockname()[1]) as process:
-            try:
-                _, complaint = process.communicate(timeout=PATIENCE)
-            finally:
-                process.kill()
+            _, complaint = process.communicate(timeout=PATIENCE)
         assert process.returncode != 0
-        assert b"in use" in complaint.lower()
+        assert "in use" in complaint.lower()
 
 
 NAMES = ("north", 'a "quoted" \\ name', "süd 𝄞", "")
@@ -232,8 +241,7 @@ def _publish_until(process: subprocess.Popen[str], send: Callable[[int], None]) 
         yield lines.get()
 
 
-def test_the_c_program_prints_what_was_published(subscribe_results_c: list[str]) -> None:
-    sink = ResultPublisher("tcp://127.0.0.1:*")
+def test_the_c_program_prints_what_was_published(subscribe_results_c: list[str], sink: ResultPublisher) -> None:
     sent: list[int] = []
 
     def send(number: int) -> None:
@@ -249,12 +257,8 @@ def test_the_c_program_prints_what_was_published(subscribe_results_c: list[str])
         sent.append(-number + 3)
 
     words = [*subscribe_results_c, sink.endpoint]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            printed = list(_publish_until(process, send))
-        finally:
-            process.kill()
-            sink.close()
+    with _started(words) as process:
+        printed = list(_publish_until(process, send))
         assert process.stderr is not None
         assert (process.returncode, process.stderr.read()) == (0, "")
     # it may have come late, but from then on nothing is missing
@@ -263,21 +267,16 @@ def test_the_c_program_prints_what_was_published(subscribe_results_c: list[str])
     assert printed == expected[-len(printed) :]
 
 
-def test_the_c_program_says_which_names_there_are(subscribe_results_c: list[str]) -> None:
-    sink = ResultPublisher("tcp://127.0.0.1:*")
+def test_the_c_program_says_which_names_there_are(subscribe_results_c: list[str], sink: ResultPublisher) -> None:
     words = [*subscribe_results_c, sink.endpoint, "broadband_dely"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            deadline = monotonic() + PATIENCE
-            number = 0
-            while process.poll() is None and monotonic() < deadline:
-                sink.results(_results(number, last=number > 50))
-                number += 1
-                sleep(0.01)
-            out, told = process.communicate(timeout=PATIENCE)
-        finally:
-            process.kill()
-            sink.close()
+    with _started(words) as process:
+        deadline = monotonic() + PATIENCE
+        number = 0
+        while process.poll() is None and monotonic() < deadline:
+            sink.results(_results(number, last=number > 50))
+            number += 1
+            sleep(0.01)
+        out, told = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (0, "")
     assert told == "subscribe_results: no column broadband_dely; columns: broadband_ratio, broadband_delay\n"
 
@@ -287,24 +286,14 @@ def test_the_c_program_says_that_it_hears_nothing(subscribe_results_c: list[str]
         # taken, but nobody listens
         nobody.bind(("127.0.0.1", 0))
         endpoint = f"tcp://127.0.0.1:{nobody.getsockname()[1]}"
-        with subprocess.Popen([*subscribe_results_c, endpoint], stderr=subprocess.PIPE, text=True) as process:
-            too_long = threading.Timer(PATIENCE, process.kill)
-            too_long.start()
-            try:
-                assert process.stderr is not None
-                told = process.stderr.readline()
-                assert process.poll() is None
-            finally:
-                too_long.cancel()
-                too_long.join()
-                process.kill()
+        with _started([*subscribe_results_c, endpoint]) as process:
+            assert process.stderr is not None
+            told = process.stderr.readline()
+            assert process.poll() is None
     assert told == f"subscribe_results: no message for 5 s from {endpoint}; waiting\n"
 
 
-def test_the_c_program_passes_over_what_it_cannot_read(
-    subscribe_results_c: list[str],
-) -> None:
-    sink = ResultPublisher("tcp://127.0.0.1:*")
+def test_the_c_program_passes_over_what_it_cannot_read(subscribe_results_c: list[str], sink: ResultPublisher) -> None:
     topic, head, position, payload = Encoder().encode(_results(1))
     wrong = [
         [topic],
@@ -328,34 +317,21 @@ def test_the_c_program_passes_over_what_it_cannot_read(
         sink.results(_results(8, last=True))
 
     words = [*subscribe_results_c, sink.endpoint, "broadband_ratio"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            printed = list(_publish_until(process, send))
-        finally:
-            process.kill()
-            sink.close()
+    with _started(words) as process:
+        printed = list(_publish_until(process, send))
         assert process.stderr is not None
         assert process.returncode == 0
         assert len(process.stderr.read().splitlines()) == len(wrong)
     assert printed[-1] == "0.08 s  " + "  ".join(f"{name} {8 + 0.25 * i:.9g}" for i, name in enumerate(NAMES))
 
 
-def test_the_python_program_prints_what_was_published() -> None:
-    sink = ResultPublisher("tcp://127.0.0.1:*")
-
+def test_the_python_program_prints_what_was_published(sink: ResultPublisher) -> None:
     def send(number: int) -> None:
         sink.results(_results(abs(number), last=number < 0))
 
     words = [sys.executable, "-W", "error", str(EXAMPLES / "watch_results.py"), sink.endpoint]
-    environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
-    with subprocess.Popen(
-        words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            printed = list(_publish_until(process, send))
-        finally:
-            process.kill()
-            sink.close()
+    with _started(words) as process:
+        printed = list(_publish_until(process, send))
         assert process.stderr is not None
         assert (process.returncode, process.stderr.read()) == (0, "")
     numbers = [round(100 * float(line.split()[0])) for line in printed]
@@ -364,20 +340,16 @@ def test_the_python_program_prints_what_was_published() -> None:
 
 
 def test_the_loop_in_opensees_runs_without_a_service() -> None:
-    environment = {"PYTHONPATH": str(ROOT), "PATH": ""} | opensees_environment()
     ports = [f"tcp://127.0.0.1:{_free_port()}" for _ in range(2)]
     words = [sys.executable, "-W", "error", str(EXAMPLES / "opensees_loop.py"), "1", *ports]
-    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert re.fullmatch(
-        r"1024 steps: \d+ us a step to send, \d+ us to read the newest indicators\nno monitor was connected\n",
-        done.stdout,
-    )
+    with _started(words, **opensees_environment()) as process:
+        out, told = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, told
+    steps = r"1024 steps: \d+ us a step to send, \d+ us to read the newest indicators"
+    assert re.fullmatch(rf"{steps}\nno monitor was connected\n", out)
 
 
-def test_the_loop_in_opensees_sends_its_signals_and_stops_at_a_late_actuator() -> None:
-    environment = {"PYTHONPATH": str(ROOT), "PATH": ""} | opensees_environment()
-    sink = ResultPublisher("tcp://127.0.0.1:*")
+def test_the_loop_in_opensees_sends_its_signals_and_stops_at_a_late_actuator(sink: ResultPublisher) -> None:
     columns = (Column("broadband_delay", "s", "column"),)
     stream = ResultStream("opensees", 1, 1024.0, 1, columns)
     signals = f"tcp://127.0.0.1:{_free_port()}"
@@ -385,28 +357,23 @@ def test_the_loop_in_opensees_sends_its_signals_and_stops_at_a_late_actuator() -
     with (
         zmq.Context() as context,
         context.socket(zmq.SUB) as subscriber,
-        subprocess.Popen(words, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True) as process,
+        _started(words, **opensees_environment()) as process,
     ):
         subscriber.setsockopt(zmq.RCVHWM, 0)
         subscriber.setsockopt(zmq.LINGER, 0)
         subscriber.connect(signals)
         subscriber.subscribe(b"")
         decoder, received = Decoder(), []
-        try:
-            while process.poll() is None or subscriber.poll(0):
-                if not subscriber.poll(50):
-                    continue
-                block = decoder.decode(subscriber.recv_multipart())
-                assert isinstance(block, SignalBlock)
-                received.append(block)
-                # 24 ms are right, 26 ms too late
-                value = 0.024 if len(received) < 200 else 0.026
-                sink.results(ResultBlock(stream, block.index, block.time, np.array([[value]])))
-        finally:
-            process.kill()
-            sink.close()
-        assert process.stderr is not None
-        said = process.stderr.read()
+        while process.poll() is None or subscriber.poll(0):
+            if not subscriber.poll(50):
+                continue
+            block = decoder.decode(subscriber.recv_multipart())
+            assert isinstance(block, SignalBlock)
+            received.append(block)
+            # 24 ms are right, 26 ms too late
+            value = 0.024 if len(received) < 200 else 0.026
+            sink.results(ResultBlock(stream, block.index, block.time, np.array([[value]])))
+        said = process.communicate()[1]
     assert re.search(r"stopped at 0\.\d+ s: the actuator is 26\.0 ms late", said)
     samples = np.concatenate([block.samples for block in received])
     # the actuator lags by nine samples, and has the stiffness of the column

@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from monitor.__main__ import _EXTRAS, _PACKAGES, COMMANDS
+from monitor.system import install_command
 
 ROOT = Path(__file__).parents[2]
 ANY_PORT = "tcp://127.0.0.1:*"
@@ -27,7 +28,7 @@ def python(*words: object, folder: Path = ROOT) -> subprocess.CompletedProcess[s
         capture_output=True,
         text=True,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
         check=False,
         timeout=200,
     )
@@ -64,6 +65,21 @@ def test_a_command_without_its_packages_says_which_in_one_line(warm_kernels, wor
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{told}\n")
 
 
+@pytest.mark.parametrize(
+    ("mark", "told"),
+    [
+        ("pipx_metadata.json", "pipx inject synchroscope 'synchroscope[gui]'"),
+        ("uv-receipt.toml", "uv pip install --python PREFIX 'synchroscope[gui]'"),
+        ("of no tool", f"{sys.executable} -m pip install 'synchroscope[gui]'"),
+    ],
+)
+def test_an_extra_is_added_to_the_environment_that_lacks_it(mark, told, tmp_path, monkeypatch) -> None:
+    (tmp_path / mark).touch()
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert install_command("gui") == told.replace("PREFIX", str(tmp_path))
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_needs_the_base_alone(command) -> None:
     done = without_extras(command, "--help")
@@ -77,24 +93,6 @@ def test_a_table_is_assessed_with_the_base_alone(warm_kernels, tmp_path) -> None
     bare, full = without_extras("assess", table, "--json"), python("-m", "monitor", "assess", table, "--json")
     assert bare.returncode == 0, bare.stderr
     assert bare.stdout == full.stdout
-
-
-@pytest.mark.parametrize(
-    ("name", "head", "told"),
-    [
-        ("a.mat", b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM", "a MAT file needs scipy"),
-        ("a.tdms", b"TDSm", "a TDMS file needs nptdms"),
-        ("a.parquet", b"PAR1", "a Parquet file needs pyarrow"),
-        ("a.mcap", b"\x89MCAP0\r\n", "an MCAP file needs mcap"),
-        ("a.xdf", b"XDF:", "an XDF file needs pyxdf"),
-    ],
-)
-def test_a_file_whose_package_is_missing_says_which_in_one_line(tmp_path, name, head, told) -> None:
-    path = tmp_path / name
-    path.write_bytes(head)
-    done = without_extras("replay", path, "--describe")
-    said = f"synchroscope replay: {path}: {told}: pip install 'synchroscope[formats]'\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 
 def test_all_public_names_are_there_with_the_base_alone() -> None:

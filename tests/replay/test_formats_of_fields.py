@@ -270,6 +270,11 @@ def test_a_table_of_text_whose_name_ends_as_that_of_sac(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "begin", "package", "extra"),
     [
+        ("a.mat", b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM", "scipy", "formats"),
+        ("a.tdms", b"TDSm", "nptdms", "formats"),
+        ("a.parquet", b"PAR1", "pyarrow", "formats"),
+        ("a.mcap", b"\x89MCAP0\r\n", "mcap", "formats"),
+        ("a.xdf", b"XDF:", "pyxdf", "formats"),
         ("a.mf4", b"MDF     4.10    ", "asammdf", "mdf"),
         ("a.uff", b"    -1\n    58\nNONE\n", "pyuff", "formats"),
         ("a.unv", b"    -1\r\n   151\r\nNONE\r\n", "pyuff", "formats"),
@@ -279,7 +284,9 @@ def test_a_table_of_text_whose_name_ends_as_that_of_sac(tmp_path: Path) -> None:
 def test_without_its_library_the_way_out_is_told(
     name: str, begin: bytes, package: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
+    for module in (package, f"{package}.io"):
+        monkeypatch.setitem(sys.modules, module, None)
     (tmp_path / name).write_bytes(begin)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     with pytest.raises(RecordingError, match=rf"needs {package}: pip install 'synchroscope\[{extra}\]'$"):
         open_recording(tmp_path / name)
