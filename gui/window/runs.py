@@ -9,8 +9,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
 from gui.sources.opening.first_page import recent_files
 from gui.sources.opening.run_list import RunList
-from gui.sources.processes.child_process import ChildProcess, finish_all
-from gui.sources.processes.service import ProcessFactory
+from gui.sources.processes.child_process import ChildProcess, ProcessFactory, finish_all
 from gui.widgets.theme import Theme
 from gui.window.actions import Actions
 from gui.window.comparison import ComparisonController

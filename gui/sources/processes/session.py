@@ -11,9 +11,9 @@ from typing import Protocol
 
 from PySide6.QtCore import QObject, Signal
 
-from gui.sources.processes.child_process import ChildProcess, finish_all
+from gui.sources.processes.child_process import ChildProcess, ProcessFactory, finish_all
 from gui.sources.processes.player import Player
-from gui.sources.processes.service import ProcessFactory, ServiceProcess
+from gui.sources.processes.service import ServiceProcess
 from monitor.system.default_endpoints import RESULTS
 
 ANY_PORT = "tcp://127.0.0.1:*"
