@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
@@ -85,6 +86,7 @@ class TimePanel(Panel):
         # the plot handles the keys
         self.setFocusProxy(self.stack)
         self.menu.chosen.connect(self.show_rows)
+        view.restored.connect(self._restore_rows)
         self.stack.rows_revealed.connect(self._redraw)
         self.stack.menu_requested.connect(self._show_row_menu)
         self.stack.limits_requested.connect(self._request_limits)
@@ -108,10 +110,19 @@ class TimePanel(Panel):
 
     def show_rows(self, keys: Sequence[str]) -> None:
         """Show the available rows with these keys only."""
-        self._shown = tuple(keys)
-        self._set_rows()
+        with self.view.step("", lambda: {f"rows of {self.key}": self.shown}):
+            self._shown = tuple(keys)
+            self._set_rows()
         self.menu.set_checked(self.shown)
         self._redraw()
+
+    def _restore_rows(self, parts: Mapping[str, Any]) -> None:
+        """Show the rows in parts of the view that were restored."""
+        if (keys := parts.get(f"rows of {self.key}")) is not None:
+            self._shown = keys
+            self._set_rows()
+            self.menu.set_checked(self.shown)
+            self._redraw()
 
     def menu_entries(self, place: MenuPlace) -> Iterable[Iterable[MenuEntry]]:
         """Return what can be done with a row, its limits, the zoom and the cursor."""
@@ -121,8 +132,8 @@ class TimePanel(Panel):
             yield self._scale_entries(number)
         if stack.rows:
             yield (
-                MenuEntry("Zoom back", view.zoom_back, view.can_zoom_back),
-                MenuEntry("Zoom forward", view.zoom_forward, view.can_zoom_forward),
+                MenuEntry("Undo", view.undo, view.can_undo),
+                MenuEntry("Redo", view.redo, view.can_redo),
             )
         if place.x is not None and view.can_pin:
             pin = partial(view.pin, place.x)

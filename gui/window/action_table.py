@@ -101,6 +101,11 @@ _FILE = (
         ("Ctrl+Shift+O",),
         "Draw another recording over the one that is shown, with their difference.",
     ),
+    ActionSpec("file.reload", "Re&load", "File", ("F5",), "Read this file again, and show it as it is shown now."),
+    ActionSpec("file.open_view", "Open &view…", "File", (), "Show recordings as they were saved."),
+    ActionSpec(
+        "file.save_view", "Sa&ve view as…", "File", (), "Save recordings, rows, zoom, cursors and layout as a file."
+    ),
     ActionSpec("file.runs", "Ru&ns…", "File", (), "The run files of a folder: open, compare or report them."),
     ActionSpec("file.columns", "C&hoose columns…", "File", (), "Choose again which column of this file is what."),
     ActionSpec(
@@ -166,8 +171,8 @@ _TIME = (
     _read_only("view.forward_span", "Forward by a span", "Replay", ("Shift+Right",), "Move forward by a whole span."),
     _zoom("zoom_in", "Zoom &in", ("Ctrl++", "+", "Ctrl+="), "Halve the span."),
     _zoom("zoom_out", "Zoom &out", ("Ctrl+-", "-"), "Double the span."),
-    _zoom("zoom_undo", "P&revious zoom", ("Alt+Left",), "Undo the last zoom of time or values."),
-    _zoom("zoom_redo", "Ne&xt zoom", ("Alt+Right",), "Redo the zoom that was undone last."),
+    _zoom("undo", "&Undo", ("Ctrl+Z", "Alt+Left"), "Undo the last change of the view: span, scale, rows or layout."),
+    _zoom("redo", "&Redo", ("Ctrl+Shift+Z", "Alt+Right"), "Do again what was undone last."),
     _zoom("span_5", "Show 5 s", ("1",), "Show a span of 5 s."),
     _zoom("span_30", "Show 30 s", ("2",), "Show a span of 30 s."),
     _zoom("span_60", "Show 60 s", ("3",), "Show a span of 60 s."),

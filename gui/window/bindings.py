@@ -46,8 +46,8 @@ def bind_view(actions: Actions, view: View, sessions: SessionManager) -> None:
             "view.forward_span": lambda: view.shift(view.span),
             "view.zoom_in": lambda: view.zoom(0.5, view.pinned),
             "view.zoom_out": lambda: view.zoom(2.0, view.pinned),
-            "view.zoom_undo": view.zoom_back,
-            "view.zoom_redo": view.zoom_forward,
+            "view.undo": view.undo,
+            "view.redo": view.redo,
             "view.span_all": view.show_all,
         },
     )
@@ -163,7 +163,8 @@ def seek(sessions: SessionManager, seconds: float) -> None:
 
 def _visibility_handler(dock: QDockWidget, window: MainWindow) -> Callable[[bool], None]:
     def show(shown: bool) -> None:
-        dock.setVisible(shown)
+        with window.view.step("", window.dock_area.arrangement):
+            dock.setVisible(shown)
         if shown:
             # it may be behind another tab
             dock.raise_()

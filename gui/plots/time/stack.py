@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import (
@@ -60,7 +62,7 @@ class TimeStack(StackDisplay):
     def __init__(self, view: View, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(view, theme, parent)
         self._gestures = Gestures(self, view)
-        view.scales_restored.connect(self._restore_scales)
+        view.restored.connect(self.restore_scales)
 
     def draw(self, frame: Frame, *, more: bool = False) -> None:
         """Draw a frame; see `StackDisplay.draw`."""
@@ -73,7 +75,7 @@ class TimeStack(StackDisplay):
     def zoom_values(self, row: int, factor: float, at: float) -> None:
         """Zoom the scale of a row by `factor` about a value; `enable_auto_range` undoes it."""
         key = self._rows[row].key
-        with self._view.zoom_step(f"values of {key}", lambda: {key: self._ranges.manual(key)}):
+        with self._view.step(f"values of {key}", lambda: {key: self._ranges.manual(key)}):
             self._ranges[key].zoom(factor, at)
         self._redraw()
 
@@ -81,7 +83,7 @@ class TimeStack(StackDisplay):
         """Show the span, the values or both that a rubber band selects."""
         rect, scale, key = band.rect, self.scale(), self._rows[band.row].key
         low, high = self.value_at(band.row, rect.bottom()), self.value_at(band.row, rect.top())
-        with self._view.zoom_step("", lambda: {key: self._ranges.manual(key)} if band.selects_values else {}):
+        with self._view.step("", lambda: {key: self._ranges.manual(key)} if band.selects_values else {}):
             if band.selects_values:
                 self._ranges.set_manual(key, (low, high))
             if band.selects_time:
@@ -91,7 +93,7 @@ class TimeStack(StackDisplay):
     def enable_auto_range(self, row: int) -> None:
         """Let the scale of a row follow its values."""
         shown = self._rows[row]
-        with self._view.zoom_step("", lambda: {shown.key: self._ranges.manual(shown.key)}):
+        with self._view.step("", lambda: {shown.key: self._ranges.manual(shown.key)}):
             self._ranges.enable_auto_range(shown, self._frame.rows[row])
         self._redraw()
 
@@ -102,7 +104,7 @@ class TimeStack(StackDisplay):
     def keep_scale(self, row: int) -> None:
         """Keep the scale that a row has now; `enable_auto_range` undoes it."""
         key = self._rows[row].key
-        with self._view.zoom_step("", lambda: {key: self._ranges.manual(key)}):
+        with self._view.step("", lambda: {key: self._ranges.manual(key)}):
             self._ranges.set_manual(key, self.limits(key))
         self._redraw()
 
@@ -245,11 +247,17 @@ class TimeStack(StackDisplay):
             return False
         return True
 
-    def _restore_scales(self, scales: dict[str, Bounds | None]) -> None:
-        """Restore scales of the zoom history, of those rows that this stack has."""
+    @property
+    def manual_scales(self) -> dict[str, Bounds]:
+        """The scales that were set by hand, by the key of their row."""
+        found = {row.key: self._ranges.manual(row.key) for row in self._rows}
+        return {key: limits for key, limits in found.items() if limits is not None}
+
+    def restore_scales(self, parts: Mapping[str, Any]) -> None:
+        """Restore the scales in parts of the view, of those rows that this stack has; None: by its values."""
         for i, row in enumerate(self._rows):
-            if row.key in scales:
-                limits = scales[row.key]
+            if row.key in parts:
+                limits = parts[row.key]
                 if limits is None:
                     self._ranges.enable_auto_range(row, self._frame.rows[i])
                 else:

@@ -89,7 +89,7 @@ class ChildProcess(QObject):
     Signals
     -------
     line : a line of text.
-    answer : a line that is a JSON object, as a dictionary.
+    answer : a JSON object as a dictionary: a line, or the lines from a brace alone to a brace alone.
     ended : exit code (negative: number of the signal), and the last line of text.
     """
 
@@ -110,6 +110,7 @@ class ChildProcess(QObject):
         self._exits_on_stdin_close = exits_on_stdin_close
         self._lines, self._output_lines = LineBuffer(), LineBuffer()
         self._last = ""
+        self._object: list[bytes] = []
         self._over = False
         self._log: ProcessLog | None = None
         self._process = QProcess(self)
@@ -194,7 +195,13 @@ class ChildProcess(QObject):
         self._emit_lines(self._lines.feed(new))
 
     def _emit_lines(self, lines: Iterable[bytes]) -> None:
-        for raw in lines:
+        for text in lines:
+            raw = text
+            if self._object or raw == b"{":
+                self._object.append(raw)
+                if raw != b"}":
+                    continue
+                raw, self._object = b"".join(self._object), []
             if raw.startswith(b"{") and self._emit_answer(raw):
                 continue
             self._last = raw.decode(errors="replace").strip() or self._last
