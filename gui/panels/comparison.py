@@ -78,7 +78,6 @@ class LagRow(QWidget):
         self.lag = QDoubleSpinBox(decimals=4, suffix=" s", singleStep=0.001)
         self.lag.setRange(-_LONGEST_LAG, _LONGEST_LAG)
         self.lag.setKeyboardTracking(False)
-        self.lag.setAccessibleName("lag")
         self.lag.setToolTip(
             "How much later the motion is in this recording, both counted from their first sample; "
             "it is drawn that much earlier"
@@ -88,7 +87,6 @@ class LagRow(QWidget):
         self.close_button.setText("✕")
         self.close_button.setAutoRaise(True)
         self.close_button.setToolTip("Remove this recording")
-        self.close_button.setAccessibleName("remove")
         self.quality = PlainLabel()
         line = QHBoxLayout(self)
         line.setContentsMargins(6, 0, 6, 0)
@@ -110,6 +108,8 @@ class LagRow(QWidget):
         self.lag.blockSignals(blocked)
         self.button.setEnabled(bool(channel))
         self.button.setToolTip(f"Estimate the lag by the cross-correlation of {channel or 'a common channel'}")
+        self.lag.setAccessibleName(f"lag of {run.name}")
+        self.close_button.setAccessibleName(f"remove {run.name}")
         self.show_judgement(run)
 
     def show_judgement(self, run: ComparedRun) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -125,6 +125,8 @@ class View(QObject):
         self.cursor_scrolls = False
         """Whether the cursor moves with the view, under a mouse at rest."""
         self.pinned: float | None = None
+        self.marks: tuple[float, ...] = ()
+        """Further cursors from left to right, numbered from 1; they move nothing."""
         self.actuator = ""
         self.recorded = False
         self._stays_live = False
@@ -167,6 +169,7 @@ class View(QObject):
         self.cursor = None
         if self.pinned is not None:
             self.pinned += seconds
+        self.marks = tuple(x + seconds for x in self.marks)
         self.range_changed.emit()
         self.cursor_changed.emit()
 
@@ -185,6 +188,7 @@ class View(QObject):
         self._steps.clear()
         self.right = self._begin = self._end = 0.0
         self.cursor = self.pinned = None
+        self.marks = ()
         self.follow()
         self.cursor_changed.emit()
 
@@ -348,6 +352,22 @@ class View(QObject):
     def toggle_pin(self, x: float) -> None:
         """Pin the cursor at `x`, or unpin a pinned one; move a play head."""
         self.pin(x if self.recorded or self.pinned is None else None)
+
+    def set_marks(self, marks: Iterable[float]) -> None:
+        """Set the further cursors; those at one instant are one."""
+        self.marks = tuple(sorted(set(marks)))
+        self.cursor_changed.emit()
+
+    def add_mark(self, x: float | None = None) -> None:
+        """Add a cursor at `x`; None: at the moving cursor, or else at the instant in view."""
+        at = self.instant if self.cursor is None else self.cursor
+        self.set_marks((*self.marks, at if x is None else x))
+
+    def marked_region(self, x: float | None) -> tuple[float, float] | None:
+        """Return the cursors left and right of `x`; None where there are not both."""
+        left = [mark for mark in self.marks if x is not None and mark <= x]
+        right = self.marks[len(left) :]
+        return (left[-1], right[0]) if left and right else None
 
     def select_actuator(self, actuator: str) -> None:
         """Select the actuator that panels of one actuator show."""

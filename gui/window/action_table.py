@@ -169,6 +169,8 @@ _TIME = (
     _read_only("view.forward", "&Forward", "Replay", ("Right",), "Move forward by a tenth of the span."),
     _read_only("view.back_span", "Back by a span", "Replay", ("Shift+Left",), "Move back by a whole span."),
     _read_only("view.forward_span", "Forward by a span", "Replay", ("Shift+Right",), "Move forward by a whole span."),
+    _read_only("view.add_cursor", "Add a &cursor", "Replay", ("M",), "Add a numbered cursor at the moving one."),
+    _read_only("view.clear_cursors", "Remove cursors", "Replay", ("Shift+M",), "Remove the numbered cursors."),
     _zoom("zoom_in", "Zoom &in", ("Ctrl++", "+", "Ctrl+="), "Halve the span."),
     _zoom("zoom_out", "Zoom &out", ("Ctrl+-", "-"), "Double the span."),
     _zoom("undo", "&Undo", ("Ctrl+Z", "Alt+Left"), "Undo the last change of the view: span, scale, rows or layout."),

@@ -49,6 +49,8 @@ def bind_view(actions: Actions, view: View, sessions: SessionManager) -> None:
             "view.undo": view.undo,
             "view.redo": view.redo,
             "view.span_all": view.show_all,
+            "view.add_cursor": view.add_mark,
+            "view.clear_cursors": lambda: view.set_marks(()),
         },
     )
     view.range_changed.connect(lambda: actions["view.pause"].setChecked(not view.following and not view.recorded))

@@ -143,19 +143,20 @@ class ExportController:
             QApplication.clipboard().setMimeData(data)
             self._notify("info", f"{panel.title}: copied to the clipboard")
 
-    def write_csv(self, path: Path) -> None:
-        """Write the samples and results in view, in a thread."""
+    def write_csv(self, path: Path, span: tuple[float, float] | None = None) -> None:
+        """Write the samples and results of a span, or of that in view, in a thread."""
         view, history = self._window.view, self._window.connection.history
         if self._writing is not None:
             self._notify("warning", "the previous export is still being written")
             return
+        left, right = span or (view.left, view.right)
         try:
             # copied here: the history changes while the thread writes
-            tables = tables_in_view(history, view.left, view.right)
+            tables = tables_in_view(history, left, right)
         except WriteError as problem:
             self._notify("error", str(problem))
             return
-        missing = decimated_note(history, view.left)
+        missing = decimated_note(history, left)
         if missing:
             self._notify("warning", missing)
         self._notify("info", f"{_BEGUN}{path}")
@@ -204,7 +205,7 @@ class ExportController:
         if shown := self._shown:
             self.copy(shown[0])
 
-    def _entries(self, panel: Panel, _place: MenuPlace) -> Iterator[MenuEntry]:
+    def _entries(self, panel: Panel, place: MenuPlace) -> Iterator[MenuEntry]:
         """Return the exports of a panel for its context menu."""
         for key, act in (
             ("file.copy_figure", partial(self.copy, panel)),
@@ -213,6 +214,9 @@ class ExportController:
         ):
             if self._actions[key].isEnabled():
                 yield MenuEntry(self._actions[key].text(), act)
+        region = self._window.view.marked_region(place.x)
+        if region is not None and self._actions["file.export_csv"].isEnabled():
+            yield MenuEntry("Export between the cursors as CSV…", partial(self._ask_csv, region))
 
     def _ask(self, first: Panel | None) -> None:
         """Ask for a figure; `first` is selected, or else the panel that had the focus last."""
@@ -230,8 +234,8 @@ class ExportController:
             lambda path: self.write_figure(panel, path, mm, titled=titled),
         )
 
-    def _ask_csv(self) -> None:
-        self._ask_path("span.csv", "Tables (*.csv)", self.write_csv)
+    def _ask_csv(self, span: tuple[float, float] | None = None) -> None:
+        self._ask_path("span.csv", "Tables (*.csv)", partial(self.write_csv, span=span))
 
     def _ask_path(self, name: str, kinds: str, write: Callable[[Path], None]) -> None:
         stem, dot, suffix = name.partition(".")

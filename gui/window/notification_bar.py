@@ -123,6 +123,7 @@ class NotificationBar(QWidget):
         self._all.clicked.connect(self.show_all)
         self._act = QPushButton(flat=True)
         self._act.clicked.connect(self._do)
+        self._act.hide()
         self._offers: dict[str, tuple[str, Callable[[], None]]] = {}
         self._dismiss = QPushButton("Dismiss", flat=True)
         self._dismiss.setToolTip("Dismiss this message (Esc).")

@@ -9,7 +9,7 @@ from math import inf
 from typing import Any, TypeVar
 
 from PySide6.QtCore import QByteArray, QSize, Qt, Signal
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget
 
 from gui.model.history import History
 from gui.panels.base import Panel
@@ -128,6 +128,9 @@ class PanelDocks(QMainWindow):
         dock = self.sender()
         if isinstance(dock, QDockWidget):
             (self._in_front.add if in_front else self._in_front.discard)(dock.objectName())
+            # Qt makes them as docks are stacked
+            for tabs in self.findChildren(QTabBar):
+                tabs.setAccessibleName("panels behind each other")
             if in_front:
                 self.uncovered.emit()
 

@@ -34,7 +34,7 @@ class SavedView(msgspec.Struct, frozen=True, tag_field="synchroscope", tag="view
     Parameters
     ----------
     recording : its file and the words that choose its columns.
-    span, instant : of the view and of the play head, s on the display's axis.
+    span, instant, cursors : of the view, the play head and the numbered cursors, s on the display's axis.
     rows : shown by each panel over time.
     scales : set by hand, of the rows of each panel.
     layout, arrangement : name of the layout, and where the panels are, in base64.
@@ -43,6 +43,7 @@ class SavedView(msgspec.Struct, frozen=True, tag_field="synchroscope", tag="view
     recording: tuple[str, ...]
     span: tuple[float, float]
     instant: float | None = None
+    cursors: tuple[float, ...] = ()
     actuator: str = ""
     rows: dict[str, tuple[str, ...]] = {}
     scales: dict[str, dict[str, Bounds]] = {}
@@ -162,6 +163,7 @@ class ViewController(QObject):
             (str(source.path), *source.words),
             (window.view.left, window.view.right),
             window.view.pinned,
+            window.view.marks,
             window.view.actuator,
             {panel.key: panel.shown for panel in panels},
             {panel.key: panel.stack.manual_scales for panel in panels},
@@ -221,6 +223,7 @@ class ViewController(QObject):
                 panel.stack.restore_scales(view.scales.get(key, {}))
         window.view.show(*view.span)
         window.view.pin(view.instant)
+        window.view.set_marks(view.cursors)
         window.redraw()
 
     def _ask_save(self) -> None:

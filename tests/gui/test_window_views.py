@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QPoint
 
 from gui.panels.histories import HistoriesPanel
+from gui.widgets.menus import MenuPlace
 
 
 def write(path, gain, n=3000):
@@ -119,6 +121,24 @@ def test_a_view_is_saved_and_opened_elsewhere_with_what_is_compared(shown, begin
     assert seen(colleague) == before
     (run,) = colleague.history.compared
     assert (run.name, run.lag) == ("other.csv", 0.25)
+
+
+def test_cursors_are_added_by_key_and_the_span_between_two_is_exported(shown, tmp_path):
+    hands = shown
+    for x in (2.0, 3.0):
+        hands.view.set_cursor(x)
+        hands.key("M")
+    assert hands.view.marks == (2.0, 3.0)
+    entries = hands.program.exports._entries(histories(hands), MenuPlace(QPoint(), x=2.5))
+    next(entry for entry in entries if "between the cursors" in entry.text).act()
+    hands.name_file(tmp_path / "part.csv")
+    hands.until(lambda: any("saved: " in line for line in hands.notices))
+    written = np.loadtxt(tmp_path / "part.csv", delimiter=",", skiprows=1)
+    t = np.arange(400, 601) / 200.0
+    assert written[:, 0] == pytest.approx(t)
+    assert written[:, 1] == pytest.approx(np.sin(7.0 * t))
+    hands.program.actions["view.clear_cursors"].trigger()
+    assert hands.view.marks == ()
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from gui.plots.time.readouts import Readout, row_header
 from gui.plots.time.rows import CurveStyle, Trace
 from gui.plots.time.scene import MARGIN, POINTER_TOLERANCE, Scene
 from gui.plots.value_axis import ValueRange, duration_text
+from gui.plots.view import View
 from monitor.messages.blocks import Samples
 
 BAND_ALPHA = 56
@@ -139,13 +140,17 @@ def draw_row_headers(painter: QPainter, scene: Scene, readings: Sequence[Readout
     painter.restore()
 
 
-def draw_cursors(painter: QPainter, scene: Scene, cursor: float | None, pinned: float | None) -> None:
-    """Draw the pinned cursor and the moving one over it, with their times and the difference."""
+def draw_cursors(painter: QPainter, scene: Scene, view: View) -> None:
+    """Draw the numbered cursors, the pinned one and the moving one over them, with their times and the difference."""
+    cursor, pinned, theme = view.cursor, view.pinned, scene.theme
+    for number, x in enumerate(view.marks, 1):
+        _draw_cursor(painter, scene, x, QPen(QColor(theme.force), 1, Qt.PenStyle.DashDotLine), str(number))
     if pinned is not None:
-        _draw_cursor(painter, scene, pinned, QPen(QColor(scene.theme.accent), 1, Qt.PenStyle.DashLine), "")
+        pen = QPen(QColor(theme.accent), 1, Qt.PenStyle.DashLine)
+        _draw_cursor(painter, scene, pinned, pen, scene.instant(pinned))
     if cursor is not None:
         between = "" if pinned is None else f"   Δt {duration_text(cursor - pinned)}"
-        _draw_cursor(painter, scene, cursor, QPen(QColor(scene.theme.text), 1), between)
+        _draw_cursor(painter, scene, cursor, QPen(QColor(theme.text), 1), scene.instant(cursor) + between)
 
 
 def draw_focus(painter: QPainter, scene: Scene) -> None:
@@ -155,7 +160,7 @@ def draw_focus(painter: QPainter, scene: Scene) -> None:
     painter.drawRect(scene.area.adjusted(0, 0, -1, -1))
 
 
-def _draw_cursor(painter: QPainter, scene: Scene, x: float, pen: QPen, more: str) -> None:
+def _draw_cursor(painter: QPainter, scene: Scene, x: float, pen: QPen, text: str) -> None:
     places, at = scene.places, scene.scale.pixel(x)
     if not places.plot_left <= at <= places.plot_left + places.plot_width:
         return
@@ -168,7 +173,6 @@ def _draw_cursor(painter: QPainter, scene: Scene, x: float, pen: QPen, more: str
             painter.drawLine(QPointF(round(at), top), QPointF(round(at), end))
     if scene.places.lane:
         painter.drawLine(QPointF(round(at), scene.bottom), QPointF(round(at), scene.bottom + scene.places.lane))
-    text = scene.instant(x) + more
     metrics = QFontMetrics(painter.font())
     width = metrics.horizontalAdvance(text) + 8
     left = min(max(at - width / 2.0, 0.0), scene.area.width() - width)

@@ -190,18 +190,22 @@ class TimeStack(StackDisplay):
             self.menu_requested.emit(self._key_at(at), cursor, event.globalPos())
         elif found is not None:
             self.cancel_press()
-            menu = curve_menu(self, self._styles, *found, self._theme, self._apply_styles)
-            menu.addSeparator()
-            menu.addAction("Limits…").triggered.connect(partial(self.limits_requested.emit, *found))
-            row = next(row for row in self._rows if row.key == found[0])
-            curve = next(curve for curve in row.curves if curve.label == found[1])
-            if curve.added:
-                remove = menu.addAction("Remove from this row")
-                remove.triggered.connect(partial(self.curve_removed.emit, row.key, curve.signal))
-            menu.popup(event.globalPos())
+            self.show_curve_menu(*found, event.globalPos())
         elif header is not None or not self.over_plots(at):
             self.cancel_press()
             self.menu_requested.emit(self._key_at(at), None, event.globalPos())
+
+    def show_curve_menu(self, key: str, label: str, on_screen: QPoint) -> None:
+        """Show the menu of a curve of a row: hide it, its colour and its limits."""
+        menu = curve_menu(self, self._styles, key, label, self._theme, self._apply_styles)
+        menu.addSeparator()
+        menu.addAction("Limits…").triggered.connect(partial(self.limits_requested.emit, key, label))
+        row = next(row for row in self._rows if row.key == key)
+        curve = next(curve for curve in row.curves if curve.label == label)
+        if curve.added:
+            remove = menu.addAction("Remove from this row")
+            remove.triggered.connect(partial(self.curve_removed.emit, row.key, curve.signal))
+        menu.popup(on_screen)
 
     def request_menu(self, at: QPointF, on_screen: QPoint) -> None:
         """Request the menu of the row and the instant at a point."""

@@ -26,6 +26,8 @@ class XYCanvas(pg.GraphicsLayoutWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
+        self.setAccessibleName("values against each other")
+        self.viewport().setAccessibleName(self.accessibleName())
         self._mouse: QPointF | None = None
         self._pressed: QPoint | None = None
         # what is dropped is for the panel

@@ -81,6 +81,7 @@ class FirstPage(QScrollArea):
         launch: ProcessFactory = ChildProcess,
     ) -> None:
         super().__init__(parent)
+        self.setAccessibleName("start page")
         self.theme = theme
         self._offers, self._settings = offers, settings
         self._muted: list[QLabel] = []

@@ -131,7 +131,8 @@ def test_a_row_is_scaled_pinned_and_hidden_by_its_menu(qtbot, watched):
     open_menu = lambda: right_click(stack.viewport(), at)  # noqa: E731
     before = stack.limits(second)
     assert texts(open_menu()) == [
-        "Keep this scale", "Undo", "Redo", "Pin cursor here", "Hide this row", "Derived channels…",
+        "Keep this scale", *(f"Curve {curve.label}…" for curve in stack.rows[1].curves), "Undo", "Redo",
+        "Pin cursor here", "Add a cursor here", "Hide this row", "Derived channels…",
     ]  # fmt: skip
     menu = open_menu()
     assert [a.isEnabled() for a in menu.actions() if a.text() in ("Undo", "Redo")] == [False, False]
