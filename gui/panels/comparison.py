@@ -160,7 +160,7 @@ class ComparisonPanel(TimePanel):
         shown.setAutoRaise(True)
         shown.setToolTip("Differences as synchroscope compare computes them, and whether they are within tolerance")
         shown.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        shown.toggled.connect(self.differences.setVisible)
+        shown.toggled.connect(self._show_differences)
         self.differences_button = shown
         for place, part in enumerate((self._loading, self._cancel, self.add, self.report, shown), 1):
             self.controls.insertWidget(place, part)
@@ -169,11 +169,16 @@ class ComparisonPanel(TimePanel):
         box = self.layout()
         assert isinstance(box, QVBoxLayout)
         box.insertLayout(1, self._lag_rows)
-        beside = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
-        box.insertWidget(2, beside, 1)
-        beside.addWidget(self.stack)
-        beside.addWidget(self.differences)
+        self._beside = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
+        box.insertWidget(2, self._beside, 1)
+        self._beside.addWidget(self.stack)
+        self._beside.addWidget(self.differences)
         self.show_loading("")
+
+    def _show_differences(self, on: bool) -> None:
+        self.differences.setVisible(on)
+        if on:
+            self._beside.setSizes([2 * self._beside.width() // 5, 3 * self._beside.width() // 5])
 
     def show_loading(self, text: str) -> None:
         """Show what is being loaded; empty: nothing."""

@@ -24,10 +24,11 @@ _VERDICTS = {
     "unknown": ("⊘ unknown", Level.WARN),
 }
 _PENDING = "…"
+_ROUNDING = 1e-9  # of a difference
 _UNITS = {"ms": " [ms]", "s": " [s]", "percent": " [%]"}
 _WORDS = {
-    "command_": "difference of commands, ",
-    "measured_": "difference of measured signals, ",
+    "command_": "commands apart, ",
+    "measured_": "measured apart, ",
     "_": " ",
     "fdb": "FDB",
     "paei": "PAEI",
@@ -72,8 +73,9 @@ class DifferenceTable(ListModel):
     def set_runs(self, runs: Sequence[ComparedRun], tolerances: Mapping[str, str]) -> None:
         """Show the quantities that have a value, or a tolerance; a row that is being edited stays."""
         several = len(runs) > 1
+        actuators = {actuator for run in runs for actuator, _ in run.judgement.quantities if actuator}
         rows = tuple(
-            _Row(run.name if several else "", actuator, key, found, run.judged)
+            _Row(run.name if several else "", actuator if len(actuators) > 1 else "", key, found, run.judged)
             for run in runs
             for (actuator, key), found in run.judgement.quantities.items()
             if found.difference is not None or found.result
@@ -149,7 +151,7 @@ class DifferenceTable(ListModel):
 def _with_deviation(value: float | None, sd: float | None) -> str:
     """Return a value with its standard deviation, as the command prints it."""
     if value is None or sd is None:
-        return number(value, ".5g")
+        return number(value, ".4g", rounding=_ROUNDING)
     return plus_minus(value, sd, digits=2, most=9)
 
 
@@ -167,9 +169,8 @@ class DifferenceList(QWidget):
         self.table.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed | triggers.AnyKeyPressed)
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectItems)
         self.table.verticalHeader().hide()
-        self.table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
-        header = self.table.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        for header in (self.table.verticalHeader(), self.table.horizontalHeader()):
+            header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         box = QVBoxLayout(self)
         box.setContentsMargins(6, 2, 6, 2)
         box.setSpacing(2)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QHeaderView, QTableView, QVBoxLayout, QWidget
 
 from gui.model.statistics import CurveStatistics, statistics
@@ -72,6 +72,7 @@ class StatisticsTable(QWidget):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        self._lines: Sequence[StatisticsLine] = ()
         self.heading = PlainLabel(self)
         self.between = QComboBox(self)
         self.between.setAccessibleName("cursors between which the statistics are")
@@ -82,10 +83,8 @@ class StatisticsTable(QWidget):
         set_list_style(self.table, "statistics between the cursors")
         self.table.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.table.verticalHeader().hide()
-        self.table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 4)
-        header = self.table.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        for header in (self.table.verticalHeader(), self.table.horizontalHeader()):
+            header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         box = QVBoxLayout(self)
         box.setContentsMargins(_MARGIN, 2, _MARGIN, 2)
         box.setSpacing(2)
@@ -126,11 +125,20 @@ class StatisticsTable(QWidget):
     def show_lines(self, heading: str, lines: Sequence[StatisticsLine]) -> None:
         """Show the lines; more than eight are scrolled."""
         self.heading.setText(heading)
+        self._lines = lines
         self.model.set_lines(lines)
         self.table.setVisible(bool(lines))
-        each = self.table.verticalHeader().defaultSectionSize()
-        n_lines = min(len(lines), _MOST_LINES)
-        self.table.setFixedHeight(self.table.horizontalHeader().sizeHint().height() + n_lines * each + 4)
+        rows, columns = self.table.verticalHeader(), self.table.horizontalHeader()
+        height = sum(rows.sectionSize(i) for i in range(min(len(lines), _MOST_LINES)))
+        if columns.length() > self.width():
+            height += self.table.horizontalScrollBar().sizeHint().height()
+        self.table.setFixedHeight(columns.sizeHint().height() + height + 4)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Fit rows and columns to another font."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.show_lines(self.heading.text(), self._lines)
 
 
 def trace_statistics(trace: Trace, x0: float, x1: float) -> CurveStatistics:

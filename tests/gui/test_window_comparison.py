@@ -130,19 +130,19 @@ def test_differences_are_judged_by_tolerances_and_reported(compared, monkeypatch
     assert not panel.differences.isVisible()
     hands.click(panel.differences_button)
     hands.ticks()
-    numbers = [float(cell.partition(" ")[0]) for cell in verdicts(panel)["actuator · ratio"][:3]]
+    numbers = [float(cell.partition(" ")[0]) for cell in verdicts(panel)["ratio"][:3]]
     assert numbers == pytest.approx([1 / 0.9, 1 / 0.98, 1 / 0.98 - 1 / 0.9], abs=1e-3)
-    assert verdicts(panel)["actuator · delay [ms]"][3:] == ["", ""]
-    enter_tolerance(hands, panel, "actuator · ratio", "5%")
-    assert verdicts(panel)["actuator · ratio"][3:] == ["5 %", "■ fail"]
-    enter_tolerance(hands, panel, "actuator · delay [ms]", "0.5")
-    enter_tolerance(hands, panel, "actuator · ratio", "10 %")
-    assert verdicts(panel)["actuator · ratio"][3:] == ["10 %", "● pass"]
+    assert verdicts(panel)["delay [ms]"][3:] == ["", ""]
+    enter_tolerance(hands, panel, "ratio", "5%")
+    assert verdicts(panel)["ratio"][3:] == ["5 %", "■ fail"]
+    enter_tolerance(hands, panel, "delay [ms]", "0.5")
+    enter_tolerance(hands, panel, "ratio", "10 %")
+    assert verdicts(panel)["ratio"][3:] == ["10 %", "● pass"]
     assert panel.differences.heading.text() == "2 of 2 within tolerance"
     # no number, and one that the command refuses
-    enter_tolerance(hands, panel, "actuator · ratio", "many")
-    assert verdicts(panel)["actuator · ratio"][3] == "10 %"
-    enter_tolerance(hands, panel, "actuator · difference of commands, rms [%]", "3%")
+    enter_tolerance(hands, panel, "ratio", "many")
+    assert verdicts(panel)["ratio"][3] == "10 %"
+    enter_tolerance(hands, panel, "commands apart, rms [%]", "3%")
     hands.until(lambda: any("leave % out" in line for line in hands.notices))
     hands.until(lambda: hands.history.compared[0].judged)
     # by the lag that is drawn
