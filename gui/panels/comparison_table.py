@@ -26,13 +26,7 @@ _VERDICTS = {
 _PENDING = "…"
 _ROUNDING = 1e-9  # of a difference
 _UNITS = {"ms": " [ms]", "s": " [s]", "percent": " [%]"}
-_WORDS = {
-    "command_": "commands apart, ",
-    "measured_": "measured apart, ",
-    "_": " ",
-    "fdb": "FDB",
-    "paei": "PAEI",
-}
+_WORDS = {"command_": "commands apart, ", "measured_": "measured apart, ", "_": " ", "fdb": "FDB", "paei": "PAEI"}
 _HINT = "a tolerance is a number in the unit of its quantity, or a percentage such as 5 %"
 
 

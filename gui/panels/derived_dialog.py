@@ -118,10 +118,7 @@ class DerivedDialog(QDialog):
         commands.addWidget(close)
         close.setAutoDefault(False)
         lists = QHBoxLayout()
-        for title, part, share in (
-            ("Channels", self.signals, 2),
-            ("Functions", self.functions, 3),
-        ):
+        for title, part, share in (("Channels", self.signals, 2), ("Functions", self.functions, 3)):
             column = QVBoxLayout()
             column.addWidget(PlainLabel(title))
             column.addWidget(part)

@@ -136,10 +136,7 @@ class TimePanel(Panel):
                 MenuEntry(f"Curve {each}…", partial(stack.show_curve_menu, key, each, place.at)) for each in labels
             ]
         if stack.rows:
-            yield (
-                MenuEntry("Undo", view.undo, view.can_undo),
-                MenuEntry("Redo", view.redo, view.can_redo),
-            )
+            yield (MenuEntry("Undo", view.undo, view.can_undo), MenuEntry("Redo", view.redo, view.can_redo))
         if place.x is not None and view.can_pin:
             pin = partial(view.pin, place.x)
             yield [

@@ -14,13 +14,7 @@ from gui.model.results import TRACE, ResultHistory
 from gui.model.tracking_status import CONTRADICTION_SIGN, headline_status
 from gui.terminal.sections import sparkline
 from monitor.catalogue import RATIO_UNIT, Output, display_unit, outputs_by_name
-from monitor.messages.headline import (
-    HEADLINE,
-    LABELS,
-    contradicts,
-    first_indicator,
-    read_headline,
-)
+from monitor.messages.headline import HEADLINE, LABELS, contradicts, first_indicator, read_headline
 from monitor.text.numbers import DASH, fitted
 
 HEADING_LINES = 3
@@ -153,11 +147,7 @@ def actuator_table(
 
 
 def _add(
-    table: Table,
-    heading: tuple[str, str, str],
-    width: int,
-    justify: Literal["left", "right"],
-    style: str,
+    table: Table, heading: tuple[str, str, str], width: int, justify: Literal["left", "right"], style: str
 ) -> None:
     lines = Text("\n".join(heading), style="dim" if style == "dim" else "", no_wrap=True)
     table.add_column(lines, width=width, justify=justify, style=style, no_wrap=True, overflow="ellipsis")

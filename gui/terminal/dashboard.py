@@ -40,10 +40,7 @@ class Dashboard:
     """
 
     def __init__(
-        self,
-        link: ServiceSubscription,
-        console: Console,
-        clock: Callable[[], float] = time.monotonic,
+        self, link: ServiceSubscription, console: Console, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._link = link
         self._console = console

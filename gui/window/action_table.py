@@ -121,11 +121,7 @@ _FILE = (
     ),
     ActionSpec("file.export_csv", "Export span as &CSV…", "File", ("Ctrl+E",), "Save samples and results in view."),
     ActionSpec(
-        "file.report",
-        "&Report…",
-        "File",
-        (),
-        "Write a page on what is recorded, so far if live, and open it.",
+        "file.report", "&Report…", "File", (), "Write a page on what is recorded, so far if live, and open it."
     ),
     _read_only("file.quit", "&Quit", "File", ("Ctrl+Q",), "Quit Synchroscope.", separator_before=True),
 )
@@ -183,12 +179,7 @@ _TIME = (
 )
 _REPLAY = (
     ActionSpec(
-        "replay.play",
-        "Pla&y or pause",
-        "Replay",
-        ("P",),
-        "Play or pause the recording.",
-        separator_before=True,
+        "replay.play", "Pla&y or pause", "Replay", ("P",), "Play or pause the recording.", separator_before=True
     ),
     ActionSpec("replay.step", "&Step", "Replay", (".",), "Play a short step, then pause."),
     ActionSpec("replay.slower", "Slo&wer", "Replay", ("[",), "Play at the next lower speed."),

@@ -150,7 +150,7 @@ class Program(QObject):
                 "help.keys": self._shortcuts.present,
                 "help.documentation": partial(show_documentation, window),
                 "help.about": partial(show_about, window),
-            },
+            }
         )
         sessions.ready.connect(self._connect)
         self.connection.notified.connect(partial(self.notify, of_source=True))

@@ -51,7 +51,7 @@ def bind_view(actions: Actions, view: View, sessions: SessionManager) -> None:
             "view.span_all": view.show_all,
             "view.add_cursor": view.add_mark,
             "view.clear_cursors": lambda: view.set_marks(()),
-        },
+        }
     )
     view.range_changed.connect(lambda: actions["view.pause"].setChecked(not view.following and not view.recorded))
 
@@ -110,7 +110,7 @@ def bind_replay(actions: Actions, sessions: SessionManager, bar: ReplayBar) -> N
             "replay.faster": faster(1),
             "replay.restart": with_player(lambda player: player.restart()),
             "replay.loop": with_player(lambda player: player.set_loop(actions["replay.loop"].isChecked())),
-        },
+        }
     )
 
     def update_enabled() -> None:
@@ -153,7 +153,7 @@ def bind_panels(actions: Actions, window: MainWindow, view: View) -> None:
             "panel.previous": lambda: focus(-1),
             "actuator.next": lambda: choose(1),
             "actuator.previous": lambda: choose(-1),
-        },
+        }
     )
 
 

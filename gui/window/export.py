@@ -103,7 +103,7 @@ class ExportController:
                 "file.export_figure": partial(self._ask, None),
                 "file.copy_figure": self._copy_focused,
                 "file.export_csv": self._ask_csv,
-            },
+            }
         )
 
     def set_enabled(self, enabled: bool) -> None:

@@ -64,10 +64,7 @@ TILE_KEYS = (
     ("Home, End", "select the first or the last actuator"),
 )
 """In the tiles."""
-EVENT_KEYS = (
-    ("Up, Down", "select an event"),
-    ("Enter", "show its instant"),
-)
+EVENT_KEYS = (("Up, Down", "select an event"), ("Enter", "show its instant"))
 """In the list of events."""
 ALARM_KEYS = (
     ("Up, Down", "select an alarm"),

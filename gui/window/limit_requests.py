@@ -58,10 +58,7 @@ class LimitController(QObject):
     """
 
     def __init__(
-        self,
-        window: MainWindow,
-        notify: Callable[[str, str], None],
-        show_display_limits: Callable[[str], None],
+        self, window: MainWindow, notify: Callable[[str, str], None], show_display_limits: Callable[[str], None]
     ) -> None:
         super().__init__(window)
         self._window, self._notify, self._show_display_limits = window, notify, show_display_limits
@@ -172,9 +169,7 @@ class LimitController(QObject):
         """Request the limits of a line that was dragged; the other side of its alarms remains."""
         known = {alarm.name: alarm for alarm in self._window.connection.history.alarms or ()}
         alarms = [known[name] for name in handle.alarms if name in known]
-        self.change(
-            {each.name: (each.low, value) if handle.upper else (value, each.high) for each in alarms},
-        )
+        self.change({each.name: (each.low, value) if handle.upper else (value, each.high) for each in alarms})
 
     def present(self, subject: LimitSubject) -> None:
         """Show the dialog for the alarm limits of a curve; where it has none, the settings of its display limits."""

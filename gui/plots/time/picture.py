@@ -11,13 +11,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QPaintEngine, QPainter, QPen
 from gui.plots.time.axis import TimeScale
 from gui.plots.time.cache import PixmapCache
 from gui.plots.time.curves import ColumnsImage, CurvePainter, PixelColumns, value_scale
-from gui.plots.time.decoration import (
-    TimeAxis,
-    colour_of,
-    draw_background,
-    draw_value_axis,
-    translucent,
-)
+from gui.plots.time.decoration import TimeAxis, colour_of, draw_background, draw_value_axis, translucent
 from gui.plots.time.headers import draw_row_header
 from gui.plots.time.lane import belongs, draw_lane, draw_row_marks, lane_tip, marks_text
 from gui.plots.time.limits import draw_limit_labels, draw_limit_lines, limits_tip

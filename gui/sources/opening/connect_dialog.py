@@ -210,10 +210,7 @@ class ConnectDialog(QDialog):
         self.setWindowTitle("Connect")
         self.watch, self.serve = WatchForm(settings, theme, with_keys=True), ServeForm(settings, theme)
         layout = QVBoxLayout(self)
-        for title, form in (
-            ("Connect to a running service", self.watch),
-            ("Start a service for a rig", self.serve),
-        ):
+        for title, form in (("Connect to a running service", self.watch), ("Start a service for a rig", self.serve)):
             group = QGroupBox(title)
             QVBoxLayout(group).addWidget(form)
             layout.addWidget(group)
