@@ -123,10 +123,7 @@ class Program(QObject):
         self.runs.close()
         self.exports.close()
         self.reports.close()
-        self._notes.close()
-        self._alarms.close()
-        self._limits.close()
-        self.connection.close()
+        self.connection.finish()
         self.sessions.finish()
         # the parts are connected to each other, and are deleted together
         self.window.deleteLater()

@@ -15,18 +15,26 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
-    QFileDialog,
     QFormLayout,
     QWidget,
 )
 
 from gui.panels.base import Panel
 from gui.plots.figure import ONE_COLUMN, TWO_COLUMNS, Figure, Page
+from gui.widgets.file_dialog import ask_path
 from gui.widgets.lists import row_text
 from gui.widgets.menus import MenuEntry, MenuPlace
 from gui.window.actions import Actions
-from gui.window.export_csv import decimated_note, tables_in_view, write_tables
-from gui.window.export_figure import FORMATS, PNG_DPI, clipboard_data, with_title, write_figure
+from gui.window.export_files import (
+    FORMATS,
+    PNG_DPI,
+    clipboard_data,
+    decimated_note,
+    tables_in_view,
+    with_title,
+    write_figure,
+    write_tables,
+)
 from gui.window.window import MainWindow
 from monitor.system.files import WriteError
 
@@ -239,9 +247,5 @@ class ExportController:
 
     def _ask_path(self, name: str, kinds: str, write: Callable[[Path], None]) -> None:
         stem, dot, suffix = name.partition(".")
-        dialog = QFileDialog(self._window, "Export", f"{stem}-{datetime.now():%Y%m%d-%H%M%S}{dot}{suffix}", kinds)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix(suffix)
-        dialog.fileSelected.connect(lambda text: write(Path(text)))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        place = f"{stem}-{datetime.now():%Y%m%d-%H%M%S}{dot}{suffix}"
+        ask_path(self._window, "Export", place, lambda text: write(Path(text)), kinds=kinds, suffix=suffix)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog
 
 from gui.sources.processes.child_process import ChildProcess, CommandJob, ProcessFactory, finish_all
 from gui.sources.processes.recording import OpenRecording
+from gui.widgets.file_dialog import ask_path
 from gui.window.actions import Actions
 from gui.window.source_controller import SourceController
 from gui.window.window import MainWindow
@@ -52,14 +52,14 @@ class ReportController(QObject):
 
     def ask(self, path: Path, words: Sequence[str] = ()) -> None:
         """Ask for the name of a page on a recording; `words` are the command that writes it, else its report."""
-        place = str(path.with_suffix(".html"))
-        dialog = QFileDialog(self._window, "Report", place, "Pages (*.html)")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix("html")
-        dialog.selectFile(place)
-        dialog.fileSelected.connect(lambda text: self.write(Path(text), path, words))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        ask_path(
+            self._window,
+            "Report",
+            str(path.with_suffix(".html")),
+            lambda text: self.write(Path(text), path, words),
+            kinds="Pages (*.html)",
+            suffix="html",
+        )
 
     def write(self, page: Path, path: Path, words: Sequence[str] = ()) -> None:
         """Write the page on a recording, and open it; the dialog has asked before replacing a file."""

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import QFileSystemWatcher, QObject
-from PySide6.QtWidgets import QFileDialog
 
 from gui.model.history import History
 from gui.panels.over_time import TimePanel
 from gui.plots.value_axis import Bounds
 from gui.sources.processes.recording import OpenRecording
 from gui.sources.processes.session import SourceSpec
+from gui.widgets.file_dialog import ask_path
 from gui.window.actions import Actions
 from gui.window.comparison import ComparedFile, ComparisonController
 from gui.window.layout_controller import LayoutController
@@ -227,22 +227,15 @@ class ViewController(QObject):
         window.redraw()
 
     def _ask_save(self) -> None:
-        self._ask_path("Save view", QFileDialog.AcceptMode.AcceptSave, self.save)
+        name = str(Path(self.current.recording[0]).with_suffix(".view.json"))
+        ask_path(
+            self._window, "Save view", name, lambda text: self.save(Path(text)), kinds=_KINDS, suffix="view.json"
+        )
 
     def _ask(self) -> None:
-        self._ask_path("Open view", QFileDialog.AcceptMode.AcceptOpen, self.open)
-
-    def _ask_path(self, title: str, mode: QFileDialog.AcceptMode, act: Callable[[Path], None]) -> None:
         source = self._sources.source
-        place = str(source.path.with_suffix(".view.json")) if isinstance(source, OpenRecording) else ""
-        dialog = QFileDialog(self._window, title, place, _KINDS)
-        dialog.setAcceptMode(mode)
-        dialog.setDefaultSuffix("view.json")
-        if mode is QFileDialog.AcceptMode.AcceptSave:
-            dialog.selectFile(place)
-        dialog.fileSelected.connect(lambda text: act(Path(text)))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        folder = str(source.path.parent) if isinstance(source, OpenRecording) else ""
+        ask_path(self._window, "Open view", folder, lambda text: self.open(Path(text)), kinds=_KINDS)
 
 
 def _signature(path: Path) -> tuple[int, int, int] | None:

@@ -21,8 +21,6 @@ from monitor.messages.requests import AcknowledgeRequest, AlarmRequest, NoteRequ
 from monitor.text.numbers import instant_text
 from monitor.transport.zeromq.request_client import user_name
 
-_LINGER = 0.5  # s that pending requests have when the window closes
-
 
 class AlarmController(QObject):
     """Sends the requests of the alarm list to the service, and reports refusals.
@@ -65,10 +63,6 @@ class AlarmController(QObject):
         dock.raise_()
         self._list.view.select_first()
         self._list.setFocus(Qt.FocusReason.ShortcutFocusReason)
-
-    def close(self) -> None:
-        """Close the socket; what cannot be sent within half a second is lost."""
-        self._requests.close(_LINGER)
 
     def _acknowledge_all(self) -> None:
         self._list.acknowledge_all_alarms()
@@ -179,10 +173,6 @@ class NoteController(QObject):
                 self._requests.send(NoteRequest(text=text), "")
             except (ValueError, OSError) as problem:
                 self._notify("warning", f"not recorded, {text}: {problem}")
-
-    def close(self) -> None:
-        """Close the socket; what cannot be sent within half a second is lost."""
-        self._requests.close(_LINGER)
 
     def _send(self, text: str, instant: float) -> None:
         timeline = self._window.connection.history.timeline

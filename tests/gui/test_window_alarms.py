@@ -11,10 +11,9 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMessageBox
 from gui.model.receiver import ReceivedMessages
 from gui.panels.events import EventsPanel
 from gui.panels.indicators import IndicatorsPanel
-from gui.panels.limit_dialog import LimitDialog
 from gui.settings.dialog import SettingsDialog
 from gui.settings.storage import WindowSettings
-from gui.window.limit_requests import requests_of
+from gui.window.limit_requests import LimitDialog, requests_of
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.health import Health

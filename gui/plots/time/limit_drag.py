@@ -136,7 +136,7 @@ class LimitDrag(QWidget):
         """Take the next line, move the one that is taken, or set it; return whether the key was used."""
         stack, key = self._stack, event.key()
         if key == Qt.Key.Key_L and not event.modifiers() and self.enabled:
-            lines = [(row, line) for row in stack.seen for line in stack.rows[row].limits if _is_movable(line)]
+            lines = [(row, line) for row in stack.seen for line in stack.rows[row].limits if self._is_within(row, line)]
             if not lines:
                 return False
             at = lines.index(self._grabbed) + 1 if self._grabbed in lines else 0
@@ -210,6 +210,11 @@ class LimitDrag(QWidget):
         near = [(abs(scale.pixel(line.value) - at.y()), line) for line in lines]
         distance, line = min(near, key=lambda each: each[0], default=(math.inf, None))
         return (row, line) if line is not None and distance <= _TOLERANCE else None
+
+    def _is_within(self, row: int, line: LimitLine) -> bool:
+        """Whether a line can be moved, and is within the scale of its row."""
+        scale = self._scale(row)
+        return _is_movable(line) and scale.low <= line.value <= scale.high
 
     def _scale(self, row: int) -> ValueScale:
         """Return the value scale of a row, in pixels of the viewport."""

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QPoint, QSettings, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QFileDialog, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from gui.model.run_catalogue import RunFilter, RunListing, read_listing
 from gui.sources.opening.connect_dialog import RECORDED
 from gui.sources.opening.run_table import RunTable, RunView
 from gui.sources.processes.child_process import ChildProcess, CommandJob, ProcessFactory
+from gui.widgets.file_dialog import ask_path
 from gui.widgets.labels import ElidedLabel, PlainLabel
 from gui.widgets.menus import MenuEntry, show_context_menu
 from gui.widgets.theme import Theme
@@ -258,12 +259,7 @@ class RunList(QWidget):
             self._show_status()
 
     def _browse(self) -> None:
-        dialog = QFileDialog(self, "Folder of run files", str(self.folder or ""))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(self.set_folder)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        ask_path(self, "Folder of run files", str(self.folder or ""), self.set_folder)
 
 
 def _left_out(listing: RunListing) -> str:
