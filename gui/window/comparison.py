@@ -110,6 +110,7 @@ class ComparisonController(QObject):
 
     def _ask(self) -> None:
         if self._history.recording is not None:
+            self._lag = None
             self.opener.theme = self._window.theme
             self.opener.ask()
 
@@ -228,20 +229,11 @@ class ComparisonController(QObject):
         if JOIN in source.words or "--auxiliary" in source.words:
             raise ValueError("one of them has no command and measured signal, or is in several files")
         if any(run.source[1:] != source.words for run in runs):
-            raise ValueError(
-                "their columns were chosen differently: choose them alike, or remember them beside the files"
-            )
+            raise ValueError("their columns are chosen differently: choose them alike, or remember them by the files")
         lags = [f"--lag={run.lag!r}" for run in runs]
         limits = [word for pair in self._panel.tolerances.items() for word in ("--tolerance", "=".join(pair))]
-        return [
-            "compare",
-            str(source.path),
-            *(run.source[0] for run in runs),
-            *source.options,
-            *lags,
-            *limits,
-            "--json",
-        ]
+        files = [str(source.path), *(run.source[0] for run in runs)]
+        return ["compare", *files, *source.options, *lags, *limits, "--json"]
 
     def _report(self) -> None:
         runs = self._history.compared

@@ -216,12 +216,14 @@ class ViewController(QObject):
         self._wanted = None
         self._layouts.restore(view.layout, base64.b64decode(view.arrangement))
         window.view.select_actuator(view.actuator)
-        for key, rows in view.rows.items():
-            panel = window.dock_area.panels.get(key)
-            if isinstance(panel, TimePanel):
-                panel.show_rows(rows)
-                panel.stack.restore_scales(view.scales.get(key, {}))
-        window.view.show(*view.span)
+        # one step to undo
+        with window.view.step():
+            for key, rows in view.rows.items():
+                panel = window.dock_area.panels.get(key)
+                if isinstance(panel, TimePanel):
+                    panel.show_rows(rows)
+                    panel.stack.restore_scales(view.scales.get(key, {}))
+            window.view.show(*view.span)
         window.view.pin(view.instant)
         window.view.set_marks(view.cursors)
         window.redraw()

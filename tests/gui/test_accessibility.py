@@ -6,9 +6,6 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QWidget
 
-from gui.sources.opening.connect_dialog import ConnectDialog
-from gui.widgets.theme import LIGHT
-
 
 def unnamed(root):
     """Return the focusable controls without a name: text with letters, accessible name, or label of its own."""
@@ -38,19 +35,13 @@ def test_every_control_of_the_window_has_a_name(fed, hybrid_arrivals):
     assert unnamed(hands.window) == []
 
 
-@pytest.mark.parametrize(
-    "key", ["window.settings", "window.derived", "help.keys", "help.palette", "file.export_figure"]
-)
+_DIALOGS = "window.settings", "window.derived", "help.keys", "help.palette", "file.export_figure"
+
+
+@pytest.mark.parametrize("key", [*_DIALOGS, "source.connect", "source.serve"])
 def test_every_control_of_a_dialog_has_a_name(fed, hybrid_arrivals, key):
     hands = fed()
     hands.played.say(*hybrid_arrivals[:50])
     hands.until(lambda: hands.history.end_x > 1.0)
     hands.program.actions[key].trigger()
     assert unnamed(hands.window) == []
-
-
-@pytest.mark.parametrize("serve", [False, True])
-def test_every_control_of_the_dialogs_of_endpoints_has_a_name(qtbot, store, serve):
-    parent = QWidget()
-    qtbot.addWidget(parent)
-    assert unnamed(ConnectDialog(store, LIGHT, parent, serve=serve)) == []

@@ -386,11 +386,6 @@ def test_a_line_is_moved_by_keys(live, limits_of):
     live.key("Up")
     live.key("Escape")
     assert not drag.isVisible() and live.history.requested_limits == {}
-    live.program.actions["window.operator"].trigger()
-    live.ticks()
-    stack.setFocus()
-    live.key("L")
-    assert not drag.isVisible()
 
 
 @pytest.mark.parametrize("way", ["escape", "click", "sideways", "shift", "operator"])

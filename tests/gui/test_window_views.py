@@ -145,7 +145,6 @@ def test_cursors_are_added_by_key_and_the_span_between_two_is_exported(shown, tm
     ("content", "line"),
     [
         ("no JSON", "is no view that File > Save view as wrote"),
-        ('{"rows": {}}', "is no view that File > Save view as wrote"),
         ('{"synchroscope": "view 1", "recording": [], "span": [0, 1]}', "is no view that File > Save view as wrote"),
         ('{"synchroscope": "view 1", "recording": ["gone.csv"], "span": [0, 1]}', "its recording gone.csv is gone"),
     ],

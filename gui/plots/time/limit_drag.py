@@ -136,7 +136,9 @@ class LimitDrag(QWidget):
         """Take the next line, move the one that is taken, or set it; return whether the key was used."""
         stack, key = self._stack, event.key()
         if key == Qt.Key.Key_L and not event.modifiers() and self.enabled:
-            lines = [(row, line) for row in stack.seen for line in stack.rows[row].limits if self._is_within(row, line)]
+            lines = [
+                (row, line) for row in stack.seen for line in stack.rows[row].limits if self._is_within(row, line)
+            ]
             if not lines:
                 return False
             at = lines.index(self._grabbed) + 1 if self._grabbed in lines else 0
