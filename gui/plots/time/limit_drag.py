@@ -136,9 +136,7 @@ class LimitDrag(QWidget):
         """Take the next line, move the one that is taken, or set it; return whether the key was used."""
         stack, key = self._stack, event.key()
         if key == Qt.Key.Key_L and not event.modifiers() and self.enabled:
-            lines = [
-                (row, line) for row in stack.seen for line in stack.rows[row].limits if self._is_within(row, line)
-            ]
+            lines = [(row, line) for row in stack.seen for line in self._lines_within(row)]
             if not lines:
                 return False
             at = lines.index(self._grabbed) + 1 if self._grabbed in lines else 0
@@ -213,10 +211,10 @@ class LimitDrag(QWidget):
         distance, line = min(near, key=lambda each: each[0], default=(math.inf, None))
         return (row, line) if line is not None and distance <= _TOLERANCE else None
 
-    def _is_within(self, row: int, line: LimitLine) -> bool:
-        """Whether a line can be moved, and is within the scale of its row."""
-        scale = self._scale(row)
-        return _is_movable(line) and scale.low <= line.value <= scale.high
+    def _lines_within(self, row: int) -> list[LimitLine]:
+        """Return the lines of a row that can be moved, and are within its scale."""
+        scale, lines = self._scale(row), self._stack.rows[row].limits
+        return [line for line in lines if _is_movable(line) and scale.low <= line.value <= scale.high]
 
     def _scale(self, row: int) -> ValueScale:
         """Return the value scale of a row, in pixels of the viewport."""
