@@ -47,11 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duration", type=duration, default=45.0, metavar="S", help="s, or 2min (default 45 s)")
     parser.add_argument("--record", type=Path, metavar="PATH", help="run file (default runs/demo-TIME.h5)")
     parser.add_argument(
-        "--speed",
-        type=float,
-        default=1.0,
-        metavar="X",
-        help=f"times real time, at most {_MAX_SPEED:g} (default 1)",
+        "--speed", type=float, default=1.0, metavar="X", help=f"times real time, at most {_MAX_SPEED:g} (default 1)"
     )
 
 

@@ -12,12 +12,7 @@ from gui.wording.event_text import severity_level, severity_shape, severity_word
 from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Severity, Transition
 
-_ASIDE = {
-    AlarmState.NOT_JUDGED: 2,
-    AlarmState.SHELVED: 3,
-    AlarmState.OUT_OF_SERVICE: 4,
-    AlarmState.NORMAL: 5,
-}
+_ASIDE = {AlarmState.NOT_JUDGED: 2, AlarmState.SHELVED: 3, AlarmState.OUT_OF_SERVICE: 4, AlarmState.NORMAL: 5}
 
 
 @dataclass(frozen=True, slots=True)

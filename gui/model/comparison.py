@@ -1,20 +1,75 @@
-"""Recordings compared on one time axis: the lag between them, and the difference of their curves."""
+"""Recordings compared on one time axis: lag, differences of curves, and what `synchroscope compare` finds."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from gui.model.envelope import Envelope
 from gui.model.history import History
 from gui.model.pyramid import Pyramid
-from monitor.alignment import correlation_coefficient, estimate_lag, interpolated
+from monitor.alignment import estimate_lag, interpolated
 from monitor.messages.blocks import Channel, Role, Samples, same_unit
 
 _CHUNK = 1 << 18
 _FEWEST = 8
+
+
+class Quantity(msgspec.Struct, frozen=True):
+    """One quantity of two runs as `synchroscope compare --json` has it; None where there is no value."""
+
+    reference: float | None = None
+    reference_sd: float | None = None
+    value: float | None = None
+    sd: float | None = None
+    difference: float | None = None
+    difference_sd: float | None = None
+    probability: float | None = None
+    limit: float | None = None
+    result: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What `synchroscope compare` has found on one run.
+
+    Parameters
+    ----------
+    quantities : by the actuator, empty for the run as a whole, and the key.
+    correlation : of the command at the lag; NaN where it is unknown.
+    problem : why there are none.
+    """
+
+    quantities: Mapping[tuple[str, str], Quantity] = field(default_factory=dict)
+    correlation: float = math.nan
+    problem: str = ""
+
+
+def read_judgement(answer: Mapping[str, Any]) -> Judgement:
+    """Return what the command has found on the only run in its answer.
+
+    Raises
+    ------
+    ValueError : it is no comparison.
+    """
+    try:
+        (run,) = answer["runs"]
+        parts = [*((each["actuator"], each) for each in run["actuators"]), ("", run)]
+        quantities = {
+            (actuator, key): msgspec.convert(found, Quantity)
+            for actuator, part in parts
+            for key, found in part.items()
+            if isinstance(found, dict)
+        }
+        known = run["correlation"]
+    except (KeyError, TypeError, ValueError) as problem:
+        raise ValueError(f"no comparison ({problem})") from problem
+    return Judgement(quantities, math.nan if known is None else known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +80,16 @@ class ComparedRun:
     ----------
     history : of the recording.
     lag : s by which its motion is later, both counted from their first sample; it is drawn that much earlier.
-    correlation : of the curve by which the lag was estimated; NaN: it was not.
+    source : words by which `synchroscope compare` reads it: its file and the options for its columns.
+    judgement : what `synchroscope compare` has found; of another lag or tolerances, until `judged`.
     differences : computed for this lag, by name of a curve and identity of the rows of the reference.
     """
 
     history: History
     lag: float = 0.0
-    correlation: float = math.nan
+    source: tuple[str, ...] = ()
+    judgement: Judgement = field(default_factory=Judgement, compare=False)
+    judged: bool = field(default=False, compare=False)
     differences: dict[tuple[str, int], object] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -43,9 +101,9 @@ class ComparedRun:
         """Return x in this recording minus x on the axis of the reference, s."""
         return self.history.begin_x - reference.begin_x + self.lag
 
-    def aligned(self, lag: float, correlation: float = math.nan) -> ComparedRun:
-        """Return the same with another lag."""
-        return replace(self, lag=lag, correlation=correlation, differences={})
+    def aligned(self, lag: float) -> ComparedRun:
+        """Return the same with another lag, not yet judged."""
+        return replace(self, lag=lag, judged=False, differences={})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,15 +183,6 @@ def result_curve(history: History, actuator: str, name: str, factor: float) -> S
     return None if results is None or column is None else StoredCurve(results.instants, column, factor)
 
 
-def correlation(of: StoredCurve, reference: StoredCurve) -> float:
-    """Return the correlation coefficient of two curves where both have values; NaN where it is unknown."""
-    first, other = of.values()
-    begin, base = reference.values()
-    x = (np.arange(len(base)) + begin) / reference.rows.rate - reference.shift
-    there = interpolated(other, (x + of.shift) * of.rows.rate - first)
-    return correlation_coefficient(base, there)
-
-
 def alignment_channel(history: History, run: ComparedRun, actuator: str) -> str:
     """Return the channel by which recordings are aligned: the command of `actuator`, else the first common one."""
     channels = () if history.signals is None else history.signals.channels
@@ -158,8 +207,7 @@ def align(history: History, run: ComparedRun, actuator: str) -> ComparedRun:
         return run
     # where memory has lost the first samples, the stored ones begin later
     lag += (other_first / other.rows.rate - run.history.begin_x) - (first / own.rows.rate - history.begin_x)
-    moved = run.aligned(lag)
-    return run.aligned(lag, correlation(shifted(other, moved.shift(history)) or other, own))
+    return run.aligned(lag)
 
 
 def counterpart(run: ComparedRun, channel: Channel) -> StoredCurve | None:

@@ -48,7 +48,8 @@ class ContiguousRun(Generic[Block]):
     def append(self, block: Block) -> None:
         """Append a contiguous block, or the one that the run begins with."""
         rows = block.samples if isinstance(block, SignalBlock) else block.values
-        self._rows.append(rows)
+        if len(rows):
+            self._rows.append(rows)
         self._n_rows += len(rows)
         self._index = block.index + len(rows) * self._every
         self._time = block.time + len(rows) * self._step

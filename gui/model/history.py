@@ -26,15 +26,44 @@ from gui.model.receiver import ReceivedMessages
 from gui.model.results import RATE, ResultHistory
 from gui.model.service_state import RECORDED, RecordingProgress, ServiceState, service_state
 from gui.model.signals import SignalHistory
-from gui.model.timeline import DisplayTimeline
-from gui.model.wall_clock import WallClock
+from gui.model.timeline import ClockSegment, DisplayTimeline
 from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock, Stream
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
+from monitor.text.numbers import is_dated
 
 if TYPE_CHECKING:
     from gui.model.comparison import ComparedRun
+
+
+_RESOLUTION = 0.01  # s
+
+
+class WallClock:
+    """Offset of this computer's clock from x, for each run of samples: the smallest of all arrivals."""
+
+    def __init__(self) -> None:
+        self._offsets: dict[float, float] = {}
+
+    def observe(self, begin: float, x: float, now: float) -> None:
+        """Register that the newest sample, at `x` in the run that begins at `begin`, has arrived at `now`, s."""
+        if math.isfinite(begin) and is_dated(now):
+            self._offsets[begin] = min(now - x, self._offsets.get(begin, math.inf))
+
+    def applied(self, segments: Sequence[ClockSegment]) -> tuple[ClockSegment, ...]:
+        """Return the segments with clock time in place of the rig's, where that is no clock time already."""
+        offset, found = math.nan, []
+        for segment in segments:
+            offset = self._offsets.get(segment.x_begin, offset if segment.follows else math.nan)
+            known = not math.isnan(offset) and not is_dated(segment.x_begin + segment.offset)
+            found.append(replace(segment, offset=_rounded(offset)) if known else segment)
+        return tuple(found)
+
+
+def _rounded(offset: float) -> float:
+    return round(offset / _RESOLUTION) * _RESOLUTION
+
 
 _MAX_EVENTS = 10_000
 RESULTS_SHARE = 4

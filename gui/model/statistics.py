@@ -26,6 +26,11 @@ class CurveStatistics:
     rms: float = math.nan
     slope: float = math.nan
 
+    @property
+    def peak_to_peak(self) -> float:
+        """Maximum less minimum."""
+        return self.maximum - self.minimum
+
 
 def statistics(x: Samples, values: Samples) -> list[CurveStatistics]:
     """Return the statistics of columns of values, (n, n_curves), at the instants `x`, (n,); NaN is left out."""

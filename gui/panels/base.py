@@ -48,6 +48,7 @@ class Panel(QWidget):
         """Window of the indicators, s; set from the health of the service."""
         self.menu_sources: list[Callable[[MenuPlace], Iterable[MenuEntry]]] = []
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName(self.title)
 
     def configure(self, history: History) -> None:
         """Adapt to the channels and columns of a history, which may have none yet."""

@@ -14,14 +14,13 @@ from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.panels.hysteresis import HysteresisPanel
 from gui.panels.indicators import IndicatorsPanel
-from gui.panels.pair import PairPanel
 from gui.panels.reliability import ReliabilityPanel
 from gui.panels.spectrum import SpectrumPanel
 from gui.panels.subspace import SubspacePanel
 from gui.panels.tiles import TilesPanel
 from gui.panels.transfer import TransferPanel
 from gui.panels.wall import WallPanel
-from gui.panels.xy_panel import XYPanel
+from gui.panels.xy_panel import PairPanel, XYPanel
 from gui.plots.figure import Figure, Page
 from gui.plots.view import View
 from gui.widgets.menus import MenuEntry, MenuPlace

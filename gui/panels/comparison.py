@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QPushButton, QSplitter, QToolButton, QVBoxLayout, QWidget
 
 from gui.model.comparison import (
     ComparedRun,
@@ -23,6 +23,7 @@ from gui.model.comparison import (
     shifted,
 )
 from gui.model.history import History
+from gui.panels.comparison_table import DifferenceList
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, trace
 from gui.plots.view import View
@@ -77,7 +78,6 @@ class LagRow(QWidget):
         self.lag = QDoubleSpinBox(decimals=4, suffix=" s", singleStep=0.001)
         self.lag.setRange(-_LONGEST_LAG, _LONGEST_LAG)
         self.lag.setKeyboardTracking(False)
-        self.lag.setAccessibleName("lag")
         self.lag.setToolTip(
             "How much later the motion is in this recording, both counted from their first sample; "
             "it is drawn that much earlier"
@@ -87,7 +87,6 @@ class LagRow(QWidget):
         self.close_button.setText("✕")
         self.close_button.setAutoRaise(True)
         self.close_button.setToolTip("Remove this recording")
-        self.close_button.setAccessibleName("remove")
         self.quality = PlainLabel()
         line = QHBoxLayout(self)
         line.setContentsMargins(6, 0, 6, 0)
@@ -109,8 +108,16 @@ class LagRow(QWidget):
         self.lag.blockSignals(blocked)
         self.button.setEnabled(bool(channel))
         self.button.setToolTip(f"Estimate the lag by the cross-correlation of {channel or 'a common channel'}")
-        known = math.isfinite(run.correlation)
-        self.quality.setText(f"correlation {run.correlation:.3f} of {channel}" if known else "")
+        self.lag.setAccessibleName(f"lag of {run.name}")
+        self.close_button.setAccessibleName(f"remove {run.name}")
+        self.show_judgement(run)
+
+    def show_judgement(self, run: ComparedRun) -> None:
+        """Show the correlation of the commands at the lag, once it is known."""
+        found = run.judgement
+        known = "" if math.isnan(found.correlation) else f"correlation {found.correlation:.3f}"
+        self.quality.setText("comparing …" if not run.judged else "not compared" if found.problem else known)
+        self.quality.setToolTip(found.problem)
 
 
 class ComparisonPanel(TimePanel):
@@ -121,6 +128,7 @@ class ComparisonPanel(TimePanel):
     wanted : a recording to compare with is to be chosen.
     cancelled : the one that is being loaded is not wanted.
     runs_changed : the compared recordings, with other lags or fewer.
+    reported : a page on the comparison is wanted.
     """
 
     key: ClassVar[str] = "comparison"
@@ -128,6 +136,7 @@ class ComparisonPanel(TimePanel):
     wanted = Signal()
     cancelled = Signal()
     runs_changed = Signal(tuple)
+    reported = Signal()
 
     def __init__(self, view: View, theme: Theme) -> None:
         super().__init__(view, theme, _NOTHING)
@@ -139,14 +148,37 @@ class ComparisonPanel(TimePanel):
         self.add = QPushButton("Compare with…")
         self.add.setToolTip("Open another recording over this one")
         self.add.clicked.connect(self.wanted)
-        for place, part in enumerate((self._loading, self._cancel, self.add), 1):
+        self.report = QPushButton("Report…")
+        self.report.setToolTip("Report of the comparison: a page with the differences and their verdicts")
+        self.report.clicked.connect(self.reported)
+        self.differences = DifferenceList(theme)
+        self.tolerances: Mapping[str, str] = {}
+        self._listed: tuple[object, ...] = ()
+        shown = QToolButton()
+        shown.setText("Differences")
+        shown.setCheckable(True)
+        shown.setAutoRaise(True)
+        shown.setToolTip("Differences as synchroscope compare computes them, and whether they are within tolerance")
+        shown.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        shown.toggled.connect(self._show_differences)
+        self.differences_button = shown
+        for place, part in enumerate((self._loading, self._cancel, self.add, self.report, shown), 1):
             self.controls.insertWidget(place, part)
         self._lag_rows = QVBoxLayout()
         self._lag_rows.setSpacing(0)
         box = self.layout()
         assert isinstance(box, QVBoxLayout)
         box.insertLayout(1, self._lag_rows)
+        self._beside = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
+        box.insertWidget(2, self._beside, 1)
+        self._beside.addWidget(self.stack)
+        self._beside.addWidget(self.differences)
         self.show_loading("")
+
+    def _show_differences(self, on: bool) -> None:
+        self.differences.setVisible(on)
+        if on:
+            self._beside.setSizes([2 * self._beside.width() // 5, 3 * self._beside.width() // 5])
 
     def show_loading(self, text: str) -> None:
         """Show what is being loaded; empty: nothing."""
@@ -157,6 +189,8 @@ class ComparisonPanel(TimePanel):
     def configure(self, history: History) -> None:
         """Set the rows for a recording and those that are compared with it."""
         self.add.setEnabled(history.recording is not None)
+        self.report.setEnabled(bool(history.compared))
+        self.differences_button.setEnabled(bool(history.compared))
         super().configure(history)
         self._show_lags(history)
 
@@ -165,6 +199,12 @@ class ComparisonPanel(TimePanel):
         if history.compared != tuple(run for curves in self._first for run in curves.runs):
             self.available_rows(history)
             self._show_lags(history)
+        listed = tuple(each for run in history.compared for each in (run.judgement, run.judged)), self.tolerances
+        if listed != self._listed:
+            self._listed = listed
+            self.differences.show_runs(history.compared, self.tolerances)
+            for widget, run in zip(self.lags, history.compared, strict=True):
+                widget.show_judgement(run)
         super().refresh(history)
 
     @property
@@ -203,6 +243,7 @@ class ComparisonPanel(TimePanel):
     def apply_theme(self, theme: Theme) -> None:
         """Apply the colours of a theme."""
         super().apply_theme(theme)
+        self.differences.apply_theme(theme)
         if self._history is not None:
             self._show_lags(self._history)
 
@@ -283,19 +324,18 @@ class ComparisonPanel(TimePanel):
             widget.name.setFixedWidth(width)
 
     def _set_lag(self, number: int, lag: float) -> None:
-        self._replace(number, lag, math.nan)
+        self._replace(number, lag)
 
     def _estimate(self, number: int) -> None:
         history = self._history
         if history is not None and number < len(history.compared):
-            run = align(history, history.compared[number], self.view.actuator)
-            self._replace(number, run.lag, run.correlation)
+            self._replace(number, align(history, history.compared[number], self.view.actuator).lag)
 
-    def _replace(self, number: int, lag: float, quality: float) -> None:
+    def _replace(self, number: int, lag: float) -> None:
         history = self._history
         if history is not None and number < len(history.compared):
             runs = list(history.compared)
-            runs[number] = runs[number].aligned(lag, quality)
+            runs[number] = runs[number].aligned(lag)
             self.runs_changed.emit(tuple(runs))
 
     def _remove(self, number: int) -> None:

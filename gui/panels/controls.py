@@ -7,13 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QMenu,
-    QStyleOptionToolButton,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QMenu, QStyleOptionToolButton, QToolButton, QWidget
 
 from gui.widgets.signal_drag import drag_signals
 

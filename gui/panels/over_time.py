@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
@@ -66,11 +67,12 @@ class TimePanel(Panel):
         self.statistics = StatisticsTable(self)
         self.statistics_button = QToolButton(self)
         self.statistics_button.setText("Statistics")
-        self.statistics_button.setToolTip("Minimum, maximum, mean, RMS and slope between the two cursors")
+        self.statistics_button.setToolTip("Minimum, maximum, mean, RMS, slope and difference between two cursors")
         self.statistics_button.setCheckable(True)
         self.statistics_button.setAutoRaise(True)
         self.statistics_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.statistics_button.toggled.connect(self._show_statistics)
+        self.statistics.between.activated.connect(self._redraw)
         self._clock_time = False
         self._interval: tuple[float, float] | None = None
         self._summarized: object = None
@@ -85,6 +87,7 @@ class TimePanel(Panel):
         # the plot handles the keys
         self.setFocusProxy(self.stack)
         self.menu.chosen.connect(self.show_rows)
+        view.restored.connect(self._restore_rows)
         self.stack.rows_revealed.connect(self._redraw)
         self.stack.menu_requested.connect(self._show_row_menu)
         self.stack.limits_requested.connect(self._request_limits)
@@ -108,10 +111,19 @@ class TimePanel(Panel):
 
     def show_rows(self, keys: Sequence[str]) -> None:
         """Show the available rows with these keys only."""
-        self._shown = tuple(keys)
-        self._set_rows()
+        with self.view.step("", lambda: {f"rows of {self.key}": self.shown}):
+            self._shown = tuple(keys)
+            self._set_rows()
         self.menu.set_checked(self.shown)
         self._redraw()
+
+    def _restore_rows(self, parts: Mapping[str, Any]) -> None:
+        """Show the rows in parts of the view that were restored."""
+        if (keys := parts.get(f"rows of {self.key}")) is not None:
+            self._shown = keys
+            self._set_rows()
+            self.menu.set_checked(self.shown)
+            self._redraw()
 
     def menu_entries(self, place: MenuPlace) -> Iterable[Iterable[MenuEntry]]:
         """Return what can be done with a row, its limits, the zoom and the cursor."""
@@ -119,14 +131,23 @@ class TimePanel(Panel):
         number = next((i for i, row in enumerate(stack.rows) if row.key == place.row), None)
         if number is not None:
             yield self._scale_entries(number)
+            key, labels = place.row, [curve.label for curve in stack.rows[number].curves if curve.label]
+            yield [
+                MenuEntry(f"Curve {each}…", partial(stack.show_curve_menu, key, each, place.at)) for each in labels
+            ]
         if stack.rows:
-            yield (
-                MenuEntry("Zoom back", view.zoom_back, view.can_zoom_back),
-                MenuEntry("Zoom forward", view.zoom_forward, view.can_zoom_forward),
-            )
+            yield (MenuEntry("Undo", view.undo, view.can_undo), MenuEntry("Redo", view.redo, view.can_redo))
         if place.x is not None and view.can_pin:
             pin = partial(view.pin, place.x)
-            yield [MenuEntry("Move the play head here" if view.recorded else "Pin cursor here", pin)]
+            yield [
+                MenuEntry("Move the play head here" if view.recorded else "Pin cursor here", pin),
+                MenuEntry("Add a cursor here", partial(view.add_mark, place.x)),
+            ]
+        if view.marks and place.x is not None:
+            nearest = min(view.marks, key=lambda mark: abs(mark - (place.x or 0.0)))
+            others = [mark for mark in view.marks if mark != nearest]
+            text = f"Remove cursor {view.marks.index(nearest) + 1}"
+            yield [MenuEntry(text, partial(view.set_marks, others))]
         if view.pinned is not None and not view.recorded:
             yield [MenuEntry("Unpin cursor", partial(view.pin, None))]
         if number is not None:
@@ -244,7 +265,10 @@ class TimePanel(Panel):
         view, stack = self.view, self.stack
         if not self.statistics_button.isChecked():
             return
-        if view.pinned is None:
+        self.statistics.set_marks(view.marks)
+        if (region := self.statistics.region) is not None:
+            self._interval = region
+        elif view.pinned is None:
             self._interval = None
         elif view.cursor is not None:
             self._interval = min(view.pinned, view.cursor), max(view.pinned, view.cursor)
@@ -256,11 +280,12 @@ class TimePanel(Panel):
             self.statistics.show_lines(HINT, ())
             return
         x0, x1 = self._interval
+        changes = stack.changes(x0, x1)
         lines = [
-            StatisticsLine(f"{row.name or row.quantity} {curve.label}".strip(), stack.scene.unit(i), values)
+            StatisticsLine(f"{row.name or row.quantity} {curve.label}".strip(), stack.scene.unit(i), values, change)
             for i, found in zip(stack.seen, self.row_statistics(history, stack.seen, x0, x1), strict=True)
             for row in (stack.rows[i],)
-            for curve, values in zip(row.curves, found, strict=False)
+            for curve, values, change in zip(row.curves, found, changes[i], strict=False)
             if not (curve.hidden or curve.filled)
         ]
         heading = f"Statistics from {stack.instant(x0)} to {stack.instant(x1)}, Δt {duration_text(x1 - x0)}"

@@ -21,11 +21,7 @@ from gui.wording.level import Level
 from monitor.messages.blocks import EventKind
 
 _COLUMN = "reliability_decision"
-_WORDS = {
-    "accept": ("●", Level.GOOD),
-    "watch": ("▲", Level.WARN),
-    "reject": ("■", Level.BAD),
-}
+_WORDS = {"accept": ("●", Level.GOOD), "watch": ("▲", Level.WARN), "reject": ("■", Level.BAD)}
 _UNKNOWN = "◆", Level.NONE
 
 

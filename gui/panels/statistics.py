@@ -1,24 +1,25 @@
-"""Table of statistics between the two cursors, below a panel over time."""
+"""Table of statistics between two cursors, below a panel over time."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHeaderView, QTableView, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QHeaderView, QTableView, QVBoxLayout, QWidget
 
 from gui.model.statistics import CurveStatistics, statistics
 from gui.plots.time.axis import ShownUnit
-from gui.plots.time.rows import Trace, extent
+from gui.plots.time.rows import Interval, Trace, extent
 from gui.plots.value_axis import MINUS, value_text
 from gui.widgets.labels import PlainLabel
 from gui.widgets.lists import Index, ListModel, set_list_style
 from monitor.text.numbers import DASH
 
-HINT = "Statistics: click to pin an instant, then point at another."
+HINT = "Statistics: click to pin an instant, then point at another; or add two cursors with M."
 _EXTRA_DECIMALS = 2  # beyond those of the axis
 _MOST_LINES = 8
 _MARGIN = 6
@@ -26,17 +27,19 @@ _MARGIN = 6
 
 @dataclass(frozen=True, slots=True)
 class StatisticsLine:
-    """One curve: name, unit in which its values are shown, and statistics in the unit of its row."""
+    """One curve: its name, the unit in which it is shown, its statistics, and its change from begin to end."""
 
     name: str
     unit: ShownUnit
     values: CurveStatistics
+    change: Interval
 
     @property
     def texts(self) -> tuple[str, ...]:
         """The cells."""
         found, factor, decimals = self.values, self.unit.factor, self.unit.decimals + _EXTRA_DECIMALS
-        numbers = (found.minimum, found.maximum, found.mean, found.rms)
+        change = self.change.low if self.change.low == self.change.high else math.nan
+        numbers = (found.minimum, found.maximum, found.peak_to_peak, found.mean, found.rms, change)
         slope = DASH if found.slope != found.slope else f"{found.slope * factor:.4g}".replace("-", MINUS)
         per_second = f"{self.unit.unit}/s" if self.unit.unit else "1/s"
         values = tuple(value_text(value * factor, decimals) for value in numbers)
@@ -44,7 +47,7 @@ class StatisticsLine:
 
 
 class _Model(ListModel):
-    headings = ("Curve", "Min", "Max", "Mean", "RMS", "Unit", "Slope")
+    headings = ("Curve", "Min", "Max", "Peak to peak", "Mean", "RMS", "End − begin", "Unit", "Slope")
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +62,7 @@ class _Model(ListModel):
         """Return the text of a cell, and its alignment."""
         if role == Qt.ItemDataRole.DisplayRole:
             return self._rows[index.row()][index.column()]
-        if role == Qt.ItemDataRole.TextAlignmentRole and index.column() not in (0, 5):
+        if role == Qt.ItemDataRole.TextAlignmentRole and index.column() not in (0, self.headings.index("Unit")):
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
 
@@ -69,24 +72,30 @@ class StatisticsTable(QWidget):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        self._lines: Sequence[StatisticsLine] = ()
         self.heading = PlainLabel(self)
-        self.heading.setText(HINT)
+        self.between = QComboBox(self)
+        self.between.setAccessibleName("cursors between which the statistics are")
+        self.between.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.model = _Model()
         self.table = QTableView(self)
         self.table.setModel(self.model)
         set_list_style(self.table, "statistics between the cursors")
         self.table.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.table.verticalHeader().hide()
-        self.table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 4)
-        header = self.table.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        for header in (self.table.verticalHeader(), self.table.horizontalHeader()):
+            header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         box = QVBoxLayout(self)
         box.setContentsMargins(_MARGIN, 2, _MARGIN, 2)
         box.setSpacing(2)
-        box.addWidget(self.heading)
+        above = QHBoxLayout()
+        above.addWidget(self.between)
+        above.addWidget(self.heading, 1)
+        box.addLayout(above)
         box.addWidget(self.table)
         self.hide()
+        self._marks: tuple[float, ...] | None = None
+        self.set_marks(())
         self.show_lines(HINT, ())
 
     @property
@@ -94,14 +103,42 @@ class StatisticsTable(QWidget):
         """The cells of all lines."""
         return [*self.model._rows]
 
+    def set_marks(self, marks: tuple[float, ...]) -> None:
+        """Offer the pairs of numbered cursors; where there are more or fewer, the last two are chosen."""
+        if marks == self._marks:
+            return
+        pairs = [(a, b) for b in range(len(marks)) for a in range(b)]
+        if self._marks is None or len(marks) != len(self._marks):
+            self.between.clear()
+            self.between.addItem("pinned and mouse")
+            self.between.addItems([f"{a + 1} and {b + 1}" for a, b in pairs])
+            self.between.setCurrentIndex(len(pairs))
+        self.between.setVisible(bool(pairs))
+        self._marks, self._pairs = marks, [(marks[a], marks[b]) for a, b in pairs]
+
+    @property
+    def region(self) -> tuple[float, float] | None:
+        """The chosen numbered cursors; None: the pinned cursor and the other one."""
+        chosen = self.between.currentIndex() - 1
+        return self._pairs[chosen] if chosen >= 0 else None
+
     def show_lines(self, heading: str, lines: Sequence[StatisticsLine]) -> None:
         """Show the lines; more than eight are scrolled."""
         self.heading.setText(heading)
+        self._lines = lines
         self.model.set_lines(lines)
         self.table.setVisible(bool(lines))
-        each = self.table.verticalHeader().defaultSectionSize()
-        n_lines = min(len(lines), _MOST_LINES)
-        self.table.setFixedHeight(self.table.horizontalHeader().sizeHint().height() + n_lines * each + 4)
+        rows, columns = self.table.verticalHeader(), self.table.horizontalHeader()
+        height = sum(rows.sectionSize(i) for i in range(min(len(lines), _MOST_LINES)))
+        if columns.length() > self.width():
+            height += self.table.horizontalScrollBar().sizeHint().height()
+        self.table.setFixedHeight(columns.sizeHint().height() + height + 4)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Fit rows and columns to another font."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.show_lines(self.heading.text(), self._lines)
 
 
 def trace_statistics(trace: Trace, x0: float, x1: float) -> CurveStatistics:

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from gui.plots.value_axis import Bounds
-
 _MOST = 200
 
-Scales = Mapping[str, Bounds | None]
-"""Manual limits by row; None where they follow the values."""
+Parts = Mapping[str, Any]
+"""What a step changes beside the span: manual limits of a row by its key, rows of a panel, the layout."""
 
 
 @dataclass(frozen=True, slots=True)
-class ZoomState:
-    """Span, right edge [s], whether it follows the newest sample, and the scales that a step changes."""
+class ViewState:
+    """Span, right edge [s], whether it follows the newest sample, and the parts that a step changes."""
 
     span: float
     right: float
     following: bool
-    scales: Scales = field(default_factory=dict)
+    parts: Parts = field(default_factory=dict)
 
-    def same_span(self, other: ZoomState) -> bool:
+    def same_span(self, other: ViewState) -> bool:
         """Whether both show the same span; one that follows the newest sample moves with it."""
         moving = self.following and other.following
         return self.span == other.span and self.following == other.following and (moving or self.right == other.right)
@@ -33,13 +32,18 @@ class ZoomState:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    before: ZoomState
-    after: ZoomState
+    before: ViewState
+    after: ViewState
     kind: str
 
+    @property
+    def moves(self) -> bool:
+        """Whether it changes the span."""
+        return not self.before.same_span(self.after)
 
-class ZoomHistory:
-    """Steps of zooming; a new one after going back replaces those that were undone."""
+
+class ViewHistory:
+    """Steps that have changed the view; a new one after going back replaces those that were undone."""
 
     def __init__(self) -> None:
         self._steps: list[_Step] = []
@@ -50,9 +54,9 @@ class ZoomHistory:
         self._steps.clear()
         self._n_done = 0
 
-    def add(self, before: ZoomState, after: ZoomState, kind: str) -> None:
+    def add(self, before: ViewState, after: ViewState, kind: str) -> None:
         """Add a step; consecutive ones of the same kind are one, such as notches of a wheel. Empty: never joined."""
-        if before.same_span(after) and before.scales == after.scales:
+        if before.same_span(after) and before.parts == after.parts:
             return
         del self._steps[self._n_done :]
         last = self._steps[-1] if self._steps else None
@@ -72,19 +76,19 @@ class ZoomHistory:
         """Whether there is an undone step."""
         return self._n_done < len(self._steps)
 
-    def back(self) -> ZoomState | None:
-        """Return the state before the last step; None at the first."""
+    def back(self) -> _Step | None:
+        """Return the step to undo; None before the first."""
         if not self.has_back:
             return None
         self._n_done -= 1
-        return self._steps[self._n_done].before
+        return self._steps[self._n_done]
 
-    def forward(self) -> ZoomState | None:
-        """Return the state after the step that was undone last; None where none was."""
+    def forward(self) -> _Step | None:
+        """Return the step that was undone last; None where none was."""
         if not self.has_forward:
             return None
         self._n_done += 1
-        return self._steps[self._n_done - 1].after
+        return self._steps[self._n_done - 1]
 
 
 _SHORTEST, _LONGEST = 0.02, 90_000.0
@@ -104,11 +108,11 @@ class View(QObject):
     range_changed : the span has changed, or whether it follows the newest sample.
     cursor_changed : the cursor has moved, or was pinned, unpinned or removed.
     actuator_changed : another actuator was selected.
-    scales_restored : manual scales of rows, by their keys, of the step of the zoom history that was gone back to.
+    restored : `Parts` of a step that was undone or done again.
     """
 
     range_changed = Signal()
-    scales_restored = Signal(dict)
+    restored = Signal(dict)
     cursor_changed = Signal()
     actuator_changed = Signal()
 
@@ -121,11 +125,13 @@ class View(QObject):
         self.cursor_scrolls = False
         """Whether the cursor moves with the view, under a mouse at rest."""
         self.pinned: float | None = None
+        self.marks: tuple[float, ...] = ()
+        """Further cursors from left to right, numbered from 1; they move nothing."""
         self.actuator = ""
         self.recorded = False
         self._stays_live = False
         self._begin, self._end = 0.0, 0.0
-        self._zooms = ZoomHistory()
+        self._steps = ViewHistory()
         self._in_step = False
 
     @property
@@ -163,6 +169,7 @@ class View(QObject):
         self.cursor = None
         if self.pinned is not None:
             self.pinned += seconds
+        self.marks = tuple(x + seconds for x in self.marks)
         self.range_changed.emit()
         self.cursor_changed.emit()
 
@@ -172,15 +179,16 @@ class View(QObject):
         self.recorded, self.following = True, False
         self._begin, self._end = begin, end
         self.show_all()
-        self._zooms.clear()
+        self._steps.clear()
         self.pin(end)
 
     def restart(self) -> None:
         """Return to the initial state, for other signals."""
         self.recorded = False
-        self._zooms.clear()
+        self._steps.clear()
         self.right = self._begin = self._end = 0.0
         self.cursor = self.pinned = None
+        self.marks = ()
         self.follow()
         self.cursor_changed.emit()
 
@@ -228,7 +236,12 @@ class View(QObject):
 
     def shift(self, seconds: float) -> None:
         """Pan by `seconds`; at the newest sample, following is resumed."""
-        self.set_right(self.right + seconds)
+        self.pan_to(self.right + seconds)
+
+    def pan_to(self, right: float) -> None:
+        """Move the right edge; consecutive pans are one step."""
+        with self.step("pan"):
+            self.set_right(right)
 
     def set_right(self, right: float) -> None:
         """Move the right edge; at the newest sample or beyond, follow."""
@@ -240,7 +253,7 @@ class View(QObject):
 
     def zoom(self, factor: float, at: float | None = None) -> None:
         """Scale the span by `factor` about `at`; while following, the right edge is fixed."""
-        with self.zoom_step("time"):
+        with self.step("time"):
             span = min(max(self.span * factor, _SHORTEST), _LONGEST)
             if not self.following and at is not None:
                 # the point under the mouse does not move
@@ -253,7 +266,7 @@ class View(QObject):
 
     def set_span(self, seconds: float) -> None:
         """Set the length of the span; the right edge is fixed."""
-        with self.zoom_step():
+        with self.step():
             self.zoom(seconds / self.span)
 
     def show_all(self) -> None:
@@ -262,64 +275,65 @@ class View(QObject):
 
     def show(self, left: float, right: float) -> None:
         """Show a span."""
-        with self.zoom_step():
+        with self.step():
             self.span = min(max(right - left, _SHORTEST), _LONGEST)
             # a right edge at the newest sample keeps following
             self.set_right(right)
 
     @contextmanager
-    def zoom_step(self, kind: str = "", scales: Callable[[], Scales] = dict) -> Iterator[None]:
-        """Make what is done within a step of the zoom history.
+    def step(self, kind: str = "", parts: Callable[[], Parts] = dict) -> Iterator[None]:
+        """Make what is done within a step that can be undone.
 
         Parameters
         ----------
         kind : consecutive steps of one kind are joined; empty: never.
-        scales : returns the manual scales of the rows that may change.
+        parts : returns those that may change.
         """
         if self._in_step:
             yield
             return
-        before = ZoomState(self.span, self.right, self.following, scales())
+        before = ViewState(self.span, self.right, self.following, parts())
         self._in_step = True
         try:
             yield
         finally:
             self._in_step = False
-        self._zooms.add(before, ZoomState(self.span, self.right, self.following, scales()), kind)
+        self._steps.add(before, ViewState(self.span, self.right, self.following, parts()), kind)
 
     @property
-    def can_zoom_back(self) -> bool:
-        """Whether there is a zoom to undo."""
-        return self._zooms.has_back
+    def can_undo(self) -> bool:
+        """Whether there is a step to undo."""
+        return self._steps.has_back
 
     @property
-    def can_zoom_forward(self) -> bool:
-        """Whether there is a zoom that was undone."""
-        return self._zooms.has_forward
+    def can_redo(self) -> bool:
+        """Whether there is a step that was undone."""
+        return self._steps.has_forward
 
     @property
     def can_pin(self) -> bool:
         """Whether the cursor can be pinned, or the play head moved: not while the view stays live."""
         return self.recorded or not self._stays_live
 
-    def zoom_back(self) -> None:
-        """Undo the last zoom."""
-        self._restore(self._zooms.back())
+    def undo(self) -> None:
+        """Undo the last step."""
+        if step := self._steps.back():
+            self._restore(step.before, span=step.moves)
 
-    def zoom_forward(self) -> None:
-        """Redo the zoom that was undone last."""
-        self._restore(self._zooms.forward())
+    def redo(self) -> None:
+        """Do the step again that was undone last."""
+        if step := self._steps.forward():
+            self._restore(step.after, span=step.moves)
 
-    def _restore(self, state: ZoomState | None) -> None:
-        if state is None:
-            return
-        self.span = state.span
-        if state.following:
-            self.follow()
-        else:
-            self.set_right(state.right)
-        if state.scales:
-            self.scales_restored.emit(dict(state.scales))
+    def _restore(self, state: ViewState, *, span: bool) -> None:
+        if span:
+            self.span = state.span
+            if state.following:
+                self.follow()
+            else:
+                self.set_right(state.right)
+        if state.parts:
+            self.restored.emit(dict(state.parts))
 
     def set_cursor(self, x: float | None, *, scrolled: bool = False) -> None:
         """Move the cursor to `x`, or remove it; `scrolled`: the data moved under a mouse at rest."""
@@ -338,6 +352,22 @@ class View(QObject):
     def toggle_pin(self, x: float) -> None:
         """Pin the cursor at `x`, or unpin a pinned one; move a play head."""
         self.pin(x if self.recorded or self.pinned is None else None)
+
+    def set_marks(self, marks: Iterable[float]) -> None:
+        """Set the further cursors; those at one instant are one."""
+        self.marks = tuple(sorted(set(marks)))
+        self.cursor_changed.emit()
+
+    def add_mark(self, x: float | None = None) -> None:
+        """Add a cursor at `x`; None: at the moving cursor, or else at the instant in view."""
+        at = self.instant if self.cursor is None else self.cursor
+        self.set_marks((*self.marks, at if x is None else x))
+
+    def marked_region(self, x: float | None) -> tuple[float, float] | None:
+        """Return the cursors left and right of `x`; None where there are not both."""
+        left = [mark for mark in self.marks if x is not None and mark <= x]
+        right = self.marks[len(left) :]
+        return (left[-1], right[0]) if left and right else None
 
     def select_actuator(self, actuator: str) -> None:
         """Select the actuator that panels of one actuator show."""

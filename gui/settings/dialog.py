@@ -287,6 +287,7 @@ class SettingsDialog(QDialog):
             page = self.pages[section.key] = SettingsForm(section)
             self._items[section.key] = QListWidgetItem(section.title, self.list)
             area = QScrollArea()
+            area.setAccessibleName(section.title)
             area.setWidgetResizable(True)
             area.setFrameShape(QFrame.Shape.NoFrame)
             area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

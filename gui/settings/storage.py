@@ -78,9 +78,7 @@ class WindowSettings(Section):
         1.0, "Text size", "Factor on the desktop's text size, 0.5 to 3.", unit="×"
     )
     antialias_when_paused: bool = setting(
-        True,
-        "Smooth curves when paused",
-        "Live curves are not antialiased, which keeps the frame rate.",
+        True, "Smooth curves when paused", "Live curves are not antialiased, which keeps the frame rate."
     )
     clock_time: bool = setting(
         False,
@@ -97,10 +95,7 @@ class WindowSettings(Section):
         10.0, "History", "Duration that is held at full rate; earlier data are decimated.", unit="min"
     )
     memory: Annotated[int, Field(ge=64, le=65536)] = setting(
-        512,
-        "Memory",
-        "Maximum size of the history; with many channels it covers a shorter time.",
-        unit="MB",
+        512, "Memory", "Maximum size of the history; with many channels it covers a shorter time.", unit="MB"
     )
     blink: bool = setting(True, "Alarms blink", "Unacknowledged alarms blink once a second.")
     sound: bool = setting(

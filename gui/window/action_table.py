@@ -101,6 +101,11 @@ _FILE = (
         ("Ctrl+Shift+O",),
         "Draw another recording over the one that is shown, with their difference.",
     ),
+    ActionSpec("file.reload", "Re&load", "File", ("F5",), "Read this file again, and show it as it is shown now."),
+    ActionSpec("file.open_view", "Open &view…", "File", (), "Show recordings as they were saved."),
+    ActionSpec(
+        "file.save_view", "Sa&ve view as…", "File", (), "Save recordings, rows, zoom, cursors and layout as a file."
+    ),
     ActionSpec("file.runs", "Ru&ns…", "File", (), "The run files of a folder: open, compare or report them."),
     ActionSpec("file.columns", "C&hoose columns…", "File", (), "Choose again which column of this file is what."),
     ActionSpec(
@@ -116,11 +121,7 @@ _FILE = (
     ),
     ActionSpec("file.export_csv", "Export span as &CSV…", "File", ("Ctrl+E",), "Save samples and results in view."),
     ActionSpec(
-        "file.report",
-        "&Report…",
-        "File",
-        (),
-        "Write a page on what is recorded, so far if live, and open it.",
+        "file.report", "&Report…", "File", (), "Write a page on what is recorded, so far if live, and open it."
     ),
     _read_only("file.quit", "&Quit", "File", ("Ctrl+Q",), "Quit Synchroscope.", separator_before=True),
 )
@@ -164,10 +165,12 @@ _TIME = (
     _read_only("view.forward", "&Forward", "Replay", ("Right",), "Move forward by a tenth of the span."),
     _read_only("view.back_span", "Back by a span", "Replay", ("Shift+Left",), "Move back by a whole span."),
     _read_only("view.forward_span", "Forward by a span", "Replay", ("Shift+Right",), "Move forward by a whole span."),
+    _read_only("view.add_cursor", "Add a &cursor", "Replay", ("M",), "Add a numbered cursor at the moving one."),
+    _read_only("view.clear_cursors", "Remove cursors", "Replay", ("Shift+M",), "Remove the numbered cursors."),
     _zoom("zoom_in", "Zoom &in", ("Ctrl++", "+", "Ctrl+="), "Halve the span."),
     _zoom("zoom_out", "Zoom &out", ("Ctrl+-", "-"), "Double the span."),
-    _zoom("zoom_undo", "P&revious zoom", ("Alt+Left",), "Undo the last zoom of time or values."),
-    _zoom("zoom_redo", "Ne&xt zoom", ("Alt+Right",), "Redo the zoom that was undone last."),
+    _zoom("undo", "&Undo", ("Ctrl+Z", "Alt+Left"), "Undo the last change of the view: span, scale, rows or layout."),
+    _zoom("redo", "&Redo", ("Ctrl+Shift+Z", "Alt+Right"), "Do again what was undone last."),
     _zoom("span_5", "Show 5 s", ("1",), "Show a span of 5 s."),
     _zoom("span_30", "Show 30 s", ("2",), "Show a span of 30 s."),
     _zoom("span_60", "Show 60 s", ("3",), "Show a span of 60 s."),
@@ -176,12 +179,7 @@ _TIME = (
 )
 _REPLAY = (
     ActionSpec(
-        "replay.play",
-        "Pla&y or pause",
-        "Replay",
-        ("P",),
-        "Play or pause the recording.",
-        separator_before=True,
+        "replay.play", "Pla&y or pause", "Replay", ("P",), "Play or pause the recording.", separator_before=True
     ),
     ActionSpec("replay.step", "&Step", "Replay", (".",), "Play a short step, then pause."),
     ActionSpec("replay.slower", "Slo&wer", "Replay", ("[",), "Play at the next lower speed."),

@@ -23,7 +23,7 @@ from gui.window.action_table import ACTIONS, SIMULATIONS, simulation_actions
 from gui.window.actions import Actions
 from gui.window.bindings import PlotFocus, bind_panels, bind_play_head, bind_replay, bind_view, seek
 from gui.window.command_palette import CommandPalette, PaletteEntry
-from gui.window.comparison import ComparisonController
+from gui.window.comparison import ComparedFile, ComparisonController
 from gui.window.derived_channels import DerivedChannelController
 from gui.window.export import ExportController
 from gui.window.help import ShortcutDialog, show_about, show_documentation
@@ -34,6 +34,7 @@ from gui.window.operator_mode import OperatorMode
 from gui.window.preferences import SettingsController
 from gui.window.report import ReportController
 from gui.window.runs import RunsController
+from gui.window.saved_views import ViewController
 from gui.window.service_connection import ServiceConnection
 from gui.window.service_requests import AlarmController, NoteController
 from gui.window.source_controller import SourceController
@@ -71,7 +72,10 @@ class Program(QObject):
         self.layouts = LayoutController(self.window, self.actions, store, self.notify)
         self._derived = DerivedChannelController(self.window, self.actions, store, self.notify)
         self.comparison = ComparisonController(
-            self.window, self.actions, self.sources, self.layouts, offers, store, self.notify
+            self.window, self.actions, self.sources, self.layouts, self.reports, offers, store, self.notify
+        )
+        self.views = ViewController(
+            self.window, self.actions, self.sources, self.comparison, self.layouts, self.notify
         )
         self.runs = RunsController(self.window, self.actions, self.sources, self.comparison, self.reports, store)
         self.operator = OperatorMode(
@@ -99,7 +103,7 @@ class Program(QObject):
         self.window.show_data(False)
         self.window.start(self.preferences.settings.frame_rate)
         self.sources.begin(self._options)
-        self.comparison.open_paths(self._options.compare)
+        self.comparison.open_runs([ComparedFile((path,)) for path in self._options.compare])
         if self._options.operator:
             self.actions["window.operator"].trigger()
 
@@ -119,10 +123,7 @@ class Program(QObject):
         self.runs.close()
         self.exports.close()
         self.reports.close()
-        self._notes.close()
-        self._alarms.close()
-        self._limits.close()
-        self.connection.close()
+        self.connection.finish()
         self.sessions.finish()
         # the parts are connected to each other, and are deleted together
         self.window.deleteLater()
@@ -146,7 +147,7 @@ class Program(QObject):
                 "help.keys": self._shortcuts.present,
                 "help.documentation": partial(show_documentation, window),
                 "help.about": partial(show_about, window),
-            },
+            }
         )
         sessions.ready.connect(self._connect)
         self.connection.notified.connect(partial(self.notify, of_source=True))
@@ -208,7 +209,8 @@ class Program(QObject):
         for key in ("note.add", "alarm.list", "alarm.acknowledge_all"):
             actions.enable(key, session is not None and not recorded)
         actions.enable("view.live", not recorded)
-        actions.enable("file.compare", recorded)
+        for key in ("file.compare", "file.save_view", "file.reload"):
+            actions.enable(key, recorded)
         self.reports.set_enabled(session is not None and not loading)
         self.exports.set_enabled(session is not None)
 

@@ -46,10 +46,12 @@ def bind_view(actions: Actions, view: View, sessions: SessionManager) -> None:
             "view.forward_span": lambda: view.shift(view.span),
             "view.zoom_in": lambda: view.zoom(0.5, view.pinned),
             "view.zoom_out": lambda: view.zoom(2.0, view.pinned),
-            "view.zoom_undo": view.zoom_back,
-            "view.zoom_redo": view.zoom_forward,
+            "view.undo": view.undo,
+            "view.redo": view.redo,
             "view.span_all": view.show_all,
-        },
+            "view.add_cursor": view.add_mark,
+            "view.clear_cursors": lambda: view.set_marks(()),
+        }
     )
     view.range_changed.connect(lambda: actions["view.pause"].setChecked(not view.following and not view.recorded))
 
@@ -108,7 +110,7 @@ def bind_replay(actions: Actions, sessions: SessionManager, bar: ReplayBar) -> N
             "replay.faster": faster(1),
             "replay.restart": with_player(lambda player: player.restart()),
             "replay.loop": with_player(lambda player: player.set_loop(actions["replay.loop"].isChecked())),
-        },
+        }
     )
 
     def update_enabled() -> None:
@@ -151,7 +153,7 @@ def bind_panels(actions: Actions, window: MainWindow, view: View) -> None:
             "panel.previous": lambda: focus(-1),
             "actuator.next": lambda: choose(1),
             "actuator.previous": lambda: choose(-1),
-        },
+        }
     )
 
 
@@ -163,7 +165,8 @@ def seek(sessions: SessionManager, seconds: float) -> None:
 
 def _visibility_handler(dock: QDockWidget, window: MainWindow) -> Callable[[bool], None]:
     def show(shown: bool) -> None:
-        dock.setVisible(shown)
+        with window.view.step("", window.dock_area.arrangement):
+            dock.setVisible(shown)
         if shown:
             # it may be behind another tab
             dock.raise_()

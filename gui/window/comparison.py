@@ -1,26 +1,39 @@
-"""Comparison of recordings: opens another one over the one that is shown."""
+"""Comparison of recordings: opens another one over the one that is shown, and has `synchroscope compare` judge it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSettings
+import msgspec
+from PySide6.QtCore import QObject, QSettings, QTimer
 
-from gui.model.comparison import ComparedRun, align, alignment_channel
+from gui.model.comparison import ComparedRun, Judgement, align, alignment_channel, read_judgement
 from gui.model.history import History
 from gui.panels.comparison import ComparisonPanel
 from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue
-from gui.sources.processes.child_process import finish_all
+from gui.sources.processes.child_process import CommandJob, finish_all
 from gui.sources.processes.recording import OpenRecording
-from gui.sources.processes.run_loader import RunLoader
+from gui.sources.processes.run_loader import JOIN, RunLoader
 from gui.window.actions import Actions
 from gui.window.layout_controller import LayoutController
+from gui.window.report import ReportController
 from gui.window.source_controller import SourceController
 from gui.window.window import MainWindow
 
 _TIMEOUT = 1.0  # s for a process that reads a file to end
+_PAUSE = 300  # ms without another lag or tolerance, before the command is run
+_TOLERANCES = "comparison/tolerances"
+
+
+class ComparedFile(msgspec.Struct, frozen=True):
+    """A recording to compare with: its file and the words that choose its columns, and its lag; None: estimated."""
+
+    source: tuple[str, ...]
+    lag: float | None = None
 
 
 class ComparisonController(QObject):
@@ -31,6 +44,7 @@ class ComparisonController(QObject):
     window, actions : have the panel and the action.
     sources : knows the settings for a recording.
     layouts : to show the panel.
+    reports : writes the page on a comparison.
     notify : shows a message; arguments are level and text.
     """
 
@@ -40,16 +54,25 @@ class ComparisonController(QObject):
         actions: Actions,
         sources: SourceController,
         layouts: LayoutController,
+        reports: ReportController,
         offers: Catalogue,
         store: QSettings,
         notify: Callable[[str, str], None],
     ) -> None:
         super().__init__(window)
         self._window, self._sources, self._layouts, self._notify = window, sources, layouts, notify
+        self._reports, self._store = reports, store
         self._panel = window.dock_area.panel(ComparisonPanel)
+        self._panel.tolerances = _stored_tolerances(store)
+        self._job: CommandJob | None = None
+        self._asked: ComparedRun | None = None
+        self._pause = QTimer(self, singleShot=True, interval=_PAUSE)
+        self._pause.timeout.connect(self._judge_next)
         self._loader: RunLoader | None = None
+        self._loaded_words: tuple[str, ...] = ()
         self._reference: History | None = None
-        self._waiting: list[str] = []
+        self._waiting: list[ComparedFile] = []
+        self._lag: float | None = None
         self._over: Path | None = None
         self.opener = Opener(window, store, offers, window.theme)
         self.opener.opened.connect(self._load)
@@ -59,16 +82,25 @@ class ComparisonController(QObject):
         self._panel.wanted.connect(self._ask)
         self._panel.cancelled.connect(self._cancel)
         self._panel.runs_changed.connect(self._set)
+        self._panel.reported.connect(self._report)
+        self._panel.differences.model.tolerance_entered.connect(self._set_tolerance)
         window.ticked.connect(self._poll)
 
-    def open_paths(self, paths: tuple[str, ...], over: Path | None = None) -> None:
+    def open_runs(self, runs: Sequence[ComparedFile], over: Path | None = None) -> None:
         """Compare with these files once a recording is shown: `over`, or any where that is None."""
-        self._waiting, self._over = list(paths), over
+        self._waiting, self._over = list(runs), over
+
+    @property
+    def busy(self) -> bool:
+        """Whether a recording is to be opened or loaded."""
+        return bool(self._waiting) or self._loader is not None or self.opener.busy
 
     def close(self) -> None:
-        """Stop loading."""
+        """Stop loading and comparing."""
         self._cancel()
-        reading = self.opener.processes
+        self._pause.stop()
+        judging = self._job.process if self._job is not None else None
+        reading = (*self.opener.processes, *([] if judging is None else [judging]))
         self.opener.stop()
         finish_all(reading, _TIMEOUT)
 
@@ -78,6 +110,7 @@ class ComparisonController(QObject):
 
     def _ask(self) -> None:
         if self._history.recording is not None:
+            self._lag = None
             self.opener.theme = self._window.theme
             self.opener.ask()
 
@@ -88,6 +121,7 @@ class ComparisonController(QObject):
         source = self._sources.with_settings(source)
         self._reference = self._history
         self._loader = RunLoader(source.path, source.options, source.memory)
+        self._loaded_words = (str(source.path), *source.words)
         self._show_panel()
 
     def _cancel(self) -> None:
@@ -103,7 +137,12 @@ class ComparisonController(QObject):
                 # that could not be opened, or another was chosen meanwhile
                 self._waiting.clear()
             else:
-                self.opener.open_path(self._waiting.pop(0))
+                wanted = self._waiting.pop(0)
+                self._lag = wanted.lag
+                self.opener.open_path(wanted.source[0], wanted.source[1:])
+        if self._job is not None and all(run is not self._asked for run in self._history.compared):
+            # removed, or with another lag by now
+            self._job.stop()
         loader = self._loader
         if loader is None:
             return
@@ -119,16 +158,101 @@ class ComparisonController(QObject):
         if loader.history is None:
             self._notify("error", loader.failure)
             return
-        run = ComparedRun(loader.history)
+        run = ComparedRun(loader.history, source=self._loaded_words)
         if not alignment_channel(self._history, run, self._window.view.actuator):
             shown = "" if self._history.recording is None else self._history.recording.name
             self._notify("error", f"{run.name} has no channel of {shown}: channels are compared by name and unit")
             return
-        self._set((*self._history.compared, align(self._history, run, self._window.view.actuator)))
+        lag, self._lag = self._lag, None
+        run = align(self._history, run, self._window.view.actuator) if lag is None else run.aligned(lag)
+        self._set((*self._history.compared, run))
 
     def _set(self, runs: tuple[ComparedRun, ...]) -> None:
         self._history.compare(runs)
         self._window.redraw()
+        self._pause.start()
+
+    def _set_tolerance(self, key: str, text: str) -> None:
+        """Store a tolerance, and compare all runs again; empty: there is none."""
+        known = {name: other for name, other in self._panel.tolerances.items() if name != key}
+        self._panel.tolerances = known | ({key: text} if text else {})
+        self._store.setValue(_TOLERANCES, json.dumps(self._panel.tolerances))
+        self._set(tuple(replace(run, judged=False) for run in self._history.compared))
+
+    def _judge_next(self) -> None:
+        """Compare the next run that is not judged, with the one that is shown; one at a time."""
+        run = next((run for run in self._history.compared if not run.judged), None)
+        if run is None or self._job is not None:
+            return
+        self._asked = run
+        try:
+            words = self._words([run])
+        except ValueError as problem:
+            self._accept(Judgement(problem=str(problem)))
+            self._judge_next()
+            return
+        self._job = CommandJob(words, read_judgement, self)
+        self._job.done.connect(self._accept)
+        self._job.failed.connect(self._refuse)
+        self._job.finished.connect(self._on_judged)
+        self._job.start()
+
+    def _on_judged(self) -> None:
+        self._job = None
+        if not self._pause.isActive():
+            self._judge_next()
+
+    def _accept(self, found: Judgement) -> None:
+        runs = self._history.compared
+        self._history.compare(
+            tuple(replace(run, judgement=found, judged=True) if run is self._asked else run for run in runs)
+        )
+        self._window.redraw()
+
+    def _refuse(self, why: str) -> None:
+        key = why.removeprefix("--tolerance ").partition("=")[0]
+        if key in self._panel.tolerances and why.startswith("--tolerance "):
+            self._notify("error", why)
+            self._set_tolerance(key, "")
+        else:
+            self._accept(Judgement(problem=why))
+
+    def _words(self, runs: Sequence[ComparedRun]) -> list[str]:
+        """Return the command that compares runs with the one that is shown.
+
+        Raises
+        ------
+        ValueError : it could not read them as they are shown.
+        """
+        source = self._sources.source
+        assert isinstance(source, OpenRecording)
+        if JOIN in source.words or "--auxiliary" in source.words:
+            raise ValueError("one of them has no command and measured signal, or is in several files")
+        if any(run.source[1:] != source.words for run in runs):
+            raise ValueError("their columns are chosen differently: choose them alike, or remember them by the files")
+        lags = [f"--lag={run.lag!r}" for run in runs]
+        limits = [word for pair in self._panel.tolerances.items() for word in ("--tolerance", "=".join(pair))]
+        files = [str(source.path), *(run.source[0] for run in runs)]
+        return ["compare", *files, *source.options, *lags, *limits, "--json"]
+
+    def _report(self) -> None:
+        runs = self._history.compared
+        try:
+            words = self._words(runs)
+        except ValueError as problem:
+            self._notify("error", f"no report: {problem}")
+            return
+        shown = Path(words[1])
+        self._reports.ask(shown.with_name(f"{shown.stem}-compared.html"), words)
 
     def _show_panel(self) -> None:
         self._layouts.show_panel(ComparisonPanel.key, "Comparison")
+
+
+def _stored_tolerances(store: QSettings) -> dict[str, str]:
+    """Return the tolerances that were entered last, by the key of their quantity; none of damaged settings."""
+    try:
+        found = json.loads(str(store.value(_TOLERANCES, "{}")))
+    except ValueError:
+        return {}
+    return {str(key): str(text) for key, text in found.items()} if isinstance(found, dict) else {}

@@ -15,18 +15,26 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
-    QFileDialog,
     QFormLayout,
     QWidget,
 )
 
 from gui.panels.base import Panel
 from gui.plots.figure import ONE_COLUMN, TWO_COLUMNS, Figure, Page
+from gui.widgets.file_dialog import ask_path
 from gui.widgets.lists import row_text
 from gui.widgets.menus import MenuEntry, MenuPlace
 from gui.window.actions import Actions
-from gui.window.export_csv import decimated_note, tables_in_view, write_tables
-from gui.window.export_figure import FORMATS, PNG_DPI, clipboard_data, with_title, write_figure
+from gui.window.export_files import (
+    FORMATS,
+    PNG_DPI,
+    clipboard_data,
+    decimated_note,
+    tables_in_view,
+    with_title,
+    write_figure,
+    write_tables,
+)
 from gui.window.window import MainWindow
 from monitor.system.files import WriteError
 
@@ -103,7 +111,7 @@ class ExportController:
                 "file.export_figure": partial(self._ask, None),
                 "file.copy_figure": self._copy_focused,
                 "file.export_csv": self._ask_csv,
-            },
+            }
         )
 
     def set_enabled(self, enabled: bool) -> None:
@@ -143,19 +151,20 @@ class ExportController:
             QApplication.clipboard().setMimeData(data)
             self._notify("info", f"{panel.title}: copied to the clipboard")
 
-    def write_csv(self, path: Path) -> None:
-        """Write the samples and results in view, in a thread."""
+    def write_csv(self, path: Path, span: tuple[float, float] | None = None) -> None:
+        """Write the samples and results of a span, or of that in view, in a thread."""
         view, history = self._window.view, self._window.connection.history
         if self._writing is not None:
             self._notify("warning", "the previous export is still being written")
             return
+        left, right = span or (view.left, view.right)
         try:
             # copied here: the history changes while the thread writes
-            tables = tables_in_view(history, view.left, view.right)
+            tables = tables_in_view(history, left, right)
         except WriteError as problem:
             self._notify("error", str(problem))
             return
-        missing = decimated_note(history, view.left)
+        missing = decimated_note(history, left)
         if missing:
             self._notify("warning", missing)
         self._notify("info", f"{_BEGUN}{path}")
@@ -204,7 +213,7 @@ class ExportController:
         if shown := self._shown:
             self.copy(shown[0])
 
-    def _entries(self, panel: Panel, _place: MenuPlace) -> Iterator[MenuEntry]:
+    def _entries(self, panel: Panel, place: MenuPlace) -> Iterator[MenuEntry]:
         """Return the exports of a panel for its context menu."""
         for key, act in (
             ("file.copy_figure", partial(self.copy, panel)),
@@ -213,6 +222,9 @@ class ExportController:
         ):
             if self._actions[key].isEnabled():
                 yield MenuEntry(self._actions[key].text(), act)
+        region = self._window.view.marked_region(place.x)
+        if region is not None and self._actions["file.export_csv"].isEnabled():
+            yield MenuEntry("Export between the cursors as CSV…", partial(self._ask_csv, region))
 
     def _ask(self, first: Panel | None) -> None:
         """Ask for a figure; `first` is selected, or else the panel that had the focus last."""
@@ -230,14 +242,10 @@ class ExportController:
             lambda path: self.write_figure(panel, path, mm, titled=titled),
         )
 
-    def _ask_csv(self) -> None:
-        self._ask_path("span.csv", "Tables (*.csv)", self.write_csv)
+    def _ask_csv(self, span: tuple[float, float] | None = None) -> None:
+        self._ask_path("span.csv", "Tables (*.csv)", partial(self.write_csv, span=span))
 
     def _ask_path(self, name: str, kinds: str, write: Callable[[Path], None]) -> None:
         stem, dot, suffix = name.partition(".")
-        dialog = QFileDialog(self._window, "Export", f"{stem}-{datetime.now():%Y%m%d-%H%M%S}{dot}{suffix}", kinds)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix(suffix)
-        dialog.fileSelected.connect(lambda text: write(Path(text)))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        place = f"{stem}-{datetime.now():%Y%m%d-%H%M%S}{dot}{suffix}"
+        ask_path(self._window, "Export", place, lambda text: write(Path(text)), kinds=kinds, suffix=suffix)

@@ -36,7 +36,7 @@ GESTURES = (
     ("drag", "move back and forth in time"),
     ("drag with the right button, Ctrl+drag", "zoom to a span, to values or to both"),
     ("click with the right button", "menu of the row and instant: scale, zoom, cursor, note, limits, exports"),
-    ("back and forward buttons", "previous and next zoom"),
+    ("back and forward buttons", "undo and redo changes of the view"),
     ("drag a legend or the name of a row", "show its signals in another row, in the spectrum or in XY"),
     ("drag a limit line", "change the limit of an alarm (Esc cancels)"),
     ("hover", "show the values at an instant, in all panels"),
@@ -52,6 +52,8 @@ GESTURES = (
 PLOT_KEYS = (
     ("Ctrl+Left, Ctrl+Right", "move the cursor"),
     ("Enter", "pin the cursor; again: unpin it"),
+    ("L", "take the next limit line: Up and Down move it, with Shift further, Enter sets it, Esc cancels"),
+    ("Menu, Shift+F10", "menu of the row: scale, curves, cursors, note, limits, exports"),
     ("Shift+Up, Shift+Down", "zoom the values of all rows in or out"),
     ("Shift+Home", "scale the values automatically again"),
     ("PgUp, PgDown", "scroll the rows"),
@@ -62,10 +64,7 @@ TILE_KEYS = (
     ("Home, End", "select the first or the last actuator"),
 )
 """In the tiles."""
-EVENT_KEYS = (
-    ("Up, Down", "select an event"),
-    ("Enter", "show its instant"),
-)
+EVENT_KEYS = (("Up, Down", "select an event"), ("Enter", "show its instant"))
 """In the list of events."""
 ALARM_KEYS = (
     ("Up, Down", "select an alarm"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 from zlib import crc32
 
 from PySide6.QtCore import QByteArray, QObject, QRect, QSettings, QSize, Qt, Signal
@@ -18,6 +19,7 @@ from gui.window.window import MainWindow
 DEFAULT = "Operator"
 _GROUP = "layouts"
 _LAST, _STATE, _GEOMETRY = "window/layout", "window/state", "window/geometry"
+_NAME = "name of the layout"
 _FORMAT = 1
 _MAX_NAME = 40  # letters
 _DEFAULT_SIZE = QSize(1280, 720)
@@ -108,7 +110,7 @@ class LayoutStore(QObject):
             raise ValueError(f"a layout's name has 1 to {_MAX_NAME} letters, this one {len(name)}")
         if name.casefold() in {known.casefold() for known in BUILT_IN}:
             raise ValueError(f"{name} is built in: choose another name")
-        self._store.setValue(f"{_GROUP}/{_key_of(name)}", with_checksum(self._dock_area.saveState(self._version)))
+        self._store.setValue(f"{_GROUP}/{_key_of(name)}", self.state)
         self.current = name
         self.changed.emit()
 
@@ -119,10 +121,21 @@ class LayoutStore(QObject):
             self.current = DEFAULT
         self.changed.emit()
 
+    @property
+    def state(self) -> QByteArray:
+        """The arrangement of the panels, with its checksum."""
+        return with_checksum(self._dock_area.saveState(self._version))
+
+    def restore(self, name: str, state: bytes) -> None:
+        """Arrange the panels as in `state` under the name of its layout; one of other panels changes nothing."""
+        if self._restore(QByteArray(state)):
+            self.current = name if name in self.names else DEFAULT
+            self.changed.emit()
+
     def save_state(self) -> None:
         """Store the geometry and the arrangement of the window."""
         self._store.setValue(_LAST, self.current)
-        self._store.setValue(_STATE, with_checksum(self._dock_area.saveState(self._version)))
+        self._store.setValue(_STATE, self.state)
         self._store.setValue(_GEOMETRY, with_checksum(self._window.saveGeometry()))
 
     def restore_state(self) -> None:
@@ -209,6 +222,7 @@ class LayoutController(QObject):
         self._window, self._actions, self._notify = window, actions, notify
         self.layouts = LayoutStore(window, window.dock_area.docks, store, window.dock_area)
         self.layouts.changed.connect(self._name_layouts)
+        window.view.restored.connect(self._restore_name)
         actions.connect(
             {f"layout.{n}": partial(self._apply_number, n) for n in range(1, N_LAYOUTS + 1)}
             | {
@@ -232,8 +246,16 @@ class LayoutController(QObject):
             self._apply(layout)
 
     def _apply(self, name: str) -> None:
-        if message := self.layouts.apply(name):
+        docks = self._window.dock_area
+        with self._window.view.step("", lambda: {_NAME: self.layouts.current} | docks.arrangement()):
+            message = self.layouts.apply(name)
+        if message:
             self._notify("warning", message)
+
+    def _restore_name(self, parts: Mapping[str, Any]) -> None:
+        if _NAME in parts:
+            self.layouts.current = parts[_NAME]
+            self.layouts.changed.emit()
 
     def _apply_number(self, number: int) -> None:
         if number <= len(self.layouts.names):

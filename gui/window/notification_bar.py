@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from time import time
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QPalette
@@ -119,16 +121,20 @@ class NotificationBar(QWidget):
         self._all = QPushButton("All…", flat=True)
         self._all.setToolTip("Show the last messages with their times.")
         self._all.clicked.connect(self.show_all)
+        self._act = QPushButton(flat=True)
+        self._act.clicked.connect(self._do)
+        self._act.hide()
+        self._offers: dict[str, tuple[str, Callable[[], None]]] = {}
         self._dismiss = QPushButton("Dismiss", flat=True)
         self._dismiss.setToolTip("Dismiss this message (Esc).")
         self._dismiss.clicked.connect(self.dismiss)
-        for button in (self._all, self._dismiss):
+        for button in (self._act, self._all, self._dismiss):
             # a click does not move the focus
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._popup = _LogPopup(self)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(8, 2, 8, 2)
-        for widget in (self._text, self._more, self._all, self._dismiss):
+        for widget in (self._text, self._act, self._more, self._all, self._dismiss):
             layout.addWidget(widget)
         layout.setStretchFactor(self._text, 1)
         self.setAutoFillBackground(True)
@@ -144,6 +150,16 @@ class NotificationBar(QWidget):
             self.log.end(ends)
         self.log.add(level, text, now, of_source=of_source)
         self._update()
+
+    def offer(self, text: str, label: str, act: Callable[[], None]) -> None:
+        """Show a message about the source with a button that does something about it."""
+        self._offers[text] = label, act
+        self.show_message("warning", text, time(), of_source=True)
+
+    def _do(self) -> None:
+        _, act = self._offers[self.log.active[0].text]
+        self.dismiss()
+        act()
 
     def show_problem(self, text: str, now: float) -> None:
         """Show an error about the source as long as it lasts, in place of the previous one; empty: there is none."""
@@ -190,6 +206,9 @@ class NotificationBar(QWidget):
         active = self.log.active
         if active:
             first, theme = active[0], self._theme
+            offer = self._offers.get(first.text)
+            self._act.setVisible(offer is not None)
+            self._act.setText(offer[0] if offer is not None else "")
             self._text.setText(first.line)
             self._more.setText(f"and {len(active) - 1} more" if len(active) > 1 else "")
             palette = QPalette(self.palette())

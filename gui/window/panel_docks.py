@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
+from PySide6.QtCore import QByteArray, QSize, Qt, Signal
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget
 
 from gui.model.history import History
 from gui.panels.base import Panel
@@ -22,6 +22,7 @@ from gui.widgets.theme import Theme
 PanelType = TypeVar("PanelType", bound=Panel)
 
 
+_ARRANGEMENT = "arrangement of panels"
 _MAX_MINIMUM = QSize(640, 300)
 """With the bars around the panels, and text at twice the size, less than 1280 x 720."""
 
@@ -50,6 +51,7 @@ class PanelDocks(QMainWindow):
         self._failing: dict[tuple[str, str], str] = {}
         for kind in PANELS:
             self._add(kind(view, theme))
+        view.restored.connect(self._restore)
 
     @property
     def visible_panels(self) -> tuple[Panel, ...]:
@@ -64,6 +66,14 @@ class PanelDocks(QMainWindow):
         found = next(each for each in every if type(each) is kind)
         assert isinstance(found, kind)
         return found
+
+    def arrangement(self) -> dict[str, QByteArray]:
+        """Return where the panels are, as a part of the view."""
+        return {_ARRANGEMENT: self.saveState()}
+
+    def _restore(self, parts: Mapping[str, Any]) -> None:
+        if _ARRANGEMENT in parts:
+            self.restoreState(parts[_ARRANGEMENT])
 
     def minimumSizeHint(self) -> QSize:
         """Return the size that the panels need, at most one with which the window fits a small screen."""
@@ -118,6 +128,9 @@ class PanelDocks(QMainWindow):
         dock = self.sender()
         if isinstance(dock, QDockWidget):
             (self._in_front.add if in_front else self._in_front.discard)(dock.objectName())
+            # Qt makes them as docks are stacked
+            for tabs in self.findChildren(QTabBar):
+                tabs.setAccessibleName("panels behind each other")
             if in_front:
                 self.uncovered.emit()
 

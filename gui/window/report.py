@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog
 
-from gui.sources.processes.child_process import ChildProcess, finish_all
+from gui.sources.processes.child_process import ChildProcess, CommandJob, ProcessFactory, finish_all
 from gui.sources.processes.recording import OpenRecording
-from gui.sources.processes.service import ProcessFactory, exit_reason
+from gui.widgets.file_dialog import ask_path
 from gui.window.actions import Actions
 from gui.window.source_controller import SourceController
 from gui.window.window import MainWindow
@@ -43,58 +43,57 @@ class ReportController(QObject):
         super().__init__(window)
         self._window, self._actions, self._sources = window, actions, sources
         self._notify, self._launch = notify, launch
-        self._process: ChildProcess | None = None
-        self._page = Path()
+        self._job: CommandJob | None = None
         actions["file.report"].triggered.connect(self._ask)
 
     def set_enabled(self, on: bool) -> None:
         """Enable or disable the action: for data that are shown, or not."""
         self._actions.enable("file.report", on)
 
-    def ask(self, path: Path, options: Sequence[str] = ()) -> None:
-        """Ask for the name of the page on a recording; `options` are those of `assess`."""
-        place = str(path.with_suffix(".html"))
-        dialog = QFileDialog(self._window, "Report", place, "Pages (*.html)")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix("html")
-        dialog.selectFile(place)
-        dialog.fileSelected.connect(lambda text: self.write(Path(text), path, options))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+    def ask(self, path: Path, words: Sequence[str] = ()) -> None:
+        """Ask for the name of a page on a recording; `words` are the command that writes it, else its report."""
+        ask_path(
+            self._window,
+            "Report",
+            str(path.with_suffix(".html")),
+            lambda text: self.write(Path(text), path, words),
+            kinds="Pages (*.html)",
+            suffix="html",
+        )
 
-    def write(self, page: Path, path: Path, options: Sequence[str] = ()) -> None:
-        """Write the report on a recording to `page`, and open it; the dialog has asked before replacing a file."""
-        if self._process is not None:
+    def write(self, page: Path, path: Path, words: Sequence[str] = ()) -> None:
+        """Write the page on a recording, and open it; the dialog has asked before replacing a file."""
+        if self._job is not None:
             self._notify("warning", "the previous report is still being written")
             return
-        words = ["report", str(path), *options, "-o", str(page), "--overwrite"]
-        self._page, self._process = page, self._launch(words, self)
-        self._process.ended.connect(self._on_ended)
+        words = [*(words or ("report", str(path))), "-o", str(page), "--overwrite"]
+        # what exceeds a tolerance is an answer, with an exit code of its own
+        read = dict if words[0] == "compare" else None
+        self._job = CommandJob(words, read, self, launch=self._launch)
+        self._job.done.connect(partial(self._open, page))
+        self._job.failed.connect(lambda why: self._notify("error", f"no report: {why}", ends=_BEGUN))
+        self._job.finished.connect(self._on_finished)
         self._notify("info", f"{_BEGUN}{path.name} is being written to {page}")
-        self._process.start()
+        self._job.start()
 
     def close(self) -> None:
         """Stop a report that is being written; nothing is left of it."""
-        if self._process is not None:
-            self._process.ended.disconnect(self._on_ended)
-            finish_all([self._process], _TIMEOUT)
-            self._process = None
+        if self._job is not None and self._job.process is not None:
+            self._job.stop()
+            finish_all([self._job.process], _TIMEOUT)
 
-    def _on_ended(self, code: int, last: str) -> None:
-        if self._process is not None:
-            self._process.deleteLater()
-        self._process = None
-        if code:
-            self._notify("error", f"no report: {exit_reason(code, last)}", ends=_BEGUN)
-            return
-        self._notify("info", f"report saved as {self._page}", ends=_BEGUN)
-        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._page))):
-            self._notify("warning", f"no browser opens {self._page}: open it by hand")
+    def _on_finished(self) -> None:
+        self._job = None
+
+    def _open(self, page: Path, _result: object) -> None:
+        self._notify("info", f"report saved as {page}", ends=_BEGUN)
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(page))):
+            self._notify("warning", f"no browser opens {page}: open it by hand")
 
     def _ask(self) -> None:
         source = self._sources.source
         if isinstance(source, OpenRecording):
-            self.ask(source.path, source.options)
+            self.ask(source.path, ("report", str(source.path), *source.options))
             return
         recorded = self._window.connection.history.run_path
         if not recorded:

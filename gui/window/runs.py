@@ -9,11 +9,10 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
 from gui.sources.opening.first_page import recent_files
 from gui.sources.opening.run_list import RunList
-from gui.sources.processes.child_process import ChildProcess, finish_all
-from gui.sources.processes.service import ProcessFactory
+from gui.sources.processes.child_process import ChildProcess, ProcessFactory, finish_all
 from gui.widgets.theme import Theme
 from gui.window.actions import Actions
-from gui.window.comparison import ComparisonController
+from gui.window.comparison import ComparedFile, ComparisonController
 from gui.window.report import ReportController
 from gui.window.source_controller import SourceController
 from gui.window.window import MainWindow
@@ -108,4 +107,4 @@ class RunsController(QObject):
         first, *others = map(Path, paths)
         if self._shown != str(first):
             self._sources.opener.open_path(first)
-        self._comparison.open_paths(tuple(map(str, others)), over=first)
+        self._comparison.open_runs([ComparedFile((str(path),)) for path in others], over=first)

@@ -6,7 +6,7 @@ import math
 import time
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
@@ -24,6 +24,7 @@ Context = TypeVar("Context")
 _LATE = 2.0  # s of samples that were missed, from which on they are read from the run file
 _SIMULTANEOUS = 10  # batches after which signals, or results, are not waited for any more
 _MAX_WAITING = 1 << 26  # bytes received while the run file is read
+_LINGER = 0.5  # s that pending requests have when the window closes
 
 
 class ServiceConnection(QObject):
@@ -58,6 +59,7 @@ class ServiceConnection(QObject):
         self.derived: tuple[DerivedChannel, ...] = ()
         self.configured = False
         self.clock = time.time
+        self.senders: list[RequestSender[Any]] = []
         self._receiver: ReceiverThread | None = None
         self._backfill: Backfill | None = None
         # since the connection was opened, until it is known what was before; None: that is known
@@ -177,6 +179,12 @@ class ServiceConnection(QObject):
             self._backfill.cancel()
         self._backfill = self._received = None
 
+    def finish(self) -> None:
+        """Close at the end of the program; requests that cannot be sent within half a second are lost."""
+        self.close()
+        for sender in self.senders:
+            sender.close(_LINGER)
+
     def reset(self) -> None:
         """Close the connection, and begin a new history."""
         self.close()
@@ -208,6 +216,7 @@ class RequestSender(Generic[Context]):
 
     def __init__(self, connection: ServiceConnection) -> None:
         self._connection = connection
+        connection.senders.append(self)
         self._url = ""
         self._client: RequestClient | None = None
         self._pending: dict[int, Context] = {}

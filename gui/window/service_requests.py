@@ -21,8 +21,6 @@ from monitor.messages.requests import AcknowledgeRequest, AlarmRequest, NoteRequ
 from monitor.text.numbers import instant_text
 from monitor.transport.zeromq.request_client import user_name
 
-_LINGER = 0.5  # s that pending requests have when the window closes
-
 
 class AlarmController(QObject):
     """Sends the requests of the alarm list to the service, and reports refusals.
@@ -65,10 +63,6 @@ class AlarmController(QObject):
         dock.raise_()
         self._list.view.select_first()
         self._list.setFocus(Qt.FocusReason.ShortcutFocusReason)
-
-    def close(self) -> None:
-        """Close the socket; what cannot be sent within half a second is lost."""
-        self._requests.close(_LINGER)
 
     def _acknowledge_all(self) -> None:
         self._list.acknowledge_all_alarms()
@@ -119,6 +113,7 @@ class NoteController(QObject):
         self._window, self._actions, self._notify = window, actions, notify
         self._requests = RequestSender[str](window.connection)
         self._unsaved: deque[str] = deque(maxlen=_MAX_UNSAVED)
+        self._until: float | None = None
         self._own: deque[str] = deque(maxlen=_MAX_UNSAVED)
         actions.connect({"note.add": self.ask})
         window.note_bar.written.connect(self._send)
@@ -137,9 +132,11 @@ class NoteController(QObject):
             return
         if history.begin_x <= place.x <= history.end_x:
             yield MenuEntry("Note at this instant…", partial(self.ask, place.x))
+        if region := self._window.view.marked_region(place.x):
+            yield MenuEntry("Note on the span between the cursors…", partial(self.ask, *region))
 
-    def ask(self, instant: float | None = None) -> None:
-        """Ask for the text of a note at an instant, s of the display; None: at that in view."""
+    def ask(self, instant: float | None = None, until: float | None = None) -> None:
+        """Ask for the text of a note at an instant or on a span, s of the display; None: at that in view."""
         # a button of the events panel calls this too
         if not self._actions["note.add"].isEnabled():
             return
@@ -152,7 +149,14 @@ class NoteController(QObject):
             return
         # a note that is being written is not replaced
         text = self._unsaved.popleft() if self._unsaved and self._window.note_bar.isHidden() else ""
-        self._window.note_bar.ask(instant, instant_text(timeline.time_at(instant)), text)
+        self._until = until
+        self._window.note_bar.ask(instant, self._place_text(instant), text)
+
+    def _place_text(self, instant: float) -> str:
+        """Return the instant of a note, or its span."""
+        timeline = self._window.connection.history.timeline
+        ends = [instant] if self._until is None else [instant, self._until]
+        return " to ".join(instant_text(timeline.time_at(x)) for x in ends)
 
     def record(self, text: str) -> None:
         """Send a note of the window itself, at the newest sample; only a refusal is shown.
@@ -170,16 +174,13 @@ class NoteController(QObject):
             except (ValueError, OSError) as problem:
                 self._notify("warning", f"not recorded, {text}: {problem}")
 
-    def close(self) -> None:
-        """Close the socket; what cannot be sent within half a second is lost."""
-        self._requests.close(_LINGER)
-
     def _send(self, text: str, instant: float) -> None:
         timeline = self._window.connection.history.timeline
         try:
             _require_newest_epoch(timeline, instant)
             time, index = timeline.sample_at(instant) or (None, None)
-            self._requests.send(NoteRequest(text=text, time=time, index=index), text)
+            note = text if self._until is None else f"{text} ({self._place_text(instant)})"
+            self._requests.send(NoteRequest(text=note, time=time, index=index), text)
         except (ValueError, OSError) as problem:
             self._report_failure(text, str(problem))
 

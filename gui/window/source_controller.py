@@ -85,7 +85,7 @@ class SourceController(QObject):
                 "source.serve": partial(self._ask_endpoint, serve=True),
                 "source.disconnect": self.disconnect_source,
                 "replay.stream": self._stream,
-            },
+            }
         )
         actions.connect(
             {f"source.simulate.{offer.name}": partial(self.simulate, offer.name) for offer in offers.simulations}

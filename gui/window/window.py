@@ -8,7 +8,18 @@ from time import monotonic, time
 
 from PySide6.QtCore import QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QFont, QKeyEvent
-from PySide6.QtWidgets import QMainWindow, QProgressBar, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QHBoxLayout,
+    QLineEdit,
+    QMainWindow,
+    QProgressBar,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+from shiboken6 import isValid
 
 from gui.model.run_detail import DetailLoader
 from gui.model.service_state import ServiceState
@@ -21,12 +32,92 @@ from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from gui.window.alarm_banner import AlarmBanner
 from gui.window.health_strip import HealthStrip
-from gui.window.note_bar import NoteBar
 from gui.window.notification_bar import NotificationBar
 from gui.window.panel_docks import PanelDocks
 from gui.window.service_connection import ServiceConnection
 from gui.window.view_bar import ViewBar
 from gui.wording.level import Level
+from monitor.messages.requests import MAX_NOTE
+
+
+class NoteBar(QWidget):
+    """A line for the text, hidden until `ask`; the focus returns to where it was.
+
+    Signals
+    -------
+    written : the text, and its instant in s of the display.
+    """
+
+    written = Signal(str, float)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._instant = 0.0
+        self._before: QWidget | None = None
+        self._label = PlainLabel()
+        self._text = QLineEdit(placeholderText="Text of the note; Enter saves it with the run, Esc cancels")
+        self._text.setAccessibleName("Text of the note")
+        self._save = QPushButton("Save")
+        self._remaining = PlainLabel()
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(8, 4, 8, 4)
+        for widget in (self._label, self._text, self._remaining, self._save):
+            layout.addWidget(widget)
+        layout.setStretchFactor(self._text, 1)
+        self._text.textChanged.connect(self._update_remaining)
+        self._text.returnPressed.connect(self._emit)
+        self._save.clicked.connect(self._emit)
+        self._update_remaining()
+        self.hide()
+
+    def ask(self, instant: float, label: str, text: str = "") -> None:
+        """Ask for a note at `instant`, shown as `label`; a note that is being written is not replaced by `text`."""
+        self._instant = instant
+        focused = QApplication.focusWidget()
+        if focused is None or not self.isAncestorOf(focused):
+            self._before = focused
+        self._label.setText(f"Note at {label}:")
+        if self.isHidden():
+            self._text.setText(text)
+            # selected, so that typing replaces it
+            self._text.selectAll()
+        self.show()
+        self._text.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Cancel with Esc."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancel()
+        else:
+            super().keyPressEvent(event)
+
+    def cancel(self) -> None:
+        """Hide the bar without a note."""
+        if not self.isHidden():
+            self._close()
+
+    def _update_remaining(self) -> None:
+        used = len(self._text.text().encode())
+        self._save.setEnabled(bool(self._text.text().strip()) and used <= MAX_NOTE)
+        self._remaining.setText(
+            "" if used <= MAX_NOTE - 40 else f"{MAX_NOTE - used} left" if used <= MAX_NOTE else "too long"
+        )
+
+    def _emit(self) -> None:
+        if self._save.isEnabled():
+            self._close()
+            self.written.emit(self._text.text().strip(), self._instant)
+
+    def _close(self) -> None:
+        """Hide, and return the focus: a button that had it would use Space."""
+        before, self._before = self._before, None
+        if before is not None and isValid(before) and before.isVisible():
+            before.setFocus()
+        else:
+            self._text.clearFocus()
+            self.window().setFocus()
+        self.hide()
+
 
 _IDLE_REFRESH_INTERVAL = 0.5  # s: the age of the data is shown, and grows without messages
 

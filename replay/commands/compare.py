@@ -33,7 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="B", help="recordings that are compared with it")
     lag = parser.add_mutually_exclusive_group()
-    lag.add_argument("--lag", type=float, metavar="S", help="B is S seconds later than A (default: estimated)")
+    lag.add_argument(
+        "--lag",
+        type=float,
+        action="append",
+        metavar="S",
+        help="B is S seconds later than A (default: estimated); once for all, or once for each B",
+    )
     lag.add_argument("--no-align", action="store_true", help="compare from the first sample on, as --lag 0")
     lag.add_argument(
         "--align-by", choices=("command", "measured"), default="command", help="estimate the lag by these signals"
@@ -63,9 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     from replay.formats.table_recording import in_units_of
 
     tolerances = dict(map(parse_tolerance, arguments.tolerance))
-    lag = 0.0 if arguments.no_align else arguments.lag
-    if lag is not None and not math.isfinite(lag):
-        raise ValueError(f"--lag {lag}: must be a number of seconds")
+    lags = _lags(arguments)
     selection, given = column_selection(arguments), given_indicators(arguments)
     recording = open_recording(arguments.reference, selection)
     recording_part(arguments.reference, recording, arguments)  # raises where A has no such part
@@ -77,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
             thin = "every" not in given
             reference = assess_run(arguments.reference, recording, settings, thin=thin, progress=progress)
             found, left_out = [], list[str]()
-            for path in arguments.files:
+            for path, lag in zip(arguments.files, lags, strict=True):
                 with others_go_on(arguments, left_out):
                     # the same window for all, for the same figures of the same motion
                     other = in_units_of(open_recording(path, selection), recording.stream)
@@ -107,6 +111,17 @@ def run(arguments: argparse.Namespace) -> int:
         if written is not None:
             print(f"{printable(str(written.path))}: {written.size / 1e3:.0f} kB")
     return 2 if left_out else 1 if failed else 0
+
+
+def _lags(arguments: argparse.Namespace) -> list[float | None]:
+    """Return the lag of each run; None: to be estimated."""
+    given = [0.0] if arguments.no_align else arguments.lag or [None]
+    for lag in given:
+        if lag is not None and not math.isfinite(lag):
+            raise ValueError(f"--lag {lag}: must be a number of seconds")
+    if len(given) not in (1, len(arguments.files)):
+        raise ValueError(f"--lag: {len(given)} for {len(arguments.files)} runs; give one for all, or one for each")
+    return given if len(given) > 1 else given * len(arguments.files)
 
 
 @contextmanager

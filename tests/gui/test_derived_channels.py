@@ -11,10 +11,10 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from gui.panels.derived_dialog import DerivedDialog
 from gui.panels.histories import HistoriesPanel
-from gui.panels.pair import PairPanel
 from gui.panels.spectrum import SpectrumPanel
+from gui.panels.xy_panel import PairPanel
+from gui.window.derived_channels import DerivedDialog
 
 ERROR = "(north.command - north.measured) * 1e3"
 

@@ -11,10 +11,9 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMessageBox
 from gui.model.receiver import ReceivedMessages
 from gui.panels.events import EventsPanel
 from gui.panels.indicators import IndicatorsPanel
-from gui.panels.limit_dialog import LimitDialog
 from gui.settings.dialog import SettingsDialog
 from gui.settings.storage import WindowSettings
-from gui.window.limit_requests import requests_of
+from gui.window.limit_requests import LimitDialog, requests_of
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.health import Health
@@ -360,6 +359,33 @@ def test_a_line_is_dragged_with_its_value_beside_the_mouse(live, limits_of):
     assert limits_of(SOUTH) == (None, pytest.approx(value / 1e3))
     # neither a click nor a pan
     assert (live.view.following, live.view.pinned) == (following, pinned)
+
+
+def test_a_line_is_moved_by_keys(live, limits_of):
+    panel, row = delay_plot(live, "south")
+    stack, drag = panel.stack, panel.limit_drag
+    stack.setFocus()
+    y = pixel_of(panel, row, 20.0).y()
+    live.key("L")
+    while SOUTH not in drag._grabbed[1].handle.alarms:
+        live.key("L")
+    assert drag.isVisible() and drag._value == pytest.approx(20.0)
+    live.key("Shift+Up")
+    for keys in ("Up", "Up", "Down", "Up"):
+        live.key(keys)
+    # twelve pixels higher
+    value = drag._value
+    assert value == pytest.approx(stack.value_at(row, y - 12), rel=0.1) and value > 20.0
+    assert drag.tip == f"warn FDB {value:g} ms (was 20)"
+    live.key("Return")
+    assert not drag.isVisible() and live.view.pinned is None
+    assert live.history.requested_limits == {SOUTH: (None, pytest.approx(value / 1e3))}
+    live.until(lambda: not live.history.requested_limits)
+    assert limits_of(SOUTH) == (None, pytest.approx(value / 1e3))
+    live.key("L")
+    live.key("Up")
+    live.key("Escape")
+    assert not drag.isVisible() and live.history.requested_limits == {}
 
 
 @pytest.mark.parametrize("way", ["escape", "click", "sideways", "shift", "operator"])

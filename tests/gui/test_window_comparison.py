@@ -8,7 +8,9 @@ import sys
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit
 
 from gui.panels.comparison import ComparisonPanel
 from gui.sources.processes import run_loader
@@ -62,7 +64,7 @@ def test_two_recordings_are_aligned_and_their_difference_is_a_row(compared, pair
     (run,) = hands.history.compared
     assert run.lag == LAG
     assert panel.lags[0].lag.value() == LAG
-    assert panel.lags[0].quality.text() == "correlation 1.000 of command"
+    hands.until(lambda: panel.lags[0].quality.text() == "correlation 1.000")
     assert "overlay:measured" in panel.shown
     assert "difference:measured" in panel.shown
     # every sample of the reference, bit for bit
@@ -91,12 +93,71 @@ def test_a_lag_is_edited_and_estimated_again(compared, pair):
     QTest.keyClick(row.lag, Qt.Key.Key_Return)
     hands.ticks()
     assert hands.history.compared[0].lag == 0.1
-    assert row.quality.text() == ""
+    assert row.quality.text() == "comparing …"
     assert values(panel, "difference:measured", 9.0) == [two[1800 + 20] - one[1800]]
     hands.click(row.button)
     hands.ticks()
     assert hands.history.compared[0].lag == LAG
     assert row.lag.value() == LAG
+
+
+def verdicts(panel):
+    """Reference, run, difference, tolerance and verdict of each quantity that is listed."""
+    return {name: cells for name, *cells in panel.differences.model.texts}
+
+
+def enter_tolerance(hands, panel, quantity, text):
+    """Type a tolerance into the list, as its user does."""
+    view = panel.differences.table
+    row = [cells[0] for cells in panel.differences.model.texts].index(quantity)
+    view.setFocus()
+    view.setCurrentIndex(view.model().index(row, 4))
+    QTest.keyClick(view, Qt.Key.Key_F2)
+    editor = QApplication.focusWidget()
+    assert isinstance(editor, QLineEdit)
+    editor.selectAll()
+    QTest.keyClicks(editor, text)
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    hands.until(lambda: QApplication.focusWidget() is not editor)
+    hands.until(lambda: all(run.judged for run in hands.history.compared))
+    hands.ticks()
+
+
+def test_differences_are_judged_by_tolerances_and_reported(compared, monkeypatch, tmp_path):
+    """The gains are 0.9 and 0.98, so that the ratio falls from 1.1111 to 1.0204, by 0.0907 or 8.2 %."""
+    hands, panel = compared, panel_of(compared)
+    hands.until(lambda: hands.history.compared[0].judged)
+    assert not panel.differences.isVisible()
+    hands.click(panel.differences_button)
+    hands.ticks()
+    numbers = [float(cell.partition(" ")[0]) for cell in verdicts(panel)["ratio"][:3]]
+    assert numbers == pytest.approx([1 / 0.9, 1 / 0.98, 1 / 0.98 - 1 / 0.9], abs=1e-3)
+    assert verdicts(panel)["delay [ms]"][3:] == ["", ""]
+    enter_tolerance(hands, panel, "ratio", "5%")
+    assert verdicts(panel)["ratio"][3:] == ["5 %", "■ fail"]
+    enter_tolerance(hands, panel, "delay [ms]", "0.5")
+    enter_tolerance(hands, panel, "ratio", "10 %")
+    assert verdicts(panel)["ratio"][3:] == ["10 %", "● pass"]
+    assert panel.differences.heading.text() == "2 of 2 within tolerance"
+    # no number, and one that the command refuses
+    enter_tolerance(hands, panel, "ratio", "many")
+    assert verdicts(panel)["ratio"][3] == "10 %"
+    enter_tolerance(hands, panel, "commands apart, rms [%]", "3%")
+    hands.until(lambda: any("leave % out" in line for line in hands.notices))
+    hands.until(lambda: hands.history.compared[0].judged)
+    # by the lag that is drawn
+    panel.lags[0].lag.setValue(0.1)
+    hands.until(lambda: hands.history.compared[0].judged)
+    hands.ticks()
+    assert panel.lags[0].quality.text() != "correlation 1.000"
+    pages = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: pages.append(url.toLocalFile()) or True)
+    hands.click(panel.report)
+    hands.name_file(tmp_path / "page.html")
+    hands.until(lambda: pages)
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert "after.csv is within all 2 tolerances" in text
+    assert "0.1 s later, as given" in text
 
 
 def test_a_third_one_is_added_and_each_can_be_removed(compared, tmp_path):

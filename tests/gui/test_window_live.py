@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication, QLineEdit
 
+from gui.widgets.menus import MenuPlace
 from gui.window import service_connection
 from monitor.messages.blocks import EventKind
 from monitor.recording import RunReader
@@ -122,6 +123,20 @@ def test_a_note_is_in_the_events_and_in_the_run_file(live, service, rig):
         (note,) = (event for event in run.events() if event.kind is EventKind.NOTE)
     assert note.detail == "p n 1.0, +-"
     assert (note.time, note.index) == (pytest.approx(instant), round(instant * RATE))
+
+
+def test_a_note_on_the_span_between_two_cursors_says_where_it_ends(live, service):
+    live.view.set_marks((1.0, 1.5))
+    (entry,) = (e for e in live.program._notes._entries(MenuPlace(QPoint(), x=1.2)) if "span" in e.text)
+    entry.act()
+    live.type("slips")
+    live.key("Return")
+    live.until(lambda: "● info: note saved with the run" in live.notices)
+    live.leave()
+    service.die()
+    with RunReader(service.record) as run:
+        notes = [(event.detail, event.time) for event in run.events() if "slips" in event.detail]
+    assert notes == [("slips (1 s to 1.5 s)", pytest.approx(1.0))]
 
 
 def test_esc_forgets_a_note_and_gives_the_keys_back(live):

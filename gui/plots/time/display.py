@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import (
-    QColor,
-    QFont,
-    QPainter,
-    QPaintEvent,
-)
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from gui.plots.time.axis import TimeScale
@@ -27,8 +22,16 @@ from gui.plots.time.picture import (
     row_header_tip,
 )
 from gui.plots.time.ranges import AxisRanges
-from gui.plots.time.readouts import Readout, ReadoutThrottle, fact_texts, legend_entries, readouts, row_header
-from gui.plots.time.rows import Frame, PlotRow
+from gui.plots.time.readouts import (
+    Readout,
+    ReadoutThrottle,
+    fact_texts,
+    legend_entries,
+    readouts,
+    row_header,
+    values_at,
+)
+from gui.plots.time.rows import Frame, Interval, PlotRow
 from gui.plots.time.scene import MARGIN, RowArea, Scene
 from gui.plots.time.styles import CurveStyles
 from gui.plots.view import View
@@ -150,6 +153,11 @@ class StackDisplay(RowArea):
         place, limits = self.places.rows[row], self._ranges[self._rows[row].key]
         return value_scale(limits, place.plot_top, place.plot_height).value(y + self.scrolled)
 
+    def changes(self, x0: float, x1: float) -> list[list[Interval]]:
+        """Return by how much the curves of every row change from `x0` to `x1`."""
+        pairs = zip(*(values_at(self._frame, len(self._rows), x) for x in (x0, x1)), strict=True)
+        return [[after.minus(before) for before, after in zip(*pair, strict=True)] for pair in pairs]
+
     def tip(self, at: QPoint) -> str:
         """Return the tool tip at a point: the events there, or the full text of a row header."""
         row = self.row_at(at.y()) if at.y() < self.scene.axis_top else None
@@ -180,7 +188,7 @@ class StackDisplay(RowArea):
             draw_row_headers(
                 painter, scene, self._readouts.choose(self._current_readouts(), live=self._is_live), self._pixmaps
             )
-            draw_cursors(painter, scene, self._view.cursor, self._view.pinned)
+            draw_cursors(painter, scene, self._view)
             self._draw_over(painter)
             if self.hasFocus():
                 draw_focus(painter, scene)

@@ -164,9 +164,9 @@ class Gestures:
         button, at = event.button(), event.position()
         self._pinned_before = self._view.pinned
         if button is Qt.MouseButton.BackButton:
-            self._view.zoom_back()
+            self._view.undo()
         elif button is Qt.MouseButton.ForwardButton:
-            self._view.zoom_forward()
+            self._view.redo()
         elif button in (_LEFT, _RIGHT) and (self._stack.over_plots(at) or self._stack.is_header(at)):
             self._pressed, self._dragged_from = at, None
             self._bands = button is _RIGHT or bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
@@ -201,7 +201,7 @@ class Gestures:
             self._dragged_from = view.right
             self.hide_cursor()
             stack.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
-        view.set_right(self._dragged_from - moved.x() * view.span / scale.width)
+        view.pan_to(self._dragged_from - moved.x() * view.span / scale.width)
 
     def release(self, event: QMouseEvent) -> bool:
         """Zoom to the rubber band, or click: pin, unpin or open a menu; return whether the event was handled."""

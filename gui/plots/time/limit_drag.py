@@ -1,4 +1,4 @@
-"""Drag a limit line: an overlay of a stack that handles the mouse beside a line and shows the value at the mouse."""
+"""Move a limit line: an overlay of a stack that handles the mouse beside a line, or keys, and shows the new value."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ from gui.widgets.painting import painting
 
 _TOLERANCE = 4.0  # px beside a line
 _STEPS = (1.0, 2.0, 5.0, 10.0)
+_FAR = 10  # px, with Shift
 _CENTRE = Qt.AlignmentFlag.AlignCenter
 _GAP = 6.0
 
 
 class LimitDrag(QWidget):
     """Lets the lines of a stack that have a handle be dragged; Esc cancels.
+
+    With the keyboard focus L takes the next line, Up and Down move it, with Shift ten times as far, Enter sets it.
 
     It lies over the viewport of the stack, without mouse events of its own, and is hidden unless a line is dragged:
     it costs nothing per frame.
@@ -68,6 +71,8 @@ class LimitDrag(QWidget):
             event.accept()
             if event.type() is QEvent.Type.KeyPress:
                 self._end()
+        elif isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
+            handled = self._key(event)
         elif event.type() in (QEvent.Type.FocusOut, QEvent.Type.Hide) and self._grabbed is not None:
             self._end()
         return handled or super().eventFilter(watched, event)
@@ -122,14 +127,43 @@ class LimitDrag(QWidget):
             case QEvent.Type.MouseMove if event.buttons() == Qt.MouseButton.NoButton:
                 self._show_cursor(over=self._line_at(event.position()) is not None)
             case QEvent.Type.MouseButtonRelease if event.button() is left and self._grabbed is not None:
-                (_, line), started = self._grabbed, self._started
-                self._end()
-                if not started:
-                    return False
-                if line.handle is not None and self._value != line.value:
-                    self.moved.emit(line.handle, float(f"{self._value / line.handle.factor:.10g}"))
-                return True
+                started = self._started
+                self._set() if started else self._end()
+                return started
         return False
+
+    def _key(self, event: QKeyEvent) -> bool:
+        """Take the next line, move the one that is taken, or set it; return whether the key was used."""
+        stack, key = self._stack, event.key()
+        if key == Qt.Key.Key_L and not event.modifiers() and self.enabled:
+            lines = [(row, line) for row in stack.seen for line in self._lines_within(row)]
+            if not lines:
+                return False
+            at = lines.index(self._grabbed) + 1 if self._grabbed in lines else 0
+            row, line = self._grabbed = lines[at % len(lines)]
+            self._started = True
+            self._drag(QPointF(stack.places.plot_left, self._scale(row).pixel(line.value)))
+            # where it is, without rounding
+            self._value = line.value
+            return True
+        if self._grabbed is None:
+            return False
+        if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            step = _FAR if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
+            self._drag(self._at + QPointF(0.0, step if key == Qt.Key.Key_Down else -step))
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._set()
+        else:
+            return False
+        return True
+
+    def _set(self) -> None:
+        """End, and report the new value of the line."""
+        if self._grabbed is not None:
+            line, value = self._grabbed[1], self._value
+            self._end()
+            if line.handle is not None and value != line.value:
+                self.moved.emit(line.handle, float(f"{value / line.handle.factor:.10g}"))
 
     def _drag(self, at: QPointF) -> None:
         if self._grabbed is None:
@@ -172,16 +206,25 @@ class LimitDrag(QWidget):
         if not self.enabled or row is None or not 0.0 <= at.x() - places.plot_left <= places.plot_width:
             return None
         scale = self._scale(row)
-        lines = [line for line in self._stack.rows[row].limits if line.handle is not None and not line.pending]
+        lines = filter(_is_movable, self._stack.rows[row].limits)
         near = [(abs(scale.pixel(line.value) - at.y()), line) for line in lines]
         distance, line = min(near, key=lambda each: each[0], default=(math.inf, None))
         return (row, line) if line is not None and distance <= _TOLERANCE else None
+
+    def _lines_within(self, row: int) -> list[LimitLine]:
+        """Return the lines of a row that can be moved, and are within its scale."""
+        scale, lines = self._scale(row), self._stack.rows[row].limits
+        return [line for line in lines if _is_movable(line) and scale.low <= line.value <= scale.high]
 
     def _scale(self, row: int) -> ValueScale:
         """Return the value scale of a row, in pixels of the viewport."""
         place, stack = self._stack.places.rows[row], self._stack
         limits = stack.scene.ranges[stack.rows[row].key]
         return value_scale(limits, place.plot_top - stack.scrolled, place.plot_height)
+
+
+def _is_movable(line: LimitLine) -> bool:
+    return line.handle is not None and not line.pending
 
 
 def _rounded(value: float, resolution: float) -> float:

@@ -119,13 +119,7 @@ def limits_tip(row: PlotRow, unit: ShownUnit) -> str:
         " ".join(
             filter(
                 None,
-                (
-                    limit.word,
-                    limit.owner,
-                    limit_number(limit.value, unit),
-                    unit.unit,
-                    "(pending)" * limit.pending,
-                ),
+                (limit.word, limit.owner, limit_number(limit.value, unit), unit.unit, "(pending)" * limit.pending),
             )
         )
         for limit in sorted(row.limits, key=lambda each: -each.value)

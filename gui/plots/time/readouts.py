@@ -27,12 +27,12 @@ def readouts(frame: Frame, n_rows: int, cursor: float | None, pinned: float | No
     Only values at the right edge can be stale.
     """
     at = pinned if cursor is None else cursor
-    now = _read(frame, n_rows, frame.right if at is None else at)
+    now = values_at(frame, n_rows, frame.right if at is None else at)
     stale = frame.stale if at is None else ""
     facts = [() if row is None else row.facts for row in frame.rows] or [()] * n_rows
     if cursor is None or pinned is None:
         return [Readout(values, None, stale, fact) for values, fact in zip(now, facts, strict=True)]
-    then = _read(frame, n_rows, pinned)
+    then = values_at(frame, n_rows, pinned)
     return [
         # zip ends with the shorter: no difference where a value is missing
         Readout(values, [a.minus(b) for a, b in zip(values, before, strict=False)], stale, fact)
@@ -40,7 +40,7 @@ def readouts(frame: Frame, n_rows: int, cursor: float | None, pinned: float | No
     ]
 
 
-def _read(frame: Frame, n_rows: int, x: float) -> list[Sequence[Interval]]:
+def values_at(frame: Frame, n_rows: int, x: float) -> list[Sequence[Interval]]:
     """Return the values of every row at `x`; none in a break of the rig's clock."""
     in_break = bool(frame.segments) and segment_at(frame.segments, x) is None
     found = () if in_break else frame.read(x)

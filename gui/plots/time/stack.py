@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
-from PySide6.QtGui import (
-    QContextMenuEvent,
-    QHelpEvent,
-    QKeyEvent,
-    QMouseEvent,
-    QPainter,
-    QWheelEvent,
-)
+from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QWheelEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from gui.plots.time.display import StackDisplay
@@ -60,7 +55,7 @@ class TimeStack(StackDisplay):
     def __init__(self, view: View, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(view, theme, parent)
         self._gestures = Gestures(self, view)
-        view.scales_restored.connect(self._restore_scales)
+        view.restored.connect(self.restore_scales)
 
     def draw(self, frame: Frame, *, more: bool = False) -> None:
         """Draw a frame; see `StackDisplay.draw`."""
@@ -73,7 +68,7 @@ class TimeStack(StackDisplay):
     def zoom_values(self, row: int, factor: float, at: float) -> None:
         """Zoom the scale of a row by `factor` about a value; `enable_auto_range` undoes it."""
         key = self._rows[row].key
-        with self._view.zoom_step(f"values of {key}", lambda: {key: self._ranges.manual(key)}):
+        with self._view.step(f"values of {key}", lambda: {key: self._ranges.manual(key)}):
             self._ranges[key].zoom(factor, at)
         self._redraw()
 
@@ -81,7 +76,7 @@ class TimeStack(StackDisplay):
         """Show the span, the values or both that a rubber band selects."""
         rect, scale, key = band.rect, self.scale(), self._rows[band.row].key
         low, high = self.value_at(band.row, rect.bottom()), self.value_at(band.row, rect.top())
-        with self._view.zoom_step("", lambda: {key: self._ranges.manual(key)} if band.selects_values else {}):
+        with self._view.step("", lambda: {key: self._ranges.manual(key)} if band.selects_values else {}):
             if band.selects_values:
                 self._ranges.set_manual(key, (low, high))
             if band.selects_time:
@@ -91,7 +86,7 @@ class TimeStack(StackDisplay):
     def enable_auto_range(self, row: int) -> None:
         """Let the scale of a row follow its values."""
         shown = self._rows[row]
-        with self._view.zoom_step("", lambda: {shown.key: self._ranges.manual(shown.key)}):
+        with self._view.step("", lambda: {shown.key: self._ranges.manual(shown.key)}):
             self._ranges.enable_auto_range(shown, self._frame.rows[row])
         self._redraw()
 
@@ -102,7 +97,7 @@ class TimeStack(StackDisplay):
     def keep_scale(self, row: int) -> None:
         """Keep the scale that a row has now; `enable_auto_range` undoes it."""
         key = self._rows[row].key
-        with self._view.zoom_step("", lambda: {key: self._ranges.manual(key)}):
+        with self._view.step("", lambda: {key: self._ranges.manual(key)}):
             self._ranges.set_manual(key, self.limits(key))
         self._redraw()
 
@@ -188,18 +183,22 @@ class TimeStack(StackDisplay):
             self.menu_requested.emit(self._key_at(at), cursor, event.globalPos())
         elif found is not None:
             self.cancel_press()
-            menu = curve_menu(self, self._styles, *found, self._theme, self._apply_styles)
-            menu.addSeparator()
-            menu.addAction("Limits…").triggered.connect(partial(self.limits_requested.emit, *found))
-            row = next(row for row in self._rows if row.key == found[0])
-            curve = next(curve for curve in row.curves if curve.label == found[1])
-            if curve.added:
-                remove = menu.addAction("Remove from this row")
-                remove.triggered.connect(partial(self.curve_removed.emit, row.key, curve.signal))
-            menu.popup(event.globalPos())
+            self.show_curve_menu(*found, event.globalPos())
         elif header is not None or not self.over_plots(at):
             self.cancel_press()
             self.menu_requested.emit(self._key_at(at), None, event.globalPos())
+
+    def show_curve_menu(self, key: str, label: str, on_screen: QPoint) -> None:
+        """Show the menu of a curve of a row: hide it, its colour and its limits."""
+        menu = curve_menu(self, self._styles, key, label, self._theme, self._apply_styles)
+        menu.addSeparator()
+        menu.addAction("Limits…").triggered.connect(partial(self.limits_requested.emit, key, label))
+        row = next(row for row in self._rows if row.key == key)
+        curve = next(curve for curve in row.curves if curve.label == label)
+        if curve.added:
+            remove = menu.addAction("Remove from this row")
+            remove.triggered.connect(partial(self.curve_removed.emit, row.key, curve.signal))
+        menu.popup(on_screen)
 
     def request_menu(self, at: QPointF, on_screen: QPoint) -> None:
         """Request the menu of the row and the instant at a point."""
@@ -245,11 +244,17 @@ class TimeStack(StackDisplay):
             return False
         return True
 
-    def _restore_scales(self, scales: dict[str, Bounds | None]) -> None:
-        """Restore scales of the zoom history, of those rows that this stack has."""
+    @property
+    def manual_scales(self) -> dict[str, Bounds]:
+        """The scales that were set by hand, by the key of their row."""
+        found = {row.key: self._ranges.manual(row.key) for row in self._rows}
+        return {key: limits for key, limits in found.items() if limits is not None}
+
+    def restore_scales(self, parts: Mapping[str, Any]) -> None:
+        """Restore the scales in parts of the view, of those rows that this stack has; None: by its values."""
         for i, row in enumerate(self._rows):
-            if row.key in scales:
-                limits = scales[row.key]
+            if row.key in parts:
+                limits = parts[row.key]
                 if limits is None:
                     self._ranges.enable_auto_range(row, self._frame.rows[i])
                 else:

@@ -51,12 +51,7 @@ class XYPlot(pg.PlotItem):
     """
 
     def __init__(
-        self,
-        theme: Theme,
-        *,
-        square: bool = False,
-        left: Bounds | None = None,
-        axes: dict[str, Any] | None = None,
+        self, theme: Theme, *, square: bool = False, left: Bounds | None = None, axes: dict[str, Any] | None = None
     ) -> None:
         self.view_box = _ViewBox(enableMenu=False)
         sides = {side: NumberAxis(side) for side in ("bottom", "left")}

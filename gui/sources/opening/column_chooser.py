@@ -61,12 +61,7 @@ class ColumnChooser(QDialog):
     dataset_chosen = Signal(str)
 
     def __init__(
-        self,
-        title: str,
-        description: Description,
-        choice: ColumnChoice,
-        theme: Theme,
-        parent: QWidget | None = None,
+        self, title: str, description: Description, choice: ColumnChoice, theme: Theme, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self.theme = theme

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
-    QFileDialog,
     QGridLayout,
     QGroupBox,
     QHBoxLayout,
@@ -22,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from gui.sources.opening.fields import EndpointField, KeysField, RecentList
 from gui.sources.processes.session import ConnectToService, ServeRig
+from gui.widgets.file_dialog import ask_path
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from monitor.system.default_endpoints import RESULTS, SIGNALS
@@ -179,12 +179,7 @@ class ServeForm(QWidget):
         self.go.setEnabled(not self.problem)
 
     def _browse(self) -> None:
-        dialog = QFileDialog(self, "Folder of the recordings", self.folder.text())
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(self.folder.setText)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        ask_path(self, "Folder of the recordings", self.folder.text(), self.folder.setText)
 
 
 class ConnectDialog(QDialog):
@@ -210,10 +205,7 @@ class ConnectDialog(QDialog):
         self.setWindowTitle("Connect")
         self.watch, self.serve = WatchForm(settings, theme, with_keys=True), ServeForm(settings, theme)
         layout = QVBoxLayout(self)
-        for title, form in (
-            ("Connect to a running service", self.watch),
-            ("Start a service for a rig", self.serve),
-        ):
+        for title, form in (("Connect to a running service", self.watch), ("Start a service for a rig", self.serve)):
             group = QGroupBox(title)
             QVBoxLayout(group).addWidget(form)
             layout.addWidget(group)

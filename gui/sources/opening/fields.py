@@ -6,17 +6,9 @@ import re
 
 import msgspec
 from PySide6.QtCore import QSettings, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFileDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QPushButton,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from gui.widgets.file_dialog import ask_path
 from gui.widgets.labels import PlainLabel
 from gui.widgets.theme import Theme
 from monitor.transport.base import TransportError
@@ -224,9 +216,4 @@ class KeysField(QWidget):
         self.changed.emit()
 
     def _browse(self) -> None:
-        dialog = QFileDialog(self, "Folder of the keys", self.place)
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(self.folder.setText)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        ask_path(self, "Folder of the keys", self.place, self.folder.setText)

@@ -25,9 +25,8 @@ from gui.sources.opening.connect_dialog import ServeForm, WatchForm
 from gui.sources.opening.fields import RecentList
 from gui.sources.opening.run_list import RunList
 from gui.sources.processes.catalogue import Catalogue
-from gui.sources.processes.child_process import ChildProcess
+from gui.sources.processes.child_process import ChildProcess, ProcessFactory
 from gui.sources.processes.playback import PlaySimulation
-from gui.sources.processes.service import ProcessFactory
 from gui.widgets.labels import PlainLabel, plain_tip
 from gui.widgets.layout import set_row_padding
 from gui.widgets.painting import media_icon
@@ -82,6 +81,7 @@ class FirstPage(QScrollArea):
         launch: ProcessFactory = ChildProcess,
     ) -> None:
         super().__init__(parent)
+        self.setAccessibleName("start page")
         self.theme = theme
         self._offers, self._settings = offers, settings
         self._muted: list[QLabel] = []

@@ -15,11 +15,10 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from gui.sources.opening.column_chooser import ColumnChooser
 from gui.sources.opening.columns import ColumnChoice, choice_of
 from gui.sources.opening.fields import RecentList
-from gui.sources.processes.catalogue import Catalogue, DescribeJob
-from gui.sources.processes.child_process import ChildProcess
+from gui.sources.processes.catalogue import Catalogue, describe_job
+from gui.sources.processes.child_process import ChildProcess, CommandJob, ProcessFactory
 from gui.sources.processes.recording import OpenRecording
 from gui.sources.processes.run_loader import JOIN, parts_of
-from gui.sources.processes.service import ProcessFactory
 from gui.widgets.theme import Theme
 from monitor.messages.recordings import Description, FileColumn
 
@@ -117,7 +116,7 @@ class Opener(QObject):
         self._choose = False
         self._choice: ColumnChoice | None = None
         self._first: Description | None = None
-        self._asked: list[DescribeJob] = []
+        self._asked: list[CommandJob] = []
 
     def ask(self) -> None:
         """Choose a file in a dialog."""
@@ -146,7 +145,7 @@ class Opener(QObject):
         words = words[len(self._parts) :]
         self._words, self._choose, self._choice = words, choose, None
         self._settings.setValue(_FOLDER, str(self._path.parent))
-        self._describe(words).described.connect(self._accept_first)
+        self._describe(words).done.connect(self._accept_first)
 
     def stop(self) -> None:
         """Cancel."""
@@ -164,12 +163,12 @@ class Opener(QObject):
         """The running processes."""
         return tuple(each.process for each in self._asked if each.process is not None)
 
-    def _describe(self, words: tuple[str, ...], *, quietly: bool = False) -> DescribeJob:
-        describing = DescribeJob((str(self._path), *self._parts, *words), self, launch=self._launch)
+    def _describe(self, words: tuple[str, ...], *, quietly: bool = False) -> CommandJob:
+        describing = describe_job((str(self._path), *self._parts, *words), self, launch=self._launch)
         self._asked.append(describing)
         if not quietly:
             self.progress.emit(f"reading {self._path.name} ...")
-            describing.described.connect(self._arrived)
+            describing.done.connect(self._arrived)
             describing.failed.connect(self._fail)
         describing.start()
         return describing
@@ -202,7 +201,7 @@ class Opener(QObject):
             self._ask_columns(description, known or choice_of(description.guess))
         elif known is not None:
             self._choice = known
-            self._describe((*known.words, *self._stored)).described.connect(self._accept_choice)
+            self._describe((*known.words, *self._stored)).done.connect(self._accept_choice)
         elif description.problem or (description.columns and description.guess is None):
             self._ask_columns(description, choice_of(description.guess))
         else:
@@ -233,7 +232,7 @@ class Opener(QObject):
         self._cancel_description()
         if dataset:
             describing = self._describe((f"--dataset={dataset}",), quietly=True)
-            describing.described.connect(self._fill)
+            describing.done.connect(self._fill)
         self._preview_dataset(dataset)
 
     def _fill(self, description: Description) -> None:
@@ -251,7 +250,7 @@ class Opener(QObject):
 
     def _preview(self, words: tuple[str, ...]) -> None:
         describing = self._describe(words, quietly=True)
-        describing.described.connect(partial(self._show_preview, words))
+        describing.done.connect(partial(self._show_preview, words))
         describing.failed.connect(self._show_no_preview)
 
     def _show_preview(self, words: tuple[str, ...], description: Description) -> None:
@@ -274,7 +273,7 @@ class Opener(QObject):
 
     def _try(self, choice: ColumnChoice) -> None:
         self._choice = choice
-        self._describe((*choice.words, *self._stored)).described.connect(self._accept_choice)
+        self._describe((*choice.words, *self._stored)).done.connect(self._accept_choice)
 
     def _accept_choice(self, description: Description) -> None:
         choice = self._choice

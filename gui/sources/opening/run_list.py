@@ -7,14 +7,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QPoint, QSettings, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QFileDialog, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from gui.model.run_catalogue import RunFilter, RunListing
+from gui.model.run_catalogue import RunFilter, RunListing, read_listing
 from gui.sources.opening.connect_dialog import RECORDED
 from gui.sources.opening.run_table import RunTable, RunView
-from gui.sources.processes.child_process import ChildProcess
-from gui.sources.processes.run_listing import ListRunsJob
-from gui.sources.processes.service import ProcessFactory
+from gui.sources.processes.child_process import ChildProcess, CommandJob, ProcessFactory
+from gui.widgets.file_dialog import ask_path
 from gui.widgets.labels import ElidedLabel, PlainLabel
 from gui.widgets.menus import MenuEntry, show_context_menu
 from gui.widgets.theme import Theme
@@ -51,7 +50,7 @@ class RunList(QWidget):
         super().__init__()
         self.theme = theme
         self._settings, self._fills, self._launch = settings, fills, launch
-        self._job: ListRunsJob | None = None
+        self._job: CommandJob | None = None
         self._listing, self._stale = RunListing(), True
         self._listed: Path | None = None
         self.last_opened = ""
@@ -85,7 +84,7 @@ class RunList(QWidget):
     @property
     def processes(self) -> tuple[ChildProcess, ...]:
         """The running process."""
-        return () if self._job is None else (self._job.process,)
+        return () if self._job is None or self._job.process is None else (self._job.process,)
 
     def set_folder(self, folder: str | Path) -> None:
         """List the runs of another folder, now and at the next start."""
@@ -156,8 +155,8 @@ class RunList(QWidget):
         if folder != self._listed:
             self._listing = RunListing()
         self._listed, self._fault = folder, ""
-        job = self._job = ListRunsJob(folder, self, launch=self._launch)
-        job.listed.connect(self._accept)
+        job = self._job = CommandJob(["runs", str(folder), "--json"], read_listing, self, launch=self._launch)
+        job.done.connect(self._accept)
         job.failed.connect(self._fail)
         job.progress.connect(self._show_progress)
         job.finished.connect(self._on_finished)
@@ -260,12 +259,7 @@ class RunList(QWidget):
             self._show_status()
 
     def _browse(self) -> None:
-        dialog = QFileDialog(self, "Folder of run files", str(self.folder or ""))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(self.set_folder)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        ask_path(self, "Folder of run files", str(self.folder or ""), self.set_folder)
 
 
 def _left_out(listing: RunListing) -> str:

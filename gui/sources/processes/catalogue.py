@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
 from PySide6.QtCore import QObject, QStandardPaths, QTimer, Signal
 
-from gui.sources.processes.child_process import ChildProcess
-from gui.sources.processes.service import ProcessFactory, exit_reason
+from gui.sources.processes.child_process import ChildProcess, CommandJob, ProcessFactory
 from monitor import __version__
-from monitor.messages.recordings import Description, read_description
+from monitor.messages.recordings import read_description
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,66 +86,11 @@ class Catalogue:
         return next((offer for offer in self.simulations if offer.name == name), None)
 
 
-class DescribeJob(QObject):
-    """Job that runs ``synchroscope replay ... --describe`` once; deleted when it has ended.
-
-    Parameters
-    ----------
-    played : arguments of `replay`.
-    launch : creates the process.
-
-    Signals
-    -------
-    described : a `Description`.
-    failed : why the recording cannot be read.
-    """
-
-    described = Signal(object)
-    failed = Signal(str)
-
-    def __init__(
-        self, played: Sequence[str], parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess
-    ) -> None:
-        super().__init__(parent)
-        self.played = tuple(played)
-        self._answered = False
-        self._process: ChildProcess | None = launch(["replay", *played, "--describe"], self)
-        self._process.answer.connect(self._on_answer)
-        self._process.ended.connect(self._on_ended)
-
-    @property
-    def process(self) -> ChildProcess | None:
-        """The running process."""
-        return self._process
-
-    def start(self) -> None:
-        """Start; does not wait."""
-        assert self._process is not None
-        self._process.start()
-
-    def stop(self) -> None:
-        """Stop the process; no signal is emitted any more."""
-        self._answered = True
-        if self._process is not None:
-            self._process.stop()
-
-    def _on_answer(self, answer: Mapping[str, object]) -> None:
-        if self._answered:
-            return
-        self._answered = True
-        try:
-            description: Description = read_description(answer)
-        except ValueError as problem:
-            self.failed.emit(str(problem))
-            return
-        self.described.emit(description)
-
-    def _on_ended(self, code: int, last: str) -> None:
-        self._process = None
-        if not self._answered:
-            self._answered = True
-            self.failed.emit(exit_reason(code, last))
-        self.deleteLater()
+def describe_job(
+    played: Sequence[str], parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess
+) -> CommandJob:
+    """Return a job that reads what a recording has, a `Description`; `played` are arguments of `replay`."""
+    return CommandJob(["replay", *played, "--describe"], read_description, parent, launch=launch)
 
 
 def cache_folder() -> Path:
@@ -187,7 +131,7 @@ class EnsembleCache(QObject):
         self.model_under_test, self._launch = model_under_test, launch
         self._folder = cache_folder() if folder is None else folder
         self._path = self._folder / f"{model_under_test.model}-{model_under_test.realizations}.h5"
-        self._process: ChildProcess | None = None
+        self._job: CommandJob | None = None
         self._begun = 0.0
         self._tick = QTimer(self, interval=1000)
         self._tick.timeout.connect(self._on_progress)
@@ -195,7 +139,7 @@ class EnsembleCache(QObject):
     @property
     def process(self) -> ChildProcess | None:
         """The running process."""
-        return self._process
+        return None if self._job is None else self._job.process
 
     def start(self) -> None:
         """Start; does not wait."""
@@ -209,26 +153,26 @@ class EnsembleCache(QObject):
             return
         # an interrupted simulation is continued
         words = ["simulate", self.model_under_test.model, "--realizations", str(self.model_under_test.realizations)]
-        self._process = self._launch([*words, "--out", str(self._path)], self)
-        self._process.ended.connect(self._on_ended)
+        self._job = CommandJob([*words, "--out", str(self._path)], None, self, launch=self._launch)
+        self._job.done.connect(self._on_done)
+        self._job.failed.connect(self._on_failed)
         self._begun = monotonic()
         self._tick.start()
         self._on_progress()
-        self._process.start()
+        self._job.start()
 
     def _on_progress(self) -> None:
         what = f"{self.model_under_test.realizations:,} realizations of the model {self.model_under_test.model}"
         self.progress.emit(f"simulating {what}, once; they are cached: {monotonic() - self._begun:.0f} s")
 
-    def _on_ended(self, code: int, last: str) -> None:
-        if self._process is not None:
-            self._process.deleteLater()
-        self._process = None
+    def _on_done(self) -> None:
+        self._end_progress()
+        self.ready.emit(str(self._path))
+
+    def _on_failed(self, why: str) -> None:
+        self._end_progress()
+        self.failed.emit(f"the model {self.model_under_test.model} could not be simulated: {why}")
+
+    def _end_progress(self) -> None:
         self._tick.stop()
         self.progress.emit("")
-        if code:
-            self.failed.emit(
-                f"the model {self.model_under_test.model} could not be simulated: {exit_reason(code, last)}"
-            )
-        else:
-            self.ready.emit(str(self._path))

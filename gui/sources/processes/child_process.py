@@ -1,12 +1,13 @@
-"""Child process: another `synchroscope` command; starting, reading and stopping it never blocks."""
+"""Child processes: other `synchroscope` commands; starting, reading and stopping one never blocks."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 
@@ -73,6 +74,7 @@ _ASKED = 2.0  # s to exit after its standard input was closed, before SIGTERM
 _TERMINATE_TIMEOUT = 15.0  # s to close a recording after SIGTERM, before SIGKILL
 _NOT_STARTED = 127  # exit code, as in a shell
 _AT_EXIT = 1.0  # s for a killed process to be reaped
+_PREFIX = re.compile(r"^synchroscope( \w+)?: ")
 
 
 class ChildProcess(QObject):
@@ -87,7 +89,7 @@ class ChildProcess(QObject):
     Signals
     -------
     line : a line of text.
-    answer : a line that is a JSON object, as a dictionary.
+    answer : a JSON object as a dictionary: a line, or the lines from a brace alone to a brace alone.
     ended : exit code (negative: number of the signal), and the last line of text.
     """
 
@@ -108,6 +110,7 @@ class ChildProcess(QObject):
         self._exits_on_stdin_close = exits_on_stdin_close
         self._lines, self._output_lines = LineBuffer(), LineBuffer()
         self._last = ""
+        self._object: list[bytes] = []
         self._over = False
         self._log: ProcessLog | None = None
         self._process = QProcess(self)
@@ -192,7 +195,13 @@ class ChildProcess(QObject):
         self._emit_lines(self._lines.feed(new))
 
     def _emit_lines(self, lines: Iterable[bytes]) -> None:
-        for raw in lines:
+        for text in lines:
+            raw = text
+            if self._object or raw == b"{":
+                self._object.append(raw)
+                if raw != b"}":
+                    continue
+                raw, self._object = b"".join(self._object), []
             if raw.startswith(b"{") and self._emit_answer(raw):
                 continue
             self._last = raw.decode(errors="replace").strip() or self._last
@@ -234,6 +243,93 @@ class ChildProcess(QObject):
         if error is QProcess.ProcessError.FailedToStart:
             self._last = f"{sys.executable} cannot be started: {self._process.errorString()}"
             self._finish(_NOT_STARTED, QProcess.ExitStatus.NormalExit)
+
+
+ProcessFactory = Callable[..., ChildProcess]
+"""Creates a process, as the constructor of `ChildProcess` does."""
+
+
+def exit_reason(code: int, last: str) -> str:
+    """Return why a process ended: its last line, unless a signal ended it."""
+    if code < 0:
+        return f"ended by signal {-code}"
+    return _PREFIX.sub("", last) or f"ended with exit code {code}"
+
+
+class CommandJob(QObject):
+    """One run of a command to its end; deleted when it has ended.
+
+    Parameters
+    ----------
+    words : subcommand and options.
+    read : returns the result of the JSON object that it prints, or raises ValueError; None: it prints none.
+    launch : creates the process.
+
+    Signals
+    -------
+    done : what `read` has returned; without it the last line of a command that ended well.
+    progress : a line of text.
+    failed : why there is no result.
+    finished : it has ended, or was stopped; emitted last.
+    """
+
+    done = Signal(object)
+    progress = Signal(str)
+    failed = Signal(str)
+    finished = Signal()
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        read: Callable[[Mapping[str, object]], object] | None = None,
+        parent: QObject | None = None,
+        *,
+        launch: ProcessFactory = ChildProcess,
+    ) -> None:
+        super().__init__(parent)
+        self._read, self._over = read, False
+        self.process: ChildProcess | None = launch(words, self)
+        self.process.line.connect(self._on_line)
+        self.process.answer.connect(self._on_answer)
+        self.process.ended.connect(self._on_ended)
+
+    def start(self) -> None:
+        """Start; does not wait."""
+        assert self.process is not None
+        self.process.start()
+
+    def stop(self) -> None:
+        """Stop the process: only `finished` follows."""
+        self._over = True
+        if self.process is not None:
+            self.process.stop()
+
+    def _on_line(self, line: str) -> None:
+        # an error is reported when the process has ended
+        if not self._over and not line.startswith("synchroscope"):
+            self.progress.emit(line)
+
+    def _on_answer(self, answer: Mapping[str, object]) -> None:
+        if self._over or self._read is None:
+            return
+        self._over = True
+        try:
+            result = self._read(answer)
+        except ValueError as problem:
+            self.failed.emit(str(problem))
+            return
+        self.done.emit(result)
+
+    def _on_ended(self, code: int, last: str) -> None:
+        self.process = None
+        if not self._over:
+            self._over = True
+            if code or self._read is not None:
+                self.failed.emit(exit_reason(code, last))
+            else:
+                self.done.emit(last)
+        self.finished.emit()
+        self.deleteLater()
 
 
 def finish_all(processes: Sequence[ChildProcess], seconds: float) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer
 
-from gui.sources.processes.catalogue import DescribeJob, EnsembleCache, ModelUnderTest
-from gui.sources.processes.child_process import ChildProcess
+from gui.sources.processes.catalogue import EnsembleCache, ModelUnderTest, describe_job
+from gui.sources.processes.child_process import ChildProcess, CommandJob, ProcessFactory, exit_reason
 from gui.sources.processes.player import ReplayControl
-from gui.sources.processes.service import ProcessFactory, ServiceProcess, exit_reason
+from gui.sources.processes.service import ServiceProcess
 from gui.sources.processes.session import ANY_PORT, SourceSession, free_endpoint
 from monitor.messages.ready import Endpoints
 from monitor.messages.recordings import Description
@@ -55,7 +55,7 @@ class PlaybackSession(SourceSession):
         self._control: ReplayControl | None = None
         self._service: ServiceProcess | None = None
         self._process: ChildProcess | None = None
-        self._describing: DescribeJob | None = None
+        self._describing: CommandJob | None = None
         self._stopping = self._over = False
         self._client_connected = self._begun = self._doubts_reported = False
         self._passed = _BEFORE_START  # s, the last position for which injected faults were shown
@@ -149,8 +149,8 @@ class PlaybackSession(SourceSession):
         self._show_warnings()
         known = player.description
         if known is None or known.overview is None:
-            self._describing = DescribeJob(self._played, self, launch=self._launch)
-            self._describing.described.connect(player.describe)
+            self._describing = describe_job(self._played, self, launch=self._launch)
+            self._describing.done.connect(player.describe)
             self._describing.start()
 
     def _show_injections(self) -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer
 
-from gui.sources.processes.child_process import ChildProcess
+from gui.sources.processes.child_process import ChildProcess, ProcessFactory
 from gui.sources.processes.play_head import PlayHead
 from gui.sources.processes.run_loader import RunLoader, run_title
-from gui.sources.processes.service import ProcessFactory
 from gui.sources.processes.session import SourceSession
 from monitor.messages.recordings import Description
 

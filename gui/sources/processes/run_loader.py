@@ -15,7 +15,7 @@ import msgspec
 from gui.model.history import RESULTS_SHARE, History
 from gui.model.loaded_recording import LoadedRecording
 from gui.model.receiver import Message, ReceivedMessages
-from gui.sources.processes.service import exit_reason
+from gui.sources.processes.child_process import exit_reason
 from monitor.messages.recordings import RunHeader, RunProgress
 from monitor.messages.transfer import TransferBlock
 from monitor.system.worker_process import read_message, start_python

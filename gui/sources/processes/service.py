@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from time import monotonic
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from gui.sources.processes.child_process import ChildProcess
+from gui.sources.processes.child_process import ChildProcess, ProcessFactory, exit_reason
 from monitor.messages.ready import Endpoints
-
-ProcessFactory = Callable[..., ChildProcess]
-"""Creates a process, as the constructor of `ChildProcess` does."""
 
 DIED, BACK = "the service died", "the service runs again"
 """Beginnings of messages: the second ends the first."""
 
-_PREFIX = re.compile(r"^synchroscope( \w+)?: ")
 _MISTAKE = 2  # exit code for invalid input: a restart would fail again
 _TRIES = 3  # attempts to start a service that was never ready
 _FIRST, _LONGEST = 1.0, 30.0  # s before a restart
 _STEADY = 60.0  # s of running after which the delays start again from the shortest
-
-
-def exit_reason(code: int, last: str) -> str:
-    """Return why a process ended: its last line, unless a signal ended it."""
-    if code < 0:
-        return f"ended by signal {-code}"
-    return _PREFIX.sub("", last) or f"ended with exit code {code}"
 
 
 class ServiceProcess(QObject):

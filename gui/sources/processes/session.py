@@ -7,13 +7,13 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, SignalInstance
 
-from gui.sources.processes.child_process import ChildProcess, finish_all
+from gui.sources.processes.child_process import ChildProcess, ProcessFactory, finish_all
 from gui.sources.processes.player import Player
-from gui.sources.processes.service import ProcessFactory, ServiceProcess
+from gui.sources.processes.service import ServiceProcess
 from monitor.system.default_endpoints import RESULTS
 
 ANY_PORT = "tcp://127.0.0.1:*"
@@ -255,13 +255,8 @@ class SessionManager(QObject):
         self.close()
         session = source.session(self)
         self.current = session
-        session.ready.connect(self.ready)
-        session.loaded.connect(self.loaded)
-        session.progress.connect(self.progress)
-        session.notified.connect(self.notified)
-        session.injected.connect(self.injected)
-        session.failed.connect(self._fail)
-        session.player_changed.connect(self.changed)
+        for signal, slot in self._links(session):
+            signal.connect(slot)
         session.ended.connect(self._remove)
         self.changed.emit()
         session.start()
@@ -272,15 +267,7 @@ class SessionManager(QObject):
         if session is None:
             return
         # only `ended` is still needed
-        for signal in (
-            session.ready,
-            session.loaded,
-            session.progress,
-            session.notified,
-            session.injected,
-            session.failed,
-            session.player_changed,
-        ):
+        for signal, _ in self._links(session):
             signal.disconnect()
         self._closing.append(session)
         self.progress.emit("")
@@ -292,6 +279,14 @@ class SessionManager(QObject):
         self.close()
         for session in self._closing:
             session.finish()
+
+    def _links(self, session: SourceSession) -> tuple[tuple[SignalInstance, Any], ...]:
+        """Return the signals of the current session, and what they are passed on to."""
+        return (
+            (session.ready, self.ready), (session.loaded, self.loaded), (session.progress, self.progress),
+            (session.notified, self.notified), (session.injected, self.injected), (session.failed, self._fail),
+            (session.player_changed, self.changed),
+        )  # fmt: skip
 
     def _fail(self, reason: str) -> None:
         self.notified.emit("error", reason)

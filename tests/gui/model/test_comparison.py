@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.model.comparison import StoredCurve, correlation, difference
+from gui.model.comparison import StoredCurve, difference
 from gui.model.pyramid import Pyramid
 
 
@@ -56,10 +54,3 @@ def test_what_memory_has_lost_at_full_rate_has_no_difference():
     _, values = found.values()
     assert np.isnan(values[:300]).all()
     assert np.array_equal(values[300:], (two - one)[300:])
-
-
-def test_a_correlation_is_that_of_the_overlap():
-    motion = noise(600)
-    one, two = stored(motion[:500], 100.0), stored(-2.0 * motion[100:] + 7.0, 100.0, shift=-1.0)
-    assert correlation(two, one) == pytest.approx(-1.0)
-    assert math.isnan(correlation(stored(motion, 100.0, shift=50.0), one))

@@ -216,6 +216,14 @@ def test_every_sample_stands_at_its_time_whatever_happens(steps, cuts):
         assert one.last_valid("a", "fdb_delay") == other.last_valid("a", "fdb_delay")
 
 
+def test_a_block_without_rows_at_the_end_of_a_stream_changes_nothing():
+    first = result(0, 100)
+    # after an event, at which what came before is stored
+    event = Event(EventKind.ENDED, 1.0, 100)
+    history = taken(first, event, ResultBlock(first.stream, 100, 1.0, first.values[:0]))
+    assert history.results.end_x == pytest.approx(0.99)
+
+
 def test_a_restart_goes_on_and_other_columns_begin_anew():
     history = taken(signal(5000, 5100), result(5000, 5100), signal(0, 50, epoch=2), result(0, 50, epoch=2))
     assert history.generation == 2

@@ -89,10 +89,7 @@ ALARM = Alarm("n.delay.warn", "delay", "n", "s", Severity.WARN, -0.04, 0.04, sou
         ({"value": "nrmse", "unit": "%", "low": None, "high": 5.0, "source": ""}, "● normal: NRMSE"),
         ({"state": S.NOT_JUDGED, "not_judged": REASON}, f"⊘ not judged: {REASON}"),
         ({"state": S.UNACKNOWLEDGED, "active": True, "last": 0.05}, "▲ WARN: delay 50 ms"),
-        (
-            {"state": S.UNACKNOWLEDGED, "active": True, "not_judged": REASON},
-            f"▲ WARN, not judged: delay, {REASON}",
-        ),
+        ({"state": S.UNACKNOWLEDGED, "active": True, "not_judged": REASON}, f"▲ WARN, not judged: delay, {REASON}"),
         ({"state": S.RETURNED}, "▲ WARN: delay back to normal"),
         ({"state": S.OUT_OF_SERVICE}, "◌ alarms out of service"),
     ],

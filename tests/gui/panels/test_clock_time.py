@@ -7,10 +7,9 @@ from datetime import datetime
 import numpy as np
 import pytest
 
-from gui.model.history import History
+from gui.model.history import History, WallClock
 from gui.model.receiver import ReceivedMessages
 from gui.model.timeline import ClockSegment
-from gui.model.wall_clock import WallClock
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View
 from gui.settings.dialog import SettingsDialog

@@ -131,17 +131,18 @@ def test_a_row_is_scaled_pinned_and_hidden_by_its_menu(qtbot, watched):
     open_menu = lambda: right_click(stack.viewport(), at)  # noqa: E731
     before = stack.limits(second)
     assert texts(open_menu()) == [
-        "Keep this scale", "Zoom back", "Zoom forward", "Pin cursor here", "Hide this row", "Derived channels…",
+        "Keep this scale", *(f"Curve {curve.label}…" for curve in stack.rows[1].curves), "Undo", "Redo",
+        "Pin cursor here", "Add a cursor here", "Hide this row", "Derived channels…",
     ]  # fmt: skip
     menu = open_menu()
-    assert [a.isEnabled() for a in menu.actions() if a.text().startswith("Zoom")] == [False, False]
+    assert [a.isEnabled() for a in menu.actions() if a.text() in ("Undo", "Redo")] == [False, False]
     choose(menu, "Keep this scale")
     assert stack.is_manual(1) and not stack.is_manual(0)
     assert stack.limits(second) == before
     QApplication.processEvents()
-    choose(open_menu(), "Zoom back")
+    choose(open_menu(), "Undo")
     assert not stack.is_manual(1)
-    choose(open_menu(), "Zoom forward")
+    choose(open_menu(), "Redo")
     assert stack.is_manual(1)
     choose(open_menu(), "Fit scale")
     assert not stack.is_manual(1)
@@ -157,7 +158,7 @@ def test_in_a_view_that_stays_live_nothing_is_pinned(qtbot, watched):
     panel = plot(qtbot, HistoriesPanel, watched)
     panel.view.stay_live(True)
     found = texts(right_click(panel.stack.viewport(), panel.stack.plot_of(0).center().toPoint()))
-    assert "Zoom back" in found
+    assert "Undo" in found
     assert not any("in cursor" in text for text in found)
 
 

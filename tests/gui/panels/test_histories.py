@@ -124,10 +124,7 @@ def test_the_legend_has_the_newest_sample_or_that_at_the_cursor(qtbot):
 def test_values_of_different_units_do_not_share_a_scale(qtbot):
     named = channels(unit="V")
     panel, _ = shown(qtbot, kept(block(motion(400), named=named)))
-    assert [(row.key, row.unit) for row in panel.stack.rows] == [
-        ("command:a0", "V"),
-        ("measured:a0", "m"),
-    ]
+    assert [(row.key, row.unit) for row in panel.stack.rows] == [("command:a0", "V"), ("measured:a0", "m")]
 
 
 def test_of_many_actuators_the_first_eight_are_shown_and_all_can_be(qtbot):

@@ -14,7 +14,7 @@ from gui.panels.histories import HistoriesPanel
 from gui.plots.figure import TWO_COLUMNS, Page
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
-from gui.window.export_figure import svg_bytes
+from gui.window.export_files import svg_bytes
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialogButtonBox
 
-from gui.panels.limit_dialog import LimitDialog, limit_pair
+from gui.window.limit_requests import LimitDialog, limit_pair
 from monitor.messages.alarms import Alarm, AlarmState, Severity
 
 WARN = Alarm("n.fdb_delay.warn", "fdb_delay", "n", "s", Severity.WARN, high=0.02, last=0.0312, changeable=True)

@@ -7,7 +7,7 @@ import pytest
 
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
-from gui.panels.pair import PairPanel
+from gui.panels.xy_panel import PairPanel
 from gui.plots.value_axis import SHRINK_DELAY
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT

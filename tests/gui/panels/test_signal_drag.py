@@ -10,14 +10,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from gui.model.derived import DerivedChannel
-from gui.panels.derived_dialog import DerivedDialog
 from gui.panels.histories import HistoriesPanel
-from gui.panels.pair import PairPanel
 from gui.panels.spectrum import SpectrumPanel
+from gui.panels.xy_panel import PairPanel
 from gui.plots.time.scene import MARGIN
 from gui.plots.view import View
 from gui.widgets.signal_drag import SIGNALS_TYPE, dragged_signals, signals_data
 from gui.widgets.theme import LIGHT
+from gui.window.derived_channels import DerivedDialog
 
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 COPY = Qt.DropAction.CopyAction

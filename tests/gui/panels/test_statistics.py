@@ -82,12 +82,13 @@ def test_they_are_those_of_the_samples_between_the_cursors(qtbot, history):
     part = samples()[int(np.ceil(x0 * RATE)) : int(np.floor(x1 * RATE)) + 1]
     command, measured = panel.statistics.texts
     assert command[0] == "a command" and measured[0] == "a measured"
-    numbers = [float(text.replace("−", "-")) for text in measured[1:5]]
+    numbers = [float(text.replace("−", "-")) for text in measured[1:7]]
     column = 1e3 * part[:, 1]
-    expected = [column.min(), column.max(), column.mean(), np.sqrt(np.mean(column**2))]
+    rms = np.sqrt(np.mean(column**2))
+    expected = [column.min(), column.max(), np.ptp(column), column.mean(), rms, column[-1] - column[0]]
     assert numbers == pytest.approx(expected, abs=0.01)
-    assert measured[5:] == ("mm", "1 mm/s")
-    assert float(command[4]) == pytest.approx(1e3 * np.sqrt(np.mean(part[:, 0] ** 2)), abs=0.01)
+    assert measured[7:] == ("mm", "1 mm/s")
+    assert float(command[5]) == pytest.approx(1e3 * np.sqrt(np.mean(part[:, 0] ** 2)), abs=0.01)
     assert "Δt 1" in panel.statistics.heading.text()
 
 
@@ -110,9 +111,40 @@ def test_results_have_them_too_and_what_is_unknown_is_a_dash(qtbot, history):
     between(panel, history, 5.0, 25.0)
     delay, fdb = panel.statistics.texts
     assert delay[0] == "delay broadband"
-    assert float(delay[3]) == pytest.approx(15.0, abs=0.1)
-    assert delay[6] == "1 ms/s"
-    assert fdb[1:5] == ("—",) * 4 and fdb[6].startswith("—")
+    assert float(delay[4]) == pytest.approx(15.0, abs=0.1)
+    assert delay[8] == "1 ms/s"
+    assert fdb[1:7] == ("—",) * 6 and fdb[8].startswith("—")
+
+
+def test_numbered_cursors_have_them_between_any_two(qtbot, history):
+    """The second channel rises by 1 mm per second."""
+    panel = shown(qtbot, HistoriesPanel, history)
+    view, table = panel.view, panel.statistics
+    panel.statistics_button.click()
+    for x in (20.0, 5.0, 11.0):
+        view.add_mark(x)
+        panel.refresh(history)
+    assert view.marks == (5.0, 11.0, 20.0)
+    assert [table.between.itemText(i) for i in range(table.between.count())] == [
+        "pinned and mouse", "1 and 2", "1 and 3", "2 and 3",
+    ]  # fmt: skip
+    rises = []
+    for chosen in (1, 2, 3):
+        table.between.setCurrentIndex(chosen)
+        table.between.activated.emit(chosen)
+        _name, least, most, peaks, *_ = table.texts[1]
+        rises.append([float(text) for text in (least, most, peaks, table.texts[1][6])])
+    assert rises == [[5.0, 11.0, 6.0, 6.0], [5.0, 20.0, 15.0, 15.0], [11.0, 20.0, 9.0, 9.0]]
+    assert "Δt 9" in table.heading.text()
+    # on the picture, at its place
+    image = panel.stack.viewport().grab().toImage()
+    at = point(panel, 11.0)
+    column = {image.pixelColor(at.x(), y).name() for y in range(at.y() - 20, at.y() + 20)}
+    assert LIGHT.force in column
+    assert view.marked_region(12.0) == (11.0, 20.0) and view.marked_region(3.0) is None
+    view.set_marks((5.0,))
+    panel.refresh(history)
+    assert table.between.isHidden() and table.region is None
 
 
 def test_a_hidden_curve_has_none(qtbot, history):

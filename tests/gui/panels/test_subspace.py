@@ -201,11 +201,7 @@ def test_without_paei_it_says_so(panel):
 
 @pytest.mark.parametrize(
     ("more", "words"),
-    [
-        ({"state": "stale"}, "▲ stale"),
-        ({"silence": 9.0}, "▲ no data from the service"),
-        ({"age": 60.0}, "▲ stale"),
-    ],
+    [({"state": "stale"}, "▲ stale"), ({"silence": 9.0}, "▲ no data from the service"), ({"age": 60.0}, "▲ stale")],
 )
 def test_what_is_old_is_grey_and_said_to_be(panel, more, words):
     look(panel, tone_history(**more))

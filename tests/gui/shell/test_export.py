@@ -25,7 +25,7 @@ from gui.plots.time.curves import value_scale
 from gui.plots.value_axis import ValueRange
 from gui.plots.view import View
 from gui.widgets.theme import DARK
-from gui.window.export_figure import pdf_bytes, png_image, svg_bytes, with_title, write_figure
+from gui.window.export_files import pdf_bytes, png_image, svg_bytes, with_title, write_figure
 from gui.wording.quantity_names import QUANTITIES
 from monitor.messages.alarms import Severity
 from monitor.system.files import WriteError, atomic_write

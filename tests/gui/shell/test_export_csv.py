@@ -11,7 +11,7 @@ import pytest
 
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
-from gui.window.export_csv import CsvTable, decimated_note, tables_in_view, write_tables
+from gui.window.export_files import CsvTable, decimated_note, tables_in_view, write_tables
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.system.files import WriteError
 from replay.formats import Selection, open_recording

@@ -110,10 +110,7 @@ def test_a_rig_gets_a_service(page, heard, tmp_path):
     page.serve.endpoint.write("tcp://rig:5555")
     page.serve.folder.setText(str(tmp_path / "runs"))
     page.serve.go.click()
-    assert chosen == [
-        ServeRig("tcp://127.0.0.1:5555"),
-        ServeRig("tcp://rig:5555", record=f"{tmp_path / 'runs'}/"),
-    ]
+    assert chosen == [ServeRig("tcp://127.0.0.1:5555"), ServeRig("tcp://rig:5555", record=f"{tmp_path / 'runs'}/")]
 
 
 def test_a_rig_may_be_a_stream_of_lsl(page, heard):

@@ -3,7 +3,8 @@
 import pytest
 
 from gui.sources.processes import service as module
-from gui.sources.processes.service import ServiceProcess, exit_reason
+from gui.sources.processes.child_process import exit_reason
+from gui.sources.processes.service import ServiceProcess
 
 READY = {"ready": {"signals": ["tcp://127.0.0.1:5555"], "results": "tcp://127.0.0.1:40123"}}
 

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from gui.model.results import ResultHistory
-from gui.terminal.screen import Screen
+from gui.terminal.dashboard import Screen
 from monitor.messages.blocks import Column, Event, EventKind, ResultStream
 from monitor.messages.health import CompilationStatus, Health, StreamCounts
 from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream

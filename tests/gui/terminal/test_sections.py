@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from rich.console import Console, Group
 
 from gui.model.results import ResultHistory
-from gui.terminal.screen import Screen
+from gui.terminal.dashboard import Screen
 from gui.terminal.sections import alarm_lines, decision, reliability_lines, sparkline
 from monitor.messages.alarms import Alarm, AlarmState, Severity
 from monitor.messages.blocks import Column, ResultStream

@@ -15,7 +15,7 @@ from PySide6.QtGui import QColor
 from gui.model.alarms import AlarmSpan, alarm_spans
 from gui.model.history import PlacedEvent
 from gui.model.timeline import ClockSegment
-from gui.plots.time.lane import group_label, mark_groups
+from gui.plots.time.picture import group_label, mark_groups
 from gui.plots.time.rows import CurveStyle, Frame, PlotRow, RowData, Trace
 from gui.plots.time.stack import TimeStack
 from gui.plots.view import View

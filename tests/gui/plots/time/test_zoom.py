@@ -143,7 +143,7 @@ def test_zooms_are_undone_and_redone_by_the_buttons_of_the_mouse(stack, view):
         assert (view.left, view.right, stack.limits("row0")) == state
 
 
-def test_notches_of_the_wheel_are_one_step_and_panning_is_none(stack, view):
+def test_notches_of_the_wheel_are_one_step_and_so_is_panning(stack, view):
     at = point(stack, 95.0, 0.0)
     for _ in range(4):
         event = QWheelEvent(
@@ -156,24 +156,27 @@ def test_notches_of_the_wheel_are_one_step_and_panning_is_none(stack, view):
     view.extend(0.0, 101.0)
     view.set_span(5.0)
     view.shift(-10.0)
-    view.zoom_back()
+    view.shift(-10.0)
+    view.undo()
+    assert (view.span, view.right, view.following) == (5.0, 101.0, True)
+    view.undo()
     assert view.span == pytest.approx(20.0 / 1.25**4)
-    view.zoom_back()
+    view.undo()
     assert view.span == 20.0 and view.following and view.right == 101.0
 
 
 def test_another_zoom_after_going_back_replaces_the_undone_ones(view):
     view.set_span(10.0)
     view.set_span(5.0)
-    view.zoom_back()
+    view.undo()
     view.set_span(2.0)
-    view.zoom_forward()
+    view.redo()
     assert view.span == 2.0
-    view.zoom_back()
+    view.undo()
     assert view.span == 10.0
     # other signals have no history
     view.restart()
-    view.zoom_back()
+    view.undo()
     assert view.span == 10.0
 
 
@@ -197,7 +200,7 @@ def test_a_manual_scale_has_a_mark_that_fits_it_again(stack, view):
     assert not has_mark(stack, 1)
     assert stack.limits("row1") == pytest.approx(scale)
     assert view.pinned is None
-    view.zoom_back()
+    view.undo()
     assert has_mark(stack, 1)
 
 

@@ -1,0 +1,249 @@
+"""Views of a recording: saved as files that a colleague opens, and kept while a recording is reloaded."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from PySide6.QtCore import QFileSystemWatcher, QObject
+
+from gui.model.history import History
+from gui.panels.over_time import TimePanel
+from gui.plots.value_axis import Bounds
+from gui.sources.processes.recording import OpenRecording
+from gui.sources.processes.session import SourceSpec
+from gui.widgets.file_dialog import ask_path
+from gui.window.actions import Actions
+from gui.window.comparison import ComparedFile, ComparisonController
+from gui.window.layout_controller import LayoutController
+from gui.window.source_controller import SourceController
+from gui.window.window import MainWindow
+from monitor.system.files import WriteError, atomic_write, check_regular
+
+_MOST = 1 << 20  # bytes; longer files are not ours
+_KINDS = "Views (*.view.json)"
+_CHANGED = "was written again"
+
+
+class SavedView(msgspec.Struct, frozen=True, tag_field="synchroscope", tag="view 1"):
+    """What is shown of a recording.
+
+    Parameters
+    ----------
+    recording : its file and the words that choose its columns.
+    span, instant, cursors : of the view, the play head and the numbered cursors, s on the display's axis.
+    rows : shown by each panel over time.
+    scales : set by hand, of the rows of each panel.
+    layout, arrangement : name of the layout, and where the panels are, in base64.
+    """
+
+    recording: tuple[str, ...]
+    span: tuple[float, float]
+    instant: float | None = None
+    cursors: tuple[float, ...] = ()
+    actuator: str = ""
+    rows: dict[str, tuple[str, ...]] = {}
+    scales: dict[str, dict[str, Bounds]] = {}
+    compared: tuple[ComparedFile, ...] = ()
+    layout: str = ""
+    arrangement: str = ""
+
+
+def write_view(view: SavedView, path: Path) -> None:
+    """Write a view; its recordings are named as seen from its folder, so that both can be moved together.
+
+    Raises
+    ------
+    WriteError : it cannot be written.
+    """
+
+    def seen(words: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return os.path.relpath(words[0], path.parent), *words[1:]
+        except ValueError:
+            # on another drive
+            return words
+
+    compared = tuple(msgspec.structs.replace(each, source=seen(each.source)) for each in view.compared)
+    saved = msgspec.structs.replace(view, recording=seen(view.recording), compared=compared)
+    with atomic_write(path) as file:
+        file.write(msgspec.json.format(msgspec.json.encode(saved), indent=2))
+
+
+def read_view(path: Path) -> SavedView:
+    """Return a view whose recordings are there, with their absolute paths.
+
+    Raises
+    ------
+    ValueError : it is none of ours, or a recording is gone.
+    OSError : it cannot be read.
+    """
+    check_regular(path, _MOST)
+    try:
+        view = msgspec.json.decode(path.read_bytes(), type=SavedView)
+        sources = [view.recording, *(each.source for each in view.compared)]
+        found = [(_found(path, words[0]), *words[1:]) for words in sources]
+    except (msgspec.DecodeError, IndexError) as problem:
+        raise ValueError(f"{path}: is no view that File > Save view as wrote ({problem})") from problem
+    compared = tuple(msgspec.structs.replace(one, source=s) for one, s in zip(view.compared, found[1:], strict=True))
+    return msgspec.structs.replace(view, recording=found[0], compared=compared)
+
+
+def _found(path: Path, name: str) -> str:
+    """Return where a recording is: as seen from the view's folder, or in that folder."""
+    for place in (path.parent / name, path.parent / Path(name).name):
+        if place.is_file():
+            return str(place.resolve())
+    raise ValueError(f"{path}: its recording {name} is gone: put it beside the view")
+
+
+class ViewController(QObject):
+    """Saves and opens views, and reloads a recording without losing its view.
+
+    Parameters
+    ----------
+    window, actions, layouts : what is saved and shown again.
+    sources, comparison : open the recordings.
+    notify : shows a message; arguments are level and text.
+    """
+
+    def __init__(
+        self,
+        window: MainWindow,
+        actions: Actions,
+        sources: SourceController,
+        comparison: ComparisonController,
+        layouts: LayoutController,
+        notify: Callable[[str, str], None],
+    ) -> None:
+        super().__init__(window)
+        self._window, self._sources = window, sources
+        self._comparison, self._layouts, self._notify = comparison, layouts.layouts, notify
+        self._wanted: SavedView | None = None
+        self._loaded = False
+        self._read: tuple[int, int, int] | None = None
+        self._watcher = QFileSystemWatcher(self)
+        self._watcher.fileChanged.connect(self._check_file)
+        self._watcher.directoryChanged.connect(self._check_file)
+        sources.opened.connect(self._on_opened)
+        sources.sessions.loaded.connect(self._on_loaded)
+        window.ticked.connect(self._show_wanted)
+        actions.connect({"file.save_view": self._ask_save, "file.open_view": self._ask, "file.reload": self.reload})
+
+    def save(self, path: Path) -> None:
+        """Write the view of the recording that is shown."""
+        try:
+            write_view(self.current, path)
+        except WriteError as problem:
+            self._notify("error", str(problem))
+        else:
+            self._notify("info", f"view saved as {path}")
+
+    def open(self, path: Path) -> None:
+        """Open the recordings of a saved view, and show them as they were."""
+        try:
+            self._show(read_view(path))
+        except (ValueError, OSError) as problem:
+            self._notify("error", str(problem))
+
+    def reload(self) -> None:
+        """Read the recording that is shown again, and show it as it is shown now."""
+        self._show(self.current)
+
+    @property
+    def current(self) -> SavedView:
+        """The view of the recording that is shown."""
+        window, source = self._window, self._sources.source
+        assert isinstance(source, OpenRecording)
+        panels = [panel for panel in window.dock_area.panels.values() if isinstance(panel, TimePanel)]
+        return SavedView(
+            (str(source.path), *source.words),
+            (window.view.left, window.view.right),
+            window.view.pinned,
+            window.view.marks,
+            window.view.actuator,
+            {panel.key: panel.shown for panel in panels},
+            {panel.key: panel.stack.manual_scales for panel in panels},
+            tuple(ComparedFile(run.source, run.lag) for run in window.connection.history.compared),
+            self._layouts.current,
+            base64.b64encode(self._layouts.state.data()).decode(),
+        )
+
+    def _show(self, view: SavedView) -> None:
+        self._wanted, self._loaded = view, False
+        path, *words = view.recording
+        self._sources.opener.open_path(path, tuple(words))
+
+    def _on_opened(self, source: SourceSpec) -> None:
+        """Watch the file of a recording; another source than that of a view has its own view."""
+        if watched := [*self._watcher.files(), *self._watcher.directories()]:
+            self._watcher.removePaths(watched)
+        self._read = None
+        if isinstance(source, OpenRecording):
+            self._read = _signature(source.path)
+            # a file that is replaced is not watched any more, its folder is
+            self._watcher.addPaths([str(source.path), str(source.path.parent)])
+        if self._wanted is not None and (
+            not isinstance(source, OpenRecording) or str(source.path) != self._wanted.recording[0]
+        ):
+            self._wanted = None
+
+    def _check_file(self) -> None:
+        source = self._sources.source
+        if not isinstance(source, OpenRecording) or self._read is None:
+            return
+        now = _signature(source.path)
+        if now is not None and now != self._read:
+            # offered once
+            self._read = None
+            bar = self._window.notification_bar
+            bar.offer(f"{source.path.name} {_CHANGED}", "Reload (F5)", self.reload)
+
+    def _on_loaded(self, history: History) -> None:
+        wanted = self._wanted
+        if wanted is not None and history.recording is not None and history.recording.path == wanted.recording[0]:
+            self._loaded = True
+            self._comparison.open_runs(wanted.compared, over=Path(wanted.recording[0]))
+
+    def _show_wanted(self) -> None:
+        """Show a view once its recordings are loaded, and the panels configured for them."""
+        view, window = self._wanted, self._window
+        if view is None or not self._loaded or self._comparison.busy:
+            return
+        self._wanted = None
+        self._layouts.restore(view.layout, base64.b64decode(view.arrangement))
+        window.view.select_actuator(view.actuator)
+        # one step to undo
+        with window.view.step():
+            for key, rows in view.rows.items():
+                panel = window.dock_area.panels.get(key)
+                if isinstance(panel, TimePanel):
+                    panel.show_rows(rows)
+                    panel.stack.restore_scales(view.scales.get(key, {}))
+            window.view.show(*view.span)
+        window.view.pin(view.instant)
+        window.view.set_marks(view.cursors)
+        window.redraw()
+
+    def _ask_save(self) -> None:
+        name = str(Path(self.current.recording[0]).with_suffix(".view.json"))
+        ask_path(
+            self._window, "Save view", name, lambda text: self.save(Path(text)), kinds=_KINDS, suffix="view.json"
+        )
+
+    def _ask(self) -> None:
+        source = self._sources.source
+        folder = str(source.path.parent) if isinstance(source, OpenRecording) else ""
+        ask_path(self._window, "Open view", folder, lambda text: self.open(Path(text)), kinds=_KINDS)
+
+
+def _signature(path: Path) -> tuple[int, int, int] | None:
+    """Return what changes when a file is written again; None where it is gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,0 +1,158 @@
+"""Views of a recording: saved and opened elsewhere, kept over a reload, undone and done again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint
+
+from gui.panels.histories import HistoriesPanel
+from gui.widgets.menus import MenuPlace
+
+
+def write(path, gain, n=3000):
+    t = np.arange(n) / 200.0
+    table = np.column_stack([t, np.sin(7.0 * t), gain * np.sin(7.0 * (t - 0.02))])
+    np.savetxt(path, table, delimiter=",", header="t [s],command [mm],measured [mm]", comments="", fmt="%.17g")
+    return path
+
+
+@pytest.fixture
+def shown(begin, warm_kernels, tmp_path):
+    """The window with a recording of 15 s, in a folder of its own."""
+    (tmp_path / "here").mkdir()
+    hands = begin(file=str(write(tmp_path / "here" / "test.csv", 0.9)))
+    hands.until(lambda: hands.history.recording is not None)
+    hands.ticks(3)
+    return hands
+
+
+def histories(hands):
+    return hands.window.dock_area.panel(HistoriesPanel)
+
+
+def arrange(hands):
+    """Zoom to 2 to 4 s, scale a row by hand, show one row, move the head, hide the events; return what is shown."""
+    panel = histories(hands)
+    first = next(choice.key for choice in panel.choices() if "error" in choice.text)
+    panel.show_rows([first])
+    panel.stack.zoom_values(0, 0.5, 0.0)
+    hands.view.show(2.0, 4.0)
+    hands.view.pin(3.0)
+    hands.program.actions["panel.events"].trigger()
+    hands.ticks()
+    return seen(hands)
+
+
+def seen(hands):
+    panel = histories(hands)
+    docks = {key: dock.isHidden() for key, dock in hands.window.dock_area.docks.items()}
+    return hands.view.left, hands.view.right, hands.view.pinned, panel.shown, panel.stack.manual_scales, docks
+
+
+def test_changes_of_the_view_are_undone_and_done_again(shown):
+    hands = shown
+    states = [seen(hands)]
+    panel = histories(hands)
+    for change in (
+        lambda: hands.key("2"),
+        lambda: panel.show_rows([choice.key for choice in panel.choices()]),
+        lambda: panel.stack.zoom_values(0, 0.5, 0.0),
+        lambda: hands.program.actions["panel.events"].trigger(),
+        lambda: hands.key("Ctrl+2"),
+        lambda: hands.view.show(1.0, 3.0),
+        lambda: hands.key("Left"),
+    ):
+        change()
+        hands.ticks()
+        assert seen(hands) != states[-1]
+        states.append(seen(hands))
+    for state in reversed(states[:-1]):
+        hands.key("Ctrl+Z")
+        hands.ticks()
+        assert seen(hands) == state
+    for state in states[1:]:
+        hands.key("Ctrl+Shift+Z")
+        hands.ticks()
+        assert seen(hands) == state
+
+
+def test_a_file_that_was_written_again_is_offered_and_reloaded_as_it_was_shown(shown):
+    hands = shown
+    before = arrange(hands)
+    path = hands.program.sources.source.path
+    write(path, 0.5)
+    bar = hands.window.notification_bar
+    hands.until(lambda: bar._act.isVisible())
+    assert bar.log.active[0].text == "test.csv was written again"
+    first = hands.history
+    hands.click(bar._act)
+    hands.until(lambda: hands.history is not first and hands.history.recording is not None)
+    hands.ticks(4)
+    assert seen(hands) == before
+    assert np.nanmax(hands.history.signals.samples(0.0, 15.0, 10_000, [1])[1]) == pytest.approx(0.5, abs=1e-4)
+    assert not bar._act.isVisible()
+    # also without a change
+    second = hands.history
+    hands.key("F5")
+    hands.until(lambda: hands.history is not second and hands.history.recording is not None)
+    hands.ticks(4)
+    assert seen(hands) == before
+
+
+def test_a_view_is_saved_and_opened_elsewhere_with_what_is_compared(shown, begin, tmp_path):
+    hands = shown
+    other = write(tmp_path / "here" / "other.csv", 0.7)
+    hands.program.comparison.opener.open_path(other)
+    hands.until(lambda: len(hands.history.compared) == 1)
+    hands.ticks(3)
+    hands.window.dock_area.panels["comparison"].lags[0].lag.setValue(0.25)
+    before = arrange(hands)
+    hands.program.actions["file.save_view"].trigger()
+    hands.name_file(tmp_path / "here" / "ours.view.json")
+    assert any("view saved as " in line for line in hands.notices)
+    hands.leave()
+    (tmp_path / "here").rename(tmp_path / "there")
+    colleague = begin()
+    colleague.program.actions["file.open_view"].trigger()
+    colleague.name_file(tmp_path / "there" / "ours.view.json")
+    colleague.until(lambda: colleague.history.compared and colleague.program.views._wanted is None)
+    colleague.ticks(3)
+    assert seen(colleague) == before
+    (run,) = colleague.history.compared
+    assert (run.name, run.lag) == ("other.csv", 0.25)
+
+
+def test_cursors_are_added_by_key_and_the_span_between_two_is_exported(shown, tmp_path):
+    hands = shown
+    for x in (2.0, 3.0):
+        hands.view.set_cursor(x)
+        hands.key("M")
+    assert hands.view.marks == (2.0, 3.0)
+    entries = hands.program.exports._entries(histories(hands), MenuPlace(QPoint(), x=2.5))
+    next(entry for entry in entries if "between the cursors" in entry.text).act()
+    hands.name_file(tmp_path / "part.csv")
+    hands.until(lambda: any("saved: " in line for line in hands.notices))
+    written = np.loadtxt(tmp_path / "part.csv", delimiter=",", skiprows=1)
+    t = np.arange(400, 601) / 200.0
+    assert written[:, 0] == pytest.approx(t)
+    assert written[:, 1] == pytest.approx(np.sin(7.0 * t))
+    hands.program.actions["view.clear_cursors"].trigger()
+    assert hands.view.marks == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("no JSON", "is no view that File > Save view as wrote"),
+        ('{"synchroscope": "view 1", "recording": [], "span": [0, 1]}', "is no view that File > Save view as wrote"),
+        ('{"synchroscope": "view 1", "recording": ["gone.csv"], "span": [0, 1]}', "its recording gone.csv is gone"),
+    ],
+)
+def test_what_is_no_view_or_has_no_recording_is_refused_in_one_line(begin, tmp_path, content, line):
+    hands = begin()
+    path = tmp_path / "a.view.json"
+    path.write_text(content)
+    hands.program.views.open(path)
+    assert line in hands.notices[-1] and str(path) in hands.notices[-1]
+    assert hands.first_page
