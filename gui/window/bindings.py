@@ -88,7 +88,8 @@ def bind_play_head(view: View, sessions: SessionManager) -> None:
             attached[:] = [player]
             player.changed.connect(move_cursor)
             # the cursor may have been pinned while the results were computed
-            move_head()
+            if not view.head_at_end:
+                move_head()
 
     sessions.changed.connect(attach)
     view.cursor_changed.connect(move_head)

@@ -88,21 +88,21 @@ class RecordingSession(SourceSession):
         loader = self._loader
         if loader is None:
             return
-        self._show(loader.history)
         loader.store()
+        done = loader.done
+        self._show(loader)
         if self._shown is not None:
-            self._shown.computed = None if loader.done else loader.progress
+            self._shown.computed = None if done else loader.progress
             self.progress.emit("")
-        if not loader.done:
+        if not done:
             return
         self._timer.stop()
         self._loader = None
-        history = loader.history
-        if history is None:
+        history = self._shown
+        if loader.history is None or history is None:
             self.progress.emit("")
             self.failed.emit(loader.failure)
             return
-        self._show(history)
         known = self._source.description
         if known is not None and known.doubts:
             self.notified.emit("warning", f"the file is damaged: {'; '.join(known.doubts)}")
@@ -112,9 +112,10 @@ class RecordingSession(SourceSession):
         self.player = PlayHead(history, known, self)
         self.player_changed.emit()
 
-    def _show(self, history: History | None) -> None:
-        """Show a history, once."""
+    def _show(self, loader: RunLoader) -> None:
+        """Show the history, once there is one."""
+        history = loader.history
         if history is not None and self._shown is None:
-            self._shown = history
+            self._shown, history.computed = history, loader.progress
             self.loaded.emit(history)
             self.player_changed.emit()

@@ -176,6 +176,7 @@ class RunLoader:
                 batch, size = [], 0
             if frames[0] == SIGNALS_COMPLETE:
                 self.history = history
+                self._task, self._total = "computing", 0
         if history is not None and batch:
             self._hand_over(history, batch)
         self.history = history
