@@ -437,7 +437,7 @@ def test_the_signals_are_there_before_the_results(begin, monkeypatch, warm_kerne
     started[0].stdin.flush()
     load(hands)
     assert hands.history is history
-    assert shown_rows(history) == series_of(table, tmp_path)[1]
+    assert shown_rows(history) == series_of(table, tmp_path, "--every", "1")[1]
     assert hands.program.sessions.player.x == pytest.approx(7.0, abs=0.5 / RATE)
     assert "computing" not in hands.strip
     assert hands.program.actions["file.export_csv"].isEnabled()
