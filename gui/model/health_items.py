@@ -75,6 +75,10 @@ def _recording_items(history: History, recording: LoadedRecording) -> Iterator[H
     length = f"{seconds:.4g} s" if seconds < _MINUTES else duration_text(seconds)
     words = f"{RECORDED.shape} Recording {recording.name}, {length}"
     yield HealthItem("state", words, f"recording {recording.path}", RECORDED.level, 0, f"{RECORDED.shape} Recording")
+    if history.computed is not None:
+        task, share = history.computed
+        text = task if math.isnan(share) else f"{task} {percent(share)}"
+        yield HealthItem("loading", text, "indicators are computed while the signals are shown", Level.INFO, 2)
     if signals is not None:
         yield HealthItem("rate", f"{signals.sample_rate:.5g} Hz", "sample rate", rank=4)
         if signals.stream.rig not in recording.name:

@@ -92,6 +92,7 @@ class History:
 
     Attributes
     ----------
+    computed : of a recording, what is being done, and the share that is done (NaN: unknown); None: it is complete.
     halted : the stream is a replay that was paused by its user.
     alarms : newest alarms of the service; None before the first report.
     summary : counts of these alarms.
@@ -117,6 +118,7 @@ class History:
         self.requested_limits: Mapping[str, NormalRange] = {}
         self.silence, self.age = 0.0, math.inf
         self.halted = False
+        self.computed: tuple[str, float] | None = None
         self.progress = RecordingProgress()
         self.generation = 0
         self.version = 0

@@ -154,6 +154,11 @@ class View(QObject):
         """Seconds from the right edge to the newest sample."""
         return max(0.0, self._end - self.right)
 
+    @property
+    def head_at_end(self) -> bool:
+        """Whether the pinned cursor is at the newest sample."""
+        return self.pinned == self._end
+
     def extend(self, begin: float, end: float) -> None:
         """Set the range of available data; while following, the right edge moves with `end`."""
         self._begin, self._end = begin, end
@@ -181,6 +186,18 @@ class View(QObject):
         self.show_all()
         self._steps.clear()
         self.pin(end)
+
+    def grow_recording(self, begin: float, end: float) -> None:
+        """Set the range of a recording that is being loaded; what is at its end, view or play head, stays there."""
+        if end == self._end:
+            return
+        whole, at_end = self.left <= self._begin and self.right >= self._end, self.head_at_end
+        self._begin, self._end = begin, end
+        if whole:
+            self.show_all()
+            self._steps.clear()
+        if at_end:
+            self.pin(end)
 
     def restart(self) -> None:
         """Return to the initial state, for other signals."""

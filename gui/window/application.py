@@ -212,7 +212,7 @@ class Program(QObject):
         for key in ("file.compare", "file.save_view", "file.reload"):
             actions.enable(key, recorded)
         self.reports.set_enabled(session is not None and not loading)
-        self.exports.set_enabled(session is not None)
+        self.exports.set_enabled(session is not None and window.connection.history.computed is None)
 
     def _show_model(self, source: SourceSpec) -> None:
         """Show the reliability panel where a simulation has a model under test."""

@@ -87,6 +87,9 @@ def bind_play_head(view: View, sessions: SessionManager) -> None:
         if player is not None and player not in attached:
             attached[:] = [player]
             player.changed.connect(move_cursor)
+            # the cursor may have been pinned while the results were computed
+            if not view.head_at_end:
+                move_head()
 
     sessions.changed.connect(attach)
     view.cursor_changed.connect(move_head)

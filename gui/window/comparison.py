@@ -149,6 +149,7 @@ class ComparisonController(QObject):
         if self._history is not self._reference:
             self._cancel()
             return
+        loader.store()
         if not loader.done:
             task, share = loader.progress
             known = f", {100.0 * share:.0f} %" if share == share else ""

@@ -112,6 +112,9 @@ class ServiceConnection(QObject):
     def poll(self) -> bool:
         """Add the messages received since the last call to the history; return whether there were any."""
         if self._receiver is None:
+            if self.history.recording is not None:
+                # after a restart of the rig signals come while those before are shown
+                self.view.grow_recording(self.history.begin_x, self.history.end_x)
             return False
         received = self._receiver.drain()
         history = self.history

@@ -136,7 +136,7 @@ class Description(msgspec.Struct, frozen=True):
 
 
 class RunHeader(msgspec.Struct, frozen=True):
-    """First message of a computed recording (``synchroscope assess --messages``).
+    """First message of a computed recording (``synchroscope assess --messages``), and again once settings are known.
 
     Parameters
     ----------
@@ -154,6 +154,10 @@ class RunHeader(msgspec.Struct, frozen=True):
     window: float = 0.0
     every: int = 1
     notes: tuple[str, ...] = ()
+
+
+SIGNALS_COMPLETE = b"signals"
+"""Message after the signals that come ahead of the results of a computed recording."""
 
 
 class RunProgress(msgspec.Struct, frozen=True):

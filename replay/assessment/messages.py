@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
@@ -13,14 +13,15 @@ from msgspec import structs
 
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import SettingsError, load_settings
+from monitor.engine.continuity import Continuity
 from monitor.messages import alarms as alarm_report
 from monitor.messages.alarms import Alarm, AlarmReport
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock, Stream
-from monitor.messages.recordings import RunHeader, RunProgress
+from monitor.messages.recordings import SIGNALS_COMPLETE, RunHeader, RunProgress
 from monitor.messages.transfer import TransferBlock
 from monitor.system.worker_process import pack_message
 from monitor.wire.native import Encoder, topic
-from replay.assessment.run import record_settings, thinned, updates
+from replay.assessment.run import BLOCK, record_settings, thinned, updates
 from replay.formats import Recording
 from replay.formats.joined import JoinedRecording
 from replay.formats.run_file import RunRecording
@@ -29,6 +30,8 @@ _MODEL_PREFIXES = ("reliability_", "model_")
 # of a quotient that is a whole number
 _ROUNDING = 1e-9
 _TRANSFER_BYTES = 32 << 20  # of all transfer functions, at most
+# s by which a clock may leave the straight line through its first sample: a display has one axis for that
+_STRAIGHT = 0.05
 _BREAKS = (EventKind.RESTART, EventKind.CLOCK_JUMP)
 # of joined files, whose ends the engine sees too
 _COMPUTED = (EventKind.STARTED, EventKind.GAP, EventKind.ENDED, *_BREAKS)
@@ -36,6 +39,9 @@ _COMPUTED = (EventKind.STARTED, EventKind.GAP, EventKind.ENDED, *_BREAKS)
 
 def write_messages(recording: Recording, given: Mapping[str, object], output: BinaryIO, result_bytes: float) -> None:
     """Write a recording and its results, computed with the settings with which it is assessed.
+
+    The signals come first, up to the first restart or jump of the clock, between a header without settings and
+    `SIGNALS_COMPLETE`; those after it come beside their results, which the whole header precedes.
 
     A recording without command and measured channels has no results, and neither has one that the settings do not
     fit; a note says so. Of a run file the events are those that were recorded, and so are the results of a model; the
@@ -54,21 +60,29 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
     """
     if not recording.n_samples:
         raise ValueError("the recording holds no samples")
+    encoder = Encoder()
+
+    def write(*frames: bytes) -> None:
+        output.write(pack_message(frames))
+
+    run = recording if isinstance(recording, RunRecording) else None
+    recorded, events = _recorded_events(recording)
+    breaks = sum(event.kind in _BREAKS for event in recorded)
+    header = RunHeader(recording.n_samples, recording.duration, breaks)
+    write(b"run", msgspec.json.encode(header))
+    ahead = _write_first_signals(recording, lambda block: write(*encoder.encode(block)))
+    write(SIGNALS_COMPLETE)
+    output.flush()
     settings, notes = record_settings(recording, given)
     if "every" not in given:
         settings, note = thinned(settings, recording.n_samples)
         notes += [note] if note else []
-    run = recording if isinstance(recording, RunRecording) else None
-    recorded, events = _recorded_events(recording)
     notes_left = [] if events is not None else [event for event, _ in recording.timed_events()][::-1]
-    encoder, thinning = Encoder(), _Thinning(recording.n_samples, result_bytes)
+    thinning = _Thinning(recording.n_samples, result_bytes)
     models = _RecordedModels(run) if run is not None else None
     limits = _alarms_of(run) if run is not None else None
     unfit: list[str] = []
     transfers = _TransferThinning(recording.n_samples)
-
-    def write(*frames: bytes) -> None:
-        output.write(pack_message(frames))
 
     def write_events(found: Sequence[Event] | Iterator[Event]) -> None:
         for event in found:
@@ -79,15 +93,15 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
             write(b"progress", msgspec.json.encode(RunProgress(task, done, total)))
             output.flush()
 
-    breaks = sum(event.kind in _BREAKS for event in recorded)
     about = (*(recording.notes if run is None else run.remarks), *notes)
-    header = RunHeader(recording.n_samples, recording.duration, breaks, settings.window, settings.every, about)
+    header = structs.replace(header, window=settings.window, every=settings.every, notes=about)
     write(b"run", msgspec.json.encode(header))
-    for update in updates(recording, settings, report, unfit.append):
+    for n, update in enumerate(updates(recording, settings, report, unfit.append)):
         signals = update.signals
         if signals is not None:
             write_events(() if events is None else events.before(signals))
-            write(*encoder.encode(signals))
+            if n >= ahead:
+                write(*encoder.encode(signals))
             write_events(Event(EventKind.NOTE, signals.time, signals.index, 0, f"no results: {why}") for why in unfit)
             unfit.clear()
         results = update.results if models is None or signals is None else models.beside(signals, update.results)
@@ -113,6 +127,23 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
         write(*encoder.encode(transfers.held))
     write_events(() if events is None else events.rest())
     output.flush()
+
+
+def _write_first_signals(recording: Recording, write: Callable[[SignalBlock], None]) -> int:
+    """Write the signals up to the first restart or jump of the clock; return the number of blocks."""
+    order = Continuity()
+    first: SignalBlock | None = None
+    for n, block in enumerate(recording.blocks(BLOCK)):
+        # as the engine accepts it
+        new = order.accept(block).block
+        if new is None:
+            return n
+        first = first or new
+        expected = first.time + (new.index - first.index) * first.stream.dt
+        if new.stream != first.stream or not abs(new.time - expected) < _STRAIGHT:
+            return n
+        write(new)
+    return n + 1
 
 
 @dataclass

@@ -28,7 +28,8 @@ from replay.assessment.whole_record import whole_records
 from replay.formats import Recording
 from replay.formats.base import sample_numbers
 
-_BLOCK = 4096
+BLOCK = 4096
+"""Samples that are computed at a time."""
 
 
 def record_settings(recording: Recording, given: Mapping[str, object]) -> tuple[IndicatorSettings, list[str]]:
@@ -202,7 +203,7 @@ def updates(
     # to list what may be compiled takes longer than to assess a short record
     compiled = nullcontext() if progress is silent else report_compilation(partial(_show_compilation, progress))
     with compiled:
-        for block in recording.blocks(_BLOCK):
+        for block in recording.blocks(BLOCK):
             try:
                 update = monitor.update(block)
             except UnfitSettingsError as problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import shutil
 import subprocess
@@ -31,9 +32,12 @@ from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
+from monitor.messages.recordings import SIGNALS_COMPLETE
 from monitor.recording import RunWriter
+from monitor.system.worker_process import pack_message
 from monitor.text.numbers import instant_text
 from replay.assessment import assess
+from replay.assessment.messages import write_messages
 from replay.assessment.run import record_settings, updates
 from replay.formats import open_recording
 from replay.simulations import simulation
@@ -402,6 +406,41 @@ def test_a_long_computation_shows_its_progress_and_can_be_cancelled(begin, monke
     hands.ticks()
     assert hands.first_page
     assert hands.strip == "○ not connected"
+
+
+def test_the_signals_are_there_before_the_results(begin, monkeypatch, warm_kernels, table, tmp_path):
+    sent, started = io.BytesIO(), []
+    write_messages(open_recording(table), {}, sent, math.inf)
+    at = sent.getvalue().index(pack_message([SIGNALS_COMPLETE])) + len(pack_message([SIGNALS_COMPLETE]))
+    for name, part in (("signals", sent.getvalue()[:at]), ("results", sent.getvalue()[at:])):
+        (tmp_path / name).write_bytes(part)
+
+    def start(_words, **options):
+        # what assess sends, but the results only when it is asked to
+        script = "import sys; o = sys.stdout.buffer; o.write(open('signals', 'rb').read()); o.flush(); "
+        script += "sys.stdin.readline(); o.write(open('results', 'rb').read())"
+        command = [sys.executable, "-c", script]
+        started.append(subprocess.Popen(command, stdin=subprocess.PIPE, cwd=tmp_path, **options))
+        return started[-1]
+
+    monkeypatch.setattr(run_loader, "start_python", start)
+    hands = begin(file=str(table))
+    hands.until(lambda: hands.history.end_x > 0.0)
+    hands.ticks(3)
+    assert not hands.window.loading_page.isVisible()
+    history = hands.history
+    assert history.signals.end - history.signals.begin == N and history.results is None
+    assert "computing" in hands.strip
+    assert not hands.program.actions["file.export_csv"].isEnabled()
+    hands.view.pin(7.0)
+    started[0].stdin.write(b"\n")
+    started[0].stdin.flush()
+    load(hands)
+    assert hands.history is history
+    assert shown_rows(history) == series_of(table, tmp_path, "--every", "1")[1]
+    assert hands.program.sessions.player.x == pytest.approx(7.0, abs=0.5 / RATE)
+    assert "computing" not in hands.strip
+    assert hands.program.actions["file.export_csv"].isEnabled()
 
 
 def test_a_file_can_be_streamed_as_if_live(begin, warm_kernels, table):

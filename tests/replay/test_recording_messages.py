@@ -11,13 +11,14 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 import pytest
+from msgspec import structs
 
 from monitor.__main__ import main
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.alarms import AlarmReport, LimitChange, Severity
 from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
-from monitor.messages.recordings import RunHeader
+from monitor.messages.recordings import SIGNALS_COMPLETE, RunHeader
 from monitor.messages.transfer import TransferBlock
 from monitor.recording import RunWriter
 from monitor.system.worker_process import read_message
@@ -37,17 +38,22 @@ def recording(warm_kernels):
 
 
 def read(recording, given=None, result_bytes=math.inf):
-    """Return the header and the messages."""
+    """Return the whole header and the messages."""
     output = io.BytesIO()
     write_messages(recording, given or {}, output, result_bytes)
     output.seek(0)
-    decoder, found = ResultDecoder(), []
-    first = read_message(output)
-    assert first[0] == b"run"
+    decoder, found, headers = ResultDecoder(), [], []
     while (frames := read_message(output)) is not None:
-        if frames[0] != b"progress":
+        if frames[0] == b"run":
+            headers.append(msgspec.json.decode(frames[1], type=RunHeader))
+        elif frames[0] == SIGNALS_COMPLETE:
+            # a display has nothing but signals until then
+            assert headers and set(map(type, found)) <= {SignalBlock}
+        elif frames[0] != b"progress":
             found += decoder.decode(frames, "")
-    return msgspec.json.decode(first[1], type=RunHeader), found
+    empty, header = headers
+    assert empty == structs.replace(header, window=0.0, every=1, notes=())
+    return header, found
 
 
 def of(kind, messages):
@@ -148,13 +154,17 @@ def test_events_of_joined_run_files_come_after_their_samples_and_all_kinds_are_k
     _, messages = read(open_joined([tmp_path / "3.h5", tmp_path / "4.h5"], Selection()))
     events = [event for event in of(Event, messages) if event.detail in {each.detail for each in told}]
     assert [(e.kind, e.detail) for e in events] == [(e.kind, e.detail) for e in told]
-    now = (0, 0)
+    now, computed = (0, 0), (0, 0)
     for message in messages:
         if isinstance(message, SignalBlock):
             now = message.stream.epoch, message.index + len(message)
+        elif isinstance(message, ResultBlock):
+            computed = message.stream.epoch, message.index + len(message)
         elif message in events:
             epoch, index = map(int, message.detail.split())
-            assert epoch == now[0] and index < now[1] <= index + 4096 + 700
+            # the signals of the first file are all there before anything is computed
+            assert epoch == now[0] == computed[0] and index < now[1]
+            assert index < computed[1] <= index + 4096 + 700
     assert sum(event.kind is EventKind.RESTART for event in of(Event, messages)) == 1
 
 
@@ -177,8 +187,9 @@ def test_settings_that_are_given_override_those_of_the_file(recording, tmp_path)
     for words, window in (((), 1.0), (("--config", str(config)), 0.8), (("--window", "0.5"), 0.5)):
         command = [sys.executable, "-m", "monitor", "assess", str(tmp_path / "run.h5"), "--messages", *words]
         done = subprocess.run(command, capture_output=True, check=True)
-        first = read_message(io.BytesIO(done.stdout))
-        assert msgspec.json.decode(first[1], type=RunHeader).window == window
+        output = io.BytesIO(done.stdout)
+        _, header = [frames for frames in iter(lambda: read_message(output), None) if frames[0] == b"run"]
+        assert msgspec.json.decode(header[1], type=RunHeader).window == window
         assert not done.stderr
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer
 
+from gui.model.history import History
 from gui.sources.processes.child_process import ChildProcess, ProcessFactory
 from gui.sources.processes.play_head import PlayHead
 from gui.sources.processes.run_loader import RunLoader, run_title
@@ -46,7 +47,7 @@ class OpenRecording:
 
 
 class RecordingSession(SourceSession):
-    """Session that computes and loads a recording, and then has a play head.
+    """Session that shows a recording once its signals are loaded, and has a play head once its results are.
 
     Parameters
     ----------
@@ -57,13 +58,14 @@ class RecordingSession(SourceSession):
         super().__init__(run_title(source.path, source.words), parent)
         self._source = source
         self._loader: RunLoader | None = None
+        self._shown: History | None = None
         self._timer = QTimer(self, interval=_POLL_INTERVAL)
         self._timer.timeout.connect(self._poll)
 
     @property
     def loading(self) -> tuple[str, float] | None:
-        """What is being done, and the share that is done; None once it is loaded."""
-        return None if self._loader is None else self._loader.progress
+        """What is being done, and the share that is done; None once the signals are loaded."""
+        return None if self._loader is None or self._shown is not None else self._loader.progress
 
     def start(self) -> None:
         """Start; does not wait."""
@@ -84,13 +86,21 @@ class RecordingSession(SourceSession):
 
     def _poll(self) -> None:
         loader = self._loader
-        if loader is None or not loader.done:
+        if loader is None:
+            return
+        loader.store()
+        done = loader.done
+        self._show(loader)
+        if self._shown is not None:
+            self._shown.computed = None if done else loader.progress
+            self.progress.emit("")
+        if not done:
             return
         self._timer.stop()
         self._loader = None
-        self.progress.emit("")
-        history = loader.history
-        if history is None:
+        history = self._shown
+        if loader.history is None or history is None:
+            self.progress.emit("")
             self.failed.emit(loader.failure)
             return
         known = self._source.description
@@ -100,5 +110,12 @@ class RecordingSession(SourceSession):
             if known is None or note not in known.notes:
                 self.notified.emit("info", f"{self._source.path.name}: {note}")
         self.player = PlayHead(history, known, self)
-        self.loaded.emit(history)
         self.player_changed.emit()
+
+    def _show(self, loader: RunLoader) -> None:
+        """Show the history, once there is one."""
+        history = loader.history
+        if history is not None and self._shown is None:
+            self._shown, history.computed = history, loader.progress
+            self.loaded.emit(history)
+            self.player_changed.emit()

@@ -1,4 +1,4 @@
-"""Loader of a recording: a process that computes it, and a thread that stores what it sends in a history."""
+"""Loader of a recording: a process computes it, a thread stores its signals in a history, the window its results."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import math
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from queue import Empty, Full, Queue
 from threading import Thread
+from time import monotonic
 from typing import IO
 
 import msgspec
@@ -16,11 +20,15 @@ from gui.model.history import RESULTS_SHARE, History
 from gui.model.loaded_recording import LoadedRecording
 from gui.model.receiver import Message, ReceivedMessages
 from gui.sources.processes.child_process import exit_reason
-from monitor.messages.recordings import RunHeader, RunProgress
+from monitor.messages.blocks import ResultBlock
+from monitor.messages.recordings import SIGNALS_COMPLETE, RunHeader, RunProgress
 from monitor.messages.transfer import TransferBlock
 from monitor.system.worker_process import read_message, start_python
 
 _BATCH = 1 << 22  # bytes that are stored at once
+_MOST_WAITING = 8  # batches
+_SPELL = 0.015  # s of one call of `store`: the window draws in between
+_PATIENCE = 0.1  # s after which a thread that waits looks whether it is cancelled
 _RESULTS = 0.75  # of the memory for results; a part of the rest is for coarser levels
 
 
@@ -40,7 +48,7 @@ def run_title(path: Path, words: Sequence[str]) -> str:
 
 
 class RunLoader:
-    """Computes a recording in a process, and loads it into a history in a thread.
+    """Computes a recording in a process: a thread loads its signals into a history, then `store` adds the results.
 
     Parameters
     ----------
@@ -51,7 +59,7 @@ class RunLoader:
 
     Attributes
     ----------
-    history : complete, once `done`; None before, and where it has failed.
+    history : once its signals are there; complete, once `done`; None before, and where it has failed.
     failed : the reason, one line.
     """
 
@@ -66,9 +74,10 @@ class RunLoader:
         self.path, self._memory, self._start = path, memory, start or start_python
         most = round(_RESULTS * memory / RESULTS_SHARE)
         self._words = ("-m", "monitor", "assess", str(path), *words, "--messages", "--result-bytes", str(most))
-        self._task, self._loaded, self._total = "reading the file", 0, 0
+        self._task, self._done, self._total = "reading the file", 0, 0
         self._process: subprocess.Popen[bytes] | None = None
         self._cancelled = False
+        self._waiting: Queue[RunHeader | list[Message]] = Queue(maxsize=_MOST_WAITING)
         self.history: History | None = None
         self.failed = ""
         self._thread = Thread(target=self._run, name="run-loader", daemon=True)
@@ -76,8 +85,8 @@ class RunLoader:
 
     @property
     def done(self) -> bool:
-        """Whether it has finished or failed."""
-        return not self._thread.is_alive()
+        """Whether it has finished, and all results are stored, or it has failed."""
+        return not self._thread.is_alive() and (self.history is None or self._waiting.empty())
 
     @property
     def failure(self) -> str:
@@ -88,7 +97,24 @@ class RunLoader:
     @property
     def progress(self) -> tuple[str, float]:
         """What is being done, and the share that is done; NaN: unknown."""
-        return self._task, self._loaded / self._total if self._total else math.nan
+        return self._task, self._done / self._total if self._total else math.nan
+
+    def store(self) -> None:
+        """Store results that have come, for some milliseconds; to be called by the thread that reads the history."""
+        until = monotonic() + _SPELL
+        while self.history is not None and monotonic() < until:
+            try:
+                found = self._waiting.get_nowait()
+            except Empty:
+                return
+            if isinstance(found, RunHeader):
+                recording = self.history.recording
+                assert recording is not None
+                self.history.recording = replace(recording, header=found)
+                self._task, self._done, self._total = "computing", 0, found.n_samples
+            else:
+                _store(self.history, found)
+                self._done += sum(len(each) * each.stream.every for each in found if isinstance(each, ResultBlock))
 
     def cancel(self) -> None:
         """End the process and the thread; a second call does nothing."""
@@ -102,17 +128,17 @@ class RunLoader:
             with tempfile.TemporaryFile() as errors:
                 process = self._process = self._start(self._words, stdout=subprocess.PIPE, stderr=errors)
                 try:
-                    history = self._load(process)
+                    self._load(process)
                 finally:
                     self._end(process)
                 if process.returncode:
                     self.failed = exit_reason(process.returncode, _last_line(errors))
-                elif history is None:
+                elif self.history is None and not self._cancelled:
                     self.failed = "the process that computes it has sent nothing"
-                elif not self._cancelled:
-                    self.history = history
         except Exception as problem:  # noqa: BLE001  any failure must reach the window
             self.failed = " ".join(f"{problem}".split()) or type(problem).__name__
+        if self.failed or self._cancelled:
+            self.history = None
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         """Wait for the process, which has closed its output or is not needed any more."""
@@ -123,7 +149,7 @@ class RunLoader:
                 pipe.close()
         process.wait()
 
-    def _load(self, process: subprocess.Popen[bytes]) -> History | None:
+    def _load(self, process: subprocess.Popen[bytes]) -> None:
         from monitor.transport.zeromq.results import ResultDecoder
 
         output, decoder = process.stdout, ResultDecoder()
@@ -134,29 +160,47 @@ class RunLoader:
         while not self._cancelled and (frames := read_message(output)) is not None:
             if frames[0] == b"progress":
                 step = msgspec.json.decode(frames[1], type=RunProgress)
-                self._task, self._loaded, self._total = step.task, step.done, step.total
+                self._task, self._done, self._total = step.task, step.done, step.total
             elif frames[0] == b"run":
                 header = msgspec.json.decode(frames[1], type=RunHeader)
-                history = History(self._memory, recording=LoadedRecording(self._title, str(self.path), header))
-            elif history is not None:
+                if history is None:
+                    history = History(self._memory, recording=LoadedRecording(self._title, str(self.path), header))
+                    self._task, self._total = "reading the signals", header.n_samples
+                else:
+                    self._pass_on(header)
+            elif history is not None and frames[0] != SIGNALS_COMPLETE:
                 batch += decoder.decode(frames)
                 size += len(frames[-1])
-                if size >= _BATCH:
-                    self._store(history, batch)
-                    size = 0
-        if history is not None:
-            self._store(history, batch)
-        return history
+            if history is not None and batch and (size >= _BATCH or frames[0] == SIGNALS_COMPLETE):
+                self._hand_over(history, batch)
+                batch, size = [], 0
+            if frames[0] == SIGNALS_COMPLETE:
+                self.history = history
+                self._task, self._total = "computing", 0
+        if history is not None and batch:
+            self._hand_over(history, batch)
+        self.history = history
 
-    def _store(self, history: History, batch: list[Message]) -> None:
-        history.update(ReceivedMessages.sort(batch))
-        for block in batch:
-            if isinstance(block, TransferBlock) and history.recording is not None:
-                history.recording.states.add_transfer(history.timeline.x_of(block.time, block.stream.epoch), block)
-        batch.clear()
-        header = history.recording.header if history.recording is not None else None
-        stored = 0 if history.signals is None else history.signals.end - history.signals.begin
-        self._task, self._loaded, self._total = "computing", stored, 0 if header is None else header.n_samples
+    def _hand_over(self, history: History, batch: list[Message]) -> None:
+        """Store a batch, or leave that to whoever reads the history by now."""
+        if self.history is not None:
+            self._pass_on(batch)
+            return
+        _store(history, batch)
+        self._done = 0 if history.signals is None else history.signals.end - history.signals.begin
+
+    def _pass_on(self, found: RunHeader | list[Message]) -> None:
+        while not self._cancelled:
+            with suppress(Full):
+                self._waiting.put(found, timeout=_PATIENCE)
+                return
+
+
+def _store(history: History, batch: list[Message]) -> None:
+    history.update(ReceivedMessages.sort(batch))
+    for block in batch:
+        if isinstance(block, TransferBlock) and history.recording is not None:
+            history.recording.states.add_transfer(history.timeline.x_of(block.time, block.stream.epoch), block)
 
 
 def _last_line(errors: IO[bytes]) -> str:
