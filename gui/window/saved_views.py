@@ -213,6 +213,10 @@ class ViewController(QObject):
         view, window = self._wanted, self._window
         if view is None or not self._loaded or self._comparison.busy:
             return
+        history = window.connection.history
+        if history.computed is not None and history.results is None:
+            # rows of indicators are not known before
+            return
         self._wanted = None
         self._layouts.restore(view.layout, base64.b64decode(view.arrangement))
         window.view.select_actuator(view.actuator)
