@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from scipy.stats import t
+
 from replay.comparison.stretch import ERRORS, MEDIANS, Estimate
 
 _SIGNALS = ("command_rms_percent", "command_peak_percent", "measured_rms_percent", "measured_peak_percent")
@@ -72,8 +74,6 @@ class Quantity:
     @property
     def probability(self) -> float:
         """Probability of so large a difference, or a larger one, by chance alone (Student's t); NaN where unknown."""
-        from scipy.stats import t
-
         return float(2.0 * t.sf(abs(self.significance), self.estimate.freedom))
 
     @property

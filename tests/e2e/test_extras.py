@@ -69,12 +69,12 @@ def test_a_command_without_its_packages_says_which_in_one_line(warm_kernels, wor
     ("mark", "told"),
     [
         ("pipx_metadata.json", "pipx inject synchroscope 'synchroscope[gui]'"),
-        ("uv-receipt.toml", "uv pip install --python PREFIX 'synchroscope[gui]'"),
+        ("pyvenv.cfg", "uv pip install --python PREFIX 'synchroscope[gui]'"),
         ("of no tool", f"{sys.executable} -m pip install 'synchroscope[gui]'"),
     ],
 )
 def test_an_extra_is_added_to_the_environment_that_lacks_it(mark, told, tmp_path, monkeypatch) -> None:
-    (tmp_path / mark).touch()
+    (tmp_path / mark).write_text("home = /usr/bin\nuv = 0.9\n")
     monkeypatch.setattr("sys.prefix", str(tmp_path))
     monkeypatch.setenv("PATH", "/nowhere")
     assert install_command("gui") == told.replace("PREFIX", str(tmp_path))
