@@ -104,7 +104,7 @@ _FILE = (
     ActionSpec("file.reload", "Re&load", "File", ("F5",), "Read this file again, and show it as it is shown now."),
     ActionSpec("file.open_view", "Open &view…", "File", (), "Show recordings as they were saved."),
     ActionSpec(
-        "file.save_view", "Sa&ve view as…", "File", (), "Save recordings, rows, zoom, cursors and layout as a file."
+        "file.save_view", "S&ave view as…", "File", (), "Save recordings, rows, zoom, cursors and layout as a file."
     ),
     ActionSpec("file.runs", "Ru&ns…", "File", (), "The run files of a folder: open, compare or report them."),
     ActionSpec("file.columns", "C&hoose columns…", "File", (), "Choose again which column of this file is what."),

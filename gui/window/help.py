@@ -52,13 +52,16 @@ GESTURES = (
 PLOT_KEYS = (
     ("Ctrl+Left, Ctrl+Right", "move the cursor"),
     ("Enter", "pin the cursor; again: unpin it"),
-    ("L", "take the next limit line: Up and Down move it, with Shift further, Enter sets it, Esc cancels"),
-    ("Menu, Shift+F10", "menu of the row: scale, curves, cursors, note, limits, exports"),
     ("Shift+Up, Shift+Down", "zoom the values of all rows in or out"),
     ("Shift+Home", "scale the values automatically again"),
     ("PgUp, PgDown", "scroll the rows"),
 )
 """In a plot over time."""
+ROW_KEYS = (
+    ("L", "take the next limit line: Up and Down move it, with Shift further, Enter sets it, Esc cancels"),
+    ("Menu, Shift+F10", "menu of the row: scale, curves, cursors, note, limits, exports"),
+)
+"""In a plot over time, where a row has limits or a menu."""
 TILE_KEYS = (
     ("Left, Right, Up, Down", "select the actuator beside, above or below"),
     ("Home, End", "select the first or the last actuator"),
@@ -85,7 +88,7 @@ ESCAPE = (("Esc", "dismiss a message; cancel a note; close a menu"),)
 """Anywhere."""
 SECTIONS = (
     ("Mouse in the panels", GESTURES),
-    ("In a plot over time", PLOT_KEYS),
+    ("In a plot over time", (*PLOT_KEYS, *ROW_KEYS)),
     ("In the tiles", TILE_KEYS),
     ("In the list of alarms", ALARM_KEYS),
     ("In the list of events", EVENT_KEYS),

@@ -178,6 +178,8 @@ def test_the_json_is_one_object(files, capsys) -> None:
     assert delay["difference"] == pytest.approx(3.0, abs=0.1)
     assert same["actuators"][0]["delay_ms"]["result"] == "within"
     assert same["actuators"][0]["measured_peak_percent"]["difference"] == 0.0
+    assert main(["compare", *files, files[0], "--lag", "1.5", "--lag", "0", "--json"]) == 0
+    assert [each["lag_s"] for each in json.loads(capsys.readouterr().out)["runs"]] == [1.5, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -185,6 +187,7 @@ def test_the_json_is_one_object(files, capsys) -> None:
     [
         (["--tolerance", "speed=1"], "--tolerance speed=1: give KEY=VALUE or KEY=VALUE%, KEY one of delay_ms, "),
         (["--lag", "inf"], "--lag inf: must be a number of seconds"),
+        (["--lag", "1", "--lag", "2"], "--lag: 2 for 1 runs; give one for all, or one for each"),
         (["--lag", "99"], "no time in common with "),
         (["--lag", "1e300"], "no time in common with "),
         (["--lag=-1e300"], "no time in common with "),
