@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -187,8 +188,8 @@ def test_settings_that_are_given_override_those_of_the_file(recording, tmp_path)
     for words, window in (((), 1.0), (("--config", str(config)), 0.8), (("--window", "0.5"), 0.5)):
         command = [sys.executable, "-m", "monitor", "assess", str(tmp_path / "run.h5"), "--messages", *words]
         done = subprocess.run(command, capture_output=True, check=True)
-        output = io.BytesIO(done.stdout)
-        _, header = [frames for frames in iter(lambda: read_message(output), None) if frames[0] == b"run"]
+        sent = iter(partial(read_message, io.BytesIO(done.stdout)), None)
+        _, header = [frames for frames in sent if frames[0] == b"run"]
         assert msgspec.json.decode(header[1], type=RunHeader).window == window
         assert not done.stderr
 
