@@ -184,6 +184,10 @@ class History:
             return self.alarms if self.state.current else unknown_now(self.alarms, self.state.words)
         return self.recording.states.alarms(self.end_x if x is None else x, self.results)
 
+    def result_instant(self, x: float) -> float:
+        """Return `x`, or the newest result before it, unless those at `x` are still to be computed."""
+        return x if self.results is None or self.computed is not None else min(x, self.results.end_x)
+
     @property
     def begin_x(self) -> float:
         """x of the oldest stored row, s; 0 before the first."""

@@ -114,6 +114,9 @@ def no_signals(history: History) -> str:
 
 
 _STOPPED = {"ended": "ended", "halted": "paused"}
+COMPUTING = "Indicators are being computed."
+"""Text of a panel without rows while a recording is computed."""
+_NOT_COMPUTED = Status("not computed yet", "○")
 _MAX_LAG = 2.0  # display instants by which results may be later than their signals
 
 
@@ -145,6 +148,8 @@ def panel_instant(history: History, x: float | None) -> PanelInstant:
     """Return the instant `x`, or now for None: the newest values are shown only while they are current."""
     if x is not None:
         time = instant_text(history.timeline.time_at(x), _DECIMALS)
+        if history.computed is not None and (history.results is None or x > history.results.end_x):
+            return PanelInstant(x, f"at {time}", _NOT_COMPUTED)
         return PanelInstant(_reached(history, x), "in a break" if time == DASH else f"at {time}")
     state = history.state
     if state.key in _STOPPED:

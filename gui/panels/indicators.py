@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import count
 
 import numpy as np
@@ -99,7 +98,7 @@ def read_values(
         return []
     sources = [source for row in rows for source in row]
     keys = [source.keys for source in sources]
-    low, high = results.between(min(x, results.end_x), [key for each in keys for key in each])
+    low, high = results.between(x, [key for each in keys for key in each])
     begins = np.cumsum([0, *(len(each) for each in keys)])[:-1]
     factors = np.array([source.factor for source in sources])
     found = iter(
@@ -233,7 +232,8 @@ class IndicatorsPanel(TimePanel):
 
     def reader(self, history: History) -> Reader:
         """Return a reader of results."""
-        return partial(read_values, history.results, [self._sources[row.key] for row in self.stack.rows])
+        rows = [self._sources[row.key] for row in self.stack.rows]
+        return lambda x: read_values(history.results, rows, history.result_instant(x))
 
     def limit_subject(self, row: str, label: str) -> LimitSubject:
         """Return the result of a curve, which has limits of alarms or of the window."""

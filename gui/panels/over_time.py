@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
 from gui.model.history import History
 from gui.model.statistics import CurveStatistics
 from gui.model.timeline import ClockSegment
-from gui.panels.base import Panel, span_text
+from gui.panels.base import COMPUTING, Panel, span_text
 from gui.panels.controls import RowChoice, RowMenu
 from gui.panels.limit_lines import LimitSubject
 from gui.panels.statistics import HINT, StatisticsLine, StatisticsTable, trace_statistics
@@ -57,7 +57,7 @@ class TimePanel(Panel):
         self._shown: tuple[str, ...] | None = None
         self.stack = TimeStack(view, theme, self)
         self.limit_drag = LimitDrag(self.stack)
-        self.stack.message = nothing
+        self.stack.message = self._nothing = nothing
         self.heading = PlainLabel(self)
         self.controls = QHBoxLayout()
         self.controls.setContentsMargins(6, 2, 6, 0)
@@ -194,6 +194,7 @@ class TimePanel(Panel):
         """Draw, unless nothing has changed."""
         self._history = history
         view, stack = self.view, self.stack
+        stack.message = self._nothing if history.computed is None else COMPUTING
         self._update_statistics(history)
         stale = self._stale(history)
         now = (history.version, view.left, view.right, stack.columns, stack.seen, stale, self._extra_state(history))

@@ -91,7 +91,7 @@ def _row_values(history: History, row: PlotRow, x: float) -> list[Interval]:
         return []
     kind, _, owner = row.key.partition(":")
     names = [_MEDIAN] if kind == "model" else _names()
-    found = intervals(*results.between(min(x, results.end_x), [(owner, name) for name in names]))
+    found = intervals(*results.between(history.result_instant(x), [(owner, name) for name in names]))
     column = _channel(history, owner)
     if history.signals is not None and column is not None and len(row.curves) > len(names):
         found += intervals(*history.signals.between(min(x, history.signals.end_x), [column]))

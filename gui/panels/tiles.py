@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QStackedLayout, QWidget
 
 from gui.model.alarms import DisplayLimits
 from gui.model.history import History
-from gui.panels.base import Panel, panel_instant
+from gui.panels.base import COMPUTING, Panel, panel_instant
 from gui.panels.tile import Tile
 from gui.panels.tile_content import TileContent, actuator_content, site_content
 from gui.plots.view import View
@@ -213,6 +213,7 @@ class TilesPanel(Panel):
     def refresh(self, history: History) -> None:
         """Show the values at the instant of the view."""
         view, results = self.view, history.results
+        self._nothing.setText(_NOTHING if history.computed is None else COMPUTING)
         live = view.following and view.pinned is None
         at = panel_instant(history, None if live else view.instant)
         newest = history.end_x if live else view.instant

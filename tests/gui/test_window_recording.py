@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QComboBox, QLabel
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.events import EventsPanel
+from gui.panels.indicators import IndicatorsPanel
 from gui.panels.tiles import TileGrid, TilesPanel
 from gui.panels.transfer import TransferPanel
 from gui.panels.wall import WallPanel
@@ -431,6 +432,8 @@ def test_the_signals_are_there_before_the_results(begin, monkeypatch, warm_kerne
     history = hands.history
     assert history.signals.end - history.signals.begin == N and history.results is None
     assert "computing" in hands.strip
+    assert "Indicators are being computed." in visible_texts(hands.window)
+    assert hands.window.dock_area.panel(IndicatorsPanel).stack.message == "Indicators are being computed."
     assert not hands.program.actions["file.export_csv"].isEnabled()
     hands.view.pin(7.0)
     started[0].stdin.write(b"\n")
