@@ -60,7 +60,7 @@ def run(quick: bool) -> Iterator[Figure]:
             indicators: list[WindowedIndicator[Any]] = [*create_indicators(settings, RATE, n_pairs, with_force=True)]
             indicators.append(TransferFunction(RATE, settings.transfer_segment, n_pairs=n_pairs))
             for indicator in indicators:
-                name = NAMES[type(indicator)]
+                name = NAMES.get(type(indicator), type(indicator).__name__)
                 if name == "FDB":
                     name = f"FDB {band_name}"
                 elif band is not None:

@@ -156,11 +156,15 @@ def _indicators(found: PairAssessment, assessment: Assessment) -> tuple[Table, l
 
 
 def _uncertainty(found: PairAssessment, name: str, factor: float) -> str:
-    """Return the standard deviation of a result; ``changes`` for a headline value that changes within the record."""
+    """Return the standard deviation of a result; ``changes`` where the headline's value changes within the record.
+
+    The median of any measure over both levels is then a number between them, however narrow the band of a window.
+    """
     headline, doubt = found.headline, found.spreads.get(f"{name}_sd")
+    kind = name.rpartition("_")[2]
     if headline is not None and (
-        (name == f"{HEADLINE}_delay" and headline.delay_range is not None)
-        or (name == f"{HEADLINE}_ratio" and headline.ratio_range is not None)
+        (kind in ("delay", "phase") and headline.delay_range is not None)
+        or (kind == "ratio" and headline.ratio_range is not None)
     ):
         return "changes"
     return _shown(factor * doubt.median, 2) if doubt else ""

@@ -12,7 +12,7 @@ from replay.formats.base import RecordingError, Selection
 from replay.formats.columns import COMMANDS, MEASUREDS, NAME_WORD, TableColumn, find_column, listing, words
 from replay.formats.units import unit_factor
 
-_FORCE = words("force load loadcell restoring reaction")
+_FORCE = words("force load loadcell restoring reaction kraft effort")
 _DISPLACEMENT = "displacement"
 _DISPLACEMENTS = words("displacement displ disp dis position pos stroke")
 _SENSORS = words("lvdt temposonic encoder")

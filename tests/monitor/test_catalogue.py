@@ -44,10 +44,13 @@ def test_no_two_columns_have_one_name_and_rows_are_in_one_unit():
 _NEW_INDICATOR = """
 import contextlib, io, json, sys
 import numpy as np
-from monitor.catalogue import CATALOGUE, SIGNAL_UNIT, MeasureEntry, Output
+from monitor.catalogue import CATALOGUE, CODE_UNIT, SIGNAL_UNIT, MeasureEntry, Output
 CATALOGUE["rms_error"] = MeasureEntry(
     "tests.monitor.rms_error_example:WindowedRmsIndicator",
-    outputs=(Output("rms_error", SIGNAL_UNIT, "rms", "rms error", group="rms", same_unit=True),),
+    outputs=(
+        Output("rms_error", SIGNAL_UNIT, "rms", "rms error", group="rms", same_unit=True),
+        Output("rms_error_reason", CODE_UNIT),
+    ),
 )
 from PySide6.QtWidgets import QApplication
 from gui.panels.indicators import IndicatorsPanel

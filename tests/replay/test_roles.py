@@ -26,6 +26,7 @@ def actuators(header: str, selection: Selection = Selection()) -> list[tuple[str
         ("cmd, meas, force", [("actuator", "cmd", "meas", "force")]),
         ("cmd_V, meas_mm", [("actuator", "cmd_V", "meas_mm", "")]),
         ("Command Disp, Feedback Disp, Load Cell", [("Disp", "Command Disp", "Feedback Disp", "Load Cell")]),
+        ("Soll [mm], Ist [mm], Kraft [kN]", [("actuator", "Soll", "Ist", "Kraft")]),
         ("targetDisp, actualDisp", [("Disp", "targetDisp", "actualDisp", "")]),
         ("Dis command, Dis feedback", [("Dis", "Dis command", "Dis feedback", "")]),
         ("Table disp [mm], cmd [mm], Table acc [g]", [("actuator", "cmd", "Table disp", "")]),
