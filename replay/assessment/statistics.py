@@ -45,12 +45,7 @@ Values = Mapping[str, NDArray[np.float64]]
 
 
 def assess_pair(
-    whole: WholeRecord,
-    pair: Pair,
-    time: NDArray[np.float64],
-    values: Values,
-    window: float,
-    relative_gate: float,
+    whole: WholeRecord, pair: Pair, time: NDArray[np.float64], values: Values, window: float, relative_gate: float
 ) -> PairAssessment:
     """Return the statistics of one actuator.
 
@@ -148,11 +143,7 @@ def spread(values: NDArray[np.float64], *, angle: bool) -> Spread:
 
 
 def _headline(
-    time: NDArray[np.float64],
-    values: Values,
-    spreads: Mapping[str, Spread],
-    moving: NDArray[np.bool_],
-    window: float,
+    time: NDArray[np.float64], values: Values, spreads: Mapping[str, Spread], moving: NDArray[np.bool_], window: float
 ) -> tuple[HeadlineEstimate | None, NDArray[np.bool_]]:
     """Return the headline, None where it was not computed, and which (n,) instants are near a departure from it."""
     departing = np.zeros(len(moving), dtype=bool)

@@ -332,10 +332,7 @@ def worst(warnings: Sequence[RecordWarning]) -> RecordWarning | None:
 
 
 def _find(
-    recording: Recording,
-    settings: IndicatorSettings,
-    pairs: Sequence[PairAssessment],
-    survey: RecordSurvey,
+    recording: Recording, settings: IndicatorSettings, pairs: Sequence[PairAssessment], survey: RecordSurvey
 ) -> Iterator[RecordWarning]:
     channels, rate = recording.stream.channels, recording.stream.sample_rate
     yield from (RecordWarning("time_unit", note, None) for note in recording.notes if UNUSUAL_RATE in note)

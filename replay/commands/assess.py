@@ -48,11 +48,7 @@ _PICTURES = {".png", ".svg", ".pdf", ".jpg", ".jpeg"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "files",
-        nargs="+",
-        type=Path,
-        metavar="FILE|DIR",
-        help="recordings, of any format; folders: --out",
+        "files", nargs="+", type=Path, metavar="FILE|DIR", help="recordings, of any format; folders: --out"
     )
     parser.add_argument(
         "--out",

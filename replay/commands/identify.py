@@ -36,10 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     group = parser.add_argument_group("fit")
     group.add_argument(
-        "--max-delay",
-        type=positive,
-        metavar="S",
-        help="largest delay that is searched (default 0.1, 1 at most)",
+        "--max-delay", type=positive, metavar="S", help="largest delay that is searched (default 0.1, 1 at most)"
     )
     group.add_argument(
         "--lag",
@@ -224,7 +221,7 @@ def fit_blocks(path: Path, recording: Recording | None, found: Identified) -> It
         unit = recording.stream.channels[each.pair.measured].unit
         yield Text(
             f"{each.compared} samples compared; {100.0 * each.explained:.4g} % of the measured variance explained, "
-            f"residual {f'{each.fit.sigma:.4g} {unit}'.rstrip()}",
+            f"residual {f'{each.fit.sigma:.4g} {unit}'.rstrip()}"
         )
         yield from (Text(f"warning: {warning}", Tone.BAD) for warning in each.warnings)
         yield from (Text(f"note: {note}", Tone.WARNING) for note in each.notes)

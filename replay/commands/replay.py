@@ -70,9 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("for programs")
     group.add_argument("--control", action="store_true", help="accept requests such as pause, seek and speed")
     group.add_argument(
-        "--requests",
-        metavar="URL",
-        help="with --control: endpoint of the requests (default: a free local port)",
+        "--requests", metavar="URL", help="with --control: endpoint of the requests (default: a free local port)"
     )
     group.add_argument("--paused", action="store_true", help="with --control: start paused")
     add_ready_option(group)
@@ -235,10 +233,7 @@ def _simulation(arguments: argparse.Namespace) -> Recording | None:
     if arguments.source in names() and not Path(arguments.source).exists():
         with announced(_computing(arguments.source), _log):
             return simulation(
-                arguments.source,
-                duration=arguments.duration,
-                seed=arguments.seed,
-                compensation=arguments.compensate,
+                arguments.source, duration=arguments.duration, seed=arguments.seed, compensation=arguments.compensate
             )
     if arguments.compensate is not None:
         raise ValueError(

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from replay.comparison.assessed_run import AssessedRun, assess_run
-from replay.comparison.quantities import (
-    KEYS,
-    P_MEANING,
-    Quantity,
-    Tolerance,
-    chance_text,
-    parse_tolerance,
-)
+from replay.comparison.quantities import KEYS, P_MEANING, Quantity, Tolerance, chance_text, parse_tolerance
 from replay.comparison.runs import ActuatorComparison, Alignment, RunComparison, compare_runs
 
 __all__ = [

@@ -119,9 +119,7 @@ def parse_tolerance(text: str) -> tuple[str, Tolerance]:
 
 
 def actuator_quantities(
-    estimates: Mapping[str, Estimate],
-    signals: Mapping[str, tuple[float, float]],
-    tolerances: Mapping[str, Tolerance],
+    estimates: Mapping[str, Estimate], signals: Mapping[str, tuple[float, float]], tolerances: Mapping[str, Tolerance]
 ) -> tuple[Quantity, ...]:
     """Return the compared figures of one actuator.
 

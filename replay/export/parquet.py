@@ -47,10 +47,7 @@ def _write_series(contents: RunContents, table: SeriesTable, files: TargetFiles,
     mark = "" if table.name == "signals" else f"-{table.name}"
     done = 0
     # measured signals have hardly two equal values: a dictionary would only cost time
-    with (
-        files.temporary(mark).open("wb") as file,
-        pq.ParquetWriter(file, schema, use_dictionary=False) as writer,
-    ):
+    with files.temporary(mark).open("wb") as file, pq.ParquetWriter(file, schema, use_dictionary=False) as writer:
         for rows in table.pieces():
             values = np.ascontiguousarray(rows.data.T)
             arrays = [pa.array(column) for column in (rows.time, rows.epoch, rows.index, *values)]

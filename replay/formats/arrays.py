@@ -287,9 +287,7 @@ def _by_sampling(
             yield (name if len(parts) == 1 else _common([e.entry for e in part])), n_rows, part, sampling
 
 
-def _reader(
-    places: Mapping[int, tuple[_Columns, int]],
-) -> Callable[[int, int, Sequence[TableColumn]], Samples]:
+def _reader(places: Mapping[int, tuple[_Columns, int]]) -> Callable[[int, int, Sequence[TableColumn]], Samples]:
     def read(begin: int, end: int, columns: Sequence[TableColumn]) -> Samples:
         wanted: dict[int, tuple[_Columns, list[int], list[int]]] = {}
         for at, column in enumerate(columns):

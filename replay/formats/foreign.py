@@ -20,11 +20,7 @@ _FIRST_BYTES: dict[bytes | tuple[bytes, ...], str] = {
     (b"fLaC", b"OggS"): "a sound file: read its samples with a program for sound and save them as CSV or npz",
     b"ID3": "a sound file, and one that loses what is measured: record with another format",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old Office file, such as a workbook of Excel: save its sheet as CSV",
-    (
-        b"\x80\x03",
-        b"\x80\x04\x95",
-        b"\x80\x05\x95",
-    ): "a Python pickle, code that is not read: save as npz or Parquet",
+    (b"\x80\x03", b"\x80\x04\x95", b"\x80\x05\x95"): "a Python pickle, code that is not read: save as npz or Parquet",
     b"\x1f\x8b": "compressed by gzip: 'gunzip FILE' unpacks it",
     b"BZh": "compressed by bzip2: 'bunzip2 FILE' unpacks it",
     b"\xfd7zXZ": "compressed by xz: 'unxz FILE' unpacks it",

@@ -55,8 +55,7 @@ def unjudged_times(events: Iterable[tuple[Event, float]], first: float, last: fl
         finish(name, last)
     return {
         name: Unjudged(
-            tuple((begin, until) for begin, until, _ in spans),
-            tuple(dict.fromkeys(reason for _, _, reason in spans)),
+            tuple((begin, until) for begin, until, _ in spans), tuple(dict.fromkeys(reason for _, _, reason in spans))
         )
         for name, spans in found.items()
     }

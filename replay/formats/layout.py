@@ -27,16 +27,7 @@ _PROCESSES = frozenset(
     ("", "smp", "avg", "max", "min", "tot", "std", "med")
 )  # of Campbell's loggers, below the units
 _WIDE = r"\s{2,}"
-_CANDIDATES = (
-    (";", "."),
-    (";", ","),
-    ("\t", "."),
-    ("\t", ","),
-    (",", "."),
-    (",", ","),
-    (SPACES, "."),
-    (SPACES, ","),
-)
+_CANDIDATES = ((";", "."), (";", ","), ("\t", "."), ("\t", ","), (",", "."), (",", ","), (SPACES, "."), (SPACES, ","))
 
 
 @dataclass(frozen=True)

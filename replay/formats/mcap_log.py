@@ -209,10 +209,7 @@ def _tables(path: Path) -> list[SignalTable]:
         order = np.argsort(logged, kind="stable")
         texts += [TextChannel(name, key, topic.text(key, order)) for key in topic.texts]
         channels += _one_a_message(name, topic, order, (logged[order] - origin) / 1e9)
-    notes = (
-        *said,
-        f"the times count from the first message, at {origin / 1e9:.9g} s of the log's clock",
-    )
+    notes = (*said, f"the times count from the first message, at {origin / 1e9:.9g} s of the log's clock")
     return tables_of_channels(path, channels, (*notes, CUT_SHORT) if cut else notes, left_out, texts, cut=cut)
 
 

@@ -16,11 +16,7 @@ _ROUNDING = 1e-9  # of a sample
 
 
 def resample(
-    times: Samples,
-    values: Samples,
-    rate: float,
-    place: Callable[[int], str],
-    span: tuple[float, float] | None = None,
+    times: Samples, values: Samples, rate: float, place: Callable[[int], str], span: tuple[float, float] | None = None
 ) -> tuple[Samples, SampleTiming]:
     """Interpolate linearly to even instants, counted from the first time; longer gaps stay gaps.
 

@@ -70,11 +70,7 @@ def _name(step: Transition | None) -> str:
 
 _LEAST_POINTS = 8  # a quarter of a second: where a service finds another rate, a file ends
 _MOST_NOTES = 10
-_TOLD = {
-    EventKind.NOTE: "note",
-    EventKind.CONTRADICTION: "contradiction",
-    EventKind.CLOCK_JUMP: "clock jump",
-}
+_TOLD = {EventKind.NOTE: "note", EventKind.CONTRADICTION: "contradiction", EventKind.CLOCK_JUMP: "clock jump"}
 _MOST_NUMBER = 1 << 53  # more would be no number of samples, but damage
 
 

@@ -20,11 +20,7 @@ _LENGTHS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6, "um": 1e-6, "in": 0.0
 _SI = {
     "displacement": _LENGTHS,
     "velocity": {f"{name}/s": value for name, value in _LENGTHS.items()},
-    "acceleration": {
-        **{f"{name}/s2": value for name, value in _LENGTHS.items()},
-        "g": STANDARD_GRAVITY,
-        "gal": 0.01,
-    },
+    "acceleration": {**{f"{name}/s2": value for name, value in _LENGTHS.items()}, "g": STANDARD_GRAVITY, "gal": 0.01},
     "force": {"N": 1.0, "mN": 1e-3, "kN": 1e3, "MN": 1e6, "lbf": 4.4482216152605, "kip": 4448.2216152605},
 }
 

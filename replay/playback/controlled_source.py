@@ -131,11 +131,7 @@ _FINISH_TIMEOUT = 1.0  # s for the last block, at the end
 
 
 def play_controlled(
-    source: ControlledSource,
-    publisher: SignalPublisher,
-    requests: ZmqRequestServer,
-    at_once: bool,
-    stop: StopSignals,
+    source: ControlledSource, publisher: SignalPublisher, requests: ZmqRequestServer, at_once: bool, stop: StopSignals
 ) -> None:
     """Play and execute requests until a stop signal.
 

@@ -15,14 +15,7 @@ from monitor.messages.headline import HEADLINE
 from monitor.text.numbers import DASH, plus_minus
 from replay.assessment.results import milliseconds
 from replay.assessment.statistics import is_moving
-from replay.comparison import (
-    P_MEANING,
-    ActuatorComparison,
-    AssessedRun,
-    Quantity,
-    RunComparison,
-    chance_text,
-)
+from replay.comparison import P_MEANING, ActuatorComparison, AssessedRun, Quantity, RunComparison, chance_text
 from replay.comparison.stretch import TrackedPart
 from replay.report.figures import Figure
 from replay.report.settings import SettingTables, setting_tables
@@ -128,16 +121,7 @@ def _overview(runs: Sequence[tuple[str, RunComparison]]) -> Table:
             result = f"{checked.count('within')} of {len(checked)} within" if checked else DASH
             cells = each.actuator, lag, *_cells(delay)[2:4], *_cells(error)[2:4], result
             rows.append((name, *cells))
-    headings = (
-        "run",
-        "actuator",
-        "lag s",
-        "delay difference, ms",
-        "p",
-        "rms error difference, %",
-        "p",
-        "tolerances",
-    )
+    headings = ("run", "actuator", "lag s", "delay difference, ms", "p", "rms error difference, %", "p", "tolerances")
     return Table(f"Differences from the reference; {P_MEANING}", headings, tuple(rows))
 
 

@@ -32,12 +32,7 @@ from replay.formats import Recording
 from replay.formats.judgement import Unjudged, covered, unjudged_times
 from replay.formats.parts import RecordingPart
 from replay.formats.run_file import RunRecording
-from replay.report.figures import (
-    Figure,
-    subspace_figure,
-    tracking_figures,
-    transfer_figure,
-)
+from replay.report.figures import Figure, subspace_figure, tracking_figures, transfer_figure
 from replay.report.reliability import recorded_reliability, reliability_figure, reliability_words
 from replay.report.settings import SettingTables, setting_tables
 from replay.report.svg import Mark
@@ -209,11 +204,7 @@ class Report:
 
 
 def report_contents(
-    path: Path,
-    recording: Recording,
-    assessment: Assessment | None,
-    notes: Sequence[str],
-    progress: Progress = silent,
+    path: Path, recording: Recording, assessment: Assessment | None, notes: Sequence[str], progress: Progress = silent
 ) -> Report:
     """Return the contents of the report on a recording.
 

@@ -115,11 +115,7 @@ def _has(values: Mapping[str, NDArray[np.float64]], name: str) -> bool:
 
 
 def subspace_figure(
-    found: PairAssessment,
-    assessment: Assessment,
-    signals: RecordSignals,
-    best: TrackedWindow,
-    worst: TrackedWindow,
+    found: PairAssessment, assessment: Assessment, signals: RecordSignals, best: TrackedWindow, worst: TrackedWindow
 ) -> Figure:
     """Return measured signal over command in two windows; in one where the record has not two apart."""
     several = signals.time[-1] - signals.time[0] >= 2.0 * assessment.settings.window and best.start != worst.start

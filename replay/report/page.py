@@ -131,12 +131,7 @@ def render(report: Report | ComparisonReport | BlocksPage) -> str:
     environment.filters["kind"] = lambda block: type(block).__name__
     template, kind = _KINDS[type(report)]
     return environment.get_template(template).render(
-        report=report,
-        kind=kind,
-        style=style,
-        script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
+        report=report, kind=kind, style=style, script=script, style_hash=_hash(style), script_hash=_hash(script)
     )
 
 
