@@ -1,8 +1,8 @@
 """Does the model of a beam still hold? The three reliabilities of a good model and of one that misses something."""
 
 # %% [markdown]
-# The model is not one curve but an ensemble: a beam whose section and loads are random, two thousand of them. The specimens
-# are measured at midspan; the second has a part that the model does not know, from 1 s on.
+# The model is not one curve but an ensemble: a beam whose section and loads are random, two thousand of them. The
+# specimens are measured at midspan; the second has a part that the model does not know, from 1 s on.
 
 # %%
 import numpy as np

@@ -49,5 +49,5 @@ for axis, (name, each) in zip(figure.subplots(3, 1, sharex=True, sharey=True), m
         f"{name}: {errors[name]:.1%} off the structure with a perfect actuator", loc="left", fontsize="medium"
     )
     axis.set_ylabel("storey [mm]")
-axis.set(xlabel="time [s]")
+figure.supxlabel("time [s]", fontsize="medium")
 figure.savefig("compensation.png", dpi=90)

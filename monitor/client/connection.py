@@ -156,7 +156,7 @@ class Connection:
             yield item
 
     def newest(self) -> Row | None:
-        """Return the newest row without waiting, and discard those before it; None before the first that it returned."""
+        """Return the newest row without waiting, and discard those before it; None before its first."""
         with self._lock:
             items = [] if self._closed else self._subscriber.receive_newest(_RESULTS)
         self._queue(items)

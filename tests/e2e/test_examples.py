@@ -42,21 +42,15 @@ def _compiled(folder: Path, name: str) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def send_native_c(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    return _compiled(tmp_path_factory.mktemp("c"), "send_native")
-
-
-@pytest.fixture(scope="session")
 def subscribe_results_c(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return _compiled(tmp_path_factory.mktemp("c"), "subscribe_results")
 
 
 @pytest.fixture
-def sender(request: pytest.FixtureRequest) -> list[str]:
+def sender(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
     name: str = request.param
     if name.endswith(".c"):
-        program: list[str] = request.getfixturevalue("send_native_c")
-        return program
+        return _compiled(tmp_path, Path(name).stem)
     if name.endswith(".mjs"):
         require("node")
         return [str(shutil.which("node")), str(EXAMPLES / name)]
@@ -65,8 +59,7 @@ def sender(request: pytest.FixtureRequest) -> list[str]:
 
 def _free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        port: int = taken.getsockname()[1]
-        return port
+        return int(taken.getsockname()[1])
 
 
 @contextmanager

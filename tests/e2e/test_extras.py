@@ -18,7 +18,6 @@ from monitor.system import install_command
 
 ROOT = Path(__file__).parents[2]
 ANY_PORT = "tcp://127.0.0.1:*"
-NEEDS_PYLSL = "synchroscope monitor needs pylsl: pip install 'synchroscope[lsl]'"
 HIDDEN = f"import sys; sys.modules.update(dict.fromkeys({tuple(_EXTRAS)!r})); "
 
 
@@ -39,30 +38,26 @@ def without_extras(*words: object) -> subprocess.CompletedProcess[str]:
     return python("-c", f"{HIDDEN}from monitor.__main__ import main; sys.exit(main(sys.argv[1:]))", *words)
 
 
+PUBLISHING = f"--bind {ANY_PORT} --publish {ANY_PORT} --quiet"
+
+
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "package", "extra"),
     [
-        (("gui",), "synchroscope gui needs PySide6: pip install 'synchroscope[gui]'"),
-        (
-            ("monitor", "--mqtt", "127.0.0.1", "--publish", ANY_PORT, "--bind", ANY_PORT, "--quiet"),
-            "synchroscope monitor needs aiomqtt: pip install 'synchroscope[mqtt]'",
-        ),
-        (("monitor", "--connect", "lsl://rig", "--publish", ANY_PORT, "--quiet"), NEEDS_PYLSL),
-        (("monitor", "--lsl", "--insecure", "--bind", ANY_PORT, "--publish", ANY_PORT, "--quiet"), NEEDS_PYLSL),
-        (
-            ("export", "run.h5", "--to", "parquet"),
-            "synchroscope export needs pyarrow: pip install 'synchroscope[formats]'",
-        ),
-        (("report", "run.h5"), "synchroscope report needs Jinja2: pip install 'synchroscope[report]'"),
-        (
-            ("study", "tracking", "--case", "i", "--pictures", "FOLDER"),
-            "synchroscope study needs matplotlib: pip install 'synchroscope[study]'",
-        ),
+        ("gui", "PySide6", "gui"),
+        (f"monitor --mqtt 127.0.0.1 {PUBLISHING}", "aiomqtt", "mqtt"),
+        (f"monitor --connect lsl://rig --publish {ANY_PORT} --quiet", "pylsl", "lsl"),
+        (f"monitor --lsl --insecure {PUBLISHING}", "pylsl", "lsl"),
+        ("export run.h5 --to parquet", "pyarrow", "formats"),
+        ("report run.h5", "Jinja2", "report"),
+        ("study tracking --case i --pictures FOLDER", "matplotlib", "study"),
+        ("compare a.csv b.csv", "scipy", "study"),
     ],
 )
-def test_a_command_without_its_packages_says_which_in_one_line(warm_kernels, words, told, tmp_path) -> None:
-    done = without_extras(*(tmp_path if word == "FOLDER" else word for word in words))
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{told}\n")
+def test_a_command_without_its_packages_says_which_in_one_line(warm_kernels, words, package, extra, tmp_path) -> None:
+    done = without_extras(*words.replace("FOLDER", str(tmp_path)).split())
+    told = f"synchroscope {words.split()[0]} needs {package}: pip install 'synchroscope[{extra}]'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
 
 
 @pytest.mark.parametrize(
@@ -80,10 +75,11 @@ def test_an_extra_is_added_to_the_environment_that_lacks_it(mark, told, tmp_path
     assert install_command("gui") == told.replace("PREFIX", str(tmp_path))
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_needs_the_base_alone(command) -> None:
-    done = without_extras(command, "--help")
+@pytest.mark.parametrize("words", [(), *((command,) for command in COMMANDS)], ids=" ".join)
+def test_help_needs_the_base_alone(words) -> None:
+    done = without_extras(*words, "--help")
     assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(" ".join(("usage: synchroscope", *words)))
 
 
 def test_a_table_is_assessed_with_the_base_alone(warm_kernels, tmp_path) -> None:

@@ -356,19 +356,13 @@ def test_unknown_values_are_last_in_either_order() -> None:
     assert "".join(row.file for row in ordered(ROWS, "start", reverse=True)) == "bac"
 
 
+WHERE = ("speed>1", "alarms>many", "alarms~1", "outcome<clean", "__import__('os')")
+
+
 @pytest.mark.parametrize(
-    "words",
-    [
-        ["--sort", "speed"],
-        ["--where", "speed>1"],
-        ["--where", "alarms>many"],
-        ["--where", "alarms~1"],
-        ["--where", "outcome<clean"],
-        ["--where", "__import__('os')"],
-        ["--since", "yesterday"],
-    ],
+    "words", [("--sort", "speed"), ("--since", "yesterday"), *(("--where", each) for each in WHERE)]
 )
-def test_mistakes_are_one_line(folder: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_one_line(folder: Path, words: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", str(folder), *words]) == 2
     found = capsys.readouterr()
     assert found.out == ""
@@ -385,7 +379,10 @@ def test_a_folder_that_is_none_is_one_line(folder: Path, capsys: pytest.CaptureF
         assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_the_table_fits_100_columns_and_names_what_is_cut(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_fits_the_columns_and_names_what_is_cut(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     write(folder / f"{'long ' * 12}.h5", {"a": steps(0.001, 0.025)}, note="\x1b[31mred")
     (folder / "bad.h5").write_text("text " * 40)
     assert main(["runs", str(folder)]) == 0
@@ -395,6 +392,11 @@ def test_the_table_fits_100_columns_and_names_what_is_cut(folder: Path, capsys: 
     assert "25.0  a" in lines[1]
     assert "2 runs; 1 damaged" in lines[3]
     assert lines[4].startswith("shortened: file of 1")
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["runs", str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines[:3])) <= 60 and "clean           25.0" in lines[1]
+    assert lines[4] == "no room for: actuator, duration, start; --json has all"
 
 
 def test_names_that_are_no_text_are_listed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
