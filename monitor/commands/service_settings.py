@@ -131,9 +131,7 @@ def _parse_limit(text: str) -> dict[str, Any]:
             if level:
                 limit[name] = parse_boundary(level)
     except ValueError:
-        raise ValueError(
-            f"--alarm {text}: write for example delay=0.02:0.05,deadband=0.002 or ratio=0.9..1.1"
-        ) from None
+        raise ValueError(f"--alarm {text}: write for example delay=0.02,deadband=0.002 or ratio=0.9..1.1") from None
     if not all(math.isfinite(bound) for level in (warn, trip) if level for bound in map(float, level.split(".."))):
         raise ValueError(f"--alarm {text}: limits must be finite")
     numbers = [limit.get(name) for name in ("warn", "trip")]

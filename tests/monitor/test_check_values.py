@@ -130,7 +130,7 @@ def test_where_limits_lie_and_which_may_chatter(warm_kernels):
         "health.lost warn above 0",
     ]
     assert [each.detail for each in said if each.level is CheckLevel.WARN] == [
-        "fdb_delay: may chatter without a deadband: add one, as in delay=0.02:0.05,deadband=0.002"
+        "fdb_delay: may chatter without a deadband: in the settings, or VALUE=WARN,deadband=D"
     ]
 
 

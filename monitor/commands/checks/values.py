@@ -80,9 +80,7 @@ def _limits(settings: Settings) -> Iterator[CheckResult]:
     yield from (ok("alarms", _limit_text(limit)) for limit in limits if limit.in_service)
     bare = [limit for limit in limits if limit.in_service and not limit.deadband and not limit.off_delay]
     if names := ", ".join(_limit_name(limit) for limit in bare if not _is_count(limit)):
-        yield warn(
-            "alarms", f"{names}: may chatter without a deadband: add one, as in delay=0.02:0.05,deadband=0.002"
-        )
+        yield warn("alarms", f"{names}: may chatter without a deadband: in the settings, or VALUE=WARN,deadband=D")
 
 
 def _limit_text(limit: LimitSettings) -> str:
