@@ -123,7 +123,7 @@ class ViewController(QObject):
         self._window, self._sources = window, sources
         self._comparison, self._layouts, self._notify = comparison, layouts.layouts, notify
         self._wanted: SavedView | None = None
-        self._loaded = False
+        self._loaded = self._placed = False
         self._read: tuple[int, int, int] | None = None
         self._watcher = QFileSystemWatcher(self)
         self._watcher.fileChanged.connect(self._check_file)
@@ -173,7 +173,7 @@ class ViewController(QObject):
         )
 
     def _show(self, view: SavedView) -> None:
-        self._wanted, self._loaded = view, False
+        self._wanted, self._loaded, self._placed = view, False, False
         path, *words = view.recording
         self._sources.opener.open_path(path, tuple(words))
 
@@ -209,17 +209,21 @@ class ViewController(QObject):
             self._comparison.open_runs(wanted.compared, over=Path(wanted.recording[0]))
 
     def _show_wanted(self) -> None:
-        """Show a view once its recordings are loaded, and the panels configured for them."""
+        """Show a view once its recordings are loaded; its rows once those of the results are known."""
         view, window = self._wanted, self._window
         if view is None or not self._loaded or self._comparison.busy:
             return
+        if not self._placed:
+            self._placed = True
+            self._layouts.restore(view.layout, base64.b64decode(view.arrangement))
+            window.view.select_actuator(view.actuator)
+            window.view.show(*view.span)
+            window.view.pin(view.instant)
+            window.view.set_marks(view.cursors)
         history = window.connection.history
         if history.computed is not None and history.results is None:
-            # rows of indicators are not known before
             return
         self._wanted = None
-        self._layouts.restore(view.layout, base64.b64decode(view.arrangement))
-        window.view.select_actuator(view.actuator)
         # one step to undo
         with window.view.step():
             for key, rows in view.rows.items():
@@ -227,9 +231,6 @@ class ViewController(QObject):
                 if isinstance(panel, TimePanel):
                     panel.show_rows(rows)
                     panel.stack.restore_scales(view.scales.get(key, {}))
-            window.view.show(*view.span)
-        window.view.pin(view.instant)
-        window.view.set_marks(view.cursors)
         window.redraw()
 
     def _ask_save(self) -> None:

@@ -87,7 +87,7 @@ def test_a_file_that_was_written_again_is_offered_and_reloaded_as_it_was_shown(s
     assert bar.log.active[0].text == "test.csv was written again"
     first = hands.history
     hands.click(bar._act)
-    hands.until(lambda: hands.history is not first and hands.history.recording is not None)
+    hands.until(lambda: hands.history is not first and hands.program.sessions.player is not None)
     hands.ticks(4)
     assert seen(hands) == before
     assert np.nanmax(hands.history.signals.samples(0.0, 15.0, 10_000, [1])[1]) == pytest.approx(0.5, abs=1e-4)
