@@ -171,7 +171,7 @@ def parse(words: list[str]) -> argparse.Namespace:
 def _words_first(words: list[str], unknown: list[str]) -> list[str]:
     """Return the words with the unknown ones before the options, as argparse needs ``[NAME]`` next to other words."""
     first = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
-    behind = words[: first - 1 : -1]
+    behind = words[first:][::-1]
     moved = [word for word in unknown if word in behind]
     for word in moved:
         behind.remove(word)

@@ -30,9 +30,10 @@ def supervise(connection: Connection, limit: float) -> str:
 
 # %%
 if __name__ == "__main__":
-    url, limit = (*sys.argv[1:], *("tcp://127.0.0.1:5556", "20")[len(sys.argv) - 1 :])
     try:
+        url, limit = (*sys.argv[1:], *("tcp://127.0.0.1:5556", "20")[len(sys.argv) - 1 :])
         with connect(url) as connection:
             sys.exit(supervise(connection, 1e-3 * float(limit)) or None)
-    except (ServiceLostError, RequestError) as problem:
-        sys.exit(f"supervise: {problem}")
+    except (ServiceLostError, RequestError, ValueError) as problem:
+        print(f"supervise: {problem}", file=sys.stderr)
+        sys.exit(2)

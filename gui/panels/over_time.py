@@ -186,8 +186,10 @@ class TimePanel(Panel):
 
     def configure(self, history: History) -> None:
         """Set the rows for the channels and columns of a history."""
+        if history is not self._history:
+            # results of a recording come while its signals are looked at
+            self.stack.reset_scales()
         self._history = history
-        self.stack.reset_scales()
         self._update_rows()
 
     def refresh(self, history: History) -> None:

@@ -100,6 +100,9 @@ class ComparisonController(QObject):
         self._cancel()
         self._pause.stop()
         judging = self._job.process if self._job is not None else None
+        if self._job is not None:
+            # no further run is judged
+            self._job.finished.disconnect(self._on_judged)
         reading = (*self.opener.processes, *([] if judging is None else [judging]))
         self.opener.stop()
         finish_all(reading, _TIMEOUT)

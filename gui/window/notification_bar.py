@@ -153,7 +153,8 @@ class NotificationBar(QWidget):
 
     def offer(self, text: str, label: str, act: Callable[[], None]) -> None:
         """Show a message about the source with a button that does something about it."""
-        self._offers[text] = label, act
+        # as the log has it
+        self._offers[" ".join(text.split())] = label, act
         self.show_message("warning", text, time(), of_source=True)
 
     def _do(self) -> None:

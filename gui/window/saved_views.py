@@ -14,6 +14,7 @@ from gui.model.history import History
 from gui.panels.over_time import TimePanel
 from gui.plots.value_axis import Bounds
 from gui.sources.processes.recording import OpenRecording
+from gui.sources.processes.run_loader import n_files
 from gui.sources.processes.session import SourceSpec
 from gui.widgets.file_dialog import ask_path
 from gui.window.actions import Actions
@@ -61,8 +62,9 @@ def write_view(view: SavedView, path: Path) -> None:
     """
 
     def seen(words: tuple[str, ...]) -> tuple[str, ...]:
+        n = n_files(words)
         try:
-            return os.path.relpath(words[0], path.parent), *words[1:]
+            return *(os.path.relpath(each, path.parent) for each in words[:n]), *words[n:]
         except ValueError:
             # on another drive
             return words
@@ -84,10 +86,16 @@ def read_view(path: Path) -> SavedView:
     check_regular(path, _MOST)
     try:
         view = msgspec.json.decode(path.read_bytes(), type=SavedView)
+        base64.b64decode(view.arrangement, validate=True)
         sources = [view.recording, *(each.source for each in view.compared)]
-        found = [(_found(path, words[0]), *words[1:]) for words in sources]
-    except (msgspec.DecodeError, IndexError) as problem:
+        if not all(sources):
+            raise ValueError("it names no recording")
+    except (msgspec.DecodeError, ValueError, RecursionError) as problem:
         raise ValueError(f"{path}: is no view that File > Save view as wrote ({problem})") from problem
+    counts = [n_files(words) for words in sources]
+    found = [
+        (*(_found(path, name) for name in words[:n]), *words[n:]) for words, n in zip(sources, counts, strict=True)
+    ]
     compared = tuple(msgspec.structs.replace(one, source=s) for one, s in zip(view.compared, found[1:], strict=True))
     return msgspec.structs.replace(view, recording=found[0], compared=compared)
 
@@ -155,7 +163,9 @@ class ViewController(QObject):
 
     @property
     def current(self) -> SavedView:
-        """The view of the recording that is shown."""
+        """The view of the recording that is shown, or that which is still to be shown of it."""
+        if self._wanted is not None and self._loaded:
+            return self._wanted
         window, source = self._window, self._sources.source
         assert isinstance(source, OpenRecording)
         panels = [panel for panel in window.dock_area.panels.values() if isinstance(panel, TimePanel)]
@@ -165,7 +175,8 @@ class ViewController(QObject):
             window.view.pinned,
             window.view.marks,
             window.view.actuator,
-            {panel.key: panel.shown for panel in panels},
+            # a panel without rows to choose from has no choice to keep
+            {panel.key: panel.shown for panel in panels if panel.choices()},
             {panel.key: panel.stack.manual_scales for panel in panels},
             tuple(ComparedFile(run.source, run.lag) for run in window.connection.history.compared),
             self._layouts.current,
@@ -213,6 +224,11 @@ class ViewController(QObject):
         view, window = self._wanted, self._window
         if view is None or not self._loaded or self._comparison.busy:
             return
+        history = window.connection.history
+        reached = max(view.span[1], view.instant or 0.0, *view.cursors)
+        if history.computed is not None and history.end_x < reached:
+            # after a restart of the rig signals come beside their results
+            return
         if not self._placed:
             self._placed = True
             self._layouts.restore(view.layout, base64.b64decode(view.arrangement))
@@ -220,15 +236,14 @@ class ViewController(QObject):
             window.view.show(*view.span)
             window.view.pin(view.instant)
             window.view.set_marks(view.cursors)
-        history = window.connection.history
-        if history.computed is not None and history.results is None:
+        if (history.computed is not None and history.results is None) or not window.is_configured:
             return
         self._wanted = None
         # one step to undo
         with window.view.step():
             for key, rows in view.rows.items():
                 panel = window.dock_area.panels.get(key)
-                if isinstance(panel, TimePanel):
+                if isinstance(panel, TimePanel) and panel.choices():
                     panel.show_rows(rows)
                     panel.stack.restore_scales(view.scales.get(key, {}))
         window.redraw()

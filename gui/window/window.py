@@ -226,6 +226,11 @@ class MainWindow(QMainWindow):
         self._timer.timeout.connect(self.tick)
 
     @property
+    def is_configured(self) -> bool:
+        """Whether the panels have the rows of the history that is shown."""
+        return self.connection.configured and self._generation == self.connection.history.generation
+
+    @property
     def running(self) -> bool:
         """Whether the timer is active."""
         return self._timer.isActive()

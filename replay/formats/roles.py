@@ -16,8 +16,8 @@ _FORCE = words("force load loadcell restoring reaction kraft effort")
 _DISPLACEMENT = "displacement"
 _DISPLACEMENTS = words("displacement displ disp dis position pos stroke")
 _SENSORS = words("lvdt temposonic encoder")
-# "act 1" is an actuator or the actual motion, "input" and "output" are of whatever is tested
-_DOUBTFUL = words("act in input out output")
+# "act 1" is an actuator or the actual motion, "trial" a number, "input" and "output" are of whatever is tested
+_DOUBTFUL = words("act in input out output trial")
 _LETTERS = {"c": Role.COMMAND, "m": Role.MEASURED}  # x_c and x_m, uc and um
 _COMPACT = re.compile(r"^([udxyq])([cm])(\d*)$")
 _ASK = "name them with --command NAME --measured NAME"
@@ -187,6 +187,8 @@ def _plain_measurements(
     if pairs or sum(map(len, commands.values())) != 1:
         return pairs
     ((command,),) = commands.values()
+    if not _read_name(command).is_sure:
+        return []
     moving = [c for c in plain if _DISPLACEMENT in _motion(c.stem) and c.unit == command.unit]
     return [(command, moving[0])] if len(moving) == 1 else []
 

@@ -188,7 +188,10 @@ class DelaySystem:
 
 def _array(name: str, value: object, shape: _Shape) -> Samples:
     """Return the value as an array; raise ValueError where it is not of the shape, or an entry is not finite."""
-    found = np.asarray(value, dtype=np.float64)
+    given = np.asarray(value)
+    if np.iscomplexobj(given):
+        raise ValueError(f"delay system {name}: must be real numbers")
+    found = given.astype(np.float64)
     fits = (isinstance(want, str) or want == size for want, size in zip(shape, found.shape, strict=False))
     if found.ndim != len(shape) or not all(fits):
         wanted = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"

@@ -8,6 +8,9 @@ from PySide6.QtCore import QPoint
 
 from gui.panels.histories import HistoriesPanel
 from gui.widgets.menus import MenuPlace
+from gui.window.saved_views import SavedView, read_view, write_view
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from monitor.recording import RunWriter
 
 
 def write(path, gain, n=3000):
@@ -22,7 +25,7 @@ def shown(begin, warm_kernels, tmp_path):
     """The window with a recording of 15 s, in a folder of its own."""
     (tmp_path / "here").mkdir()
     hands = begin(file=str(write(tmp_path / "here" / "test.csv", 0.9)))
-    hands.until(lambda: hands.history.recording is not None)
+    hands.until(lambda: hands.program.sessions.player is not None)
     hands.ticks(3)
     return hands
 
@@ -96,8 +99,50 @@ def test_a_file_that_was_written_again_is_offered_and_reloaded_as_it_was_shown(s
     second = hands.history
     hands.key("F5")
     hands.until(lambda: hands.history is not second and hands.history.recording is not None)
+    # until it is shown in full, the view is that which is to be shown
+    hands.key("F5")
+    hands.until(lambda: hands.program.views._wanted is None and hands.program.sessions.player is not None)
     hands.ticks(4)
     assert seen(hands) == before
+    # panels that had nothing to show have rows once they do
+    hands.program.comparison.opener.open_path(write(path.with_name("other.csv"), 0.7))
+    hands.until(lambda: len(hands.history.compared) == 1)
+    hands.ticks(3)
+    assert hands.window.dock_area.panels["comparison"].shown
+
+
+def test_a_view_of_what_follows_a_restart_is_kept_over_a_reload(begin, warm_kernels, tmp_path):
+    channels = Channel("c", Role.COMMAND, "mm", "a"), Channel("m", Role.MEASURED, "mm", "a")
+    writer = RunWriter(tmp_path / "run.h5", {"indicators": {"window": 1.0}})
+    t = np.arange(1000) / 100.0
+    for epoch in (1, 2):
+        block = np.column_stack([np.sin(7.0 * t), np.sin(7.0 * (t - 0.02))])
+        writer.signals(SignalBlock(Stream("rig", epoch, 100.0, channels), 0, 0.0, block))
+    writer.close()
+    hands = begin(file=str(tmp_path / "run.h5"))
+    hands.until(lambda: hands.program.sessions.player is not None)
+    hands.ticks(3)
+    hands.view.show(14.0, 16.0)
+    hands.view.pin(15.0)
+    first = hands.history
+    hands.key("F5")
+    hands.until(lambda: hands.history is not first and hands.program.sessions.player is not None)
+    hands.ticks(4)
+    assert (hands.view.left, hands.view.right, hands.view.pinned) == (14.0, 16.0, 15.0)
+
+
+def test_all_parts_of_a_run_move_with_its_view(tmp_path):
+    (tmp_path / "here").mkdir()
+    parts = [write(tmp_path / "here" / name, 0.9, 20) for name in ("a.csv", "b.csv")]
+    write_view(
+        SavedView((*map(str, parts), "--join", "--window", "1"), (0.0, 1.0)), tmp_path / "here" / "v.view.json"
+    )
+    (tmp_path / "here").rename(tmp_path / "there")
+    moved = [str(tmp_path / "there" / part.name) for part in parts]
+    assert read_view(tmp_path / "there" / "v.view.json").recording == (*moved, "--join", "--window", "1")
+    (tmp_path / "there" / "b.csv").unlink()
+    with pytest.raises(ValueError, match=r"b\.csv is gone"):
+        read_view(tmp_path / "there" / "v.view.json")
 
 
 def test_a_view_is_saved_and_opened_elsewhere_with_what_is_compared(shown, begin, tmp_path):
@@ -145,6 +190,11 @@ def test_cursors_are_added_by_key_and_the_span_between_two_is_exported(shown, tm
     ("content", "line"),
     [
         ("no JSON", "is no view that File > Save view as wrote"),
+        ("[" * 100_000, "is no view that File > Save view as wrote"),
+        (
+            '{"synchroscope": "view 1", "recording": ["a.view.json"], "span": [0, 1], "arrangement": "é"}',
+            "is no view that File > Save view as wrote",
+        ),
         ('{"synchroscope": "view 1", "recording": [], "span": [0, 1]}', "is no view that File > Save view as wrote"),
         ('{"synchroscope": "view 1", "recording": ["gone.csv"], "span": [0, 1]}', "its recording gone.csv is gone"),
     ],

@@ -99,6 +99,7 @@ def test_actuators_pair_as_laboratories_write_them(n: int, command: str, measure
     [
         "a, b, c",
         "Act1 Command, Act1 Displacement, Act1 Position",
+        "trial, displacement",
         "Act1 Command [mm], Act1 Force [kN]",
         "cmd, laser, force",
         "shaker_front_cmd_V, shaker_back_cmd_V, laser_front_mm",

@@ -110,7 +110,7 @@ class ChildProcess(QObject):
         self._exits_on_stdin_close = exits_on_stdin_close
         self._lines, self._output_lines = LineBuffer(), LineBuffer()
         self._last = ""
-        self._object: list[bytes] = []
+        self._objects: dict[LineBuffer, list[bytes]] = {self._lines: [], self._output_lines: []}
         self._over = False
         self._log: ProcessLog | None = None
         self._process = QProcess(self)
@@ -192,23 +192,26 @@ class ChildProcess(QObject):
 
     def _read_messages(self) -> None:
         new = self._log.read() if self._log is not None else bytes(self._process.readAllStandardError().data())
-        self._emit_lines(self._lines.feed(new))
+        self._emit_lines(self._lines, self._lines.feed(new))
 
-    def _emit_lines(self, lines: Iterable[bytes]) -> None:
+    def _emit_lines(self, buffer: LineBuffer, lines: Iterable[bytes]) -> None:
         for text in lines:
-            raw = text
-            if self._object or raw == b"{":
-                self._object.append(raw)
+            raw, held = text, self._objects[buffer]
+            if held or raw == b"{":
+                held.append(raw)
                 if raw != b"}":
                     continue
-                raw, self._object = b"".join(self._object), []
+                raw = b"".join(held)
+                held.clear()
             if raw.startswith(b"{") and self._emit_answer(raw):
                 continue
             self._last = raw.decode(errors="replace").strip() or self._last
             self.line.emit(raw.decode(errors="replace").rstrip())
 
     def _read_answers(self) -> None:
-        self._emit_lines(self._output_lines.feed(bytes(self._process.readAllStandardOutput().data())))
+        self._emit_lines(
+            self._output_lines, self._output_lines.feed(bytes(self._process.readAllStandardOutput().data()))
+        )
 
     def _emit_answer(self, raw: bytes) -> bool:
         """Emit a line as an object, if it is one."""
@@ -231,7 +234,7 @@ class ChildProcess(QObject):
         self._read_messages()
         if self._log is None:
             self._read_answers()
-        self._emit_lines(self._lines.rest())
+        self._emit_lines(self._lines, self._lines.rest())
         if self._log is not None:
             self._log_timer.stop()
             self._log.remove()

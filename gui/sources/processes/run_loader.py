@@ -41,6 +41,11 @@ def parts_of(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(words[: words.index(JOIN) + 1]) if JOIN in words else ()
 
 
+def n_files(words: Sequence[str]) -> int:
+    """Return how many words name the files of a run, which come before options: all parts of a joined one."""
+    return words.index(JOIN) if JOIN in words else 1
+
+
 def run_title(path: Path, words: Sequence[str]) -> str:
     """Return the name of a file, or those of the parts of a run."""
     names = [path.name, *(Path(part).name for part in parts_of(words)[:-1])]
@@ -101,19 +106,19 @@ class RunLoader:
 
     def store(self) -> None:
         """Store results that have come, for some milliseconds; to be called by the thread that reads the history."""
-        until = monotonic() + _SPELL
-        while self.history is not None and monotonic() < until:
+        # the thread forgets it where it fails
+        history, until = self.history, monotonic() + _SPELL
+        while history is not None and monotonic() < until:
             try:
                 found = self._waiting.get_nowait()
             except Empty:
                 return
             if isinstance(found, RunHeader):
-                recording = self.history.recording
-                assert recording is not None
-                self.history.recording = replace(recording, header=found)
+                assert history.recording is not None
+                history.recording = replace(history.recording, header=found)
                 self._task, self._done, self._total = "computing", 0, found.n_samples
             else:
-                _store(self.history, found)
+                _store(history, found)
                 self._done += sum(len(each) * each.stream.every for each in found if isinstance(each, ResultBlock))
 
     def cancel(self) -> None:
@@ -179,7 +184,6 @@ class RunLoader:
                 self._task, self._total = "computing", 0
         if history is not None and batch:
             self._hand_over(history, batch)
-        self.history = history
 
     def _hand_over(self, history: History, batch: list[Message]) -> None:
         """Store a batch, or leave that to whoever reads the history by now."""

@@ -16,7 +16,7 @@ from gui.model.receiver import ReceivedMessages
 from gui.sources.processes.play_head import RunPosition
 from gui.sources.processes.run_loader import RunLoader
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
-from monitor.messages.recordings import RunHeader
+from monitor.messages.recordings import SIGNALS_COMPLETE, RunHeader
 from monitor.system.worker_process import pack_message
 from monitor.wire.native import Encoder
 
@@ -78,6 +78,7 @@ def block(epoch, index, n):
 def test_blocks_are_stored_as_they_are_sent():
     encoder = Encoder()
     sent = HEADER + b"".join(pack_message(encoder.encode(block(1, i, 50))) for i in (0, 50))
+    sent += pack_message([SIGNALS_COMPLETE])
     loader = load(f"import sys; sys.stdout.buffer.write({sent!r})")
     assert not loader.failed
     assert loader.history.recording == LoadedRecording("run.h5", "/data/run.h5", RunHeader(100, 1.0))
