@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
@@ -60,90 +60,102 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
     """
     if not recording.n_samples:
         raise ValueError("the recording holds no samples")
-    encoder = Encoder()
-
-    def write(*frames: bytes) -> None:
-        output.write(pack_message(frames))
-
-    run = recording if isinstance(recording, RunRecording) else None
+    sent = _Sent(recording.stream.rig, output)
     recorded, events = _recorded_events(recording)
-    breaks = sum(event.kind in _BREAKS for event in recorded)
-    header = RunHeader(recording.n_samples, recording.duration, breaks)
-    write(b"run", msgspec.json.encode(header))
-    ahead = _write_first_signals(recording, lambda block: write(*encoder.encode(block)))
-    write(SIGNALS_COMPLETE)
-    output.flush()
+    header = RunHeader(recording.n_samples, recording.duration, sum(event.kind in _BREAKS for event in recorded))
+    sent.header(header)
+    ahead = _write_first_signals(recording, sent)
     settings, notes = record_settings(recording, given)
     if "every" not in given:
         settings, note = thinned(settings, recording.n_samples)
         notes += [note] if note else []
+    run = recording if isinstance(recording, RunRecording) else None
+    about = (*(recording.notes if run is None else run.remarks), *notes)
+    sent.header(structs.replace(header, window=settings.window, every=settings.every, notes=about))
     notes_left = [] if events is not None else [event for event, _ in recording.timed_events()][::-1]
-    thinning = _Thinning(recording.n_samples, result_bytes)
+    thinning, transfers = _Thinning(recording.n_samples, result_bytes), _TransferThinning(recording.n_samples)
     models = _RecordedModels(run) if run is not None else None
     limits = _alarms_of(run) if run is not None else None
     unfit: list[str] = []
-    transfers = _TransferThinning(recording.n_samples)
-
-    def write_events(found: Sequence[Event] | Iterator[Event]) -> None:
-        for event in found:
-            write(topic("event", recording.stream.rig), msgspec.json.encode(event))
-
-    def report(task: str, done: int, total: int) -> None:
-        if task != "samples":
-            write(b"progress", msgspec.json.encode(RunProgress(task, done, total)))
-            output.flush()
-
-    about = (*(recording.notes if run is None else run.remarks), *notes)
-    header = structs.replace(header, window=settings.window, every=settings.every, notes=about)
-    write(b"run", msgspec.json.encode(header))
-    for n, update in enumerate(updates(recording, settings, report, unfit.append)):
+    for n, update in enumerate(updates(recording, settings, sent.progress, unfit.append)):
         signals = update.signals
         if signals is not None:
-            write_events(() if events is None else events.before(signals))
+            sent.events(() if events is None else events.before(signals))
             if n >= ahead:
-                write(*encoder.encode(signals))
-            write_events(Event(EventKind.NOTE, signals.time, signals.index, 0, f"no results: {why}") for why in unfit)
+                sent.block(signals)
+            sent.events(Event(EventKind.NOTE, signals.time, signals.index, 0, f"no results: {why}") for why in unfit)
             unfit.clear()
         results = update.results if models is None or signals is None else models.beside(signals, update.results)
         if results is not None and limits is not None:
             limits.set_stream(results.stream)
-            write(
-                topic("alarms", recording.stream.rig),
-                alarm_report.encode(AlarmReport(_with_changes(limits.alarms, recorded))),
-            )
+            sent.alarms(AlarmReport(_with_changes(limits.alarms, recorded)))
             limits = None
         if results is not None and len(rows := thinning(results)):
-            write(*encoder.encode(rows))
+            sent.block(rows)
         if run is None:
-            write_events(update.events)
+            sent.events(update.events)
             while signals is not None and notes_left and notes_left[-1].index < signals.index + len(signals):
-                write_events([notes_left.pop()])
+                sent.events([notes_left.pop()])
         if events is not None and signals is not None:
-            write_events(events.within(signals))
+            sent.events(events.within(signals))
         for transfer in transfers(update.transfer):
-            write(*encoder.encode(transfer))
+            sent.block(transfer)
     if transfers.held is not None:
         # the last one is that of the whole record
-        write(*encoder.encode(transfers.held))
-    write_events(() if events is None else events.rest())
+        sent.block(transfers.held)
+    sent.events(() if events is None else events.rest())
     output.flush()
 
 
-def _write_first_signals(recording: Recording, write: Callable[[SignalBlock], None]) -> int:
-    """Write the signals up to the first restart or jump of the clock; return the number of blocks."""
-    order = Continuity()
+class _Sent:
+    """Messages on a rig that are written to an output."""
+
+    def __init__(self, rig: str, output: BinaryIO) -> None:
+        self._rig, self._output, self._encoder = rig, output, Encoder()
+
+    def write(self, *frames: bytes) -> None:
+        self._output.write(pack_message(frames))
+
+    def block(self, block: SignalBlock | ResultBlock | TransferBlock) -> None:
+        self.write(*self._encoder.encode(block))
+
+    def events(self, found: Iterable[Event]) -> None:
+        for event in found:
+            self.write(topic("event", self._rig), msgspec.json.encode(event))
+
+    def alarms(self, report: AlarmReport) -> None:
+        self.write(topic("alarms", self._rig), alarm_report.encode(report))
+
+    def header(self, header: RunHeader) -> None:
+        self.write(b"run", msgspec.json.encode(header))
+
+    def progress(self, task: str, done: int, total: int) -> None:
+        if task != "samples":
+            self.write(b"progress", msgspec.json.encode(RunProgress(task, done, total)))
+            self._output.flush()
+
+    def signals_complete(self) -> None:
+        self.write(SIGNALS_COMPLETE)
+        self._output.flush()
+
+
+def _write_first_signals(recording: Recording, sent: _Sent) -> int:
+    """Write the signals up to the first restart or jump of the clock, and that they are; return how many blocks."""
+    order, n = Continuity(), 0
     first: SignalBlock | None = None
-    for n, block in enumerate(recording.blocks(BLOCK)):
+    for block in recording.blocks(BLOCK):
         # as the engine accepts it
         new = order.accept(block).block
         if new is None:
-            return n
+            break
         first = first or new
         expected = first.time + (new.index - first.index) * first.stream.dt
         if new.stream != first.stream or not abs(new.time - expected) < _STRAIGHT:
-            return n
-        write(new)
-    return n + 1
+            break
+        sent.block(new)
+        n += 1
+    sent.signals_complete()
+    return n
 
 
 @dataclass
