@@ -284,8 +284,10 @@ def test_a_table_of_text_whose_name_ends_as_that_of_sac(tmp_path: Path) -> None:
 def test_without_its_library_the_way_out_is_told(
     name: str, begin: bytes, package: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (package, f"{package}.io"):
-        monkeypatch.setitem(sys.modules, module, None)
+    # what another test has imported would be found without its package
+    for module in [each for each in sys.modules if each.startswith(f"{package}.")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, package, None)
     (tmp_path / name).write_bytes(begin)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     with pytest.raises(RecordingError, match=rf"needs {package}: pip install 'synchroscope\[{extra}\]'$"):
