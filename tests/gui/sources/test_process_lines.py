@@ -38,6 +38,6 @@ def test_an_answer_may_have_names_that_are_no_text(qtbot, heard):
     process = ChildProcess(["runs"])
     answers, lines = heard(process.answer), heard(process.line)
     name = os.fsdecode(b"\xff.h5")
-    process._emit_lines([json.dumps({"file": name}).encode(), b'{"file": '])
+    process._emit_lines(process._lines, [json.dumps({"file": name}).encode(), b'{"file": '])
     assert answers == [{"file": name}]
     assert lines == ['{"file":']
