@@ -177,7 +177,7 @@ def _plain_measurements(
     plain = [column for column in columns if not _read_name(column).is_sure]
     pairs = []
     for rest, group in commands.items():
-        if len(group) != 1:
+        if len(group) != 1 or not rest:
             continue
         near = [c for c in plain if c is not group[0] and c.unit == group[0].unit]
         same = [c for c in near if _motion(c.stem) == _motion(rest)]
