@@ -190,7 +190,7 @@ class ReliabilityPanel(TimePanel):
         """Return the rows of the selected site, followed by those of each site for all sites together."""
         results, self._alarm_limits = history.results, history.limits
         # whether there is a model is known from the first results
-        self.stack.message = _WAITING if results is None else _NOTHING
+        self._nothing = self.stack.message = _WAITING if results is None else _NOTHING
         if results is None or not self.site:
             return ()
         return tuple((row, "") for row in _reliability_rows(history, results, self.site))
