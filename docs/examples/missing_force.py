@@ -1,4 +1,4 @@
-"""A model lacks a force, and nobody knows its law: recovered from accelerations, with a band, and then its law."""
+"""A model lacks a force of unknown law: recovered from accelerations, with a band, and then its law."""
 
 # %% [markdown]
 # Two storeys are measured; the lower one hardens, which the model does not know. It is given where the force acts,

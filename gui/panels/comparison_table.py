@@ -150,7 +150,7 @@ def _with_deviation(value: float | None, sd: float | None) -> str:
 
 
 class DifferenceList(QWidget):
-    """The table with a line above it: how many are within tolerance, or why there is none; hidden by default."""
+    """The table with a line above it: how many are within tolerance, or why none is compared; hidden by default."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

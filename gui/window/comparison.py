@@ -177,7 +177,7 @@ class ComparisonController(QObject):
         self._pause.start()
 
     def _set_tolerance(self, key: str, text: str) -> None:
-        """Store a tolerance, and compare all runs again; empty: there is none."""
+        """Store a tolerance, and compare all runs again; empty removes it."""
         known = {name: other for name, other in self._panel.tolerances.items() if name != key}
         self._panel.tolerances = known | ({key: text} if text else {})
         self._store.setValue(_TOLERANCES, json.dumps(self._panel.tolerances))

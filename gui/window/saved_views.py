@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Callable
+from enum import IntEnum
 from pathlib import Path
 
 import msgspec
@@ -108,6 +109,15 @@ def _found(path: Path, name: str) -> str:
     raise ValueError(f"{path}: its recording {name} is gone: put it beside the view")
 
 
+class _Stage(IntEnum):
+    """How far a view is shown: its recording is asked for, opened, has its signals, and the span is set."""
+
+    ASKED = 0
+    OPENED = 1
+    LOADED = 2
+    PLACED = 3
+
+
 class ViewController(QObject):
     """Saves and opens views, and reloads a recording without losing its view.
 
@@ -131,13 +141,15 @@ class ViewController(QObject):
         self._window, self._sources = window, sources
         self._comparison, self._layouts, self._notify = comparison, layouts.layouts, notify
         self._wanted: SavedView | None = None
-        self._loaded = self._placed = False
+        self._stage = _Stage.ASKED
         self._read: tuple[int, int, int] | None = None
         self._watcher = QFileSystemWatcher(self)
         self._watcher.fileChanged.connect(self._check_file)
         self._watcher.directoryChanged.connect(self._check_file)
         sources.opened.connect(self._on_opened)
+        sources.opener.failed.connect(self._forget)
         sources.sessions.loaded.connect(self._on_loaded)
+        sources.sessions.changed.connect(self._on_changed)
         window.ticked.connect(self._show_wanted)
         actions.connect({"file.save_view": self._ask_save, "file.open_view": self._ask, "file.reload": self.reload})
 
@@ -164,7 +176,7 @@ class ViewController(QObject):
     @property
     def current(self) -> SavedView:
         """The view of the recording that is shown, or that which is still to be shown of it."""
-        if self._wanted is not None and self._loaded:
+        if self._wanted is not None and self._stage >= _Stage.LOADED:
             return self._wanted
         window, source = self._window, self._sources.source
         assert isinstance(source, OpenRecording)
@@ -184,7 +196,7 @@ class ViewController(QObject):
         )
 
     def _show(self, view: SavedView) -> None:
-        self._wanted, self._loaded, self._placed = view, False, False
+        self._wanted, self._stage = view, _Stage.ASKED
         path, *words = view.recording
         self._sources.opener.open_path(path, tuple(words))
 
@@ -197,10 +209,19 @@ class ViewController(QObject):
             self._read = _signature(source.path)
             # a file that is replaced is not watched any more, its folder is
             self._watcher.addPaths([str(source.path), str(source.path.parent)])
+        self._stage = _Stage.OPENED
         if self._wanted is not None and (
             not isinstance(source, OpenRecording) or str(source.path) != self._wanted.recording[0]
         ):
-            self._wanted = None
+            self._forget()
+
+    def _on_changed(self) -> None:
+        # closed, or it has failed; while it is asked for, the one before is closed
+        if self._sources.sessions.current is None and self._stage >= _Stage.OPENED:
+            self._forget()
+
+    def _forget(self) -> None:
+        self._wanted = None
 
     def _check_file(self) -> None:
         source = self._sources.source
@@ -216,21 +237,21 @@ class ViewController(QObject):
     def _on_loaded(self, history: History) -> None:
         wanted = self._wanted
         if wanted is not None and history.recording is not None and history.recording.path == wanted.recording[0]:
-            self._loaded = True
+            self._stage = _Stage.LOADED
             self._comparison.open_runs(wanted.compared, over=Path(wanted.recording[0]))
 
     def _show_wanted(self) -> None:
         """Show a view once its recordings are loaded; its rows once those of the results are known."""
         view, window = self._wanted, self._window
-        if view is None or not self._loaded or self._comparison.busy:
+        if view is None or self._stage < _Stage.LOADED or self._comparison.busy:
             return
         history = window.connection.history
         reached = max(view.span[1], view.instant or 0.0, *view.cursors)
         if history.computed is not None and history.end_x < reached:
             # after a restart of the rig signals come beside their results
             return
-        if not self._placed:
-            self._placed = True
+        if self._stage < _Stage.PLACED:
+            self._stage = _Stage.PLACED
             self._layouts.restore(view.layout, base64.b64decode(view.arrangement))
             window.view.select_actuator(view.actuator)
             window.view.show(*view.span)

@@ -74,10 +74,7 @@ class AlarmDefinition:
         """Return the definition with other limits, None where open; `configured` are those of the settings."""
         alarm = structs.replace(self.alarm, low=low, high=high, configured=configured)
         return replace(
-            self,
-            alarm=alarm,
-            low=-math.inf if low is None else low,
-            high=math.inf if high is None else high,
+            self, alarm=alarm, low=-math.inf if low is None else low, high=math.inf if high is None else high
         )
 
     def change(

@@ -191,11 +191,7 @@ class Judgement:
     """
 
     def __init__(
-        self,
-        definitions: Sequence[AlarmDefinition],
-        stream: ResultStream | None,
-        max_age: float,
-        now: float = 0.0,
+        self, definitions: Sequence[AlarmDefinition], stream: ResultStream | None, max_age: float, now: float = 0.0
     ) -> None:
         self._definitions = definitions
         self._max_age = max_age

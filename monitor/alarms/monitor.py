@@ -20,13 +20,7 @@ from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, LimitChange,
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
 from monitor.messages.reasons import Reason
-from monitor.messages.requests import (
-    AcknowledgeRequest,
-    AlarmRequest,
-    ResetRequest,
-    SetLimitsRequest,
-    ShelveRequest,
-)
+from monitor.messages.requests import AcknowledgeRequest, AlarmRequest, ResetRequest, SetLimitsRequest, ShelveRequest
 
 _MAX_NAME = 60  # characters of a rig's name in a note
 _SHORTEST_AGE = 3.0  # s, default of `max_value_age` for shorter windows

@@ -74,10 +74,7 @@ class ConsoleSink:
     """
 
     def __init__(
-        self,
-        log: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
-        awaited: Sequence[str] = (),
+        self, log: Callable[[str], None], clock: Callable[[], float] = time.monotonic, awaited: Sequence[str] = ()
     ) -> None:
         self._log = log
         self._clock = clock

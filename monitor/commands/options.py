@@ -169,9 +169,7 @@ def add_insecure_option(parser: argparse.ArgumentParser) -> None:
 def add_keys_option(parser: argparse.ArgumentParser) -> None:
     """Add ``--keys`` of a client."""
     parser.add_argument(
-        "--keys",
-        metavar="DIR",
-        help="key folder of this client or of the service, if the service requires keys",
+        "--keys", metavar="DIR", help="key folder of this client or of the service, if the service requires keys"
     )
 
 
@@ -210,9 +208,7 @@ def add_column_options(parser: argparse.ArgumentParser) -> None:
         "--resample", type=float, metavar="HZ", help="interpolate samples at uneven times to this rate"
     )
     group.add_argument(
-        "--remember",
-        action="store_true",
-        help="write this choice to FILE.synchroscope.toml, which is read with FILE",
+        "--remember", action="store_true", help="write this choice to FILE.synchroscope.toml, which is read with FILE"
     )
 
 

@@ -121,12 +121,7 @@ def _curve(name: str, color: str) -> dict[str, str]:
     return {"name": f"synchroscope/{name}", "color": color}
 
 
-def _tab(
-    window: ElementTree.Element,
-    name: str,
-    plots: Sequence[_Plot],
-    mode: str = "TimeSeries",
-) -> None:
+def _tab(window: ElementTree.Element, name: str, plots: Sequence[_Plot], mode: str = "TimeSeries") -> None:
     tab = ElementTree.SubElement(window, "Tab", containers="1", tab_name=name)
     sizes = ";".join([f"{1.0 / len(plots):.6f}"] * len(plots))
     container = ElementTree.SubElement(tab, "Container")

@@ -46,10 +46,7 @@ class Player:
     def __init__(self, *words: object) -> None:
         command = [sys.executable, "-m", "monitor", "replay", *map(str, words), "--control", "--until-closed"]
         self.process = subprocess.Popen(
-            [*command, "--bind", ANY_PORT],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            [*command, "--bind", ANY_PORT], cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE
         )
         self.said = ""
         self.publishing = self.requests = ""

@@ -206,3 +206,20 @@ def test_what_is_no_view_or_has_no_recording_is_refused_in_one_line(begin, tmp_p
     hands.program.views.open(path)
     assert line in hands.notices[-1] and str(path) in hands.notices[-1]
     assert hands.first_page
+
+
+def test_a_view_whose_recording_cannot_be_read_is_not_shown_with_a_later_one(shown, tmp_path):
+    hands = shown
+    path = tmp_path / "here" / "ours.view.json"
+    hands.view.show(2.0, 4.0)
+    hands.program.views.save(path)
+    recording = hands.program.sources.source.path
+    recording.write_text("no numbers\n")
+    hands.program.views.open(path)
+    hands.until(lambda: any("error" in line for line in hands.notices))
+    write(recording, 0.9)
+    first = hands.history
+    hands.program.sources.opener.open_path(recording)
+    hands.until(lambda: hands.history is not first and hands.program.sessions.player is not None)
+    hands.ticks(4)
+    assert (hands.view.left, hands.view.right) == pytest.approx((0.0, 15.0), abs=0.01)

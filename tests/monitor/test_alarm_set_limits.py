@@ -120,12 +120,7 @@ def test_warning_and_trip_move_past_each_other_in_one_request() -> None:
 
 @pytest.mark.parametrize(
     ("allowed", "trusted", "accepted"),
-    [
-        ("trusted", True, True),
-        ("trusted", False, False),
-        ("always", False, True),
-        ("never", True, False),
-    ],
+    [("trusted", True, True), ("trusted", False, False), ("always", False, True), ("never", True, False)],
 )
 def test_who_may_change_limits_is_a_setting(allowed, trusted, accepted) -> None:
     service = made(V, limits_changeable=allowed)

@@ -148,10 +148,7 @@ def test_the_streams_settings_results_and_events_come_back(tmp_path: Path) -> No
         assert epoch.tolist() == [7, 7] and index.tolist() == [0, 10]
         assert times.tolist() == [0.5, 0.51]
         np.testing.assert_array_equal(stored_values, values)
-        assert run.events() == [
-            Event(EventKind.STARTED, 0.0, 0),
-            Event(EventKind.GAP, 0.02, 20, 5, "ä" * 100),
-        ]
+        assert run.events() == [Event(EventKind.STARTED, 0.0, 0), Event(EventKind.GAP, 0.02, 20, 5, "ä" * 100)]
         with pytest.raises(ValueError, match="block length 0"):
             next(run.signal_blocks(0))
 
@@ -289,11 +286,7 @@ def test_mistakes_are_told_at_once(tmp_path: Path) -> None:
     (tmp_path / "text.h5").write_text("x" * 100)
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["x"] = 1
-    for name, what in (
-        ("none.h5", "no such file"),
-        ("text.h5", "not an HDF5"),
-        ("other.h5", "not a run file"),
-    ):
+    for name, what in (("none.h5", "no such file"), ("text.h5", "not an HDF5"), ("other.h5", "not a run file")):
         with pytest.raises(RunFileError, match=what) as caught:
             RunReader(tmp_path / name)
         assert str(tmp_path / name) in str(caught.value)

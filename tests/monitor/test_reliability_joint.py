@@ -73,9 +73,7 @@ def test_the_product_is_the_sum_over_all_combinations(seed, n_replicates):
     assert np.isnan(found.windowed.value[:3]).all()
 
 
-@given(
-    curves=st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(1e-12, 0.3)), min_size=1, max_size=4),
-)
+@given(curves=st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(1e-12, 0.3)), min_size=1, max_size=4))
 def test_the_error_of_a_product(curves):
     # of independent estimates: the variances expand over all ways to take a mean or a variance of each
     terms = itertools.product(*((value**2, error**2) for value, error in curves))

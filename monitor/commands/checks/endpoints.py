@@ -16,15 +16,7 @@ from monitor.commands.security import Guard, unencrypted_rigs
 from monitor.config import MqttSettings, Settings
 from monitor.transport.zeromq.allow_list import AllowList
 from monitor.transport.zeromq.endpoint import is_local
-from monitor.transport.zeromq.key_files import (
-    CLIENTS,
-    HAND_OVER,
-    PUBLIC,
-    SECRET,
-    SERVICE,
-    read_public,
-    service_keys,
-)
+from monitor.transport.zeromq.key_files import CLIENTS, HAND_OVER, PUBLIC, SECRET, SERVICE, read_public, service_keys
 
 if TYPE_CHECKING:
     from monitor.transport.mqtt.connection import MqttConnection

@@ -57,11 +57,7 @@ class RigProbe:
     """
 
     def __init__(
-        self,
-        settings: StreamSettings,
-        insecure: bool,
-        guard: Guard,
-        live_channels: LiveChannels | None = None,
+        self, settings: StreamSettings, insecure: bool, guard: Guard, live_channels: LiveChannels | None = None
     ) -> None:
         self._rig, self._secured = settings.rig, guard.keys is not None
         self.problems: list[CheckResult] = []

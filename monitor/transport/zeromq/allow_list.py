@@ -235,10 +235,7 @@ class ZapAuthenticator:
     """
 
     def __init__(
-        self,
-        context: zmq.Context[zmq.Socket[bytes]],
-        allowed: AllowList,
-        log: Callable[[str], None] = lambda _: None,
+        self, context: zmq.Context[zmq.Socket[bytes]], allowed: AllowList, log: Callable[[str], None] = lambda _: None
     ) -> None:
         self._allowed, self._log_callback = allowed, log
         self._log_limit = TokenBucket(5, 0.1)
