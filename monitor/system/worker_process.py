@@ -75,7 +75,6 @@ class WorkerProcess:
     """
 
     def __init__(self, program: str, first: bytes) -> None:
-        self._unwritten = b""  # rest of a partly written message
         self._partial_line = b""
         code = f"from {program} import main; main()"
         self._process = start_python(("-c", code), bufsize=0, stdout=subprocess.PIPE)
@@ -87,7 +86,8 @@ class WorkerProcess:
             # large enough for the results of 64 actuators; may fail when the user's pipes reach their total limit
             with suppress(OSError):
                 fcntl.fcntl(self._stdin, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
-        self._unwritten = first + b"\n"
+        self._unwritten = first + b"\n"  # rest of a partly written message
+        self.flush()
 
     @property
     def pid(self) -> int:

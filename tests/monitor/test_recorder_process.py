@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -307,6 +308,12 @@ def test_an_unknown_number_of_samples_that_were_not_received_makes_the_run_lossy
     assert (recorder.unrecorded, recorder.outcome) == (0, "lossy")
     with RunReader(tmp_path / "run.h5") as run:
         assert run.outcome == "lossy"
+
+
+def test_it_reports_before_the_first_samples(tmp_path: Path) -> None:
+    with closing(RecorderProcess(tmp_path / "run.h5", {})) as recorder:
+        recorder._process.listen(40.0)
+        assert recorder._process.lines()
 
 
 def test_two_recorders_of_one_name_have_files_of_their_own(tmp_path: Path) -> None:
