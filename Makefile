@@ -86,10 +86,11 @@ $(VENV)/bin/python:
 		"%s is Python %d.%d, and 3.11 or later is needed: make PYTHON=python3.12" % (sys.executable, *sys.version_info[:2]))'
 	$(PYTHON) -m venv $(VENV)
 
-# the kernels of a service are compiled while pip fetches what they do not need, in silence: pip has the terminal
+# the kernels of the headline are compiled while pip fetches what they do not need; a first start compiles the others
 define install
-	$(BIN)/python -m pip install --editable .
-	$(BIN)/python -m monitor.commands.first_start 2> /dev/null & $(BIN)/python -m pip install --editable '.[$(1)]' && wait
+	$(BIN)/python -m pip install --no-compile --editable .
+	$(BIN)/python -m monitor.commands.first_start 2> /dev/null & \
+		$(BIN)/python -m pip install --no-compile --editable '.[$(1)]' && echo "compiling the kernels of the headline" && wait
 	touch $@
 endef
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from gui.model.formula import SecondOrderFilter
 from monitor.alarms.monitor import warm_up as warm_up_alarms
-from monitor.commands import first_start
+from monitor.commands.output import compilation_progress
 from monitor.compensation.recursive_inverse import RecursiveInverse
 from monitor.config import IndicatorSettings
 from monitor.embedding.compensation import EmbeddedCompensator
@@ -21,6 +21,7 @@ from monitor.embedding.reliability import EmbeddedReliability, step_reliability
 from monitor.embedding.tracking import EmbeddedTracking, step_tracking
 from monitor.engine.monitor import warm_up
 from monitor.indicators.frequency_evaluation import frequency_evaluation_index
+from monitor.kernel import report_compilation
 from monitor.kernel_cache import LOADED, SHIPPED
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.joint import JointReliability
@@ -90,5 +91,5 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["ship"]:
         ship()
     else:
-        first_start.main()
-        compile_all()
+        with compilation_progress() as show, report_compilation(show):
+            compile_all()

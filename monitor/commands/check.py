@@ -105,7 +105,7 @@ class _Checks:
     def _kernels(self) -> Iterator[CheckResult]:
         from monitor.commands.checks.machine import kernels
 
-        print("loading kernels; the first time they are compiled, which takes up to a minute ...", file=sys.stderr)
+        print("loading kernels; the first time they are compiled, which takes a minute or two ...", file=sys.stderr)
         return kernels(self._settings.indicators, reliability=self._plan is not None)
 
     def _keys(self, stack: ExitStack) -> Iterator[CheckResult]:

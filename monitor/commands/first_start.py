@@ -1,6 +1,6 @@
 """The kernels of a first start: other processes compile them into the cache, the service loads them as they come.
 
-`python -m monitor.commands.first_start` compiles those of all measures; a service names those that it needs.
+`python -m monitor.commands.first_start` compiles those of the headline; a service names the measures that it needs.
 """
 
 from __future__ import annotations
@@ -109,13 +109,12 @@ def _load(stage: Collection[str], *, bandpass: bool) -> None:
 def main() -> None:
     """Compile what a service needs, or load it; for a service that waits for it, end with that."""
     from monitor.alarms.monitor import warm_up as warm_up_alarms
-    from monitor.config import MEASURES
     from monitor.kernel import report_compilation
 
     for_service = sys.argv[1:]
     if for_service:
         threading.Thread(target=_end_with_input, daemon=True).start()
-    names = for_service or [*MEASURES, RELIABILITY, _BANDPASS]
+    names = for_service or [HEADLINE]
     with compilation_progress() as show:
 
         def progress(done: int, total: int, name: str) -> None:

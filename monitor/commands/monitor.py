@@ -286,7 +286,7 @@ def _load_kernels(
             with from_the_cache():
                 run_interruptibly(partial(warm_up, measures, bandpass=filtered, reliability=reliability))
         except KernelMissing:
-            log("kernels are compiled once, in up to a minute, the headline's first; meanwhile samples are recorded")
+            log("kernels are compiled once, in a minute or two, the headline's first; meanwhile samples are recorded")
             wanted = (*measures, *([RELIABILITY] if reliability else []))
             kernels = FirstStart(wanted, bandpass=filtered, log=log)
         # those of the alarms take less than a second

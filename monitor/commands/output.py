@@ -56,7 +56,7 @@ def announced(text: str, log: Callable[[str], None]) -> Iterator[None]:
 
 def compilation_announced(doing: str) -> AbstractContextManager[None]:
     """Print on standard error what takes more than 2 s, such as the compilation of kernels, which has no progress."""
-    text = f"{doing}; kernels are compiled once, which takes up to a minute"
+    text = f"{doing}; kernels are compiled once, which takes a minute or two"
     return announced(text, lambda line: print(line, file=sys.stderr, flush=True))
 
 

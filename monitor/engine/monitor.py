@@ -279,7 +279,7 @@ def warm_up(
     ----------
     bandpass : also the filter's kernel, which takes a second.
     reliability : also those of the reliability.
-    progress : called with (compiled, total, name) for every compiled function, about 150 in up to a minute, and
+    progress : called with (compiled, total, name) for every compiled function, about 150 in a minute or two, and
         with (total, total, "") at the end. Kernels loaded from the cache are not reported.
     """
     # no actuator without measures

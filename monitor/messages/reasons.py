@@ -53,7 +53,7 @@ class Reason(IntEnum):
     NO_FORCE = 11, "no force", "the actuator has no channel for the restoring force"
     NO_TONE = 12, "no dominant tone", "the motion is too far from a single tone: use the broadband delay"
     UNITS = 13, "different units", "command and measured have different units, so their difference means nothing"
-    COMPILING = 14, "being compiled", "a first start compiles it, in up to a minute, while the samples are recorded"
+    COMPILING = 14, "being compiled", "a first start compiles it, in a minute or two, while the samples are recorded"
     NOT_SET = 15, "not set", "it needs a setting that is not given, such as yield_displacement"
 
 

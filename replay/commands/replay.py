@@ -245,7 +245,7 @@ def _simulation(arguments: argparse.Namespace) -> Recording | None:
 
 
 def _computing(source: str) -> str:
-    return f"{source}: computing the first samples; kernels are compiled once, which takes up to a minute"
+    return f"{source}: computing the first samples; kernels are compiled once, which takes a minute or two"
 
 
 def _selection(arguments: argparse.Namespace) -> Selection:

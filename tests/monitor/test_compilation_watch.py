@@ -96,7 +96,7 @@ def test_what_takes_long_is_announced_on_standard_error(monkeypatch, capsys) -> 
         assert reached.wait(30.0)
     found = capsys.readouterr()
     assert found.out == ""
-    assert found.err == "assessing run.h5; kernels are compiled once, which takes up to a minute\n"
+    assert found.err == "assessing run.h5; kernels are compiled once, which takes a minute or two\n"
 
 
 def test_what_is_compiled_ahead_is_what_the_pass_calls(warm_kernels) -> None:
