@@ -78,18 +78,18 @@ def add_dataset(contents: Contents, path: Path, dataset: Any, name: str) -> None
             shape = (*dataset.shape, *inner.shape)
             _add_array(contents, path, dataset.name, f"{name}/{field}", shape, inner.base.kind, "", (), field)
     elif kind in "SO" and dataset.ndim == 1 and parse_instants(_texts(dataset[:1])) is not None:
-        contents.add_texts(name, _texts(read_whole(path, dataset)))
+        contents.add_texts(name, _texts(read_whole(path, dataset, name)))
     elif kind in "SO" and h5py.check_string_dtype(dataset.dtype) is not None:
-        contents.texts[name] = _texts(read_whole(path, dataset))
+        contents.texts[name] = _texts(read_whole(path, dataset, name))
     else:
         unit_or_labels = (unit, ()) if len(labels) < 2 else ("", labels)
         _add_array(contents, path, dataset.name, name, dataset.shape, kind, *unit_or_labels, None)
 
 
-def read_whole(path: Path, dataset: Any) -> Any:
+def read_whole(path: Path, dataset: Any, name: str) -> Any:
     """Return all of a dataset; raises RecordingError where that does not fit into memory."""
-    # a text is an object of Python
-    check_memory(path, dataset.size * (dataset.dtype.itemsize + _TEXT), f"{dataset.name} is read as a whole")
+    # a text is an object of Python; HDF5 searches the whole file for the name of what a reference points to
+    check_memory(path, dataset.size * (dataset.dtype.itemsize + _TEXT), f"{name} is read as a whole")
     return dataset[()]
 
 

@@ -58,18 +58,18 @@ def _add(contents: Contents, path: Path, name: str, node: Any, depth: int) -> No
     elif node.dtype == h5py.ref_dtype:
         _add_references(contents, path, name, node, depth, cell=kind == b"cell")
     elif kind == b"char":
-        contents.texts[name] = (_decode(path, node),)
+        contents.texts[name] = (_decode(path, node, name),)
     else:
         add_dataset(contents, path, node, name)
 
 
 def _add_references(contents: Contents, path: Path, name: str, node: Any, depth: int, *, cell: bool) -> None:
     """Add what a cell, or a field of an array of structs, refers to; a cell of texts as texts."""
-    references = [reference for reference in read_whole(path, node).ravel() if reference]
+    references = [reference for reference in read_whole(path, node, name).ravel() if reference]
     items = [node.file[reference] for reference in references[:_MOST_ELEMENTS]]
     if cell and items and all(map(_is_text, items)):
         every = (node.file[reference] for reference in references)
-        contents.texts[name] = tuple(_decode(path, item) if _is_text(item) else "" for item in every)
+        contents.texts[name] = tuple(_decode(path, item, name) if _is_text(item) else "" for item in every)
         return
     if node.size > _MOST_ELEMENTS:
         contents.others.append(f"{name} (elements beyond {_MOST_ELEMENTS})")
@@ -84,11 +84,11 @@ def _is_text(node: Any) -> bool:
     return bool(node.attrs.get("MATLAB_class", b"") == b"char")
 
 
-def _decode(path: Path, node: Any) -> str:
+def _decode(path: Path, node: Any, name: str) -> str:
     """Return a text, which is stored as numbers of UTF-16, by columns."""
     if "MATLAB_empty" in node.attrs:
         return ""
-    return "".join(map(chr, np.asarray(read_whole(path, node)).T.ravel().tolist()))
+    return "".join(map(chr, np.asarray(read_whole(path, node, name)).T.ravel().tolist()))
 
 
 FORMAT = Format("MATLAB 7.3", ("*.mat",), is_mat73, tables=_tables)
