@@ -11,11 +11,11 @@ from PySide6.QtGui import QColor
 
 from gui.model.receiver import ReceivedMessages
 from gui.panels.wall import WallPanel
-from gui.plots.view import View
 from gui.widgets.theme import DARK, LIGHT, Theme, level_colour
 from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from tests.gui.panels.tile_rig import RECEIVING, history_of, tiles
+from tests.gui.shown import show_panel
 
 SEVERITIES = (Level.GOOD, Level.WARN, Level.BAD)
 # Machado, Oliveira and Fernandes 2009, full severity; of linear RGB
@@ -111,14 +111,7 @@ def test_cells_of_a_trip_and_of_a_warning_are_told_apart(qtbot, theme: Theme):
     alarm = Alarm("n", "broadband_delay", "north", "s", Severity.TRIP, state=AlarmState.UNACKNOWLEDGED, active=True)
     alarms = (alarm, replace(alarm, name="s", actuator="south", severity=Severity.WARN))
     history.update(ReceivedMessages(health=RECEIVING, alarms=AlarmReport(alarms)), silence=0.1, age=0.02)
-    view = View()
-    view.extend(history.begin_x, history.end_x)
-    panel = WallPanel(view, theme)
-    qtbot.addWidget(panel)
-    panel.resize(800, 300)
-    panel.show()
-    panel.configure(history)
-    panel.refresh(history)
+    panel = show_panel(qtbot, WallPanel, history, (800, 300), theme=theme)
     colours = []
     for tile in tiles(panel):
         image = tile.grab().toImage()

@@ -11,9 +11,8 @@ from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.model.tracking_error import MeanSquares
 from gui.panels.histories import HistoriesPanel
-from gui.plots.view import View
-from gui.widgets.theme import LIGHT
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from tests.gui.shown import show_panel
 
 RATE = 100.0
 
@@ -40,14 +39,7 @@ def history_of(samples, named=None, memory=16 << 20, size=4000):
 
 
 def shown(qtbot, history, keys, span=10.0):
-    view = View()
-    view.span = span
-    view.extend(history.begin_x, history.end_x)
-    panel = HistoriesPanel(view, LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(900, 400)
-    panel.show()
-    panel.configure(history)
+    panel = show_panel(qtbot, HistoriesPanel, history, (900, 400), span=span)
     panel.show_rows(keys)
     return panel
 

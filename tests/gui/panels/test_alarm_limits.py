@@ -15,10 +15,9 @@ from gui.panels.limit_lines import alarm_lines
 from gui.panels.reliability import ReliabilityPanel
 from gui.panels.tiles import TilesPanel
 from gui.plots.time.rows import LimitHandle, LimitLine
-from gui.plots.view import View
-from gui.widgets.theme import LIGHT
 from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
+from tests.gui.shown import show_panel
 
 S = AlarmState
 WARN = Alarm("north.fdb_delay.warn", "fdb_delay", "north", "s", Severity.WARN, low=-0.02, high=0.02)
@@ -26,15 +25,7 @@ TRIP = structs.replace(WARN, name="north.fdb_delay.trip", severity=Severity.TRIP
 
 
 def shown(qtbot, panel_of, history):
-    view = View()
-    view.extend(history.begin_x, history.end_x)
-    panel = panel_of(view, LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(900, 700)
-    panel.show()
-    panel.configure(history)
-    panel.refresh(history)
-    return panel
+    return show_panel(qtbot, panel_of, history)
 
 
 def limits_of(panel, key):

@@ -11,10 +11,10 @@ from PySide6.QtGui import QColor
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.indicators import IndicatorsPanel
-from gui.plots.view import View
 from gui.widgets.theme import LIGHT
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
+from tests.gui.shown import show_panel
 
 RATE, EVERY, N = 1000.0, 40, 250
 UNACKNOWLEDGED = AlarmState.UNACKNOWLEDGED
@@ -49,14 +49,7 @@ class Rig:
 def shown(qtbot, request):
     rig = Rig(request.param)
     rig.move(1e-3 * np.arange(1, rig.n + 1), np.r_[0.95, np.full(rig.n - 1, 1.001)])
-    view = View()
-    view.span = 10.0
-    view.extend(0.0, rig.history.end_x)
-    panel = IndicatorsPanel(view, LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(900, 500)
-    panel.show()
-    panel.configure(rig.history)
+    panel = show_panel(qtbot, IndicatorsPanel, rig.history, (900, 500), span=10.0)
     panel.together.click()
     panel.refresh(rig.history)
     return panel, rig

@@ -11,10 +11,9 @@ from gui.model.history import History, WallClock
 from gui.model.receiver import ReceivedMessages
 from gui.model.timeline import ClockSegment
 from gui.panels.histories import HistoriesPanel
-from gui.plots.view import View
 from gui.settings.dialog import SettingsDialog
-from gui.widgets.theme import LIGHT
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from tests.gui.shown import show_panel
 
 NOW, RATE = 1.8e9, 100.0
 CHANNELS = Channel("a.command", Role.COMMAND, "m", "a"), Channel("a.measured", Role.MEASURED, "m", "a")
@@ -31,15 +30,7 @@ def panel(qtbot):
     for k in range(5):
         # the third block is the fastest, 0.2 s after its last sample
         arrive(history, 100 * k, float(k), NOW + k + 0.99 + (0.2 if k == 2 else 0.5))
-    view = View()
-    view.span = 5.0
-    view.extend(history.begin_x, history.end_x)
-    panel = HistoriesPanel(view, LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(900, 300)
-    panel.show()
-    panel.configure(history)
-    panel.refresh(history)
+    panel = show_panel(qtbot, HistoriesPanel, history, (900, 300), span=5.0)
     panel.history = history
     return panel
 

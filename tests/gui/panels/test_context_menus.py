@@ -11,10 +11,9 @@ from gui.panels.events import EventsPanel
 from gui.panels.histories import HistoriesPanel
 from gui.panels.hysteresis import HysteresisPanel
 from gui.panels.indicators import IndicatorsPanel
-from gui.plots.view import View
-from gui.widgets.theme import LIGHT
 from monitor.messages.alarms import Severity
 from tests.gui.panels.tile_rig import history_of, panel_of, tiles
+from tests.gui.shown import show_panel
 
 MOUSE, KEY = QContextMenuEvent.Reason.Mouse, QContextMenuEvent.Reason.Keyboard
 
@@ -61,14 +60,7 @@ def test_without_a_tile_there_is_no_menu(qtbot):
 
 @pytest.fixture
 def events(qtbot, watched):
-    view = View()
-    view.extend(watched.begin_x, watched.end_x)
-    panel = EventsPanel(view, LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(600, 400)
-    panel.show()
-    panel.configure(watched)
-    return panel
+    return show_panel(qtbot, EventsPanel, watched, (600, 400))
 
 
 @pytest.mark.parametrize("reason", [MOUSE, KEY], ids=["mouse", "key"])
@@ -99,16 +91,7 @@ def test_an_event_is_shown_copied_and_its_kind_filtered(events, reason):
 
 
 def plot(qtbot, kind, history):
-    view = View()
-    view.extend(history.begin_x, history.end_x)
-    view.select_actuator("north")
-    panel = kind(view, LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(900, 700)
-    panel.show()
-    panel.configure(history)
-    panel.refresh(history)
-    return panel
+    return show_panel(qtbot, kind, history, actuator="north")
 
 
 def right_click(widget, at):

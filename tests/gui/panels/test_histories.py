@@ -16,6 +16,7 @@ from gui.widgets.theme import LIGHT
 from monitor.compensation.base import channels as compensator_channels
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.messages.health import Health
+from tests.gui.shown import show_panel
 
 RATE = 200.0
 
@@ -43,16 +44,8 @@ def motion(n, width=3, begin=0):
 
 
 def shown(qtbot, history, span=10.0, width=900, height=500):
-    view = View()
-    view.span = span
-    view.extend(history.begin_x, history.end_x)
-    panel = HistoriesPanel(view, LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(width, height)
-    panel.show()
-    panel.configure(history)
-    panel.refresh(history)
-    return panel, view
+    panel = show_panel(qtbot, HistoriesPanel, history, (width, height), span=span)
+    return panel, panel.view
 
 
 def kept(*blocks, events=()):

@@ -12,11 +12,10 @@ from gui.model.receiver import ReceivedMessages
 from gui.model.run_detail import DetailLoader, RunDetail
 from gui.panels.histories import HistoriesPanel
 from gui.plots.figure import TWO_COLUMNS, Page
-from gui.plots.view import View
-from gui.widgets.theme import LIGHT
 from gui.window.export_files import svg_bytes
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
+from tests.gui.shown import show_panel
 
 RATE, BEGIN, FIRST, N, STEP = 200.0, 1000.25, 37, 24_000, 100
 STREAM = Stream(
@@ -40,18 +39,11 @@ def recorded(path, clock):
 
 
 def shown(qtbot, history, detail, span, right):
-    view = View()
-    view.span = span
-    view.extend(history.begin_x, history.end_x)
-    panel = HistoriesPanel(view, LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(900, 500)
-    panel.show()
-    panel.configure(history)
+    panel = show_panel(qtbot, HistoriesPanel, history, (900, 500), span=span)
     panel.detail = detail.envelope
-    view.set_right(right)
+    panel.view.set_right(right)
     panel.refresh(history)
-    return panel, view
+    return panel, panel.view
 
 
 @pytest.fixture(scope="module", params=[0.98, 0.999, 1.0, 1.001, 1.02])

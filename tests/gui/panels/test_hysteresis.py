@@ -11,6 +11,7 @@ from gui.panels.hysteresis import LENGTHS, HysteresisPanel, loop_energy, work_un
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
 from tests.gui.panels.tone_rig import AMPLITUDE, DAMPING, RATE, WINDOW, pulsation, tone_history, tone_samples
+from tests.gui.shown import look
 
 
 @pytest.fixture
@@ -21,13 +22,6 @@ def panel(qtbot):
     shown.resize(500, 400)
     shown.show()
     return shown
-
-
-def look(panel, history):
-    panel.view.extend(history.begin_x, history.end_x)
-    panel.view.select_actuator("a")
-    panel.configure(history)
-    panel.refresh(history)
 
 
 def points(*curves):

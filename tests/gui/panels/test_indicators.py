@@ -11,9 +11,9 @@ from gui.model.alarms import DisplayLimit
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.indicators import IndicatorsPanel
-from gui.plots.view import View
 from gui.widgets.theme import LIGHT
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
+from tests.gui.shown import show_panel
 
 RATE = 25.0
 
@@ -24,16 +24,8 @@ def block(values, columns, index=0):
 
 
 def shown(qtbot, history, span=20.0):
-    view = View()
-    view.span = span
-    view.extend(history.begin_x, history.end_x)
-    panel = IndicatorsPanel(view, LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(1000, 800)
-    panel.show()
-    panel.configure(history)
-    panel.refresh(history)
-    return panel, view
+    panel = show_panel(qtbot, IndicatorsPanel, history, (1000, 800), span=span)
+    return panel, panel.view
 
 
 def kept(values, columns):

@@ -9,9 +9,9 @@ from PySide6.QtCore import QPoint
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.reliability import ReliabilityPanel
-from gui.plots.view import View
 from gui.widgets.theme import DARK, LIGHT
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
+from tests.gui.shown import show_panel
 
 RATE = 25.0
 NAMES = [f"reliability_{name}" for name in ("instantaneous", "first_passage", "accumulated", "windowed")]
@@ -20,16 +20,8 @@ BAND = ["model_low", "model_median", "model_high"]
 
 
 def shown(qtbot, history, span=6.0):
-    view = View()
-    view.span = span
-    view.extend(history.begin_x, history.end_x)
-    panel = ReliabilityPanel(view, LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(900, 600)
-    panel.show()
-    panel.configure(history)
-    panel.refresh(history)
-    return panel, view
+    panel = show_panel(qtbot, ReliabilityPanel, history, (900, 600), span=span)
+    return panel, panel.view
 
 
 @pytest.fixture

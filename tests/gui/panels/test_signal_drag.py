@@ -14,10 +14,9 @@ from gui.panels.histories import HistoriesPanel
 from gui.panels.spectrum import SpectrumPanel
 from gui.panels.xy_panel import PairPanel
 from gui.plots.time.scene import MARGIN
-from gui.plots.view import View
 from gui.widgets.signal_drag import SIGNALS_TYPE, dragged_signals, signals_data
-from gui.widgets.theme import LIGHT
 from gui.window.derived_channels import DerivedDialog
+from tests.gui.shown import show_panel
 
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 COPY = Qt.DropAction.CopyAction
@@ -25,19 +24,7 @@ COPY = Qt.DropAction.CopyAction
 
 @pytest.fixture
 def make(qtbot, watched):
-    def made(kind):
-        view = View()
-        view.span = 8.0
-        view.extend(watched.begin_x, watched.end_x)
-        panel = kind(view, LIGHT)
-        qtbot.addWidget(panel)
-        panel.resize(900, 700)
-        panel.show()
-        panel.configure(watched)
-        panel.refresh(watched)
-        return panel
-
-    return made
+    return lambda kind: show_panel(qtbot, kind, watched, span=8.0)
 
 
 @pytest.fixture

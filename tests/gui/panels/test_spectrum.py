@@ -10,10 +10,10 @@ from scipy import signal
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.spectrum import SpectrumPanel
-from gui.plots.view import View
 from gui.widgets.theme import DARK, LIGHT
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.messages.health import Health
+from tests.gui.shown import show_panel
 
 RATE = 200.0
 CHANNELS = (
@@ -39,16 +39,8 @@ def motion(seconds=40.0):
 
 
 def shown(qtbot, history, theme=LIGHT, actuator="a"):
-    view = View()
-    view.span = 30.0
-    view.extend(history.begin_x, history.end_x)
-    view.select_actuator(actuator)
-    panel = SpectrumPanel(view, theme)
-    qtbot.addWidget(panel)
-    panel.resize(700, 560)
-    panel.show()
-    panel.configure(history)
-    return panel, view
+    panel = show_panel(qtbot, SpectrumPanel, history, (700, 560), span=30.0, actuator=actuator, theme=theme)
+    return panel, panel.view
 
 
 def curve(panel, number):

@@ -14,9 +14,9 @@ from gui.model.receiver import ReceivedMessages
 from gui.model.statistics import statistics
 from gui.panels.histories import HistoriesPanel
 from gui.panels.indicators import IndicatorsPanel
-from gui.plots.view import View
 from gui.widgets.theme import LIGHT
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from tests.gui.shown import show_panel
 
 RATE, N = 100.0, 3000
 
@@ -39,16 +39,7 @@ def history():
 
 
 def shown(qtbot, panel_of, history):
-    view = View()
-    view.span = 30.0
-    view.extend(history.begin_x, history.end_x)
-    panel = panel_of(view, LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(800, 400)
-    panel.show()
-    panel.configure(history)
-    panel.refresh(history)
-    return panel
+    return show_panel(qtbot, panel_of, history, (800, 400), span=30.0)
 
 
 def point(panel, x):

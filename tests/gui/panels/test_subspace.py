@@ -17,6 +17,7 @@ from gui.panels.transfer import TransferPanel
 from gui.plots.view import View
 from gui.widgets.theme import DARK, LIGHT
 from tests.gui.panels.tone_rig import AMPLITUDE, RATE, WINDOW, pulsation, tone_history, tone_samples
+from tests.gui.shown import look
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 
@@ -34,13 +35,6 @@ def panel(qtbot, view):
     shown.resize(500, 500)
     shown.show()
     return shown
-
-
-def look(panel, history):
-    panel.view.extend(history.begin_x, history.end_x)
-    panel.view.select_actuator("a")
-    panel.configure(history)
-    panel.refresh(history)
 
 
 def drawn(panel):

@@ -19,6 +19,7 @@ from gui.widgets.theme import LIGHT
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
 from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
+from tests.gui.shown import look
 
 F = np.arange(0.5, 10.5, 0.5)  # Hz
 COHERENCE = np.where(F < 6.0, 0.98, 0.4)
@@ -59,14 +60,6 @@ def panel(qtbot):
     shown.resize(560, 560)
     shown.show()
     return shown
-
-
-def look(panel, history, actuator="a"):
-    panel.view.extend(history.begin_x, history.end_x)
-    panel.view.select_actuator(actuator)
-    panel.configure(history)
-    panel.refresh(history)
-    QApplication.processEvents()
 
 
 def curve(panel, row, actuator="a"):

@@ -9,24 +9,13 @@ from gui.panels.catalogue import XYGroup
 from gui.panels.hysteresis import HysteresisPanel
 from gui.panels.subspace import SubspacePanel
 from gui.plots.figure import TWO_COLUMNS, Page
-from gui.plots.view import View
 from gui.widgets.menus import MenuPlace
-from gui.widgets.theme import DARK, LIGHT
+from gui.widgets.theme import DARK
+from tests.gui.shown import show_panel
 
 
 def shown(qtbot, kind, history):
-    view = View()
-    view.span = 4.0
-    view.extend(history.begin_x, history.end_x)
-    view.select_actuator("north")
-    panel = kind(view, LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(600, 500)
-    panel.show()
-    panel.window_seconds = 1.5
-    panel.configure(history)
-    panel.refresh(history)
-    return panel
+    return show_panel(qtbot, kind, history, (600, 500), span=4.0, actuator="north", window=1.5)
 
 
 def chooser(panel):

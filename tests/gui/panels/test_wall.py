@@ -15,11 +15,11 @@ from gui.model.tracking_status import Status
 from gui.panels.tile import fitted
 from gui.panels.tile_content import TileContent
 from gui.panels.wall import WallCell, WallPanel, urgency
-from gui.plots.view import View
 from gui.widgets.theme import DARK, LIGHT
 from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from tests.gui.panels.tile_rig import RECEIVING, VALUES, drawn, history_of, tiles
+from tests.gui.shown import show_panel
 
 WARN = Alarm("w", "broadband_delay", "a00", "s", Severity.WARN, high=0.02)
 ACTIVE = {"state": AlarmState.UNACKNOWLEDGED, "active": True, "last": 0.0312}
@@ -30,15 +30,8 @@ def names_of(n):
 
 
 def wall(qtbot, history, width=1440, height=790, theme=LIGHT):
-    view = View()
-    view.extend(history.begin_x, history.end_x)
-    panel = WallPanel(view, theme)
-    qtbot.addWidget(panel)
-    panel.window_seconds = 0.25
-    panel.resize(width, height)
-    panel.show()
-    panel.configure(history)
-    return panel, view
+    panel = show_panel(qtbot, WallPanel, history, (width, height), window=0.25, theme=theme)
+    return panel, panel.view
 
 
 def order(panel):

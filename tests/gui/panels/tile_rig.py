@@ -13,10 +13,9 @@ from PySide6.QtWidgets import QScrollArea
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.tiles import TilesPanel
-from gui.plots.view import View
-from gui.widgets.theme import LIGHT
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
+from tests.gui.shown import show_panel
 
 RATE = 1024.0
 RECEIVING = Health("lab", "receiving", sample_rate=RATE, measured_rate=RATE)
@@ -54,15 +53,8 @@ def history_of(values=None, actuators=("north",), unit="1", n=512, health=RECEIV
 
 
 def panel_of(qtbot, history, width=700, height=400):
-    view = View()
-    view.extend(history.begin_x, history.end_x)
-    panel = TilesPanel(view, LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(width, height)
-    panel.show()
-    panel.window_seconds = 0.25
-    panel.configure(history)
-    return panel, view
+    panel = show_panel(qtbot, TilesPanel, history, (width, height), window=0.25)
+    return panel, panel.view
 
 
 def tiles(panel):

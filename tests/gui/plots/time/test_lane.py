@@ -17,11 +17,10 @@ from gui.model.history import PlacedEvent
 from gui.model.timeline import ClockSegment
 from gui.plots.time.picture import group_label, mark_groups
 from gui.plots.time.rows import CurveStyle, Frame, PlotRow, RowData, Trace
-from gui.plots.time.stack import TimeStack
-from gui.plots.view import View
 from gui.widgets.theme import LIGHT
 from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
+from tests.gui.shown import show_stack
 
 ROWS = tuple(
     PlotRow(name, name, "", "ms", (CurveStyle(name, "command"),), watched=frozenset({("north", name)}))
@@ -42,15 +41,7 @@ def note(x):
 
 @pytest.fixture
 def stack(qtbot):
-    view = View()
-    view.span = 10.0
-    view.extend(0.0, 10.0)
-    made = TimeStack(view, LIGHT)
-    qtbot.addWidget(made)
-    made.resize(800, 400)
-    made.set_rows(ROWS)
-    made.show()
-    return made
+    return show_stack(qtbot, ROWS)
 
 
 def draw(stack, marks=(), states=()):

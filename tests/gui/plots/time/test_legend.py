@@ -12,24 +12,17 @@ from PySide6.QtWidgets import QApplication
 from gui.model.timeline import ClockSegment
 from gui.plots.time.rows import CurveStyle, Frame, PlotRow, RowData, Trace, spread
 from gui.plots.time.scene import MARGIN
-from gui.plots.time.stack import TimeStack
-from gui.plots.view import View
 from gui.widgets.theme import LIGHT
+from tests.gui.shown import show_stack
 
 COMMAND, MEASURED = QColor(LIGHT.command).name(), QColor(LIGHT.measured).name()
 
 
 @pytest.fixture
 def stack(qtbot):
-    view = View()
-    view.span = 10.0
-    view.extend(0.0, 10.0)
-    made = TimeStack(view, LIGHT)
-    qtbot.addWidget(made)
-    made.resize(900, 300)
     curves = CurveStyle("command", "command"), CurveStyle("measured", "measured")
-    made.set_rows([PlotRow(f"row{i}", f"a{i}", "displacement", "mm", curves, bands=("command",)) for i in range(2)])
-    made.show()
+    rows = [PlotRow(f"row{i}", f"a{i}", "displacement", "mm", curves, bands=("command",)) for i in range(2)]
+    made = show_stack(qtbot, rows, (900, 300))
     draw(made)
     return made
 

@@ -16,6 +16,7 @@ from gui.plots.time.rows import CurveStyle, Frame, Interval, PlotRow, RowData, T
 from gui.plots.time.stack import TimeStack
 from gui.plots.view import View
 from gui.widgets.theme import DARK, LIGHT
+from tests.gui.shown import show_stack
 
 SPAN = 10.0
 ROWS = tuple(
@@ -46,11 +47,7 @@ def view():
 
 @pytest.fixture
 def stack(qtbot, view):
-    made = TimeStack(view, LIGHT)
-    qtbot.addWidget(made)
-    made.resize(800, 400)
-    made.set_rows(ROWS)
-    made.show()
+    made = show_stack(qtbot, ROWS, view=view)
     draw(made)
     return made
 

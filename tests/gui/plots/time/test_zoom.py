@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QApplication
 
 from gui.model.timeline import ClockSegment
 from gui.plots.time.rows import CurveStyle, Frame, PlotRow, RowData, Trace
-from gui.plots.time.stack import TimeStack
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
+from tests.gui.shown import show_stack
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 ROWS = tuple(
@@ -38,11 +38,7 @@ def view():
 
 @pytest.fixture
 def stack(qtbot, view):
-    made = TimeStack(view, LIGHT)
-    qtbot.addWidget(made)
-    made.resize(800, 400)
-    made.set_rows(ROWS)
-    made.show()
+    made = show_stack(qtbot, ROWS, view=view)
     draw(made, view)
     return made
 
