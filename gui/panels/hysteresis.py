@@ -12,51 +12,37 @@ from PySide6.QtWidgets import QComboBox
 from gui.model.history import History
 from gui.model.signals import SignalHistory
 from gui.panels.xy_panel import LoopPanel, decimated, incomplete_note
-from gui.plots.value_axis import MINUS, held_unit, prefixed_unit
+from gui.plots.value_axis import MINUS, prefixed_unit
 from gui.plots.view import View
 from gui.plots.xy.axes import pen
 from gui.plots.xy.plot import extent
 from gui.widgets.theme import Theme
-from monitor.messages.blocks import Pair, Samples, same_unit
-from monitor.text.numbers import DASH
+from gui.wording.event_text import scale_of
+from monitor.messages.blocks import Pair, Samples
+from monitor.text.numbers import DASH, plus_minus
 
 LENGTHS = ("one window", "four windows", "the whole view")
 """Choices for the time span of the loop."""
 _REDRAWS = 64  # of the older part of the loop, at most, while the view moves by its length
 
 
-_MIN_CYCLE_SAMPLES = 12
-_ROUNDING = 1e-9  # of the bounding box of a loop: a smaller area is rounding error
-_WORK = (("m", "N", "J"), ("m", "kN", "kJ"), ("mm", "kN", "J"), ("mm", "N", "mJ"))
+_OF_A_LOOP = "stiffness", "damping", "energy"
 
 
-def loop_energy(displacement: Samples, force: Samples, sample_rate: float, frequency: float) -> float:
-    """Return the area of the last cycle, in the product of the units: > 0 where the loop dissipates energy.
-
-    The cycle is closed by a straight line from its newest point to its oldest, so that elastic energy does not count.
-    NaN where the samples, (n_samples,) each, do not contain a cycle of `frequency` [Hz] without a gap.
-    """
-    if not 0.0 < frequency < math.inf:
-        return math.nan
-    cycle = sample_rate / frequency
-    if not cycle < len(displacement) + 1:
-        return math.nan
-    n_cycle = round(cycle)
-    if not _MIN_CYCLE_SAMPLES <= n_cycle <= len(displacement):
-        return math.nan
-    x, f = displacement[-n_cycle:], force[-n_cycle:]
-    # relative to a point of the loop, so that an offset costs no digits
-    x, f = x - x[0], f - f[0]
-    area = float(np.sum((f + np.roll(f, -1)) * (np.roll(x, -1) - x)) / 2.0)
-    return 0.0 if abs(area) <= _ROUNDING * float(np.ptp(x) * np.ptp(f)) else area
-
-
-def work_unit(displacement: str, force: str) -> str:
-    """Return the unit of work of a force."""
-    for one, other, work in _WORK:
-        if displacement and force and same_unit(displacement, one) and same_unit(force, other):
-            return work
-    return f"{force}·{displacement}".strip("·")
+def loop_text(history: History, actuator: str, x: float | None) -> str:
+    """Return stiffness, damping and energy of the newest closed loop at `x`, default now; a dash for none."""
+    results, parts = history.results, []
+    for word in _OF_A_LOOP:
+        name = f"specimen_loop_{word}"
+        column = None if results is None else results.column(actuator, name)
+        if results is None or column is None or not math.isfinite(value := results.value(actuator, name, x)):
+            continue
+        factor, unit = scale_of(name, results.columns[column].unit)
+        if factor == 1.0:
+            factor, unit = prefixed_unit(unit, (value, value))
+        deviation = results.value(actuator, f"{name}_sd", x)
+        parts.append(f"{word} {plus_minus(factor * value, factor * deviation)} {unit}".replace("-", MINUS))
+    return f"loop: {' · '.join(parts) or DASH}"
 
 
 class HysteresisPanel(LoopPanel):
@@ -77,8 +63,6 @@ class HysteresisPanel(LoopPanel):
         self.plot.view_box.addItem(self.older, ignoreBounds=True)
         # actuator, length and end of the older part that is drawn
         self._drawn: tuple[str, float, float] | None = None
-        # actuator and unit of the energy, with the factor and the prefixed unit in which it is shown
-        self._energy_unit: tuple[tuple[str, str], tuple[float, str]] | None = None
         self._extent = (math.nan, math.nan), (math.nan, math.nan)
         self.lengths.currentIndexChanged.connect(self._on_length_changed)
         self.apply_theme(theme)
@@ -98,7 +82,7 @@ class HysteresisPanel(LoopPanel):
 
     def configure(self, history: History) -> None:
         """Reset the scales for other channels."""
-        self._drawn = self._energy_unit = None
+        self._drawn = None
         super().configure(history)
 
     @property
@@ -125,14 +109,9 @@ class HysteresisPanel(LoopPanel):
         self.plot.fit(*reach, immediate=when.x is not None)
         shown = decimated(signals, x, moved, force)
         self.trail.draw(moved[shown], force[shown])
-        frequency = (
-            math.nan if history.results is None else history.results.value(pair.actuator, "fdb_frequency", when.x)
+        self.plot.set_annotation(
+            loop_text(history, pair.actuator, when.x), self.theme.muted if self.stale else self.theme.text
         )
-        energy = loop_energy(moved, force, signals.sample_rate, frequency)
-        unit = work_unit(of_measured.unit, of_force.unit)
-        known = math.isfinite(energy)
-        text = f"energy per cycle {self._energy_text(pair.actuator, energy, unit) if known else DASH}"
-        self.plot.set_annotation(text, self.theme.text if known and not self.stale else self.theme.muted)
         self.caption = incomplete_note(history, self.view.instant - self.length)
         self._read_out()
 
@@ -158,15 +137,6 @@ class HysteresisPanel(LoopPanel):
         shown = decimated(signals, x, moved, force)
         self._extent = extent(moved), extent(force)
         self.older.setData(moved[shown], force[shown], connect="finite")
-
-    def _energy_text(self, actuator: str, energy: float, unit: str) -> str:
-        """Return the energy; its prefix remains while the number is readable, as on the axes."""
-        of_cycle, before = (actuator, unit), self._energy_unit
-        held = None if before is None or before[0] != of_cycle else before[1]
-        limits = energy, energy
-        factor, shown = held_unit(prefixed_unit(unit, limits), limits, held)
-        self._energy_unit = of_cycle, (factor, shown)
-        return f"{factor * energy:.3g} {shown}".replace("-", MINUS)
 
     def show_nothing(self, history: History, why: str) -> None:
         """Show a reason in place of the loop."""

@@ -16,7 +16,7 @@ from monitor.catalogue import CATALOGUE
 from monitor.config.analysis import SpecimenSettings
 from monitor.indicators.base import PassIndicator
 from monitor.indicators.parts import memory as kinds
-from monitor.indicators.parts.closed_loop import ClosedLoop, newest_loop
+from monitor.indicators.parts.closed_loop import ClosedLoop, left_by_mean, newest_loop
 from monitor.indicators.parts.deviation import weighted_sum_deviations
 from monitor.indicators.parts.equivalent_stiffness import (
     BIAS,
@@ -162,6 +162,9 @@ _NOT_ZERO = 3.0
 _ROUNDING = 1e-6
 # a deviation by blocks and shifts sees of a mean's three quarters one: the fourth root of three
 _OF_A_MEAN = 3.0**0.25
+# of a loop of n samples, as an ellipse: n^2 times what its corners cut off its area, and n times the deviation of its
+# stiffness, of its damping, while each end is up to half a sample away
+_OF_LINES, _OF_ENDS = 2.0 / 3.0 * np.pi**2, 2.0 * np.pi / 6.0**0.5
 # of the newest slope: share of a period and of the window, and samples
 _PERIOD_SHARE, _WINDOW_SHARE, _FEWEST = np.pi / 4.0, 8, 8
 
@@ -314,12 +317,17 @@ def _hold_loop(held: Samples, pair: int, loop: ClosedLoop, fit: LinearFit, secan
         held[pair, LOOP_REASON] = Reason.FEW_CYCLES.value
         return
     secant, per = loop.rise / loop.stroke, fit.span_f / fit.span_x
+    # of force and displacement, by smoothing, and of both at the ends of the loop
+    left, left_at_ends = left_by_mean(fit.half, loop.length) ** 2, left_by_mean(loop.reach, loop.length) ** 2
     # of an ellipse between the same ends
-    strain = 0.5 * np.pi * loop.rise * loop.stroke
+    strain = 0.5 * np.pi * loop.rise * loop.stroke / left_at_ends
     damping = loop.area / strain
+    # the path is of straight lines, and each of its ends is half a sample away
+    area_sd = np.hypot(area_sd, loop.area * _OF_LINES / loop.length**2)
+    secant_sd = np.hypot(secant_sd, secant * damping * _OF_ENDS / loop.length)
     damping_sd = np.hypot(area_sd / strain, damping * secant_sd / secant)
     is_sure = abs(secant) > _NOT_ZERO * secant_sd and damping_sd <= _LARGEST_DAMPING_SD
-    energy = fit.span_f * fit.span_x
+    energy = fit.span_f * fit.span_x / left
     if not (is_sure and abs(secant * per) < np.inf and abs(loop.area * energy) < np.inf):
         held[pair, LOOP_REASON] = Reason.UNCERTAIN.value
         return

@@ -110,6 +110,19 @@ def test_the_loop_of_an_elastoplastic_specimen_in_closed_form():
     np.testing.assert_allclose(np.diff(column(rows, "energy_total")[[2500, 4500]]), 3.0 * energy, rtol=5e-3)
 
 
+@pytest.mark.parametrize("noise", [0.0, 1e-3, 1e-2])
+def test_the_loop_of_a_viscous_specimen_in_closed_form_within_its_deviations(noise):
+    k, viscosity = 2e6, 2e4
+    x_c, x_m, v = sines()
+    f = k * x_m + viscosity * v
+    f += noise * f.std() * np.random.default_rng(5).normal(size=len(f))
+    rows = SpecimenIndicator(RATE, WINDOW).update_block(x_c, x_m, f)[round(2.5 * RATE) :: 125]
+    energy, damping = np.pi * viscosity * OMEGA * AMPLITUDE**2, 0.5 * viscosity * OMEGA / k
+    for name, true in (("loop_stiffness", k), ("loop_energy", energy), ("loop_damping", damping)):
+        off = (column(rows, name) - true) / column(rows, f"{name}_sd")
+        assert 0.3 < np.sqrt(np.mean(off**2)) < 1.5, name
+
+
 def quadrature(rate, force, states):
     """Return the loops' secant and energy of the last cycle, by an adaptive integrator."""
     period = 1.0 / FREQUENCY

@@ -62,6 +62,13 @@ def newest_loop(x: Samples, f: Samples) -> ClosedLoop:
 
 
 @reduction
+def left_by_mean(half: int, period: float) -> float:
+    """Return the share of a tone that a mean of `half` samples to either side leaves; its period is in samples."""
+    angle, count = np.pi / period, 2 * half + 1
+    return float(np.sin(count * angle) / (count * np.sin(angle)))
+
+
+@reduction
 def _turning_point(x: Samples, at: int, span: int) -> int:
     """Return the vertex of a parabola through `span` samples to either side of the largest or smallest one.
 

@@ -45,7 +45,8 @@ class LinearFit(NamedTuple):
     ``reason`` of none; ``by_rate``: whether the motion tells the viscosity; ``omega`` rad a sample, of the command;
     ``low_x``, ``span_x``, ``low_f``, ``span_f``: smallest and range of the signals; ``mean_x``, ``mean_f``: scaled,
     the latter without the viscous force; ``apparent``: rms force over rms displacement; ``rough``, ``left``: mean
-    squares of what smoothing takes from displacement, and of what the fit leaves of the force.
+    squares of what smoothing takes from displacement, and of what the fit leaves of the force; ``half``: the samples
+    to either side that both are averaged over.
     """
 
     reason: int
@@ -62,6 +63,7 @@ class LinearFit(NamedTuple):
     apparent: float
     rough: float
     left: float
+    half: int
 
 
 @reduction
@@ -100,7 +102,8 @@ def fit_specimen(c: Samples, m: Samples, f: Samples, hann: Samples, work: Sample
         off = work[SCALED, i + margin] - work[OTHER, i + margin]
         rough, left = rough + off * off / n, left + r[i] * r[i] / n
     return LinearFit(
-        reason, by_rate, k, viscosity, omega, low_x, span_x, low_f, span_f, mean_x, mean_f, apparent, rough, left
+        reason, by_rate, k, viscosity, omega, low_x, span_x, low_f, span_f, mean_x, mean_f, apparent, rough, left,
+        half,
     )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def test_the_view_is_chosen_in_its_heading(qtbot, watched):
     panel.refresh(watched)
     assert isinstance(panel.shown, HysteresisPanel) and panel.shown.isVisible()
     assert panel.shown.window_seconds == 1.5
-    assert panel.shown.plot.annotation.startswith("energy per cycle")
+    assert panel.shown.plot.annotation.startswith("loop: ")
     assert chooser(panel).currentText() == "Hysteresis"
     panel.apply_theme(DARK)
     assert all(part.theme is DARK for part in panel.parts)
