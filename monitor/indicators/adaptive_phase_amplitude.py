@@ -1,8 +1,8 @@
 """PAEI over an adaptive window: the shortest that holds one cycle of the loop.
 
-Eqs. 1 to 3 and Fig. 4 of the review. In numpy, for a window: `reference.phase_amplitude`. Settings:
-`PhaseAmplitudeSettings`. The kernel searches the cycle 32 times in a longest window (`_search_cycle`), and looks at
-it (`_look`); nothing slides.
+Eqs. 1 to 3 and Fig. 4 of the review (Mirza Hessabi and Mercan 2015). In numpy, for a window:
+`reference.phase_amplitude`. Settings: `PhaseAmplitudeSettings`. The kernel searches the cycle 32 times in a longest
+window (`_search_cycle`), and looks at it (`_look`); nothing slides.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class AdaptivePhaseAmplitudeValues(NamedTuple):
 
 
 class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues]):
-    """Phase and amplitude error indices over the adaptive window of the review's Fig. 4, online.
+    """Phase and amplitude error indices over the adaptive window of a cycle, online.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class AdaptivePhaseAmplitudeIndices(PassIndicator[AdaptivePhaseAmplitudeValues])
 
     Notes
     -----
-    The first window grows forward in time until the criteria are met; every later one ends at the newest sample and
-    extends back as far as they require. The criteria are the review's, with our thresholds: the command spans three
+    The first window grows forward until the criteria are met; every later one extends back as far as they require.
+    The criteria are those of Fig. 4 of Mirza Hessabi and Mercan 2015, with our thresholds: the command spans three
     quarters of the fitted ellipse's width; the angle of the command, by the chords' frequency, is 2 pi or more (the
     loop's own angle is undefined where it is thin); 4ac - b^2 is positive, or negative within the margin of a line;
     the fitted centre lies within the data's bounding box. Three are ours, against noise on a part of the loop: the

@@ -1,8 +1,8 @@
 """FDB: phase error, delay and amplitude ratio at the command's dominant frequency.
 
-Eqs. 4 and 5 of the review. In numpy: `reference.frequency_domain`. Settings: `FrequencyDomainSettings`. The kernel
-slides the bins around the peak at every sample (`_slide`); searches the tone and looks at the whole window eight
-times a window (`_search`, `_look`); reads a row where one is due (`_read`).
+Eqs. 4 and 5 of the review (Mirza Hessabi and Mercan 2015). In numpy: `reference.frequency_domain`. Settings:
+`FrequencyDomainSettings`. The kernel slides the bins around the peak at every sample (`_slide`); searches the tone
+and looks at the whole window eight times a window (`_search`, `_look`); reads a row where one is due (`_read`).
 """
 
 from __future__ import annotations
@@ -110,12 +110,12 @@ class FrequencyDomainIndicator(PassIndicator[FrequencyDomainValues]):
 
     Notes
     -----
-    Eqs. 4 and 5 of the review, with three corrections: both signals are read at the command's peak bin, because peaks
-    in neighbouring bins put the phase off by about pi (`peak`); the phase is measured minus command, so that a lead
-    is positive; and the tone's image at the negative frequency is removed at the tone's own frequency, which lies
-    between the bins (`image_correction`; not at own peaks). Without noise the result is then exact from one cycle in
-    the window on, whatever the start phase, the offsets and the taper. Frequency and amplitude are exact in all
-    variants. Of the tapers Hann's has the side lobes that fall off fastest.
+    Eqs. 4 and 5 of Mirza Hessabi and Mercan 2015, with three corrections: both signals are read at the command's peak
+    bin, because peaks in neighbouring bins put the phase off by about pi (`peak`); the phase is measured minus
+    command, so that a lead is positive; and the tone's image at the negative frequency is removed at the tone's own
+    frequency, which lies between the bins (`image_correction`; not at own peaks). Without noise the result is then
+    exact from one cycle in the window on, whatever the start phase, the offsets and the taper. Frequency and
+    amplitude are exact in all variants. Of the tapers Hann's has the side lobes that fall off fastest.
 
     A tapered bin of an earthquake contains many frequencies. The delay is therefore the one of the command, under its
     taper, at which its bin has the phase of the measured one (`bin_reading`, ours): exact for any motion, and for a

@@ -63,8 +63,8 @@ def frequency_evaluation_index(
     ----------
     x_c, x_m : (n_samples,), command and measured.
     sample_rate : Hz.
-    taper : ``"rectangular"`` as defined; a record that ends during the motion then leaks, and gives 1.256 where the
-        review prints 1.250. ``"hann"`` does not leak, but gives most weight to the middle of the record.
+    taper : ``"rectangular"`` as defined; a record that ends during the motion then leaks, and gives 1.256 where
+        Mirza Hessabi and Mercan 2015 print 1.250. ``"hann"`` does not leak, but gives most weight to the middle.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """PAEI: phase and amplitude error indices from the ellipse of measured against command, over a fixed window.
 
-Eqs. 1 to 3 of the review. In numpy: `reference.phase_amplitude`. Settings: `PhaseAmplitudeSettings`. The kernel
-slides the sums over chords, or points, at every sample (`_slide`); searches the loop's lag in the whole window eight
-times a window (`_look`); reads the sums where a row is due (`_read`).
+Eqs. 1 to 3 of the review (Mirza Hessabi and Mercan 2015). In numpy: `reference.phase_amplitude`. Settings:
+`PhaseAmplitudeSettings`. The kernel slides the sums over chords, or points, at every sample (`_slide`); searches the
+loop's lag in the whole window eight times a window (`_look`); reads the sums where a row is due (`_read`).
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class PhaseAmplitudeIndices(PassIndicator[PhaseAmplitudeValues]):
 
     Notes
     -----
-    Eq. 2 of the review with the minus sign missing in print, in a form without cancellation at small phases; eq. 3's
-    difference of amplitudes, and their ratio. The sign comes from the area swept by the loop: clockwise is a lead.
+    Eq. 2 of Mirza Hessabi and Mercan 2015 with the minus sign missing in print, without cancellation at small phases;
+    eq. 3's difference of amplitudes, and their ratio. The sign is that of the area of the loop: clockwise is a lead.
 
     The chords (`chords`, ours) give the ellipse of a sine exactly, whatever part of the last cycle is in the window,
     also while its amplitude grows or decays; they give the angular frequency as well. For several frequencies their
@@ -94,7 +94,7 @@ class PhaseAmplitudeIndices(PassIndicator[PhaseAmplitudeValues]):
     out where it matters, from two cycles in the window on. The phase's standard deviation includes that of the
     chords' frequency.
 
-    Without `noise_correction` it is eq. 1 of the review with a = 1, by regression (`ellipse`), which is exact for a
+    Without `noise_correction` it is their eq. 1 with a = 1, by regression (`ellipse`), which is exact for a
     sine, too. Its delay is its phase over the chords' angular frequency. Its standard deviations are those of the
     loop lag, without its bias: in noise its ratio is too small, and it reads a decaying sine as noise.
     """

@@ -1,7 +1,7 @@
-"""Ellipse fit of eq. 1 of the review to points of command x and residual e, from sums of powers up to the fourth.
+"""Ellipse fit by eq. 1 of Mirza Hessabi and Mercan 2015 to points x, e, from sums of powers up to the fourth.
 
-The residual is e = m - g x with g near the slope of the plot, so that x and e are nearly uncorrelated and each has
-its own scale: in x and m the fit is wrong by a factor of three at a phase of 1e-4 rad. Eq. 1 is
+The residual is e = m - g x with x the command and g near the slope of the plot: x and e are nearly uncorrelated and
+each has its own scale, else the fit is wrong by a factor of three at a phase of 1e-4 rad. Eq. 1 is
 
     c^2 + B c m + C m^2 + D c + E m + F = 0,
 
