@@ -38,6 +38,7 @@ NAMES = (
     "conduction",
     "chains",
     "updating",
+    "opening",
     "frames",
     "window_latency",
     "endurance",

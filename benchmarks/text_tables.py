@@ -27,7 +27,7 @@ def run(quick: bool) -> Iterator[Figure]:
     size, repeats = (1e6, 1) if quick else (SIZE, 3)
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "run.csv"
-        _write(path, size)
+        write_table(path, size)
         ways: dict[str, Callable[[], np.ndarray]] = {"ours": partial(_ours, path)}
         ways |= {"pandas": partial(_pandas, path)} if find_spec("pandas") else {}
         ways |= {"polars": partial(_polars, path)} if find_spec("polars") else {}
@@ -43,7 +43,7 @@ def run(quick: bool) -> Iterator[Figure]:
         yield Figure("text_tables", case, own, SECONDS, best, other, median(taken[other]), ratio)
 
 
-def _write(path: Path, size: float) -> None:
+def write_table(path: Path, size: float) -> None:
     rng = np.random.default_rng(5)
     with path.open("w") as file:
         file.write(f"{HEADER}\n")

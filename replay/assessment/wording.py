@@ -175,7 +175,7 @@ def _ratio_words(found: PairAssessment, assessment: Assessment) -> str:
     text, changing = f"ratio {plus_minus(headline.ratio, headline.ratio_sd)}", ""
     if headline.ratio_range is not None:
         low, high = headline.ratio_range
-        text, changing = f"ratio between {low:.3f} and {high:.3f} ", _CHANGING
+        text, changing = f"ratio between {low:.3f} and {high:.3f}", _CHANGING
     if units_differ(command, measured):
         return f"{text} {ratio_unit(command, measured)}{changing}"
     if changing:

@@ -37,6 +37,7 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
             "reliability": 12,
         },
         {
+            "opening": 3,
             "frames": 10,
             "latency": 16,
             "overload": 5,
