@@ -33,11 +33,14 @@ kernels: $(VENV)/dev.stamp
 bytecode: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest --collect-only --quiet > /dev/null || true
 
+# which tests; CI runs the long ones too
+WHICH = not slow and not long
+
 test: $(VENV)/dev.stamp
 	$(MAKE) --jobs=2 kernels checks bytecode
-	$(BIN)/python -m pytest -m "not slow" --numprocesses=$(WORKERS) --dist=worksteal $(ARGS)
+	$(BIN)/python -m pytest -m "$(WHICH)" --numprocesses=$(WORKERS) --dist=worksteal $(ARGS)
 
-# all of `make test` with new random values each time, the tests marked slow, and ten minutes of the campaign
+# all tests with new random values each time, and ten minutes of the campaign
 test-all: checks
 	$(BIN)/python -m pytest --hypothesis-profile=random --numprocesses=$(WORKERS) --dist=worksteal $(ARGS)
 	$(BIN)/python -m tests.campaign --short

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from monitor.commands import output
+from tests.long_tests import Durations, mark_long
 from tests.needs import absent
 from tests.records import Records, own_records, real_records
 
@@ -47,10 +48,21 @@ def _freeze_objects() -> None:
 gc.disable()
 
 
-def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Leave the plugin for Qt out where Qt cannot be loaded: it would end everything."""
     if absent("Qt"):
         pluginmanager.set_blocked("pytest-qt")
+    parser.addoption("--write-long", action="store_true", help="write which tests take more than a second")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.write_long:
+        config.pluginmanager.register(Durations())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_long(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
