@@ -75,7 +75,7 @@ class Program(QObject):
             self.window, self.actions, self.sources, self.layouts, self.reports, offers, store, self.notify
         )
         self.views = ViewController(
-            self.window, self.actions, self.sources, self.comparison, self.layouts, self.notify
+            self.window, self.actions, self.sources, self.comparison, self.layouts, store, self.notify
         )
         self.runs = RunsController(self.window, self.actions, self.sources, self.comparison, self.reports, store)
         self.operator = OperatorMode(
@@ -102,6 +102,7 @@ class Program(QObject):
         self.window.show()
         self.window.show_data(False)
         self.window.start(self.preferences.settings.frame_rate)
+        self.views.offer_unclosed()
         self.sources.begin(self._options)
         self.comparison.open_runs([ComparedFile((path,)) for path in self._options.compare])
         if self._options.operator:

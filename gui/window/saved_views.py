@@ -1,15 +1,17 @@
-"""Views of a recording: saved as files that a colleague opens, and kept while a recording is reloaded."""
+"""Views of a recording: saved as files that a colleague opens, and kept over a reload or the end of the program."""
 
 from __future__ import annotations
 
 import base64
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 
 import msgspec
-from PySide6.QtCore import QFileSystemWatcher, QObject
+from PySide6.QtCore import QFileSystemWatcher, QLockFile, QObject, QSettings, QTimer
 
 from gui.model.history import History
 from gui.panels.over_time import TimePanel
@@ -28,6 +30,9 @@ from monitor.system.files import WriteError, atomic_write, check_regular
 _MOST = 1 << 20  # bytes; longer files are not ours
 _KINDS = "Views (*.view.json)"
 _CHANGED = "was written again"
+UNCLOSED = "view/unclosed"
+"""Key of the settings with the view of a window that is open."""
+_KEEP_INTERVAL = 20_000  # ms
 
 
 class SavedView(msgspec.Struct, frozen=True, tag_field="synchroscope", tag="view 1"):
@@ -62,18 +67,26 @@ def write_view(view: SavedView, path: Path) -> None:
     WriteError : it cannot be written.
     """
 
-    def seen(words: tuple[str, ...]) -> tuple[str, ...]:
-        n = n_files(words)
+    def seen(file: str) -> str:
         try:
-            return *(os.path.relpath(each, path.parent) for each in words[:n]), *words[n:]
+            return os.path.relpath(file, path.parent)
         except ValueError:
             # on another drive
-            return words
+            return file
 
-    compared = tuple(msgspec.structs.replace(each, source=seen(each.source)) for each in view.compared)
-    saved = msgspec.structs.replace(view, recording=seen(view.recording), compared=compared)
     with atomic_write(path) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(saved), indent=2))
+        file.write(msgspec.json.format(msgspec.json.encode(_renamed(view, seen)), indent=2))
+
+
+def _renamed(view: SavedView, name: Callable[[str], str]) -> SavedView:
+    """Return a view with other names of its files."""
+
+    def named(words: tuple[str, ...]) -> tuple[str, ...]:
+        n = n_files(words)
+        return *map(name, words[:n]), *words[n:]
+
+    compared = tuple(msgspec.structs.replace(each, source=named(each.source)) for each in view.compared)
+    return msgspec.structs.replace(view, recording=named(view.recording), compared=compared)
 
 
 def read_view(path: Path) -> SavedView:
@@ -88,17 +101,11 @@ def read_view(path: Path) -> SavedView:
     try:
         view = msgspec.json.decode(path.read_bytes(), type=SavedView)
         base64.b64decode(view.arrangement, validate=True)
-        sources = [view.recording, *(each.source for each in view.compared)]
-        if not all(sources):
+        if not all([view.recording, *(each.source for each in view.compared)]):
             raise ValueError("it names no recording")
     except (msgspec.DecodeError, ValueError, RecursionError) as problem:
         raise ValueError(f"{path}: is no view that File > Save view as wrote ({problem})") from problem
-    counts = [n_files(words) for words in sources]
-    found = [
-        (*(_found(path, name) for name in words[:n]), *words[n:]) for words, n in zip(sources, counts, strict=True)
-    ]
-    compared = tuple(msgspec.structs.replace(one, source=s) for one, s in zip(view.compared, found[1:], strict=True))
-    return msgspec.structs.replace(view, recording=found[0], compared=compared)
+    return _renamed(view, partial(_found, path))
 
 
 def _found(path: Path, name: str) -> str:
@@ -125,6 +132,7 @@ class ViewController(QObject):
     ----------
     window, actions, layouts : what is saved and shown again.
     sources, comparison : open the recordings.
+    store : the settings, with the view of a window that was not closed.
     notify : shows a message; arguments are level and text.
     """
 
@@ -135,10 +143,20 @@ class ViewController(QObject):
         sources: SourceController,
         comparison: ComparisonController,
         layouts: LayoutController,
+        store: QSettings,
         notify: Callable[[str, str], None],
     ) -> None:
         super().__init__(window)
-        self._window, self._sources = window, sources
+        self._window, self._sources, self._store = window, sources, store
+        # one window keeps its view; the lock of a process that has ended is free
+        with suppress(OSError):
+            Path(store.fileName()).parent.mkdir(parents=True, exist_ok=True)
+        self._lock, self._timer = QLockFile(f"{store.fileName()}.view"), QTimer(self)
+        self._lock.setStaleLockTime(0)
+        if self._lock.tryLock(0):
+            self._timer.timeout.connect(self.keep)
+            self._timer.start(_KEEP_INTERVAL)
+            window.closing.connect(self._close)
         self._comparison, self._layouts, self._notify = comparison, layouts.layouts, notify
         self._wanted: SavedView | None = None
         self._stage = _Stage.ASKED
@@ -152,6 +170,29 @@ class ViewController(QObject):
         sources.sessions.changed.connect(self._on_changed)
         window.ticked.connect(self._show_wanted)
         actions.connect({"file.save_view": self._ask_save, "file.open_view": self._ask, "file.reload": self.reload})
+
+    def offer_unclosed(self) -> None:
+        """Offer the view of a window that was not closed, as after a power failure."""
+        with suppress(msgspec.DecodeError):
+            if self._timer.isActive() and (kept := str(self._store.value(UNCLOSED, ""))):
+                self._store.remove(UNCLOSED)
+                view = msgspec.json.decode(kept, type=SavedView)
+                text = f"{Path(view.recording[0]).name} was shown when the window ended without being closed"
+                self._window.notification_bar.offer(text, "Show it again", partial(self._show, view))
+
+    def keep(self) -> None:
+        """Keep the view of the recording that is shown, until the window is closed."""
+        if isinstance(self._sources.source, OpenRecording) and self._window.is_configured:
+            view = _renamed(self.current, os.path.abspath)
+            self._store.setValue(UNCLOSED, msgspec.json.encode(view).decode())
+        else:
+            self._store.remove(UNCLOSED)
+        self._store.sync()
+
+    def _close(self) -> None:
+        self._timer.stop()
+        self._store.remove(UNCLOSED)
+        self._lock.unlock()
 
     def save(self, path: Path) -> None:
         """Write the view of the recording that is shown."""

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint
 
 from gui.panels.histories import HistoriesPanel
 from gui.widgets.menus import MenuPlace
-from gui.window.saved_views import SavedView, read_view, write_view
+from gui.window.saved_views import UNCLOSED, SavedView, read_view, write_view
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 
@@ -166,6 +166,27 @@ def test_a_view_is_saved_and_opened_elsewhere_with_what_is_compared(shown, begin
     assert seen(colleague) == before
     (run,) = colleague.history.compared
     assert (run.name, run.lag) == ("other.csv", 0.25)
+
+
+def test_the_view_of_a_window_that_was_not_closed_is_offered(shown, begin, store):
+    before = arrange(shown)
+    shown.program.views.keep()
+    kept = store.value(UNCLOSED)
+    shown.leave()
+    assert not store.contains(UNCLOSED)
+    # as it is after a power failure
+    store.setValue(UNCLOSED, kept)
+    hands = begin()
+    bar = hands.window.notification_bar
+    assert bar.log.active[0].text == "test.csv was shown when the window ended without being closed"
+    hands.click(bar._act)
+    hands.until(lambda: hands.program.views._wanted is None and hands.program.sessions.player is not None)
+    hands.ticks(4)
+    assert seen(hands) == before
+    # a second window beside it neither keeps nor offers
+    hands.program.views.keep()
+    other = begin()
+    assert not other.window.notification_bar.log.active
 
 
 def test_cursors_are_added_by_key_and_the_span_between_two_is_exported(shown, tmp_path):
