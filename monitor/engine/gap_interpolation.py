@@ -8,6 +8,7 @@ import numpy as np
 
 from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.messages.blocks import Column, Samples, SignalBlock, Stream
+from monitor.messages.reasons import Reason
 
 # windows before a result in which interpolated samples count: the window, and how long results are held
 _COUNTED = 1.3
@@ -128,8 +129,15 @@ class GapInterpolation:
                 continue
             inside = np.searchsorted(numbers, at, side="right") - np.searchsorted(numbers, at - span, side="right")
             own = np.array([column.actuator == actuator for column in columns])
-            deviations = own & [column.name.endswith("_sd") for column in columns]
+            deviations, reasons = (
+                own & [column.name.endswith(end) for column in columns] for end in ("_sd", "_reason")
+            )
             share = np.minimum(inside / self._n_window, _MOST)
             rows[:, deviations] /= np.sqrt(1.0 - share)[:, None]
-            rows[np.ix_(inside > _MOST * self._n_window, own)] = np.nan
+            invalid = inside > _MOST * self._n_window
+            rows[np.ix_(invalid, own & ~reasons)] = np.nan
+            # what has no value for another reason keeps that
+            codes = rows[:, reasons]
+            codes[invalid[:, None] & (codes == Reason.VALID)] = Reason.BAD_SAMPLE
+            rows[:, reasons] = codes
             self._numbers[actuator] = numbers[numbers > at[-1] - span]

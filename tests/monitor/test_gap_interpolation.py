@@ -13,6 +13,7 @@ from monitor.config import IndicatorSettings
 from monitor.engine.gap_interpolation import GapInterpolation
 from monitor.engine.monitor import Monitor
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
+from monitor.messages.reasons import Reason
 
 RATE = 100.0
 CHANNELS = tuple(
@@ -156,3 +157,16 @@ def test_bands_hold_and_widen_by_what_is_interpolated():
     gaps.widen(rows, 0, 1, columns)
     assert rows[103 + n_window - 1, 1] == pytest.approx(1.0 / np.sqrt(1.0 - 4 / n_window))
     assert (rows[:99] == 1.0).all() and (rows[:, [0, 2, 3]] == 1.0).all()
+
+
+@pytest.mark.usefixtures("warm_kernels")
+def test_a_window_that_is_mostly_interpolated_has_a_reason_and_no_value():
+    samples = signals(1)
+    samples[np.arange(1200) % 4 != 0, 1] = np.nan
+    names, _, values, *_ = run(samples, 0.03, [1200])
+    north = {name: values[600:, i] for i, (actuator, name) in enumerate(names) if actuator == "north"}
+    for name, column in north.items():
+        if name.endswith("_reason"):
+            assert np.isfinite(column).all() and (column != Reason.VALID).all(), name
+        else:
+            assert np.isnan(column).all(), name
