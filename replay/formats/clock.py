@@ -19,6 +19,8 @@ _LARGEST = 1e20  # as written: nanoseconds since 1970 are 2e18
 _SHORTEST = 1e-15  # of a step, as written
 _MOST_SAMPLES = 2.0**53
 _OVERRIDE = "give --rate HZ to take the samples as evenly spaced"
+_TWICE = "repeats", "remove the rows that are there twice"
+_BACKWARDS = "goes backwards", "sort the rows by time, or cut the file where a test begins anew"
 _RESAMPLE = "give --resample HZ to interpolate, --rate HZ to take them as evenly spaced"
 
 
@@ -114,8 +116,8 @@ def read_timing(times: Samples, scale: float, place: Callable[[int], str]) -> Sa
     steps = np.diff(times)
     if float(np.min(steps)) <= 0.0:
         row = int(np.argmax(steps <= 0.0)) + 1
-        what = "repeats" if times[row] == times[row - 1] else "goes backwards"
-        raise RecordingError(f"the time {what} at {place(row)} ({times[row]:.10g}); {_OVERRIDE}")
+        what, how = _TWICE if times[row] == times[row - 1] else _BACKWARDS
+        raise RecordingError(f"the time {what} at {place(row)} ({times[row]:.10g}); {how}; or {_OVERRIDE}")
     usual, single = float(np.median(steps)), _step(steps)
     if usual < _SHORTEST or float(times[-1] - times[0]) > _MOST_SAMPLES * single:
         raise RecordingError(f"the time steps are far too short, or one of them far too long; {_OVERRIDE}")

@@ -127,9 +127,9 @@ def _given_rate_note(table: SignalTable, rate: float) -> str:
             own = read_timing(written.times, written.scale, table.place)
         else:
             return note
-    except RecordingError:
+    except RecordingError as problem:
         # unreadable times are what a rate is given for
-        return note
+        return f"{note}; the times in the file are ignored: {str(problem).partition('; ')[0]}"
     if abs(own.sample_rate - rate) <= _SAME_RATE * rate:
         return note
     return f"{note}; the times in the file are those of {own.sample_rate:g} Hz"
