@@ -85,6 +85,14 @@ def recording_part(path: Path, recording: Recording, arguments: argparse.Namespa
 _PAGES = {".html", ".htm"}
 
 
+def check_replaced(option: str, path: Path, *, overwrite: bool) -> None:
+    """Raise ValueError where a file exists that may not be replaced, or is a device or a pipe."""
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{option} {path}: is no regular file: give another name")
+    if path.exists() and not overwrite:
+        raise ValueError(f"{option} {path}: exists; give another name or --overwrite")
+
+
 def page_path(out: Path, stem: str) -> Path:
     """Return the file of a page; in a folder it has the stem of a recording.
 

@@ -22,6 +22,7 @@ from monitor.system.safe_text import csv_cell, printable
 from monitor.text.blocks import to_json
 from replay.commands import (
     add_worker_options,
+    check_replaced,
     column_selection,
     given_indicators,
     others_go_on,
@@ -90,8 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--series {arguments.series}: writes a CSV table; examples/plot_series.py draws it")
     if arguments.series and arguments.series.exists() and arguments.series.samefile(arguments.files[0]):
         raise ValueError(f"--series {arguments.series}: is the record itself; give another name")
-    if arguments.series and arguments.series.exists() and not arguments.overwrite:
-        raise ValueError(f"--series {arguments.series}: exists; give another name or --overwrite")
+    if arguments.series:
+        check_replaced("--series", arguments.series, overwrite=arguments.overwrite)
     selection, given = column_selection(arguments, auxiliary=arguments.auxiliary), given_indicators(arguments)
     if arguments.auxiliary and not arguments.messages:
         raise ValueError("--auxiliary requires --messages: without actuators there is nothing to assess")
@@ -195,8 +196,7 @@ def _run_archive(arguments: argparse.Namespace, selection: Selection, given: dic
 
     table = arguments.out
     check_ending(table)
-    if table.exists() and not (arguments.overwrite or has_finished_rows(table)):
-        raise ValueError(f"--out {table}: exists; give another name or --overwrite")
+    check_replaced("--out", table, overwrite=arguments.overwrite or has_finished_rows(table))
     archive = Archive(tuple(arguments.files), table, given, selection)
     done = [0, 0]
     try:

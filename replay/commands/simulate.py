@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.commands.process import StopSignals, exit_immediately
-from replay.commands import add_worker_options, workers_of
+from replay.commands import add_worker_options, check_replaced, workers_of
 
 if TYPE_CHECKING:
     from sim.ensembles.ensemble import Experiment
@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE|DIR",
         help="HDF5 file; an interrupted simulation, FILE.part, is continued by the same command",
     )
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing file")
     add_worker_options(parser, "simulate", "threads")
     experiments = parser.add_argument_group("experiments instead of realizations")
     experiments.add_argument("--experiments", type=int, metavar="N", help="write N measured records, CSV, into DIR")
@@ -51,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _experiments(model, arguments)
     if arguments.bad:
         raise ValueError("--bad: needs --experiments N")
+    check_replaced("--out", arguments.out, overwrite=arguments.overwrite)
     chosen = arguments.workers is not None or arguments.scheduler is not None
     with (
         # SIGTERM ends the workers and closes the file, as Ctrl-C does
@@ -88,8 +90,10 @@ def _experiments(model: Experiment, arguments: argparse.Namespace) -> int:
             progress("experiments", 0, arguments.experiments)
             measured = replicates(model, arguments.experiments, arguments.seed, bad=arguments.bad)
             arguments.out.mkdir(parents=True, exist_ok=True)
-            for number, column in enumerate(measured.T, 1):
-                path = arguments.out / f"r{number}.csv"
+            paths = [arguments.out / f"r{number}.csv" for number in range(1, arguments.experiments + 1)]
+            for path in paths:
+                check_replaced("--out", path, overwrite=arguments.overwrite)
+            for number, (path, column) in enumerate(zip(paths, measured.T, strict=True), 1):
                 table = np.column_stack([model.time, column])
                 np.savetxt(
                     path, table, delimiter=",", header=f"time [s],response [{model.unit}]", comments="", fmt="%.12g"

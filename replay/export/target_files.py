@@ -53,6 +53,8 @@ class TargetFiles:
             return
         if target.exists() and target.samefile(self._source):
             raise WriteError(f"{target} is the recording itself: give another name with -o OUT")
+        if target.exists() and not target.is_file():
+            raise WriteError(f"{target} is no regular file: give another name with -o OUT")
         if not self._overwrite:
             raise WriteError(f"{target} exists: give another name with -o OUT, or --overwrite")
 

@@ -275,10 +275,11 @@ def _by_sampling(
 ) -> Iterator[tuple[str, int, list[_Columns], Sampling]]:
     """Give the groups; one without times is divided where its arrays have other rates or starts."""
     for (name, n_rows), group in groups.items():
-        if any(TableColumn(0, label, "", "").is_time for each in group for label in _labels(each, contents)):
-            yield name, n_rows, group, Sampling()
-            continue
         shared = _sampling({name, *(each.entry.path for each in group)}, contents)
+        if any(TableColumn(0, label, "", "").is_time for each in group for label in _labels(each, contents)):
+            # the times are used, and a rate that is another one is told
+            yield name, n_rows, group, shared
+            continue
         parts: dict[Sampling, list[_Columns]] = {}
         for each in group:
             own = _sampling({each.entry.path}, contents)

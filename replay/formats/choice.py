@@ -43,12 +43,11 @@ class Proposal:
     correlation: float
     lag: int
 
-    @property
-    def advice(self) -> str:
-        """Text for a message that asks for the columns."""
-        samples = "sample" if self.lag == 1 else "samples"
+    def advice(self, columns: Sequence[TableColumn]) -> str:
+        """Return the text for a message that asks for two of these columns."""
+        samples, found = "sample" if self.lag == 1 else "samples", references(columns)
         return (
-            f"by their values perhaps --command {self.command.name!r} --measured {self.measured.name!r}, "
+            f"by their values perhaps --command {found[self.command]!r} --measured {found[self.measured]!r}, "
             f"which follows by {self.lag} {samples} (correlation {self.correlation:.3f})"
         )
 
@@ -251,7 +250,7 @@ def _columns(table: SignalTable, selection: Selection) -> _Choice:
         proposal = None if selection.names_columns else _proposal(table, signals)
         if proposal is None:
             raise
-        raise _UnclearColumnsError(f"{problem}; {proposal.advice}", proposal) from None
+        raise _UnclearColumnsError(f"{problem}; {proposal.advice(table.columns)}", proposal) from None
 
 
 class _UnclearColumnsError(RecordingError):

@@ -139,7 +139,7 @@ def references(columns: Sequence[TableColumn]) -> dict[TableColumn, str]:
 
 def listing(columns: Sequence[TableColumn]) -> str:
     """Return the columns' names in one line, the first 24 of them."""
-    names = ", ".join(c.name for c in columns[:_MAX_LISTED])
+    names = ", ".join(c.name for c in columns[:_MAX_LISTED]) or "no columns of real numbers"
     return names if len(columns) <= _MAX_LISTED else f"{names} and {len(columns) - _MAX_LISTED} more"
 
 

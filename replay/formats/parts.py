@@ -35,10 +35,10 @@ class RecordingPart:
     stop: float = float("inf")
 
     def __post_init__(self) -> None:
-        if not self.start < self.stop:
-            raise ValueError(f"--stop {self.stop:g}: must be after --start {self.start:g}")
         if not 0.0 <= self.start < self.whole.duration:
             raise ValueError(f"--start {self.start:g}: the record is {self.whole.duration:.4g} s long")
+        if not self.start < self.stop:
+            raise ValueError(f"--stop {self.stop:g}: must be after --start {self.start:g}")
 
     @property
     def stream(self) -> Stream:
