@@ -13,6 +13,7 @@ from monitor.indicators.parts.added_damping import loop_damping
 from monitor.messages.blocks import Channel, ratio_unit, units_differ
 from monitor.messages.headline import LABELS
 from monitor.messages.reasons import Reason
+from monitor.text.numbers import percent
 from replay.assessment.record_survey import RecordSurvey
 from replay.assessment.results import (
     Contradiction,
@@ -39,6 +40,9 @@ _NEGATIVE = -0.002
 _LEAD_SDS, _LEAD_SAMPLES = 2.0, 1.0
 # rad, from which lag and lead, or sign and delay, are easily confused
 _LARGE_PHASE = 0.5 * math.pi
+# rms of measured less command, % of that of the command, and phase, rad, of a sign that is opposite
+_OPPOSITE, _HALF_TURN = 170.0, 0.83 * math.pi
+_RARELY = 0.2  # of the record
 
 
 def result_warnings(
@@ -93,7 +97,10 @@ def _checks(
 def _no_value(found: PairAssessment, settings: IndicatorSettings, *, shorter: bool) -> str:
     if shorter:
         return f"the record is shorter than the window of {settings.window:g} s: give a shorter --window"
+    elsewhere = _found_elsewhere(found, settings)
     delay = _median(found, "fdb_delay", "paei_delay")
+    if found.headline is not None and found.headline.valid_fraction == 0.0 and elsewhere:
+        return f"the broadband delay has no value: {elsewhere}"
     if found.headline is not None and found.headline.valid_fraction == 0.0 and math.isfinite(delay):
         reach = min(settings.max_delay, 0.25 * settings.window)
         beyond = (
@@ -105,14 +112,37 @@ def _no_value(found: PairAssessment, settings: IndicatorSettings, *, shorter: bo
             f"the broadband delay has no value: {beyond if abs(delay) > 0.95 * reach else little}; use a longer "
             "--window and --max-delay, and a longer record if necessary, or read FDB, valid up to half a period"
         )
-    if found.valid_fraction or (found.headline is not None and found.headline.valid_fraction):
-        return ""
     if not any(name.startswith(("broadband", "fdb", "paei")) for name in found.spreads):
         return ""
     missing = next(found.presence[each].missing for each in LABELS if each in found.presence)
+    valid = 0.0 if found.headline is None else found.headline.valid_fraction
+    if any(name.startswith(("fdb", "paei")) for name in found.spreads):
+        valid = max(valid, found.valid_fraction)
+    if valid > _RARELY or (valid and missing.get(Reason.UNRELATED, 0.0) < 0.5):
+        return ""
+    if valid:
+        return (
+            f"only {percent(valid)} of the record has a delay, in the rest {Reason.UNRELATED.sentence}: do not rely "
+            f"on it; {elsewhere or 'check the columns'}"
+        )
     # the most frequent one
     why = next((reason for reason in missing if reason is not Reason.FILLING), Reason.FILLING)
-    return f"no delay has a value: {why.word}: {why.sentence}; check the columns, then try a longer --window"
+    advice = elsewhere or "check the columns, then try a longer --window and --max-delay"
+    return f"no delay has a value: {why.word}: {why.sentence}; {advice}"
+
+
+def _found_elsewhere(found: PairAssessment, settings: IndicatorSettings) -> str:
+    """Return what the whole record says of signals that are unrelated in its windows; empty: nothing."""
+    criteria, reach = found.whole.criteria, min(settings.max_delay, 0.25 * settings.window)
+    if criteria.j2 > _OPPOSITE and abs(found.whole.fei.phase) > _HALF_TURN:
+        return "measured has the sign opposite to the command's: check the polarity of the sensor"
+    if abs(criteria.j1) > 1e3 * reach:
+        seconds = abs(criteria.j1) / 1e3
+        return (
+            f"over the whole record measured is most like the command {criteria.j1:.4g} ms later (J1), and "
+            f"{1e3 * reach:.4g} ms are searched: give --max-delay {1.5 * seconds:.2g} --window {6.0 * seconds:.2g}"
+        )
+    return ""
 
 
 def _lead(found: PairAssessment, dt: float) -> Iterator[tuple[str, str]]:

@@ -88,7 +88,8 @@ _PAGES = {".html", ".htm"}
 def check_replaced(option: str, path: Path, *, overwrite: bool) -> None:
     """Raise ValueError where a file exists that may not be replaced, or is a device or a pipe."""
     if path.exists() and not path.is_file():
-        raise ValueError(f"{option} {path}: is no regular file: give another name")
+        what = "a directory" if path.is_dir() else "no regular file"
+        raise ValueError(f"{option} {path}: is {what}: give the name of a file")
     if path.exists() and not overwrite:
         raise ValueError(f"{option} {path}: exists; give another name or --overwrite")
 

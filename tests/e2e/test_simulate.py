@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -116,6 +117,20 @@ def test_a_disk_that_fills_in_the_middle_loses_nothing(tmp_path):
     assert main([str(word) for word in words]) == 0
     simulate_ensemble(model, 3000, 1, tmp_path / "whole.h5")
     assert_same(path, tmp_path / "whole.h5")
+
+
+def test_a_file_is_replaced_only_where_that_is_asked_for_and_a_pipe_never(tmp_path, capsys):
+    path, pipe = tmp_path / "e.h5", tmp_path / "pipe"
+    path.write_text("kept")
+    os.mkfifo(pipe)
+    words = ["simulate", "beam", "--realizations", "10", "--out"]
+    assert main([*words, str(path)]) == main([*words, str(pipe), "--overwrite"]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.endswith("e.h5: exists; give another name or --overwrite")
+    assert second.endswith("pipe: is no regular file: give the name of a file")
+    assert path.read_text() == "kept" and pipe.is_fifo()
+    assert main([*words, str(path), "--overwrite"]) == 0
+    assert arrays(path)[0]["response"].shape == (251, 10)
 
 
 @pytest.mark.parametrize(

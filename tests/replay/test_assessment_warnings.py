@@ -178,6 +178,22 @@ def test_a_delay_beyond_what_is_looked_for():
     )
 
 
+def test_a_sensor_of_the_wrong_sign():
+    found = look((earthquake(T), -late() + noise(1)))
+    assert "opposite to the command's: check the polarity" in text(found, "no_value")
+
+
+def test_a_long_lag_that_a_few_windows_read_as_something_else():
+    command, measured = (
+        sum(np.sin(2.0 * np.pi * f * (T - lag) + 9.0 * f) for f in (0.41, 0.73, 1.17, 1.91)) for lag in (0.0, 2.0)
+    )
+    settings = SETTINGS.model_copy(update={"max_delay": 3.0})
+    said = text(look((command, measured), settings=settings), "no_value")
+    assert "2000 ms later (J1), and 500 ms are searched: give --max-delay 3 --window 12" in said
+    found = look((command, measured), settings=settings.model_copy(update={"window": 12.0}))
+    assert found.pairs[0].headline.delay == pytest.approx(2.0, abs=1e-3)
+
+
 def test_signals_that_have_nothing_to_do_with_each_other():
     found = look((earthquake(T), earthquake(T, seed=8)))
     assert "no_value" in codes(found) or found.pairs[0].headline.valid_fraction < 0.2
