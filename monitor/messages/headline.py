@@ -37,6 +37,7 @@ RIGHT = {"delay": 1e-3, "ratio": 0.02}
 _Number = TypeVar("_Number", float, NDArray[np.float64])
 # half width of a band in standard deviations
 _BAND = 2.0
+_NARROW = 0.1  # of what is right
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,8 @@ def read_headline(indicator: str, read: Callable[[str], float]) -> HeadlineValue
 def is_right(quantity: str, value: float, sd: float) -> bool | None:
     """Return whether a delay [s] or a ratio is right, as far as its band tells; None: not determined.
 
-    Right if all of the band is within `RIGHT` of no delay or of one, wrong if none of it is.
+    Right if all of the band is within `RIGHT` of no delay or of one, wrong if none of it is; where the band is narrow
+    the value alone decides.
 
     Parameters
     ----------
@@ -97,9 +99,8 @@ def is_right(quantity: str, value: float, sd: float) -> bool | None:
     value, sd : in SI, with the standard deviation; where that is NaN, the value alone decides.
     """
     error, band = abs(value - (quantity == "ratio")), _BAND * (sd if math.isfinite(sd) else 0.0)
-    if error + band < RIGHT[quantity]:
-        return True
-    return False if error - band > RIGHT[quantity] else None
+    limit = RIGHT[quantity]
+    return error <= limit if abs(error - limit) >= band or band < _NARROW * limit else None
 
 
 def contradicts(

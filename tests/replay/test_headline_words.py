@@ -48,10 +48,12 @@ def said(assessed, **values):
         (-0.9, 0.04, "neither late nor early (-0.90 ± 0.04 ms)"),
         (-3.0, 0.9, "3.0 ± 0.9 ms early"),
         (-3.0, 1.1, "delay not determined (-3.0 ± 1.1 ms)"),
+        (1.01, 0.04, "1.01 ± 0.04 ms late"),
+        (1.01, 0.06, "delay not determined (1.01 ± 0.06 ms)"),
     ],
 )
 def test_a_delay_is_called_late_or_right_only_where_its_band_allows_it(assessed, delay, sd, words):
-    """Right where error and two sd are below 1 ms, late or early where error less two sd is above."""
+    """Right where error and two sd are below 1 ms, late or early where error less two sd is above, or two sd small."""
     assert said(assessed, delay=1e-3 * delay, delay_sd=1e-3 * sd, delay_median_sd=1e-3 * sd).startswith(
         f"a: {words}, "
     )
