@@ -53,7 +53,7 @@ def said(assessed, **values):
     ],
 )
 def test_a_delay_is_called_late_or_right_only_where_its_band_allows_it(assessed, delay, sd, words):
-    """Right where error and two sd are below 1 ms, late or early where error less two sd is above, or two sd small."""
+    """Right where error and two sd are below 1 ms; late or early where error less two sd is above."""
     assert said(assessed, delay=1e-3 * delay, delay_sd=1e-3 * sd, delay_median_sd=1e-3 * sd).startswith(
         f"a: {words}, "
     )
