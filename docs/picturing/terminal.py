@@ -11,6 +11,7 @@ from rich.console import Console
 from gui.commands.demo import stage
 from gui.model.receiver import ServiceSubscription
 from gui.terminal.dashboard import Dashboard
+from gui.terminal.screen import Screen
 from monitor.commands.process import ChildCommand
 from replay.simulations.models import simulate_ensemble
 from sim.models.beam import StochasticBeam
@@ -26,7 +27,7 @@ def dashboard(path: Path) -> None:
     with console.file, stage(DURATION, Path("runs/demo.h5"), console) as (watched, finished):
         while not finished() and (watched.health is None or watched.health.counts.received < SHOWN * DURATION * RATE):
             watched.update(0.1)
-        console.print(watched.screen)
+        console.print(Screen(watched.history))
     path.write_text(console.export_svg(title="synchroscope demo"), encoding="utf-8")
 
 
@@ -46,7 +47,7 @@ def rejection(path: Path) -> None:
             watched = Dashboard(link, console)
             while watched.health is None or watched.health.counts.received < 0.8 * 251:
                 watched.update(0.1)
-            console.print(watched.screen)
+            console.print(Screen(watched.history))
             link.close()
             while not publisher.ended:
                 time.sleep(0.1)

@@ -14,8 +14,6 @@ from monitor.messages.blocks import Column, ResultStream, Samples
 
 RATE = 25.0
 """Rows of the display a second."""
-TRACE = 60.0
-"""Default length of a trace, s."""
 # columns of a model, not of an actuator
 _MODEL_PREFIXES = ("reliability_", "model_")
 # in instants: x is a quotient, and may be on either side of the beginning of an instant
@@ -170,12 +168,3 @@ class ResultHistory:
         """Return the newest valid value; NaN where there was none yet."""
         column = self.column(actuator, name)
         return math.nan if column is None else float(self._valid[column])
-
-    def trace(self, actuator: str, name: str, seconds: float = TRACE) -> Samples:
-        """Return (n_instants,) of the last `seconds`, oldest first; NaN where there is no value."""
-        n, column = max(1, round(seconds * self.rate)), self.column(actuator, name)
-        if column is None:
-            return np.full(n, np.nan)
-        end = self._instants.end
-        found: Samples = self._instants.rows(end - n, end, (column,))[:, 0]
-        return found

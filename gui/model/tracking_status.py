@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gui.wording.level import Level
-from monitor.messages.headline import HEADLINE, LABELS, HeadlineValues, is_right
+from monitor.messages.headline import HEADLINE, LABELS, is_right
 from monitor.messages.reasons import reason_word
 
 NOT_DETERMINED = "not determined"
@@ -46,9 +46,16 @@ def tracking_status(
     return Status(", ".join(known), shape)
 
 
-def headline_status(found: HeadlineValues, reason: float = math.nan) -> Status:
-    """Return the status of the headline values of an actuator."""
-    return tracking_status(found.delay, found.ratio, found.delay_sd, found.ratio_sd, reason)
+_DECISIONS = {
+    1.0: Status("accept", "●", Level.GOOD),
+    0.0: Status("watch", "▲", Level.WARN),
+    -1.0: Status("reject", "■", Level.BAD),
+}
+
+
+def decision_status(code: float) -> Status:
+    """Return the status of a model by the code of its decision; NaN before the first."""
+    return _DECISIONS.get(code, Status("not decided", "○"))
 
 
 def timing_word(delay: float, sd: float = 0.0) -> str:

@@ -10,7 +10,7 @@ from functools import partial
 from gui.model.alarms import DisplayLimits, display_limits_apply
 from gui.model.history import History
 from gui.model.severity import NO_LIMITS, ActuatorSeverity, alarm_severity, amplitude_percent, limit_severity
-from gui.model.tracking_status import NO_VALUE, Status, contradiction_mark, tracking_status
+from gui.model.tracking_status import NO_VALUE, Status, contradiction_mark, decision_status, tracking_status
 from gui.panels.base import PanelInstant
 from gui.wording.event_text import NOT_JUDGED_SHAPE
 from gui.wording.level import Level
@@ -233,14 +233,6 @@ def _tile_value(
     return TileValue(label, text, unit, _spread_text(deviation, decimals), levels.get(label, Level.NONE))
 
 
-_DECISIONS = {
-    1.0: Status("accept", "●", Level.GOOD),
-    0.0: Status("watch", "▲", Level.WARN),
-    -1.0: Status("reject", "■", Level.BAD),
-}
-_UNDECIDED = Status("not decided", "○", Level.NONE)
-
-
 def site_content(history: History, site: str, at: PanelInstant) -> TileContent:
     """Return the tile of a validation site.
 
@@ -265,7 +257,7 @@ def site_content(history: History, site: str, at: PanelInstant) -> TileContent:
     if at.replacement is not None:
         decided = at.replacement
     elif results is not None and results.column(site, "reliability_decision") is not None:
-        decided = _DECISIONS.get(value("decision"), _UNDECIDED)
+        decided = decision_status(value("decision"))
     else:
         decided = Status("no limits", "○", Level.NONE) if known else NO_VALUE
     return TileContent(site, "model", decided, values, remark, time_label=at.label, is_site=True)

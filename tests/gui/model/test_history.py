@@ -49,6 +49,12 @@ def samples(start, stop):
     return np.column_stack([index, -index])
 
 
+def trace(results, actuator, name, seconds=60.0):
+    """The instants of the last seconds, oldest first."""
+    column, end = results.column(actuator, name), results.instants.end
+    return results.instants.rows(end - round(seconds * results.rate), end, (column,))[:, 0]
+
+
 def rows(start, stop, every=1):
     """Rows whose first column is the index."""
     index = np.arange(start, stop, every, dtype=float)
@@ -84,7 +90,7 @@ def test_before_the_first_block_there_is_nothing():
 
 def test_a_trace_before_the_first_row_is_empty():
     results = ResultHistory(result_stream(rate=10.0), minutes=1.0, memory=MEMORY)
-    assert np.isnan(results.trace("a", "fdb_delay", 2.0)).all() and len(results.trace("a", "fdb_delay", 2.0)) == 20
+    assert np.isnan(trace(results, "a", "fdb_delay", 2.0)).all() and len(trace(results, "a", "fdb_delay", 2.0)) == 20
     assert np.isnan([results.value("a", "fdb_delay"), results.end_x, results.begin_x]).all()
 
 
@@ -101,8 +107,8 @@ def test_a_trace_holds_the_last_row_of_every_instant_however_it_was_cut(cuts, ev
     head = max(last)
     n = round(5.0 * rate)
     expected = [last.get(instant, np.nan) for instant in range(head - n + 1, head + 1)]
-    np.testing.assert_array_equal(results.trace("a", "fdb_delay", 5.0), expected)
-    np.testing.assert_array_equal(results.trace("b", "fdb_delay", 5.0), -np.array(expected))
+    np.testing.assert_array_equal(trace(results, "a", "fdb_delay", 5.0), expected)
+    np.testing.assert_array_equal(trace(results, "b", "fdb_delay", 5.0), -np.array(expected))
     assert results.value("a", "fdb_ratio") == 699 // every * every + 0.25
     assert results.end_x == pytest.approx(699 // every * every / 100.0)
     for index in (0, 120, 480):
@@ -116,7 +122,7 @@ def test_a_trace_holds_the_last_row_of_every_instant_however_it_was_cut(cuts, ev
 def test_results_slower_than_the_display_have_no_holes():
     results = taken(result(0, 600, rate=30.0, every=60)).results
     assert results.rate == 0.5
-    np.testing.assert_array_equal(results.trace("a", "fdb_delay", 20.0), np.arange(0.0, 600.0, 60.0))
+    np.testing.assert_array_equal(trace(results, "a", "fdb_delay", 20.0), np.arange(0.0, 600.0, 60.0))
 
 
 def test_what_is_invalid_now_is_told_from_what_was_valid_last():
@@ -138,11 +144,11 @@ def test_what_is_invalid_now_is_told_from_what_was_valid_last():
 def test_a_gap_stays_empty_and_costs_nothing(missing):
     at = 300 + missing
     history = taken(signal(0, 300), result(0, 300), signal(at, at + 10), result(at, at + 10, values=rows(0, 10)))
-    trace = history.results.trace("a", "fdb_delay", 3.0)
-    assert trace[-1] == 9.0
+    kept = trace(history.results, "a", "fdb_delay", 3.0)
+    assert kept[-1] == 9.0
     last = {**{i // 4: float(i) for i in range(300)}, **{(at + i) // 4: float(i) for i in range(10)}}
     head = (at + 9) // 4
-    np.testing.assert_array_equal(trace, [last.get(instant, np.nan) for instant in range(head - 74, head + 1)])
+    np.testing.assert_array_equal(kept, [last.get(instant, np.nan) for instant in range(head - 74, head + 1)])
     x, found = history.signals.samples((at - 5) / 100.0, (at + 3) / 100.0)
     np.testing.assert_allclose(x[-4:], np.arange(at, at + 4) / 100.0)
     np.testing.assert_array_equal(found[-4:, 0], [float(at + i) for i in range(4)])
@@ -212,7 +218,7 @@ def test_every_sample_stands_at_its_time_whatever_happens(steps, cuts):
     np.testing.assert_allclose([at_once.timeline.time_at(place) for place in x[known]], times, atol=1e-9)
     one, other = at_once.results, in_looks.results
     if one is not None:
-        np.testing.assert_array_equal(one.trace("a", "fdb_delay"), other.trace("a", "fdb_delay"))
+        np.testing.assert_array_equal(trace(one, "a", "fdb_delay"), trace(other, "a", "fdb_delay"))
         assert one.last_valid("a", "fdb_delay") == other.last_valid("a", "fdb_delay")
 
 
@@ -237,7 +243,7 @@ def test_a_restart_goes_on_and_other_columns_begin_anew():
     taken(result(50, 51, values=np.ones((1, 1)), epoch=2, columns=other), history=history)
     assert history.generation == 3
     assert history.results.actuators == ("c",)
-    assert np.isfinite(history.results.trace("c", "fdb_delay")).sum() == 1
+    assert np.isfinite(trace(history.results, "c", "fdb_delay")).sum() == 1
     assert np.isnan(history.results.value("a", "fdb_delay"))
     assert history.signals is not None and len(history.timeline.segments) == 2
 
@@ -296,7 +302,7 @@ def test_read_only_blocks_are_kept_by_copy():
     taken(result(10, 11, values=changed), history=history)
     changed[:] = 5.0
     assert history.results.value("a", "fdb_delay") == 10.0
-    assert history.results.trace("a", "fdb_delay", 1.0)[-1] == 10.0
+    assert trace(history.results, "a", "fdb_delay", 1.0)[-1] == 10.0
 
 
 def test_what_is_infinite_is_no_part_of_a_curve():
@@ -304,7 +310,7 @@ def test_what_is_infinite_is_no_part_of_a_curve():
                     result(0, 3, values=np.array([[1.0, np.inf, 0.0]] * 3)))  # fmt: skip
     np.testing.assert_array_equal(history.signals.samples(0, 1)[1], [[1.0, np.nan], [2.0, np.nan], [np.nan, 3.0]])
     assert history.results.value("a", "fdb_ratio") == np.inf
-    assert np.isnan(history.results.trace("a", "fdb_ratio")).all()
+    assert np.isnan(trace(history.results, "a", "fdb_ratio")).all()
 
 
 def test_sites_of_a_model_are_no_actuators():

@@ -201,10 +201,8 @@ def test_rows_can_be_chosen(qtbot, watched):
     panel, _ = shown(qtbot, watched)
     panel.show_rows(["nrmse", "frequency"])
     assert panel.shown == ("nrmse", "frequency")
-    values = watched.results.trace("north", "fdb_frequency", 1.0)
-    assert (
-        panel.stack.legend(1)[0] == f"FDB {values[-1]:.{len(panel.stack.legend(1)[0].split()[1].split('.')[1])}f} Hz"
-    )
+    value, (legend, *_) = watched.results.value("north", "fdb_frequency"), panel.stack.legend(1)
+    assert legend == f"FDB {value:.{len(legend.split()[1].split('.')[1])}f} Hz"
 
 
 def test_nothing_to_show_is_said(qtbot):
