@@ -28,8 +28,9 @@ from gui.model.service_state import RECORDED, RecordingProgress, ServiceState, s
 from gui.model.signals import SignalHistory
 from gui.model.timeline import ClockSegment, DisplayTimeline
 from monitor.messages.alarms import Alarm
-from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock, Stream
+from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock, Stream
 from monitor.messages.health import Health
+from monitor.messages.requests import NoteRequest
 from monitor.messages.transfer import TransferBlock
 from monitor.text.numbers import is_dated
 
@@ -100,6 +101,7 @@ class History:
     requested_limits : limits that are requested and not confirmed, by the name of the alarm.
     progress : whether the service's recording proceeds.
     compared : recordings that are drawn over this one.
+    notes : added to a recording here.
     derived : definitions of derived channels; those of another rig may not apply to this one.
     """
 
@@ -107,6 +109,7 @@ class History:
         self, memory: int = 512 << 20, minutes: float = 10.0, recording: LoadedRecording | None = None
     ) -> None:
         self.recording = recording
+        self.notes: tuple[NoteRequest, ...] = ()
         self._longest = DAY if recording is None else recording.room
         self._memory, self._minutes = memory, minutes if recording is None else recording.room / 60.0
         self.timeline, self.wall_clock = DisplayTimeline(), WallClock()
@@ -241,6 +244,13 @@ class History:
             self.wall_clock.observe(self.timeline.run_of(self.timeline.end), self.timeline.end, now)
         self._transfer = received.transfer or self._transfer
         self.version += bool(received)
+
+    def add_note(self, note: NoteRequest) -> None:
+        """Add a note on a recording, which the view keeps: one of an instant that is not shown is left out."""
+        if note.time is not None and note.index is not None and note not in self.notes:
+            self.notes = (*self.notes, note)
+            event = Event(EventKind.NOTE, note.time, note.index, detail=note.text)
+            self.update(ReceivedMessages(events=(event,)), silence=self.silence, age=self.age)
 
     def _add_event(self, placed: PlacedEvent) -> None:
         """Store an event in the order of time: a note may be on an earlier instant than the newest event."""

@@ -207,7 +207,8 @@ class Program(QObject):
         actions.enable("file.columns", session is not None and self.sources.has_columns)
         window.dock_area.panel(EventsPanel).alarms.set_read_only(read_only)
         actions.enable("source.disconnect", session is not None)
-        for key in ("note.add", "alarm.list", "alarm.acknowledge_all"):
+        actions.enable("note.add", session is not None and not loading)
+        for key in ("alarm.list", "alarm.acknowledge_all"):
             actions.enable(key, session is not None and not recorded)
         actions.enable("view.live", not recorded)
         for key in ("file.compare", "file.save_view", "file.reload"):

@@ -25,6 +25,7 @@ from gui.window.comparison import ComparedFile, ComparisonController
 from gui.window.layout_controller import LayoutController
 from gui.window.source_controller import SourceController
 from gui.window.window import MainWindow
+from monitor.messages.requests import NoteRequest
 from monitor.system.files import WriteError, atomic_write, check_regular
 
 _MOST = 1 << 20  # bytes; longer files are not ours
@@ -44,6 +45,7 @@ class SavedView(msgspec.Struct, frozen=True, tag_field="synchroscope", tag="view
     span, instant, cursors : of the view, the play head and the numbered cursors, s on the display's axis.
     rows : shown by each panel over time.
     scales : set by hand, of the rows of each panel.
+    notes : added to the recording.
     layout, arrangement : name of the layout, and where the panels are, in base64.
     """
 
@@ -55,6 +57,7 @@ class SavedView(msgspec.Struct, frozen=True, tag_field="synchroscope", tag="view
     rows: dict[str, tuple[str, ...]] = {}
     scales: dict[str, dict[str, Bounds]] = {}
     compared: tuple[ComparedFile, ...] = ()
+    notes: tuple[NoteRequest, ...] = ()
     layout: str = ""
     arrangement: str = ""
 
@@ -232,6 +235,7 @@ class ViewController(QObject):
             {panel.key: panel.shown for panel in panels if panel.choices()},
             {panel.key: panel.stack.manual_scales for panel in panels},
             tuple(ComparedFile(run.source, run.lag) for run in window.connection.history.compared),
+            window.connection.history.notes,
             self._layouts.current,
             base64.b64encode(self._layouts.state.data()).decode(),
         )
@@ -298,6 +302,8 @@ class ViewController(QObject):
             window.view.show(*view.span)
             window.view.pin(view.instant)
             window.view.set_marks(view.cursors)
+            for note in view.notes:
+                history.add_note(note)
         if (history.computed is not None and history.results is None) or not window.is_configured:
             return
         self._wanted = None

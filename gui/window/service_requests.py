@@ -99,6 +99,8 @@ _MAX_UNSAVED = 64
 class NoteController(QObject):
     """Asks for the text of a note, sends it to the service, and reports the answer; does not block.
 
+    A note on a recording belongs to the view.
+
     The text of a note that was not saved is offered for the next one.
 
     Parameters
@@ -175,12 +177,18 @@ class NoteController(QObject):
                 self._notify("warning", f"not recorded, {text}: {problem}")
 
     def _send(self, text: str, instant: float) -> None:
-        timeline = self._window.connection.history.timeline
+        history = self._window.connection.history
+        timeline = history.timeline
         try:
             _require_newest_epoch(timeline, instant)
             time, index = timeline.sample_at(instant) or (None, None)
             note = text if self._until is None else f"{text} ({self._place_text(instant)})"
-            self._requests.send(NoteRequest(text=note, time=time, index=index), text)
+            request = NoteRequest(text=note, time=time, index=index)
+            if history.recording is not None:
+                history.add_note(request)
+                self._notify("info", "note added to the view; Save view as keeps it in a file")
+                return
+            self._requests.send(request, text)
         except (ValueError, OSError) as problem:
             self._report_failure(text, str(problem))
 

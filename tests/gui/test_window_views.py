@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint
 from gui.panels.histories import HistoriesPanel
 from gui.widgets.menus import MenuPlace
 from gui.window.saved_views import UNCLOSED, SavedView, read_view, write_view
-from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 
 
@@ -166,6 +166,32 @@ def test_a_view_is_saved_and_opened_elsewhere_with_what_is_compared(shown, begin
     assert seen(colleague) == before
     (run,) = colleague.history.compared
     assert (run.name, run.lag) == ("other.csv", 0.25)
+
+
+def test_notes_on_a_recording_are_kept_with_its_view(shown, begin, tmp_path):
+    hands = shown
+    hands.program.actions["note.add"].trigger()
+    hands.window.note_bar.written.emit("the specimen cracks", 2.5)
+    hands.program._notes.ask(6.0, 8.0)
+    hands.window.note_bar.written.emit("slips", 6.0)
+    hands.ticks()
+    texts = ["the specimen cracks", "slips (6 s to 8 s)"]
+
+    def told(history):
+        return [(placed.x, placed.event.detail) for placed in history.events if placed.event.kind is EventKind.NOTE]
+
+    expected = [(pytest.approx(x, abs=0.006), text) for x, text in zip((2.5, 6.0), texts, strict=True)]
+    assert told(hands.history) == expected
+    hands.program.views.save(tmp_path / "noted.view.json")
+    # over a reload too, once each
+    first = hands.history
+    hands.key("F5")
+    hands.until(lambda: hands.history is not first and hands.program.views._wanted is None)
+    assert told(hands.history) == expected
+    other = begin()
+    other.program.views.open(tmp_path / "noted.view.json")
+    other.until(lambda: other.program.views._wanted is None and other.program.sessions.player is not None)
+    assert told(other.history) == expected
 
 
 def test_the_view_of_a_window_that_was_not_closed_is_offered(shown, begin, store):
