@@ -25,6 +25,8 @@ _FEWEST = 3
 _ALIKE = 0.9
 # rows of the block matrix, if not given: this many samples
 _ROWS = 40
+# damping ratio: one that is small is estimated with either sign
+_LEAST_DAMPING, _ROUNDING = -0.005, 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ def _poles(transition: Samples, output: Samples, rate: float, rules: Stabilizati
         continuous = np.log(values.astype(np.complex128)) * rate
         frequencies, damping = np.abs(continuous) / (2.0 * pi), -continuous.real / np.abs(continuous)
     size = np.linalg.norm(shapes, axis=1)
-    kept = (values.imag > 0.0) & (damping > -1e-9) & (damping <= rules.max_damping) & (size > 0.0)
+    kept = (values.imag > 0.0) & (damping > _LEAST_DAMPING) & (damping <= rules.max_damping) & (size > 0.0)
     kept &= (frequencies >= rules.band[0]) & (frequencies <= rules.band[1])
     return _Poles(frequencies[kept], damping[kept], (shapes[kept] / size[kept, None]).astype(np.complex128))
 
@@ -206,7 +208,8 @@ def identify_modes(
 
     Returns
     -------
-    All that are stable, also modes of noise; shapes are real, of unit length, the largest number positive.
+    All that are stable, also modes of noise; shapes are real, of unit length, the largest number positive. Damping
+    that is estimated as negative is NaN.
 
     Raises
     ------
@@ -232,7 +235,7 @@ def identify_modes(
     frequencies, damping, shapes = (
         np.concatenate([getattr(each, name) for each in found]) for name in ("frequencies", "damping", "shapes")
     )
-    return Modes(frequencies, damping, _real_shapes(shapes))
+    return Modes(frequencies, np.where(damping > -_ROUNDING, damping, np.nan), _real_shapes(shapes))
 
 
 def _rows(rows: int | None, sensors: int, rules: Stabilization) -> int:

@@ -281,32 +281,26 @@ class ForceResidue(ModalResidue):
 
 @dataclass(frozen=True, eq=False)
 class HybridResidue(ForceResidue):
-    """Displacements by the forces of eq. 5: phi_t - phi, with K phi = w_t^2 M phi_t (eq. 6 and 7).
+    """Displacements by the forces of eq. 5: phi_t - phi, with (K + w_t^2 M) phi = 2 w_t^2 M phi_t (eq. 6 and 7).
 
-    A structure that is free to move has a singular K. Then (K + s M) phi = (w_t^2 + s) M phi_t, of the same modes:
-    mode i of the model in phi_t counts with 1 - (w_t^2 + s) / (w_i^2 + s), a rigid body's with -w_t^2 / s.
-
-    Here s is zero, or the square of the lowest identified frequency where K is singular.
+    As printed, K phi = w_t^2 M phi_t, mode i of the model in phi_t counts with 1 - (w_t / w_i)^2: noise of high modes
+    is multiplied where a structure hangs on the ground, and K is singular where it is free. With w_t^2 M on both
+    sides, of the same modes, it counts with (w_i^2 - w_t^2) / (w_i^2 + w_t^2), which is between -1 and 1.
     """
 
     def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return residues with the sign of a response, (m, k n), and their derivatives."""
         parameters = np.atleast_2d(parameters)
         force, slopes = self._forces(parameters)
-        shift = self._shift
-        mass, stiffness = self.structure.matrices(parameters)
+        squares = self._squares[:, None, None]
+        mass, stiffness = (each[:, None] for each in self.structure.matrices(parameters))
         d_mass, d_stiffness = self.structure.derivatives
-        matrix = (stiffness + shift * mass)[:, None]
+        matrix = stiffness + squares * mass
         moved = np.linalg.solve(matrix, force[..., None])[..., 0]
-        slopes = slopes - np.einsum("pij,mkj->mkip", d_stiffness + shift * d_mass, moved)
+        slopes = slopes - np.einsum("kpij,mkj->mkip", d_stiffness + squares[..., None] * d_mass, moved)
         d_moved = np.linalg.solve(matrix, slopes)
         m, p = parameters.shape
         return np.asarray(-moved.reshape(m, -1)), np.asarray(-d_moved.reshape(m, moved[0].size, p))
-
-    @property
-    def _shift(self) -> float:
-        squares, _ = eigenmodes(*self.structure.matrices(self._inside[None]))
-        return float(self._squares.min()) if squares[0, 0] <= 1e-10 * squares[0, -1] else 0.0
 
 
 @dataclass(frozen=True, eq=False)
