@@ -13,7 +13,6 @@ from scipy.optimize import linear_sum_assignment
 from sim.arrays import Integers, Samples
 from sim.laboratory.structure import Structure, eigenmodes, sensor_indices
 from sim.updating.modes import RIGID, Modes, pair_distances
-from sim.updating.reduction import Reduction
 
 # of the largest squared frequency: two closer ones are the same, their shapes have no derivatives in their plane
 _EQUAL = 1e-12
@@ -116,14 +115,6 @@ class ParameterizedStructure:
         """Return the structure of some parameters, (p,), without damping."""
         mass, stiffness = self.matrices(np.asarray(parameters, dtype=np.float64)[None])
         return Structure(mass[0], 0.0, stiffness[0])
-
-    def reduced(self, reduction: Reduction) -> ParameterizedStructure:
-        """Return the same at the sensors of a reduction, whose T stays that of its own structure whatever p is."""
-        t = reduction.transformation
-        m0, _, k0 = self.structure.matrices
-        base = Structure(t.T @ m0 @ t, 0.0, t.T @ k0 @ t)
-        mass, stiffness = self.derivatives
-        return ParameterizedStructure(base, self.names, t.T @ stiffness @ t, t.T @ mass @ t, self.lower, self.upper)
 
 
 def spring_patterns(between: Sequence[tuple[int, int | None]], dofs: int) -> Samples:

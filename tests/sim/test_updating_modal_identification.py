@@ -9,7 +9,7 @@ from scipy.signal import cont2discrete, lfilter
 
 from sim.arrays import Samples
 from sim.models.chain import Chain, chain_response
-from sim.updating.modal_identification import Stabilization, identify_modes
+from sim.updating.modal_identification import identify_modes
 from sim.updating.modes import Modes, compare_modes, modal_assurance
 
 _RATE = 1024.0
@@ -106,7 +106,7 @@ def test_closely_spaced_modes_are_told_apart(noise: float) -> None:
         force = generator.normal(size=length)
     record = _response(np.eye(2), stiffness, 0.01, force, 0)
     record = record + noise * record.std() * generator.normal(size=record.shape)
-    found = identify_modes(record[1:], _RATE, rows=60, rules=Stabilization(max_order=20))
+    found = identify_modes(record[1:], _RATE, rows=60, max_order=20)
     truth = np.array([60.0, 60.0 * np.sqrt(1.03)])
     # of noise there may be more
     found = found.chosen([int(np.argmin(np.abs(found.frequencies - each))) for each in truth])
@@ -134,7 +134,7 @@ def test_a_record_without_noise_of_a_random_force_has_its_modes(orders: int) -> 
     """Its covariances have singular values down to rounding, on which divide and conquer may not converge."""
     mass, stiffness = _free_chain()
     record = _response(mass, stiffness, 0.02, np.random.default_rng(0).normal(size=8192), 0)
-    found = identify_modes(record, _RATE, rules=Stabilization(max_order=orders))
+    found = identify_modes(record, _RATE, max_order=orders)
     omega, _ = _elastic(mass, stiffness)
     for truth in omega[:4] / (2.0 * np.pi):
         assert np.abs(found.frequencies - truth).min() < 0.01 * truth

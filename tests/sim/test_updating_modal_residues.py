@@ -21,7 +21,6 @@ from sim.updating.modal_residues import (
     spring_patterns,
 )
 from sim.updating.modes import Modes, natural_modes
-from sim.updating.reduction import guyan
 
 _MASSES = np.array([0.5593] + [0.4194] * 7)
 _NOMINAL = np.full(7, 56.7e3)
@@ -151,17 +150,6 @@ def test_each_finds_the_damaged_spring_of_a_linear_structure(kind: str) -> None:
     found = fit(residue, residue.observed, _NOMINAL)
     assert found.converged
     assert found.parameters / _NOMINAL == pytest.approx(_DAMAGED / _NOMINAL, abs=1e-4)
-
-
-def test_a_reduced_structure_is_fitted_at_its_sensors() -> None:
-    """Guyan of loads at the sensors with the mass there only: exact, so the reduced model has the same modes."""
-    masses, places = np.array([1.0, 1e-9, 2.0, 1.5]), [(1, None), (1, 2), (2, 3), (3, 4)]
-    structure = ParameterizedStructure.of_springs(masses, places, np.full(4, 1e3), [1, 4])
-    at = np.full(2, 1e3)
-    small = structure.reduced(guyan(structure.at(at), (1, 3, 4)))
-    exact = natural_modes(structure.at(at), (1, 3, 4)).frequencies[:3]
-    assert natural_modes(small.at(at)).frequencies == pytest.approx(exact, rel=1e-6)
-    assert small.names == ("k1", "k4")
 
 
 _ONE = Modes(np.array([22.0]), 0.0, np.array([[1.0, 0.3, -0.8]]))
