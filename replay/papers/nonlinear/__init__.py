@@ -11,6 +11,7 @@ from replay.papers.nonlinear import (
     duffing,
     eight_dof,
     eight_dof_blocks,
+    features,
     five_dof,
     four_dof,
     four_dof_blocks,
@@ -30,6 +31,9 @@ def run(arguments: argparse.Namespace, progress: Progress) -> Iterator[Block]:
         return duffing.study_blocks(duffing.identify_duffing(runs(duffing.RUNS), seed, progress))
     if name == "four-dof":
         return four_dof_blocks.study_blocks(four_dof.identify_four_masses(runs(four_dof.RUNS), seed, progress))
+    if name == "features":
+        number = runs(features.RUNS)
+        return features.study_blocks(number, seed, features.compare_features(number, seed, progress))
     if name == "five-dof":
         return five_dof.study_blocks(five_dof.update_drawn_chains(runs(five_dof.RUNS), seed, progress))
     if name == "eight-dof":
