@@ -102,7 +102,7 @@ def test_json_tables_and_pictures(study, capsys, tmp_path):
     # no table is split: every metric is in one row of each case
     assert shown.count("principal comp. (13)") == 3
     files = save_figures(study_blocks(study), tmp_path)
-    assert len(files) == 3 and all(path.stat().st_size > 10_000 for path in files)
+    assert len(files) == 4 and all(path.stat().st_size > 10_000 for path in files)
 
 
 def test_a_test_and_an_update_of_the_same_seed_are_the_same():

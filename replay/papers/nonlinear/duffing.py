@@ -220,7 +220,6 @@ def study_blocks(study: DuffingStudy) -> Iterator[Block]:
     yield Text(f"A whole identification takes {study.seconds:.2f} s; paper: {low:g} to {high:g} hours.")
     yield Figure("duffing-after", partial(_after, study))
     yield Figure("duffing-force", partial(_force, study))
-    yield Figure("duffing-alpha", partial(_alpha, study))
 
 
 def _scatter(values: Samples) -> dict[str, float]:
@@ -280,20 +279,6 @@ def _force(study: DuffingStudy) -> Drawing:
         axis.set_title(f"{count} samples")
         axis.set_ylim(-largest, largest)
         _finish(axis, "force [N]", time=count == list(study.sampled)[-1])
-    return figure
-
-
-def _alpha(study: DuffingStudy) -> Drawing:
-    """Return alpha of all runs by method."""
-    figure = new_drawing(10.0, 4.5, "Alpha of all runs")
-    for axis, (count, found) in zip(figure.subplots(1, len(study.sampled)), study.sampled.items(), strict=True):
-        methods = list(reversed(found.alpha))
-        axis.boxplot([found.alpha[method] for method in methods], tick_labels=methods)
-        axis.axhline(study.oscillator.cubic, color="black", linewidth=0.8, label="truth")
-        axis.set_title(f"{count} samples")
-        axis.set_ylabel("alpha [N/m³]")
-        axis.grid(alpha=0.3)
-        axis.legend()
     return figure
 
 

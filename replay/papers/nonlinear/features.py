@@ -17,35 +17,28 @@ from sim.updating.autoregression import choose_orders, fit_autoregression
 from sim.updating.shock_spectrum import shock_spectrum
 
 RUNS, _MOST_RUNS = 20, 500
-# undamaged tests that make the reference, and those whose range is compared, of each damaged one
-_SHARES = 1, 2
 _SEGMENT, _MOST_ORDER = 512, 8
 
 
-class TestBed(NamedTuple):
-    """Tests whose forces, noise and specimens differ, by their number; damaged ones are another's bad experiment."""
+class Bed(NamedTuple):
+    """Tests whose forces, noise and specimens differ, by their number; damaged ones are bad ones, or others."""
 
     damage: str
     channel: str
     sound: Callable[[int], Experiment]
-    damaged: Callable[[int], Experiment]
-    bad: bool = True
+    others: Callable[[int], Experiment] | None = None
 
 
 def _rubbing(run: int) -> EightMasses:
     return EightMasses(seed=run, contact_stiffness=0.0, contact_damping=0.0)
 
 
-BEDS: Mapping[str, TestBed] = {
-    "duffing": TestBed(
-        "spring -15 %", "acceleration_1", lambda _: DuffingOscillator(), lambda _: DuffingOscillator()
-    ),
-    "four-dof": TestBed(
-        "spring 3 -15 %", "acceleration_3", lambda run: FourMasses(seed=run), lambda run: FourMasses(seed=run)
-    ),
-    "eight-dof": TestBed("spring 5 -14 %", "acceleration_5", _rubbing, _rubbing),
-    "bumper": TestBed("impacts", "acceleration_5", _rubbing, lambda run: EightMasses(seed=run), bad=False),
-    "impact": TestBed("pad torn", "acceleration", lambda _: ImpactTest(), lambda _: ImpactTest()),
+BEDS: Mapping[str, Bed] = {
+    "duffing": Bed("spring -15 %", "acceleration_1", lambda _: DuffingOscillator()),
+    "four-dof": Bed("spring 3 -15 %", "acceleration_3", lambda run: FourMasses(seed=run)),
+    "eight-dof": Bed("spring 5 -14 %", "acceleration_5", _rubbing),
+    "bumper": Bed("impacts", "acceleration_5", _rubbing, lambda run: EightMasses(seed=run)),
+    "impact": Bed("pad torn", "acceleration", lambda _: ImpactTest()),
 }
 
 
@@ -102,15 +95,13 @@ def compare_features(runs: int, seed: int, progress: Progress = silent) -> dict[
     for done, (name, bed) in enumerate(BEDS.items()):
         progress("test beds", done, len(BEDS))
         column = [channel for channel, _ in bed.sound(0).channels].index(bed.channel)
-        numbers = seed + np.arange((sum(_SHARES) + 1) * runs)
-        known, sound, damaged = (
-            np.array([measurement(make(run), run, bad=bad)[:, column] for run in numbers[first * runs : last * runs]])
-            for make, bad, first, last in ((bed.sound, False, 0, 1), (bed.sound, False, 1, 3),
-                                           (bed.damaged, bed.bad, 3, 4))
-        )  # fmt: skip
-        time = bed.sound(0).time
-        by_feature = (features(each, known, 1.0 / float(time[1] - time[0])) for each in (sound, damaged))
-        of_sound, of_damaged = by_feature
+        numbers = range(seed, seed + 3 * runs)
+        sound = np.array([measurement(bed.sound(run), run)[:, column] for run in numbers])
+        others = range(seed + 3 * runs, seed + 4 * runs)
+        make, bad = bed.others or bed.sound, bed.others is None
+        damaged = np.array([measurement(make(run), run, bad=bad)[:, column] for run in others])
+        known, rate = sound[:runs], 1.0 / float(np.diff(bed.sound(0).time[:2])[0])
+        of_sound, of_damaged = (features(each, known, rate) for each in (sound[runs:], damaged))
         found[name] = {feature: found_outside(of_sound[feature], of_damaged[feature]) for feature in of_sound}
     progress("test beds", len(BEDS), len(BEDS))
     return found
@@ -120,9 +111,9 @@ def study_blocks(runs: int, seed: int, found: dict[str, dict[str, int]]) -> Iter
     """Yield how many damaged tests each feature finds."""
     yield Data({"study": "features", "seed": seed, "runs": runs})
     yield Text(
-        f"Features of one acceleration. Of {runs} damaged tests of each bed, those whose feature is outside of the range "
-        f"of {_SHARES[1] * runs} undamaged ones: {2.0 * runs / (_SHARES[1] * runs + 1.0):.1f} by chance. Forces (but of "
-        "duffing), specimens and noise differ from test to test."
+        f"Features of one acceleration. Of {runs} damaged tests of each bed, those whose feature is outside of the "
+        f"range of {2 * runs} undamaged ones: one by chance. Forces (but of duffing), "
+        "specimens and noise differ."
     )
     columns = [Column(f"{name}\n{bed.damage}", key=name) for name, bed in BEDS.items()]
     rows = [(each, *(found[name][each] for name in BEDS)) for each in found["duffing"]]

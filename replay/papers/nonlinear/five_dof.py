@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -122,15 +123,8 @@ METHODS: Mapping[str, Callable[[DrawnTest, Modes], Fit]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcomes:
-    """What one method finds in several tests.
-
-    Parameters
-    ----------
-    errors : (runs,), the largest of the five springs, points of a percent; NaN where the update failed.
-    doubted : (runs,), whether the fit says why not to trust it.
-    """
+class Outcomes(NamedTuple):
+    """Errors of the worst spring, (runs,) in points of a percent, and whether the fit says why not to trust it."""
 
     errors: Samples
     doubted: Samples
@@ -145,16 +139,8 @@ class Outcomes:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FiveDofStudy:
-    """The study.
-
-    Parameters
-    ----------
-    runs, seed : of the tests of each damage.
-    outcomes : by damage and method.
-    modes : identified ones in all tests, of five in each.
-    """
+class FiveDofStudy(NamedTuple):
+    """Tests of each damage, outcomes by damage and method, and modes identified, of five in each test."""
 
     runs: int
     seed: int

@@ -175,10 +175,7 @@ class ResponseSurface:
 def response_surface(
     model: RepeatedImpacts, reach: float, number: int = POINTS, strength: int = 2
 ) -> ResponseSurface:
-    """Return the surface around the model's reference, from an orthogonal array of its parameters.
-
-    With `strength` 1 it is from a Latin hypercube.
-    """
+    """Return the surface around the model's reference, of an orthogonal array; of a Latin hypercube by strength 1."""
     ends = np.full(len(NAMES), reach)
     points = spread_starts(-ends, ends, number, strength=strength)
     # before threads do it

@@ -209,8 +209,8 @@ def _angles(study: ImpactStudy) -> Table:
         words("side", "side_right"),
     )
     note = (
-        "How far the sensors differ at an instant, and rms of the angles: true, by what the sensors differ in and the "
-        "turning of the nominal model's tests, and its error. Side: the edge that touches first is the right one."
+        "How far the sensors differ at an instant; rms of the angles: true, by the sensors with the turning of the "
+        "nominal model's tests, and the error. Side: the edge that touches first is the right one."
     )
     return Table("Three sensors on the impactor, and the angle of impact", columns, rows, note, key="angles")
 
