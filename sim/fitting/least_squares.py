@@ -249,11 +249,9 @@ def spread_starts(lower: Samples, upper: Samples, number: int, seed: int = 1, st
 
     if number < 1 or not (np.isfinite(lower) & np.isfinite(upper) & (lower < upper)).all():
         raise ValueError("fit starts: need one at least, and a box with finite lower and upper ends")
-    side = isqrt(number)
-    if strength == 2 and (side**2 != number or side < len(lower) - 1 or any(side % i == 0 for i in range(2, side))):
-        raise ValueError(
-            f"fit starts: {number} of {len(lower)} parameters: give the square of a prime, {len(lower) - 1} or more"
-        )
+    side, least = isqrt(number), max(len(lower) - 1, 2)
+    if strength == 2 and (side**2 != number or side < least or any(side % i == 0 for i in range(2, side))):
+        raise ValueError(f"fit starts: {number} of {len(lower)}: give the square of a prime, {least} or more")
     drawn = qmc.LatinHypercube(len(lower), strength=strength, seed=np.random.default_rng(seed)).random(number)
     return np.asarray(lower + drawn * (upper - lower))
 

@@ -29,7 +29,6 @@ def test_a_test_is_a_drawn_chain_with_noise(damage):
     assert np.sum(test.loss > 0.0) == (2 if damage is Damage.TWO else 1) and np.all(test.loss <= 25.0)
     ratio = np.sort(test.masses / np.asarray(test.model.masses))
     np.testing.assert_allclose(ratio, [1.0] * 4 + [1.1 if damage is Damage.MASS else 1.0])
-    assert np.abs(draw_test(damage, 5).acceleration - test.acceleration).max() > 1.0
 
 
 @pytest.mark.parametrize("damage", Damage)
