@@ -27,6 +27,8 @@ _STUDIES = {
     "delays": ("delays", ("sigma", "runs", "priors")),
     "loop": ("loop", ("draws", "motion", "motion_unit", "motion_column")),
     "four-dof": ("nonlinear", ("runs",)),
+    "five-dof": ("nonlinear", ("runs",)),
+    "features": ("nonlinear", ("runs",)),
     "duffing": ("nonlinear", ("runs",)),
     "eight-dof": ("nonlinear", ("runs",)),
     "impact": ("nonlinear", ("runs",)),
@@ -43,8 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "material to a requirement; delays: parameter estimation where the model leaves something out; loop: a loop "
         "that a delay makes unstable, and compensators on the benchmark building; duffing: the force that a model of "
         "Duffing's oscillator is missing; four-dof: a damaged spring and an unknown force in a chain of four masses; "
+        "five-dof: which damage is found in chains drawn at random; "
         "eight-dof: which metric finds a damaged spring where friction and impact act; impact: a pad updated by the "
-        "distribution of repeated impact tests",
+        "distribution of repeated impact tests; features: which numbers of a record show the damage of each test bed",
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random numbers (default 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -79,13 +82,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     delays.add_argument(
         "--priors", action="store_true", default=None, help="also sample posteriors (needs emcee: the extra bayes)"
     )
-    tests = parser.add_argument_group("delays, duffing, four-dof, eight-dof and impact")
+    tests = parser.add_argument_group("delays, features, duffing, four-dof, five-dof, eight-dof and impact")
     tests.add_argument(
         "--runs",
         type=int,
         metavar="N",
-        help="number of runs: delays 500, a multiple of five, 10 to 20000; duffing 100; four-dof and eight-dof 20; "
-        "impact 500",
+        help="number of runs: delays 500, a multiple of five, 10 to 20000; duffing 100; features, four-dof, five-dof "
+        "and eight-dof 20; impact 500",
     )
     loop = parser.add_argument_group("loop")
     loop.add_argument(

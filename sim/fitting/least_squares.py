@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import isqrt, sqrt
 
 import numpy as np
 
@@ -230,25 +230,30 @@ def _finite(squares: Samples, normal: Samples) -> Flags:
     return np.asarray(np.isfinite(squares) & np.isfinite(normal).all(axis=(1, 2)))
 
 
-def spread_starts(lower: Samples, upper: Samples, number: int, seed: int = 1) -> Samples:
-    """Return (number, p) starts that fill a box evenly: a Latin hypercube.
+def spread_starts(lower: Samples, upper: Samples, number: int, seed: int = 1, strength: int = 1) -> Samples:
+    """Return (number, p) starts that fill a box evenly: a Latin hypercube, or an orthogonal array that is one, too.
 
     Parameters
     ----------
     lower, upper : (p,), of the box.
     number : of starts; each side of the box has one in each of as many equal parts.
     seed : of the random positions within.
+    strength : 2: an orthogonal array; each of the squares of any two sides, in as many equal parts, has one start
+        too. The number is the square of a prime that is p - 1 at least.
 
     Raises
     ------
-    ValueError : the box has no inside, or no start is requested.
+    ValueError : the box has no inside, no start is requested, or there is no orthogonal array of the number.
     """
+    from scipy.stats import qmc  # slow to import
+
     if number < 1 or not (np.isfinite(lower) & np.isfinite(upper) & (lower < upper)).all():
         raise ValueError("fit starts: need one at least, and a box with finite lower and upper ends")
-    generator = np.random.default_rng(seed)
-    parts = generator.permuted(np.tile(np.arange(number), (len(lower), 1)), axis=1).T
-    share = (parts + generator.random(parts.shape)) / number
-    return np.asarray(lower + share * (upper - lower))
+    side, least = isqrt(number), max(len(lower) - 1, 2)
+    if strength == 2 and (side**2 != number or side < least or any(side % i == 0 for i in range(2, side))):
+        raise ValueError(f"fit starts: {number} of {len(lower)}: give the square of a prime, {least} or more")
+    drawn = qmc.LatinHypercube(len(lower), strength=strength, seed=np.random.default_rng(seed)).random(number)
+    return np.asarray(lower + drawn * (upper - lower))
 
 
 def distinct_minima(found: Minimum, observed: Samples) -> Integers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -31,6 +32,13 @@ _ROUNDS = 12
 _WALL = 1e3
 # standard errors within which a search is moved onto a bound that it approaches
 _NEAR_BOUND = 0.01
+# of scipy, with their options: whether they are of conjugate gradients, and whether there are bounds
+_BY_GRADIENT: dict[tuple[bool, bool], tuple[str, dict[str, float]]] = {
+    (False, False): ("BFGS", {"maxiter": 1000}),
+    (False, True): ("L-BFGS-B", {"maxiter": 1000, "ftol": 1e-16, "maxcor": 30}),
+    (True, False): ("CG", {"maxiter": 1000}),
+    (True, True): ("TNC", {"maxfun": 3000, "ftol": 1e-16}),
+}
 
 
 class Solver(StrEnum):
@@ -38,12 +46,14 @@ class Solver(StrEnum):
 
     LEVENBERG_MARQUARDT is vectorised over problems and starts; the others are scipy's and take one start after the
     other: LEAST_SQUARES, its Levenberg-Marquardt method, with bounds its trust-region reflective one; BFGS, with
-    bounds L-BFGS-B; NELDER_MEAD, the simplex method, which needs no derivatives.
+    bounds L-BFGS-B; CONJUGATE_GRADIENT, Polak and Ribiere's, with bounds the truncated Newton method, whose steps are
+    conjugate gradients'; NELDER_MEAD, the simplex method, which needs no derivatives.
     """
 
     LEVENBERG_MARQUARDT = "levenberg-marquardt"
     LEAST_SQUARES = "least-squares"
     BFGS = "bfgs"
+    CONJUGATE_GRADIENT = "conjugate-gradient"
     NELDER_MEAD = "nelder-mead"
 
 
@@ -115,16 +125,17 @@ class _Search:
         if not np.isfinite(point.squares):
             p = len(point.at)
             return _Point(point.at, np.inf, np.zeros(p), np.zeros((p, p)), np.zeros(p, dtype=bool))
-        step = {
+        steps: dict[Solver, Callable[[_Point], tuple[Samples, bool]]] = {
             Solver.LEAST_SQUARES: self._least_squares,
-            Solver.BFGS: self._bfgs,
+            Solver.BFGS: self._by_gradient,
+            Solver.CONJUGATE_GRADIENT: partial(self._by_gradient, conjugate=True),
             Solver.NELDER_MEAD: self._nelder_mead,
-        }[solver]
+        }
         ended = False
         for _ in range(_ROUNDS):
             if self._is_minimum(point):
                 return self._ended(point, converged=True)
-            reached, success = step(point)
+            reached, success = steps[solver](point)
             following = self._onto_bounds(self._point(np.clip(reached, self._lower, self._upper)))
             gained = point.squares - following.squares
             if gained > 0.0:
@@ -201,18 +212,24 @@ class _Search:
         )
         return whole(found.x)[0], bool(found.status > 0)
 
-    def _bfgs(self, point: _Point) -> tuple[Samples, bool]:
+    def _by_gradient(self, point: _Point, *, conjugate: bool = False) -> tuple[Samples, bool]:
         unit = self._unit(point)
+        # a line search that fails forgets where it was
+        best, at = 1.0, point.at
 
         def cost(z: Samples) -> tuple[float, Samples]:
+            nonlocal best, at
             squares, gradient, _ = self._products(point.at + unit * z)
             if not np.isfinite(squares) or not np.isfinite(gradient).all():
                 return _WALL, np.zeros(len(z))
+            if squares / point.squares < best:
+                best, at = squares / point.squares, point.at + unit * z
             return squares / point.squares, -2.0 * gradient * unit / point.squares
 
         bounded = bool(np.isfinite(self._lower).any() or np.isfinite(self._upper).any())
-        options = {"gtol": 1e-10, "maxiter": 1000} | ({"ftol": 1e-16, "maxcor": 30} if bounded else {})
-        return self._minimised(cost, point, unit, "L-BFGS-B" if bounded else "BFGS", jac=True, options=options)
+        method, of_method = _BY_GRADIENT[conjugate, bounded]
+        _, success = self._minimised(cost, point, unit, method, jac=True, options={"gtol": 1e-10, **of_method})
+        return at, success
 
     def _nelder_mead(self, point: _Point) -> tuple[Samples, bool]:
         ranges = self._upper - self._lower
@@ -252,12 +269,12 @@ class _Search:
         # its overloads are by method
         minimize: Any = scipy.optimize.minimize
         bounds = None
-        if method != "BFGS":
+        if method not in ("BFGS", "CG"):
             bounds = scipy.optimize.Bounds((self._lower - point.at) / unit, (self._upper - point.at) / unit)
         with np.errstate(all="ignore"):
             found = minimize(cost, np.zeros(len(unit)), method=method, jac=jac, bounds=bounds, options=options)
         # 2: BFGS cannot gain more in the precision of its arguments
-        return point.at + unit * found.x, bool(found.success or found.status == 2)
+        return point.at + unit * found.x, bool(found.success or (found.status == 2 and method == "BFGS"))
 
     def _evaluate(self, at: Samples) -> tuple[Samples, Samples]:
         with np.errstate(all="ignore"):

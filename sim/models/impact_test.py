@@ -26,6 +26,9 @@ INCH = 0.0254
 LOW, HIGH = 60.4 * INCH, 222.9 * INCH
 THIN, THICK = 0.25 * INCH, 0.50 * INCH
 PRELOAD = Lognormal(8000.0, 2400.0)
+# m, along the tilt: accelerometers on the impactor, at 15, 135 and 255 degrees of a circle of 45 mm, ours; the
+# impactor turns with the carriage
+SENSORS = 0.045 * np.cos(np.radians([15.0, 135.0, 255.0]))
 # energy that the integration may gain or lose, over that at the impact
 MOST_IMBALANCE = 1e-3
 # Table 2: pad, speed, number of data sets
@@ -127,7 +130,8 @@ class ImpactMotion(NamedTuple):
 
     Parameters
     ----------
-    impactor, carriage : (n_times, m), g; zero in free fall.
+    impactor, carriage : (n_times, m), g, on their axis; zero in free fall.
+    turning : (n_times, m), rad/s^2, of both.
     events : (m, 4), s after the first touch: right edge and left edge touch the floor, the impactor leaves the pad,
         the bolt is slack, each for the first time; NaN for never.
     balance : (m,), energy that appeared or is lost in the integration, over the kinetic energy at the impact.
@@ -135,8 +139,14 @@ class ImpactMotion(NamedTuple):
 
     impactor: Samples
     carriage: Samples
+    turning: Samples
     events: Samples
     balance: Samples
+
+    @property
+    def sensors(self) -> Samples:
+        """(3, n_times, m), g, of the accelerometers on the impactor."""
+        return np.asarray(self.impactor + SENSORS[:, None, None] * self.turning / GRAVITY)
 
 
 @dataclass(frozen=True)
@@ -208,17 +218,19 @@ class ImpactTest(EqualSteps):
 
     @property
     def channels(self) -> tuple[tuple[str, str], ...]:
-        """Name and unit of each measured channel; the first is the response of the model."""
-        return ("acceleration", self.unit), ("carriage", self.unit)
+        """Name and unit of each measured channel; the first, on the impactor's axis, is the response of the model."""
+        return tuple((name, self.unit) for name in ("acceleration", "carriage", "sensor_1", "sensor_2", "sensor_3"))
 
     def measure(self, generator: np.random.Generator, bad: bool) -> Samples:
-        """Return (n_times, 2): measured accelerations of impactor and carriage in a test; bad, with a torn pad."""
+        """Return (n_times, 5): accelerations of impactor, carriage and sensors in a test; bad, with a torn pad."""
         preload, tilt = self.draw(generator, 1)
         torn = replace(self.pad, area=(1.0 - self.damage) * self.pad.area)
         test = replace(self, pad=torn) if bad else self
         motion = test.simulate(preload, tilt)
         both = np.hstack([motion.impactor, motion.carriage])
-        return both + self.noise * generator.standard_normal(both.shape)
+        measured = both + self.noise * generator.standard_normal(both.shape)
+        sensors = motion.sensors[..., 0].T
+        return np.hstack([measured, sensors + self.noise * generator.standard_normal(sensors.shape)])
 
     def draw(self, generator: np.random.Generator, number: int) -> tuple[Samples, Samples]:
         """Return preloads in N and tilts in rad of tests, (number,) each."""
@@ -266,10 +278,10 @@ class ImpactTest(EqualSteps):
         # the lower edge is at the floor
         states[:, impact.HEAVE], states[:, impact.TILT] = self.half_width * np.abs(tilt), tilt
         states[:, impact.HEAVE_RATE] = -self.speed
-        impactor, carriage = np.empty((2, len(self.time), m))
+        impactor, carriage, turning = np.empty((3, len(self.time), m))
         events = np.empty((m, 4))
         before = self._energy(p, states)
-        impact.drop(p, states, self.dt * self.time_scale, impactor, carriage, events)
+        impact.drop(p, states, self.dt * self.time_scale, impactor, carriage, turning, events)
         with np.errstate(all="ignore"):
             balance = self._energy(p, states) - before
         balance = balance / (0.5 * (self.carriage + self.impactor) * self.speed**2)
@@ -278,7 +290,7 @@ class ImpactTest(EqualSteps):
             raise ValueError(
                 f"impact test dt {self.dt:g} s: is too long for this impact, halve it or soften the floor"
             )
-        return ImpactMotion(impactor / GRAVITY, carriage / GRAVITY, events, balance)
+        return ImpactMotion(impactor / GRAVITY, carriage / GRAVITY, turning, events, balance)
 
     def _energy(self, p: Samples, states: Samples) -> Samples:
         """Return kinetic, potential, stored and dissipated energy together, (m,) in J."""

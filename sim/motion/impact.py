@@ -127,16 +127,22 @@ def _switched(y: Samples, on: Switches, p: Samples, wanted: Switches) -> bool:
 
 @kernel
 def drop(
-    parameters: Samples, states: Samples, dt: float, impactor: Samples, carriage: Samples, events: Samples
+    parameters: Samples,
+    states: Samples,
+    dt: float,
+    impactor: Samples,
+    carriage: Samples,
+    turning: Samples,
+    events: Samples,
 ) -> None:
-    """Move each state to the last instant; fill what accelerometers on impactor and carriage read.
+    """Move each state to the last instant; fill what accelerometers on impactor and carriage read, and the turning.
 
     Parameters
     ----------
     parameters : (m, 16), see the columns; the bolt's preload is the force that it would have at no compression.
     states : (m, 9), changed in place; a NaN in it: the step is too long for so violent an impact.
     dt : s.
-    impactor, carriage : (n_times, m), filled, m/s^2: nothing in free fall.
+    impactor, carriage, turning : (n_times, m), filled, m/s^2 and rad/s^2: nothing in free fall.
     events : (m, 4), filled: s of the first touch of the right edge and of the left, of the first lift-off of
         the impactor from the pad and of the first slack of the bolt; NaN for never.
     """
@@ -159,6 +165,7 @@ def drop(
             right, left, pad, bolt = _forces(y, on, p)
             impactor[now, i] = (pad - bolt) / p[IMPACTOR]
             carriage[now, i] = (right + left - pad + bolt) / p[CARRIAGE]
+            turning[now, i] = p[HALF_WIDTH] * (right - left) / p[INERTIA]
             if now == n_times - 1:
                 break
             done, seen = 0.0, 0

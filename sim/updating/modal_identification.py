@@ -1,13 +1,10 @@
-"""Modal identification: modes from records alone (SSI), from impulse responses (ERA), from force and response.
-
-A mode is a pole that remains the same in realizations of rising order.
-"""
+"""Modal identification from records alone (SSI): a mode is a pole that remains the same as the order rises."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import inf, pi
+from math import pi
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +14,13 @@ from sim.arrays import Response, Samples
 from sim.updating.metric import sensor_record, thin_svd
 from sim.updating.modes import Modes, modal_assurance
 
+# two a mode: all orders from 2
+MAX_ORDER = 40
+# from order to order: largest relative changes of frequency and damping, where ratios below 1 % count as 1 %, and
+# largest loss of MAC
+_FREQUENCY, _DAMPING, _MAC = 0.01, 0.3, 0.05
+# share of the orders in which a mode is found at least; ratio above which a pole is no mode
+_ORDERS, _MOST_DAMPING = 0.35, 0.3
 # of the largest singular value: below, the data are those of a system of that order, without noise
 _EXACT = 1e-12
 _STEP = 0.01
@@ -25,42 +29,8 @@ _FEWEST = 3
 _ALIKE = 0.9
 # rows of the block matrix, if not given: this many samples
 _ROWS = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Stabilization:
-    """When a pole is the same as one of a lower order, and when a mode is one.
-
-    Parameters
-    ----------
-    max_order : of the realizations, two a mode: all orders from 2.
-    frequency, damping : largest relative change from order to order; ratios below 1 % count as 1 %.
-    mac : largest loss of MAC from order to order.
-    orders : share of the orders in which a mode is found at least.
-    max_damping : ratio above which a pole is no mode.
-    band : Hz.
-
-    Raises
-    ------
-    ValueError : a number is out of range.
-    """
-
-    max_order: int = 40
-    frequency: float = 0.01
-    damping: float = 0.3
-    mac: float = 0.05
-    orders: float = 0.35
-    max_damping: float = 0.3
-    band: tuple[float, float] = (0.0, inf)
-
-    def __post_init__(self) -> None:
-        if self.max_order < 2:
-            raise ValueError(f"stabilization max_order {self.max_order}: must be 2 at least, two for each mode")
-        for name in ("frequency", "damping", "mac", "orders", "max_damping"):
-            if not 0.0 < getattr(self, name) <= 1.0:
-                raise ValueError(f"stabilization {name} {getattr(self, name)}: must be in (0, 1]")
-        if not 0.0 <= self.band[0] < self.band[1]:
-            raise ValueError(f"stabilization band {self.band}: give a lower and a higher frequency, Hz")
+# damping ratio: one that is small is estimated with either sign
+_LEAST_DAMPING, _ROUNDING = -0.005, 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,58 +51,50 @@ class _Poles:
         return len(self.frequencies)
 
 
-def _stable_poles(first: Samples, shifted: Samples, sensors: int, rate: float, rules: Stabilization) -> list[_Poles]:
+def _stable_poles(first: Samples, shifted: Samples, sensors: int, rate: float, max_order: int) -> list[_Poles]:
     """Return modes, the lowest frequency first, each as its poles over the orders in which it is stable.
 
     The realization of order n is A = S^-1/2 U' H1 V S^-1/2, C the first rows of U S^1/2, of the first n
     singular triples of H0 (Juang and Pappa, J. Guidance 8, 1985, 620); one of each other is a part of the largest.
     Data without noise have few singular values: the poles of that order are returned alone.
 
-    Parameters
-    ----------
-    first, shifted : H0 and H1, (rows, columns), of Markov parameters or covariances, H1 one sample later.
-    sensors : number of rows that belong to one sample.
-    rate : Hz.
-    rules : of the stabilization.
+    H0 and H1, (rows, columns), are of covariances, H1 one sample later; `sensors` rows belong to one sample.
     """
     left, values, right = thin_svd(first)
     rank = int(np.sum(values > _EXACT * values[0]))
-    order = min(rules.max_order, rank)
+    order = min(max_order, rank)
     root = np.sqrt(values[:order])
     transition = (left[:, :order].T @ shifted @ right[:order].T) / np.outer(root, root)
     output = left[:sensors, :order] * root
     # values of noise, or of a force that is not white, fall smoothly; those of a finite order end in a step
-    if rank < min(rules.max_order, len(values)) and values[rank] < _STEP * values[rank - 1]:
-        exact = _poles(transition, output, rate, rules)
+    if rank < min(max_order, len(values)) and values[rank] < _STEP * values[rank - 1]:
+        exact = _poles(transition, output, rate)
         one = [
             _Poles(exact.frequencies[i : i + 1], exact.damping[i : i + 1], exact.shapes[i : i + 1])
             for i in range(len(exact))
         ]
         return sorted(one, key=lambda each: float(each.frequencies[0]))
-    return list(
-        _tracked([_poles(transition[:n, :n], output[:, :n], rate, rules) for n in range(2, order + 1)], rules)
-    )
+    return list(_tracked([_poles(transition[:n, :n], output[:, :n], rate) for n in range(2, order + 1)]))
 
 
-def _poles(transition: Samples, output: Samples, rate: float, rules: Stabilization) -> _Poles:
+def _poles(transition: Samples, output: Samples, rate: float) -> _Poles:
     values, vectors = np.linalg.eig(transition)
     shapes = (output @ vectors).T
     with np.errstate(divide="ignore", invalid="ignore"):
         continuous = np.log(values.astype(np.complex128)) * rate
         frequencies, damping = np.abs(continuous) / (2.0 * pi), -continuous.real / np.abs(continuous)
     size = np.linalg.norm(shapes, axis=1)
-    kept = (values.imag > 0.0) & (damping > -1e-9) & (damping <= rules.max_damping) & (size > 0.0)
-    kept &= (frequencies >= rules.band[0]) & (frequencies <= rules.band[1])
+    kept = (values.imag > 0.0) & (damping > _LEAST_DAMPING) & (damping <= _MOST_DAMPING) & (size > 0.0)
     return _Poles(frequencies[kept], damping[kept], (shapes[kept] / size[kept, None]).astype(np.complex128))
 
 
-def _tracked(orders: list[_Poles], rules: Stabilization) -> Iterator[_Poles]:
+def _tracked(orders: list[_Poles]) -> Iterator[_Poles]:
     tracks: list[list[tuple[float, float, Response]]] = []
     for poles in orders:
         taken: set[int] = set()
         if tracks and len(poles):
             last = _Poles(*(np.array(each) for each in zip(*(track[-1] for track in tracks), strict=True)))
-            distance = _pole_distances(last, poles, rules)
+            distance = _pole_distances(last, poles)
             rows, columns = linear_sum_assignment(np.minimum(distance, 1e3))
             for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
                 if distance[row, column] < 1.0:
@@ -140,7 +102,7 @@ def _tracked(orders: list[_Poles], rules: Stabilization) -> Iterator[_Poles]:
                     tracks[row].append(_pole(poles, column))
                     taken.add(column)
         tracks += [[_pole(poles, i)] for i in range(len(poles)) if i not in taken]
-    fewest = max(_FEWEST, round(rules.orders * len(orders)))
+    fewest = max(_FEWEST, round(_ORDERS * len(orders)))
     long = sorted((track for track in tracks if len(track) >= fewest), key=lambda track: -len(track))
     found: list[_Poles] = []
     for track in long:
@@ -168,12 +130,12 @@ def _median_pole(poles: _Poles) -> _Poles:
     return _Poles(np.median(poles.frequencies, keepdims=True), np.median(poles.damping, keepdims=True), right[:1])
 
 
-def _pole_distances(first: _Poles, second: _Poles, rules: Stabilization) -> Samples:
+def _pole_distances(first: _Poles, second: _Poles) -> Samples:
     """Return (k, l): the largest of the changes of frequency, damping and shape, relative to what is allowed."""
-    frequency = np.abs(second.frequencies / first.frequencies[:, None] - 1.0) / rules.frequency
+    frequency = np.abs(second.frequencies / first.frequencies[:, None] - 1.0) / _FREQUENCY
     scale = np.maximum(first.damping[:, None], 0.01)
-    damping = np.abs(second.damping - first.damping[:, None]) / scale / rules.damping
-    loss = (1.0 - modal_assurance(first.shapes, second.shapes)) / rules.mac
+    damping = np.abs(second.damping - first.damping[:, None]) / scale / _DAMPING
+    loss = (1.0 - modal_assurance(first.shapes, second.shapes)) / _MAC
     return np.asarray(np.maximum(np.maximum(frequency, damping), loss))
 
 
@@ -185,12 +147,7 @@ def _real_shapes(shapes: NDArray[np.complex128]) -> Samples:
     return np.asarray(real * np.sign(real[np.arange(len(real)), largest])[:, None])
 
 
-_RULES = Stabilization()
-
-
-def identify_modes(
-    record: ArrayLike, rate: float, *, rows: int | None = None, rules: Stabilization = _RULES
-) -> Modes:
+def identify_modes(record: ArrayLike, rate: float, *, rows: int | None = None, max_order: int = MAX_ORDER) -> Modes:
     """Identify modes from the response alone: covariance-driven stochastic subspace identification.
 
     The excitation is assumed to be white noise that does not depend on the response, or zero, as in a free decay: an
@@ -202,11 +159,12 @@ def identify_modes(
     rate : Hz.
     rows : samples in a column of the block matrix, which should span a period of the lowest mode; None: 40, or as
         many as the highest order needs.
-    rules : of the stabilization.
+    max_order : of the realizations, which are of all orders from 2.
 
     Returns
     -------
-    All that are stable, also modes of noise; shapes are real, of unit length, the largest number positive.
+    All that are stable, also modes of noise; shapes are real, of unit length, the largest number positive. Damping
+    that is estimated as negative is NaN.
 
     Raises
     ------
@@ -215,7 +173,7 @@ def identify_modes(
     samples = sensor_record(record, "modal identification: record")
     samples = samples - samples.mean(axis=0)
     n, s = samples.shape
-    i = _rows(rows, s, rules)
+    i = _rows(rows, s, max_order)
     if n < 4 * i:
         raise ValueError(f"modal identification: {n} samples, {4 * i} are needed for {i} rows: give fewer rows")
     if not 0.0 < rate < np.inf:
@@ -226,21 +184,19 @@ def identify_modes(
     covariances = np.stack([samples[lag : usable + lag].T @ samples[:usable] for lag in range(2 * i + 1)])
     places = np.arange(i)[:, None] + np.arange(i)[::-1]
     first, shifted = (covariances[places + shift].transpose(0, 2, 1, 3).reshape(i * s, i * s) for shift in (1, 2))
-    found = [_median_pole(each) for each in _stable_poles(first, shifted, s, rate, rules)]
+    found = [_median_pole(each) for each in _stable_poles(first, shifted, s, rate, max_order)]
     if not found:
         raise ValueError("modal identification: no mode is stable: raise max_order or the number of rows")
     frequencies, damping, shapes = (
         np.concatenate([getattr(each, name) for each in found]) for name in ("frequencies", "damping", "shapes")
     )
-    return Modes(frequencies, damping, _real_shapes(shapes))
+    return Modes(frequencies, np.where(damping > -_ROUNDING, damping, np.nan), _real_shapes(shapes))
 
 
-def _rows(rows: int | None, sensors: int, rules: Stabilization) -> int:
-    least = -(-rules.max_order // sensors)
+def _rows(rows: int | None, sensors: int, max_order: int) -> int:
+    least = -(-max_order // sensors)
     if rows is None:
         return max(_ROWS, least)
     if rows < least:
-        raise ValueError(
-            f"modal identification: {rows} rows: order {rules.max_order} at {sensors} sensors needs {least}"
-        )
+        raise ValueError(f"modal identification: {rows} rows: order {max_order} at {sensors} sensors needs {least}")
     return rows

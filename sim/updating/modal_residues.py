@@ -13,7 +13,6 @@ from scipy.optimize import linear_sum_assignment
 from sim.arrays import Integers, Samples
 from sim.laboratory.structure import Structure, eigenmodes, sensor_indices
 from sim.updating.modes import RIGID, Modes, pair_distances
-from sim.updating.reduction import Reduction
 
 # of the largest squared frequency: two closer ones are the same, their shapes have no derivatives in their plane
 _EQUAL = 1e-12
@@ -116,14 +115,6 @@ class ParameterizedStructure:
         """Return the structure of some parameters, (p,), without damping."""
         mass, stiffness = self.matrices(np.asarray(parameters, dtype=np.float64)[None])
         return Structure(mass[0], 0.0, stiffness[0])
-
-    def reduced(self, reduction: Reduction) -> ParameterizedStructure:
-        """Return the same at the sensors of a reduction, whose T stays that of its own structure whatever p is."""
-        t = reduction.transformation
-        m0, _, k0 = self.structure.matrices
-        base = Structure(t.T @ m0 @ t, 0.0, t.T @ k0 @ t)
-        mass, stiffness = self.derivatives
-        return ParameterizedStructure(base, self.names, t.T @ stiffness @ t, t.T @ mass @ t, self.lower, self.upper)
 
 
 def spring_patterns(between: Sequence[tuple[int, int | None]], dofs: int) -> Samples:
@@ -281,32 +272,26 @@ class ForceResidue(ModalResidue):
 
 @dataclass(frozen=True, eq=False)
 class HybridResidue(ForceResidue):
-    """Displacements by the forces of eq. 5: phi_t - phi, with K phi = w_t^2 M phi_t (eq. 6 and 7).
+    """Displacements by the forces of eq. 5: phi_t - phi, with (K + w_t^2 M) phi = 2 w_t^2 M phi_t (eq. 6 and 7).
 
-    A structure that is free to move has a singular K. Then (K + s M) phi = (w_t^2 + s) M phi_t, of the same modes:
-    mode i of the model in phi_t counts with 1 - (w_t^2 + s) / (w_i^2 + s), a rigid body's with -w_t^2 / s.
-
-    Here s is zero, or the square of the lowest identified frequency where K is singular.
+    As printed, K phi = w_t^2 M phi_t, mode i of the model in phi_t counts with 1 - (w_t / w_i)^2: noise of high modes
+    is multiplied where a structure hangs on the ground, and K is singular where it is free. With w_t^2 M on both
+    sides, of the same modes, it counts with (w_i^2 - w_t^2) / (w_i^2 + w_t^2), which is between -1 and 1.
     """
 
     def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return residues with the sign of a response, (m, k n), and their derivatives."""
         parameters = np.atleast_2d(parameters)
         force, slopes = self._forces(parameters)
-        shift = self._shift
-        mass, stiffness = self.structure.matrices(parameters)
+        squares = self._squares[:, None, None]
+        mass, stiffness = (each[:, None] for each in self.structure.matrices(parameters))
         d_mass, d_stiffness = self.structure.derivatives
-        matrix = (stiffness + shift * mass)[:, None]
+        matrix = stiffness + squares * mass
         moved = np.linalg.solve(matrix, force[..., None])[..., 0]
-        slopes = slopes - np.einsum("pij,mkj->mkip", d_stiffness + shift * d_mass, moved)
+        slopes = slopes - np.einsum("kpij,mkj->mkip", d_stiffness + squares[..., None] * d_mass, moved)
         d_moved = np.linalg.solve(matrix, slopes)
         m, p = parameters.shape
         return np.asarray(-moved.reshape(m, -1)), np.asarray(-d_moved.reshape(m, moved[0].size, p))
-
-    @property
-    def _shift(self) -> float:
-        squares, _ = eigenmodes(*self.structure.matrices(self._inside[None]))
-        return float(self._squares.min()) if squares[0, 0] <= 1e-10 * squares[0, -1] else 0.0
 
 
 @dataclass(frozen=True, eq=False)

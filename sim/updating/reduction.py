@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,16 +32,15 @@ class Reduction:
     transformation: Samples
 
     def reduced(self) -> Structure:
-        """Return the structure of the sensors: T' M T, T' C T and T' K T.
-
-        Its influence is that of a ground motion. Nonlinear springs between sensors, or of a sensor and the ground,
-        remain.
+        """Return the structure of the sensors: T' M T, T' C T and T' K T; its influence is that of a ground motion.
 
         Raises
         ------
-        ValueError : the reduced mass is singular, as with fewer modes than sensors; or a nonlinear spring has an end
-            without a sensor; or the influence differs between draws.
+        ValueError : the reduced mass is singular, as with fewer modes than sensors; or there are nonlinear springs,
+            whose forces are added at the sensors; or the influence differs between draws.
         """
+        if self.structure.springs:
+            raise ValueError("reduction: of a structure with nonlinear springs: add their forces at the sensors")
         t = self.transformation
         mass, damping, stiffness = (np.swapaxes(t, -1, -2) @ each @ t for each in self.structure.matrices)
         sizes = np.linalg.svd(mass, compute_uv=False)
@@ -57,19 +56,7 @@ class Reduction:
             raise ValueError(
                 "reduction: the influence of ground motions differs between draws: reduce each draw alone"
             )
-        place = {sensor - 1: i for i, sensor in enumerate(self.sensors)}
-        springs = []
-        for each in self.structure.springs:
-            for ends in each.between:
-                missing = [end + 1 for end in ends if end is not None and end not in place]
-                if missing:
-                    raise ValueError(
-                        f"reduction: a nonlinear spring ends at degree of freedom {missing[0]}, which has no sensor: "
-                        "add one there"
-                    )
-            ends_of = tuple((place[a], None if b is None else place[b]) for a, b in each.between)
-            springs.append(replace(each, between=ends_of))
-        return Structure(mass, damping, stiffness, influence[0], tuple(springs))
+        return Structure(mass, damping, stiffness, influence[0])
 
 
 def guyan(structure: Structure, sensors: Sequence[int]) -> Reduction:

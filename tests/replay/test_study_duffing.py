@@ -49,7 +49,7 @@ def test_command_prints_json_and_draws(tmp_path, capsys):
     assert found["seconds"] > 0.0
     assert found["paper_alpha"] == {"11": 0.065, "151": None}
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "duffing-after.png", "duffing-alpha.png", "duffing-before.png", "duffing-force.png",
+        "duffing-after.png", "duffing-before.png", "duffing-force.png",
     ]  # fmt: skip
 
 

@@ -76,7 +76,7 @@ def test_with_friction_and_impact_only_the_model_that_has_both_finds_it(study):
 
 def test_all_solvers_are_fooled_alike(study):
     by_metric = study.damage[Case.BOTH][DamageMetric.FORCE].losses[0]
-    np.testing.assert_allclose(study.solvers, np.tile(by_metric, (4, 1)), atol=0.1)
+    np.testing.assert_allclose(study.solvers, np.tile(by_metric, (5, 1)), atol=0.1)
 
 
 def test_friction_dissipates_less_as_the_force_grows_and_impact_more(study):
@@ -102,7 +102,7 @@ def test_json_tables_and_pictures(study, capsys, tmp_path):
     # no table is split: every metric is in one row of each case
     assert shown.count("principal comp. (13)") == 3
     files = save_figures(study_blocks(study), tmp_path)
-    assert len(files) == 3 and all(path.stat().st_size > 10_000 for path in files)
+    assert len(files) == 4 and all(path.stat().st_size > 10_000 for path in files)
 
 
 def test_a_test_and_an_update_of_the_same_seed_are_the_same():
@@ -111,13 +111,6 @@ def test_a_test_and_an_update_of_the_same_seed_are_the_same():
     losses = [update(DamageMetric.HYBRID, each).loss for each in (one, other)]
     np.testing.assert_array_equal(*losses)
     assert np.abs(virtual_test(Case.NEITHER, 8).acceleration - one.acceleration).max() > 1.0
-
-
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same(study):
-    again, first = (to_json(study_blocks(each)) for each in (update_eight_masses(1, 1), study))
-    del again["seconds"], first["seconds"]
-    np.testing.assert_equal(again, first)
 
 
 def test_mistakes(capsys):

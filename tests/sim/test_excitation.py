@@ -43,11 +43,7 @@ def test_every_excitation(excitation: Excitation):
     assert excitation.loading is Loading.GROUND
 
 
-@given(
-    amplitude=st.floats(-10.0, 10.0),
-    frequency=st.floats(0.1, 20.0),
-    ramp=st.sampled_from([0.0, 0.5, 3.0]),
-)
+@given(amplitude=st.floats(-10.0, 10.0), frequency=st.floats(0.1, 20.0), ramp=st.sampled_from([0.0, 0.5, 3.0]))
 @settings(max_examples=30, deadline=None)
 def test_harmonic_is_a_sine_after_its_ramp(amplitude, frequency, ramp):
     sample = Harmonic(amplitude=amplitude, frequency=frequency, ramp=ramp).sample(TIME)

@@ -2,6 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -48,6 +49,16 @@ def test_of_many_minima_the_least_is_taken_and_the_others_are_told():
     assert not any("minimum" in doubt for doubt in fit(Sine(), observed, np.array([[7.2], [7.4]])).doubts())
     # a Latin hypercube: one start in each thirtieth of the range
     assert sorted((starts[:, 0] / 20.0 * 30.0).astype(int)) == list(range(30))
+
+
+def test_an_orthogonal_array_has_a_start_in_each_square_of_any_two_sides():
+    starts = spread_starts(np.zeros(6), np.ones(6), 49, seed=3, strength=2)
+    for one, other in combinations((7.0 * starts.T).astype(int), 2):
+        assert len(set(zip(one, other, strict=True))) == 49
+    assert all(sorted(column) == list(range(49)) for column in (49.0 * starts.T).astype(int))
+    for number in (48, 16, 9):
+        with pytest.raises(ValueError, match=f"{number} of 6: give the square of a prime, 5 or more"):
+            spread_starts(np.zeros(6), np.ones(6), number, strength=2)
 
 
 def test_minima_that_are_equally_good_are_several_all_the_same():

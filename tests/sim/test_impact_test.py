@@ -46,12 +46,12 @@ def test_the_pads_law_is_that_of_storakers_foam(pad):
 
 
 def solved(test, preload, tilt):
-    """Return the impactor's acceleration in g at the test's instants, first lift-off and slack, by an ODE solver."""
+    """Return the impactor's acceleration in g and the carriage's turning in rad/s^2, first lift-off and slack."""
     pad, b = test.pad, test.half_width
     chi, viscous = loss_factor(test.restitution, LOW), test.pad.viscous_ratio * test.pad.modulus
     start = brentq(lambda d: pad.area * pad.stress(d / pad.thickness) - preload, 0.0, 0.9 * pad.thickness, xtol=1e-16)
     time = test.time * test.time_scale
-    found, first = np.full(len(time), np.nan), {}
+    found, first = np.full((2, len(time)), np.nan), {}
 
     def edges(y):
         depths = np.array([-(y[0] + side * b * y[1]) for side in (1.0, -1.0)])
@@ -100,8 +100,9 @@ def solved(test, preload, tilt):
         )  # fmt: skip
         inside = (time >= at) & (time <= run.t[-1])
         for i in np.flatnonzero(inside):
-            _, push, bolt = forces(run.sol(time[i]), pressed)
-            found[i] = (push - bolt) / test.impactor / GRAVITY
+            floor, push, bolt = forces(run.sol(time[i]), pressed)
+            found[0, i] = (push - bolt) / test.impactor / GRAVITY
+            found[1, i] = b * (floor[0] - floor[1]) / (test.carriage * test.gyration**2)
         for name, each in zip(("leaves", "slack"), run.t_events, strict=True):
             if len(each) and (name == "slack" or pressed):
                 first.setdefault(name, each[0])
@@ -117,8 +118,13 @@ def solved(test, preload, tilt):
     (ImpactTest(FoamPad(THIN, 80e6, -6.0, 2.0, 5e-5), HIGH, horizon=1.4, bolt_stiffness=2e7), 500.0, 2e-4),
 ])  # fmt: skip
 def test_the_motion_is_that_of_an_ode_solver_with_events(test, preload, tilt):
-    motion, (wanted, first) = test.simulate(preload, tilt), solved(test, preload, tilt)
+    motion, ((wanted, turning), first) = test.simulate(preload, tilt), solved(test, preload, tilt)
     np.testing.assert_allclose(motion.impactor[:, 0], wanted, rtol=0.0, atol=1e-5 * np.abs(wanted).max())
+    np.testing.assert_allclose(motion.turning[:, 0], turning, rtol=0.0, atol=1e-5 * max(np.abs(turning).max(), 1.0))
+    # a point at 45 mm cos(15 deg), and so on, of a body that turns; of all three the axis is the mean
+    away = 0.045 * np.cos(np.pi / 12.0 + 2.0 * np.pi / 3.0 * np.arange(3))[:, None] * turning / GRAVITY
+    np.testing.assert_allclose(motion.sensors[..., 0] - wanted, away, rtol=0.0, atol=1e-5 * np.abs(wanted).max())
+    np.testing.assert_allclose(motion.sensors.mean(axis=0), motion.impactor, atol=1e-9 * np.abs(wanted).max())
     assert motion.events[0, 2] == pytest.approx(first["leaves"], rel=1e-7)
     assert motion.events[0, 3] == pytest.approx(first["slack"], rel=1e-7)
     assert abs(motion.balance[0]) < 1e-8
@@ -243,7 +249,7 @@ def test_it_shows_what_the_paper_does():
 def test_a_measurement_is_a_realization_with_noise_and_a_bad_one_of_a_torn_pad():
     test = replace(CALM, horizon=1.0)
     measured, bad = (test.measure(np.random.default_rng(3), bad) for bad in (False, True))
-    assert measured.shape == (501, 2) and len(test.channels) == 2
+    assert measured.shape == (501, 5) and len(test.channels) == 5
     clean = test.realize(np.random.default_rng(3), 1)[:, 0]
     assert (measured[:, 0] - clean).std() == pytest.approx(test.noise, rel=0.15)
     # the same test in all else: first nothing differs, then more than the noise

@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim.excitation.excitations import Earthquake, Harmonic, Loading
-from sim.laboratory.elements import BoucWenSpring, ElastoplasticSpring, LinearSpring
-from sim.laboratory.integrators import ChenRicles
+from sim.excitation.excitations import Harmonic, Loading
+from sim.laboratory.elements import LinearSpring
 from sim.laboratory.loop import HybridLoop
-from sim.laboratory.stability import analytic_critical_delay, critical_delay, energy_balance, simulated_critical_delay
-from sim.laboratory.structure import Springs, Structure, classical_damping
+from sim.laboratory.stability import analytic_critical_delay, critical_delay, simulated_critical_delay
+from sim.laboratory.structure import Structure, classical_damping
 from sim.laboratory.transfer import Delay, TransferChain
 
 PAGE = Path(__file__).parents[2] / "docs" / "laboratory.md"
@@ -96,74 +95,26 @@ def test_the_critical_delay_of_the_documentation():
 
 
 def test_a_delay_of_matrices_names_the_function_that_takes_them():
-    matrices = MASS, 0.01 * STIFFNESS, STIFFNESS
+    stiffness = np.array([[2.2e5, -0.8e5], [-0.8e5, 0.8e5]])
+    matrices = np.diag([1000.0, 800.0]), 0.01 * stiffness, stiffness
     with pytest.raises(ValueError, match=r"^structure of one .* \(critical_delay takes matrices\), mass 0.0: must"):
         analytic_critical_delay(*matrices, 5e4)
     with pytest.raises(ValueError, match=r"^coupling of shape \(2, 2\): give \(1, 2\), the critical delay is that "):
         critical_delay(Structure(*matrices), 5e4)
 
 
-MASS = np.diag([1000.0, 800.0])
-STIFFNESS = np.array([[2.2e5, -0.8e5], [-0.8e5, 0.8e5]])
-
-
-def building(**settings):
-    springs = (
-        Springs(BoucWenSpring(1e5, 0.002, 0.1), ((1, 0),)),
-        Springs(ElastoplasticSpring(5e4, 0.003), ((0, None),)),
-    )
-    settings = {
-        "structure": Structure(MASS, classical_damping(MASS, STIFFNESS, 0.03), STIFFNESS, springs=springs),
-        "specimen": ElastoplasticSpring(1e5, 0.002, 0.05),
-        "excitation": Earthquake(rms=0.8, seed=4),
-        "dt": 1.0 / 256.0,
-        "duration": 20.0,
-        "coupling": [[1.0, 0.0], [-1.0, 1.0]],
-    } | settings
-    return HybridLoop(**settings)
-
-
-def test_energy_of_a_perfect_loop_closes():
-    loop = building()
-    energy = energy_balance(loop.run(), loop.structure, loop.coupling)
-    assert np.max(energy.load) > 10.0
-    assert np.max(np.abs(energy.deficit)) < 1e-9 * np.max(energy.load)
-    # every part takes a share of it, so that none is left out
-    for part in (energy.damped, energy.springs, energy.specimen):
-        assert part[-1] > 0.02 * energy.load[-1]
-    np.testing.assert_array_equal(energy.fed_in, 0.0)
-
-
-def test_deficit_of_an_imperfect_loop_is_what_the_transfer_system_feeds_in():
-    draws = np.array([0.002, 0.004, -0.002])
-    loop = building(transfer=TransferChain((Delay(draws[:, None]),)), draws=(3,), specimen=LinearSpring(6e4))
-    energy = energy_balance(loop.run(), loop.structure, loop.coupling)
-    largest = np.max(energy.load, axis=0)
-    np.testing.assert_allclose(energy.deficit, energy.fed_in, atol=1e-9 * np.max(largest))
-    assert np.all(np.sign(energy.fed_in[-1]) == np.sign(draws))
-    assert np.all(np.abs(energy.fed_in[-1]) > 0.01 * largest)
-
-
 def test_energy_of_a_delay_in_a_steady_cycle_is_the_closed_form():
     # a spring that follows X sin(w t) late by tau gives back pi k X^2 sin(w tau) more than it took, every cycle
     stiffness, delay, frequency = 2e4, 0.005, 2.0
     force = Harmonic(amplitude=2000.0, frequency=frequency, loading=Loading.FORCE)
-    structure = Structure(1000.0, 2e4, 1e5)
     loop = HybridLoop(
-        structure=structure, specimen=LinearSpring(stiffness), excitation=force, dt=1.0 / 1024.0, duration=12.0,
-        transfer=TransferChain((Delay(delay),)),
+        structure=Structure(1000.0, 2e4, 1e5), specimen=LinearSpring(stiffness), excitation=force, dt=1.0 / 1024.0,
+        duration=12.0, transfer=TransferChain((Delay(delay),)),
     )  # fmt: skip
     record = loop.run()
-    energy = energy_balance(record, structure)
+    # the work on the specimen less that of the structure on it, over the last cycle of 512 steps
+    apart = (record.position - record.displacement)[-514:, 0]
+    fed_in = np.sum(record.force[-513:-1, 0] * 0.5 * (apart[2:] - apart[:-2]))
     amplitude = np.max(np.abs(record.command[-1024:]))
     wanted = math.pi * stiffness * amplitude**2 * math.sin(2.0 * math.pi * frequency * delay)
-    assert energy.fed_in[-1] - energy.fed_in[-513] == pytest.approx(wanted, rel=1e-3)
-
-
-def test_balance_of_another_integrator_is_its_error():
-    deficits = []
-    for rate in (256.0, 512.0):
-        loop = building(dt=1.0 / rate, integrator=ChenRicles())
-        energy = energy_balance(loop.run(), loop.structure, loop.coupling)
-        deficits.append(np.max(np.abs(energy.deficit)) / np.max(energy.load))
-    assert 1e-9 < deficits[1] < 0.6 * deficits[0] < 0.02
+    assert fed_in == pytest.approx(wanted, rel=1e-3)

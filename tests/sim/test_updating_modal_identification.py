@@ -8,7 +8,8 @@ from scipy.linalg import eigh, expm
 from scipy.signal import cont2discrete, lfilter
 
 from sim.arrays import Samples
-from sim.updating.modal_identification import Stabilization, identify_modes
+from sim.models.chain import Chain, chain_response
+from sim.updating.modal_identification import identify_modes
 from sim.updating.modes import Modes, compare_modes, modal_assurance
 
 _RATE = 1024.0
@@ -105,7 +106,7 @@ def test_closely_spaced_modes_are_told_apart(noise: float) -> None:
         force = generator.normal(size=length)
     record = _response(np.eye(2), stiffness, 0.01, force, 0)
     record = record + noise * record.std() * generator.normal(size=record.shape)
-    found = identify_modes(record[1:], _RATE, rows=60, rules=Stabilization(max_order=20))
+    found = identify_modes(record[1:], _RATE, rows=60, max_order=20)
     truth = np.array([60.0, 60.0 * np.sqrt(1.03)])
     # of noise there may be more
     found = found.chosen([int(np.argmin(np.abs(found.frequencies - each))) for each in truth])
@@ -133,10 +134,39 @@ def test_a_record_without_noise_of_a_random_force_has_its_modes(orders: int) -> 
     """Its covariances have singular values down to rounding, on which divide and conquer may not converge."""
     mass, stiffness = _free_chain()
     record = _response(mass, stiffness, 0.02, np.random.default_rng(0).normal(size=8192), 0)
-    found = identify_modes(record, _RATE, rules=Stabilization(max_order=orders))
+    found = identify_modes(record, _RATE, max_order=orders)
     omega, _ = _elastic(mass, stiffness)
     for truth in omega[:4] / (2.0 * np.pi):
         assert np.abs(found.frequencies - truth).min() < 0.01 * truth
+
+
+def _of_known_order(record: Samples, order: int, rate: float, rows: int = 40) -> Samples:
+    """Return frequencies, Hz, of one realization of the covariances, of the order that the structure has."""
+    lagged = [record[lag : len(record) - 2 * rows + lag].T @ record[: len(record) - 2 * rows] for lag in range(81)]
+    first, later = (np.block([[lagged[i + j + s] for j in range(rows)] for i in range(rows)]) for s in (1, 2))
+    left, values, right = np.linalg.svd(first)
+    root = np.sqrt(values[:order])
+    poles = np.linalg.eigvals(left[:, :order].T @ later @ right[:order].T / np.outer(root, root))
+    return np.asarray(np.abs(np.log(poles[poles.imag > 0.0])) * rate / (2.0 * np.pi))
+
+
+def test_modes_that_a_realization_of_known_order_finds_are_found() -> None:
+    """Five masses on the ground, lightly damped, 0.8 periods of the lowest mode in a column: its damping is noise."""
+    seen = []
+    for seed in range(10, 16):
+        generator = np.random.default_rng(seed)
+        chain = Chain(generator.uniform(0.7, 1.3, 5), generator.uniform(350.0, 550.0, 5), 0.5)
+        load = np.zeros((8192, 5))
+        load[:, 4] = 5.0 * generator.standard_normal(8192)
+        record = chain_response(chain, load, 0.02).acceleration
+        record = (record + 0.01 * record.std(axis=0) * generator.standard_normal(record.shape))[:, [0, 2, 4]]
+        found, known = identify_modes(record, 50.0), _of_known_order(record, 10, 50.0)
+        mass, _, stiffness = chain.matrices
+        truth = np.sqrt(eigh(stiffness, mass, eigvals_only=True)) / (2.0 * np.pi)
+        seen.append([np.abs(each[:, None] / truth - 1.0).min(axis=0) < 0.03 for each in (known, found.frequencies)])
+        assert not np.any(found.damping < -1e-9)
+    of_known_order, ours = np.hstack(seen)
+    assert ours[of_known_order].all() and of_known_order.sum() >= 28
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,14 @@
 """Shock response spectra against closed forms, Duhamel's integral, Smallwood's printed filter and an ODE solver."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.integrate import quad, solve_ivp
+from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.signal import lfilter
 
-from sim.updating.shock_spectrum import (
-    octave_frequencies,
-    shock_spectrum,
-)
+from sim.updating.shock_spectrum import octave_frequencies, shock_spectrum
 
 DURATION, PEAK = 0.011, 300.0
 
@@ -92,44 +88,6 @@ def test_a_step_overshoots_as_in_every_book(damping):
     np.testing.assert_allclose(
         displacement.negative("primary") / static, 1.0 + math.exp(-np.pi * damping / root), rtol=1e-9
     )
-
-
-def solved(record, rate, frequency, damping, after):
-    """Extremes of acceleration and displacement by an ODE solver, sample by sample: (2, 4)."""
-    omega, dt = 2.0 * np.pi * frequency, 1.0 / rate
-    state, largest, least = np.zeros(2), np.zeros((2, 2)), np.zeros((2, 2))
-
-    def run(u, slope, span, part):
-        nonlocal state
-
-        def f(t, y):
-            return [y[1], -(u + slope * t) - 2.0 * damping * omega * y[1] - omega**2 * y[0]]
-
-        run = solve_ivp(f, (0.0, span), state, rtol=1e-10, atol=1e-14, dense_output=True)
-        z, rate_ = run.sol(np.linspace(0.0, span, max(60, round(600 * span * frequency))))
-        both = np.array([-2.0 * damping * omega * rate_ - omega**2 * z, z])
-        largest[:, part] = np.maximum(largest[:, part], both.max(axis=1))
-        least[:, part] = np.minimum(least[:, part], both.min(axis=1))
-        state = run.y[:, -1]
-
-    for one, other in pairwise(record):
-        run(one, (other - one) / dt, dt, 0)
-    run(0.0, 0.0, after, 1)
-    return np.column_stack([largest[:, 0], least[:, 0], largest[:, 1], least[:, 1]])
-
-
-@pytest.mark.parametrize(("frequency", "damping"), [(0.3, 0.05), (7.0, 0.0), (40.0, 0.2), (250.0, 0.01)])
-def test_random_records_are_as_an_ode_solver_has_them(frequency, damping):
-    record = np.random.default_rng(5).standard_normal((2, 25))
-    by_quantity = [
-        shock_spectrum(record, 100.0, [frequency], damping, quantity=quantity, samples_per_cycle=0.3)
-        for quantity in ("acceleration", "displacement")
-    ]
-    for i in range(2):
-        wanted = solved(record[i], 100.0, frequency, damping, 1.3 / frequency)
-        for spectrum, values in zip(by_quantity, wanted, strict=True):
-            # the solver is looked at 60 times in a sample
-            np.testing.assert_allclose(spectrum.extremes[i, 0], values, rtol=2e-4, atol=1e-3 * np.abs(values).max())
 
 
 def printed_filter(frequency, damping, rate):

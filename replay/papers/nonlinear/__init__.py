@@ -9,9 +9,10 @@ from monitor.text.blocks import Block
 from replay import Progress
 from replay.papers.nonlinear import (
     duffing,
-    duffing_blocks,
     eight_dof,
     eight_dof_blocks,
+    features,
+    five_dof,
     four_dof,
     four_dof_blocks,
     impact,
@@ -27,9 +28,14 @@ def run(arguments: argparse.Namespace, progress: Progress) -> Iterator[Block]:
         return default if arguments.runs is None else int(arguments.runs)
 
     if name == "duffing":
-        return duffing_blocks.study_blocks(duffing.identify_duffing(runs(duffing.RUNS), seed, progress))
+        return duffing.study_blocks(duffing.identify_duffing(runs(duffing.RUNS), seed, progress))
     if name == "four-dof":
         return four_dof_blocks.study_blocks(four_dof.identify_four_masses(runs(four_dof.RUNS), seed, progress))
+    if name == "features":
+        number = runs(features.RUNS)
+        return features.study_blocks(number, seed, features.compare_features(number, seed, progress))
+    if name == "five-dof":
+        return five_dof.study_blocks(five_dof.update_drawn_chains(runs(five_dof.RUNS), seed, progress))
     if name == "eight-dof":
         return eight_dof_blocks.study_blocks(eight_dof.update_eight_masses(runs(eight_dof.RUNS), seed, progress))
     return impact_blocks.study_blocks(impact.update_and_predict(runs(impact.RUNS), seed, progress))

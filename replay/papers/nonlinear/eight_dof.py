@@ -119,7 +119,7 @@ class EightDofStudy:
     adjusted : those of the damaged chain beside the model updated by the force residue, by case (Table 3).
     levels : Figures 7 and 8.
     damage : by case and metric.
-    solvers : (4, 7), % lost by each spring by the force residue of one test, by each solver; NaN: not identified.
+    solvers : (5, 7), % lost by each spring by the force residue of one test, by each solver; NaN: not identified.
     ranked : models of the first test, the most reliable against another test first.
     seconds : of the study.
     """

@@ -21,6 +21,7 @@ from replay.papers.nonlinear.eight_dof_metrics import (
     WORDS,
     Case,
     DamageMetric,
+    virtual_test,
 )
 from replay.pictures import new_drawing
 from replay.validation.ranking import ranking_table
@@ -69,6 +70,7 @@ def study_blocks(study: EightDofStudy) -> Iterator[Block]:
         f"over {1e3 * (WINDOW - 1) / 1024:.0f} ms. All models but the last of the metrics are linear. Records of "
         "the paper are not public: these are virtual."
     )
+    yield Figure("eight-dof-records", partial(_responses, study))
     yield Text("Modes identified and of a model; beside each number that of the paper.")
     yield _modes("Table 1: sound chain with friction, and the linear model", study.nominal, PRINTED_1)
     for case in (Case.FRICTION, Case.BOTH):
@@ -247,6 +249,17 @@ def _loss(found: DamageStatistics, digits: int) -> str:
     return number(mean, f".{digits}f") + (f" ± {scatter:.{digits}f}" if np.isfinite(scatter) else "")
 
 
+def _responses(study: EightDofStudy) -> Drawing:
+    test = virtual_test(Case.NEITHER, study.seed, damaged=False)
+    figure = new_drawing(11.0, 5.5, "Figure 5: accelerations of the sound linear chain")
+    for axis, sensor in zip(figure.subplots(2, 1, sharex=True, sharey=True), (1, 5), strict=True):
+        axis.plot(test.bed.time, test.acceleration[:, sensor - 1], color="tab:blue", linewidth=0.5)
+        axis.set(xlabel="time [s]", ylabel=f"sensor {sensor} [m/s²]")
+        axis.grid(alpha=0.3)
+        axis.label_outer()
+    return figure
+
+
 def _levels(study: EightDofStudy) -> Drawing:
     title = "Modes identified in the sound chain, by the force (Figures 7 and 8)"
     figure = new_drawing(11.0, 5.5, title)
@@ -276,12 +289,7 @@ def _levels(study: EightDofStudy) -> Drawing:
 def _adjustments(
     study: EightDofStudy, metrics: tuple[DamageMetric, ...], name: str, last: DamageMetric | None = None
 ) -> Drawing:
-    """Return bars of what the springs have lost: a row for each metric, a column for each case.
-
-    Parameters
-    ----------
-    last : a metric that is applied where impact acts; the legend is in the place of its other panel.
-    """
+    """Return bars of what the springs have lost: a row for each metric, a column for each case; `last` has one."""
     cases = (Case.FRICTION, Case.BOTH)
     rows = [*metrics, *([last] if last else [])]
     title = f"Stiffness lost by each spring, as found ({name}); bars: mean of the tests, lines: scatter"
@@ -303,16 +311,7 @@ def _adjustments(
             axis.set_xlabel("spring")
             axis.set_xticks(range(1, 8))
             axis.label_outer()
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    if last is None:
-        grid[0, 0].legend(handles, labels, fontsize="small", loc="upper left")
-    else:
-        # neighbours of the panel that is not there have their own labels
-        grid[-2, 0].tick_params(labelbottom=True)
-        grid[-2, 0].set_xlabel("spring")
-        grid[-1, 1].tick_params(labelleft=True)
-        grid[-1, 1].set_ylabel("stiffness lost [%]")
-        grid[-1, 0].legend(handles, labels, fontsize="medium", loc="center")
+    figure.legend(*grid[0, 0].get_legend_handles_labels(), fontsize="small", loc="outside lower center", ncols=2)
     return figure
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -26,7 +26,6 @@ from replay.papers.nonlinear.four_dof_fits import (
     recover_law,
     simulate_record,
 )
-from sim.models.chain import Chain
 
 RUNS = 20
 _MOST_RUNS = 1000
@@ -36,25 +35,6 @@ _VARIANT_RUNS = 5
 _HELD = (100.0, 80.0)
 # Hz: between the first and the second natural frequency
 _BAND = 1.2
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Variant:
-    """Stiffnesses found in another way, over some records.
-
-    Parameters
-    ----------
-    features, sensors : what was compared, and where it was measured.
-    noise : standard deviation over the rms of each sensor.
-    law : whether the model's cubic law is known, ignored, or a force that is found, too.
-    percent : (runs, 4) of nominal; NaN for what cannot be identified.
-    """
-
-    features: str
-    sensors: str
-    noise: float
-    law: str
-    percent: Samples
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +49,7 @@ class FourMassStudy:
     joint : of each record, stiffnesses and the force on mass 1 unknown together.
     laws : of the force recovered from the first record, with k1 held where it is and where it is not.
     confirmed : the first record with the law that the recovered force suggests: `k1` to `k4` and `alpha1` fitted.
-    variants : features, sensors, noise, knowledge of the force, and reduced models.
+    variants : other ways, with (runs, 4) percent of nominal that they find; NaN for what cannot be identified.
     """
 
     seed: int
@@ -78,14 +58,7 @@ class FourMassStudy:
     joint: tuple[JointEstimate, ...]
     laws: tuple[ForceLaw, ...]
     confirmed: StiffnessFit
-    variants: tuple[Variant, ...]
-
-    @property
-    def fitted_chain(self) -> Chain:
-        """The chain with the stiffnesses found in the first record, the cubic spring known."""
-        nominal = self.record.nominal
-        springs = np.asarray(nominal.springs) * self.parametric[0].percent / 100.0
-        return replace(nominal, springs=springs)
+    variants: tuple[tuple[Way, Samples], ...]
 
 
 def identify_four_masses(runs: int, seed: int, progress: Progress) -> FourMassStudy:
@@ -115,9 +88,7 @@ def identify_four_masses(runs: int, seed: int, progress: Progress) -> FourMassSt
     number = min(runs, _VARIANT_RUNS)
     variants = []
     for done, way in enumerate(_WAYS):
-        percent = np.array([way.percent(seed, run) for run in range(number)])
-        sensors = ", ".join(map(str, way.sensors))
-        variants.append(Variant(way.features, sensors, way.noise, way.law, percent))
+        variants.append((way, np.array([way.percent(seed, run) for run in range(number)])))
         progress("variants", done + 1, len(_WAYS))
     return FourMassStudy(
         seed,
@@ -130,8 +101,8 @@ def identify_four_masses(runs: int, seed: int, progress: Progress) -> FourMassSt
     )
 
 
-class _Way(NamedTuple):
-    """How stiffnesses are found, and of which records; in words and as functions."""
+class Way(NamedTuple):
+    """How stiffnesses are found, and of which records; the cubic law is known, ignored, or a force found as well."""
 
     features: str
     law: str
@@ -159,12 +130,12 @@ def _ignoring(record: FourMassRecord) -> StiffnessFit:
 
 
 _WAYS = (
-    *(_Way("histories", KNOWN, fit_stiffness, noise) for noise in (0.01, 0.05, 0.2)),
-    *(_Way("histories", KNOWN, fit_stiffness, sensors=sensors) for sensors in ((1, 4), (4,))),
-    *(_Way("components", KNOWN, _components, noise) for noise in (0.01, 0.2)),
-    _Way("histories", "ignored", _ignoring),
-    *(_Way("likelihood", _UNKNOWN, identify_jointly, noise) for noise in (0.05, 0.2)),
-    _Way("likelihood", _UNKNOWN, identify_jointly, sensors=(3, 4)),
-    *(_Way(name, KNOWN, partial(fit_reduced, reduction=name)) for name in REDUCTIONS),
-    _Way(f"SEREP below {_BAND:g} Hz", KNOWN, partial(fit_reduced, reduction="SEREP"), band=_BAND),
+    *(Way("histories", KNOWN, fit_stiffness, noise) for noise in (0.01, 0.05, 0.2)),
+    *(Way("histories", KNOWN, fit_stiffness, sensors=sensors) for sensors in ((1, 4), (4,))),
+    *(Way("components", KNOWN, _components, noise) for noise in (0.01, 0.2)),
+    Way("histories", "ignored", _ignoring),
+    *(Way("likelihood", _UNKNOWN, identify_jointly, noise) for noise in (0.05, 0.2)),
+    Way("likelihood", _UNKNOWN, identify_jointly, sensors=(3, 4)),
+    *(Way(name, KNOWN, partial(fit_reduced, reduction=name)) for name in REDUCTIONS),
+    Way(f"SEREP below {_BAND:g} Hz", KNOWN, partial(fit_reduced, reduction="SEREP"), band=_BAND),
 )

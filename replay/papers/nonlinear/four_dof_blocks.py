@@ -14,10 +14,8 @@ from monitor.text.numbers import DASH, number
 from replay.papers.nonlinear.four_dof import KNOWN, FourMassStudy
 from replay.papers.nonlinear.four_dof_fits import SPRINGS, JointEstimate, StiffnessFit
 from replay.pictures import new_drawing
-from sim.models.chain import chain_response
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
 _PAPER_HOURS = 70.0
@@ -30,7 +28,6 @@ _BEGINNING = (
     "print no table for this test bed, only the reduction of 15 %, the three sensors, and about 70 h for stiffnesses "
     "and force together."
 )
-_SHOWN = 5.0  # s of the record
 
 
 def study_blocks(study: FourMassStudy) -> Iterator[Block]:
@@ -53,8 +50,6 @@ def study_blocks(study: FourMassStudy) -> Iterator[Block]:
     yield _found(study)
     for line in study.joint[0].confounded:
         yield Text(f"{line}.", Tone.WARNING)
-    yield Figure("four-dof-fit", partial(_histories, study))
-    yield Figure("four-dof-stiffness", partial(_stiffness, study))
     yield _laws(study)
     yield Figure("four-dof-force", partial(force, study))
     yield _variants(study)
@@ -97,15 +92,15 @@ def _record(study: FourMassStudy) -> dict[str, Any]:
         },
         "variants": [
             {
-                "features": each.features,
-                "sensors": each.sensors,
-                "noise_percent": 100.0 * each.noise,
-                "cubic_law": each.law,
-                "records": len(each.percent),
-                "stiffness_percent": _named(each.percent.mean(axis=0)),
-                "standard_deviation_percent": _named(_scatter(each.percent)),
+                "features": way.features,
+                "sensors": ", ".join(map(str, way.sensors)),
+                "noise_percent": 100.0 * way.noise,
+                "cubic_law": way.law,
+                "records": len(percent),
+                "stiffness_percent": _named(percent.mean(axis=0)),
+                "standard_deviation_percent": _named(_scatter(percent)),
             }
-            for each in study.variants
+            for way, percent in study.variants
         ],
         "paper": {"hours": _PAPER_HOURS, "k3_percent": 85.0, "sensors": list(study.record.sensors)},
     }
@@ -207,13 +202,13 @@ def _laws(study: FourMassStudy) -> Table:
 
 
 def _variants(study: FourMassStudy) -> Table:
-    n = len(study.variants[0].percent)
+    n = len(study.variants[0][1])
     rows = []
-    for each in study.variants:
-        mean, scatter = each.percent.mean(axis=0), _scatter(each.percent)
+    for way, percent in study.variants:
+        mean, scatter = percent.mean(axis=0), _scatter(percent)
         cells = [_with_scatter(*pair) for pair in zip(mean.tolist(), scatter.tolist(), strict=True)]
-        features = each.features if each.law == KNOWN else f"{each.features}, {each.law}"
-        rows.append((features, each.sensors, f"{100.0 * each.noise:g} %", *cells))
+        features = way.features if way.law == KNOWN else f"{way.features}, {way.law}"
+        rows.append((features, ", ".join(map(str, way.sensors)), f"{100.0 * way.noise:g} %", *cells))
     return Table(
         "Features, sensors, noise and reduced models",
         (words("features"), words("sensors"), words("noise"), *map(Column, SPRINGS)),
@@ -231,60 +226,6 @@ def _with_scatter(mean: float, scatter: float) -> str:
 
 def _cells(values: Samples, form: str) -> list[str]:
     return [number(each, form) for each in values.tolist()]
-
-
-def _histories(study: FourMassStudy) -> Drawing:
-    """Return the record beside the model before and after the fit."""
-    record, fitted = study.record, study.parametric[0]
-    figure = new_drawing(11.0, 7.0)
-    k3 = fitted.percent[SPRINGS.index("k3")]
-    figure.suptitle(
-        f"Four masses, spring 3 damaged: the record beside the model before and after the fit (k3: {k3:.1f} %)"
-    )
-    before, after = (
-        chain_response(chain, record.load, record.dt).acceleration for chain in (record.nominal, study.fitted_chain)
-    )
-    shown = record.time <= _SHOWN
-    axes = np.atleast_1d(figure.subplots(len(record.sensors), 1, sharex=True))
-    for axis, sensor, observed in zip(axes, record.sensors, record.observed.T, strict=True):
-        axis.plot(record.time[shown], before[shown, sensor - 1], color="0.6", linewidth=1.0, label="before the fit")
-        axis.plot(record.time[shown], after[shown, sensor - 1], color="tab:blue", label="after the fit")
-        axis.plot(record.time[shown], observed[shown], ".", color="black", markersize=3.0, label="record")
-        axis.set_ylabel(f"mass {sensor} [m/s²]")
-        axis.grid(alpha=0.3)
-    axes[-1].set_xlabel("time [s]")
-    figure.legend(*axes[0].get_legend_handles_labels(), fontsize="small", loc="outside lower center", ncols=3)
-    return figure
-
-
-def _stiffness(study: FourMassStudy) -> Drawing:
-    """Return what was found of each spring, with its intervals, and what the paper aims at."""
-    figure = new_drawing(11.0, 5.0)
-    known, unknown = figure.subplots(1, 2, sharey=True)
-    number = len(study.parametric)
-    one, several = "the record", f"{number} records, each with its interval of 95 %"
-    figure.suptitle(
-        f"Stiffness found less the true one: {one if number == 1 else several}\n"
-        "Paper: spring 3 down 15 %, no estimates printed; 70 h for stiffnesses and force together"
-    )
-    for axis, title, found in (
-        (known, "cubic law known", study.parametric),
-        (unknown, "cubic force unknown, found too", study.joint),
-    ):
-        percent = np.array([each.percent for each in found])
-        errors = np.array([each.standard_errors for each in found])
-        _intervals(axis, percent - study.record.actual_percent, errors)
-        axis.set_title(title, fontsize="medium")
-        axis.axhline(0.0, color="black", linewidth=0.8)
-        truth = study.record.actual_percent
-        axis.set_xticks(
-            range(len(SPRINGS)), [f"{name}\n{value:g} %" for name, value in zip(SPRINGS, truth, strict=True)]
-        )
-        axis.grid(alpha=0.3, axis="y")
-    for axis in (known, unknown):
-        axis.set_xlim(-0.5, len(SPRINGS) - 0.5)
-    known.set_ylabel("found - true [% of nominal]")
-    return figure
 
 
 def force(study: FourMassStudy) -> Drawing:
@@ -330,16 +271,3 @@ def force(study: FourMassStudy) -> Drawing:
         axis.legend(fontsize="small", loc="upper left")
         axis.grid(alpha=0.3)
     return figure
-
-
-def _intervals(axis: Axes, away: Samples, errors: Samples) -> None:
-    """Draw (runs, 4) differences with their standard errors; a word where there is none."""
-    runs = len(away)
-    beside = np.linspace(-0.3, 0.3, runs) if runs > 1 else np.zeros(1)
-    for i, colour in enumerate(("tab:gray", "tab:green", "tab:red", "tab:purple")):
-        if np.isnan(away[:, i]).any():
-            axis.text(i, 0.0, "not\nidentifiable", ha="center", va="bottom", fontsize="small")
-            continue
-        axis.errorbar(
-            i + beside, away[:, i], _REACH * errors[:, i], fmt="o", color=colour, markersize=3.5, elinewidth=1.0
-        )

@@ -28,6 +28,7 @@ from replay.papers.nonlinear.impact_records import (
     ImpactRecords,
     PadParameters,
     draw_records,
+    largest_turning,
     spectra,
 )
 from replay.validation.area_metric import area_metric
@@ -45,6 +46,8 @@ _DIRECTIONS = 2
 # of the logarithms of the parameters: three surfaces, one in the other
 _REACHES = 0.4, 0.25, 0.2
 _MOST_SURFACES = 7
+# of a surface, of 28 coefficients: an orthogonal array of strength 2 for up to eight parameters
+POINTS = 49
 
 
 def nodes(number: int) -> tuple[Samples, Samples]:
@@ -169,11 +172,12 @@ class ResponseSurface:
         return values @ self.coefficients.T, np.einsum("nc,mcp->mnp", self.coefficients, slopes)
 
 
-def response_surface(model: RepeatedImpacts, reach: float, seed: int = 1) -> ResponseSurface:
-    """Return the surface around the model's reference, from a Latin hypercube of its parameters."""
-    n_points = 2 * _powers(np.zeros((1, len(NAMES))))[0].shape[1] + len(NAMES)
+def response_surface(
+    model: RepeatedImpacts, reach: float, number: int = POINTS, strength: int = 2
+) -> ResponseSurface:
+    """Return the surface around the model's reference, of an orthogonal array; of a Latin hypercube by strength 1."""
     ends = np.full(len(NAMES), reach)
-    points = spread_starts(-ends, ends, n_points, seed)
+    points = spread_starts(-ends, ends, number, strength=strength)
     # before threads do it
     model.scales  # noqa: B018
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -181,10 +185,8 @@ def response_surface(model: RepeatedImpacts, reach: float, seed: int = 1) -> Res
     powers = _powers(points)[0]
     coefficients = np.linalg.lstsq(powers, values, rcond=None)[0]
     left = values - powers @ coefficients
-    degrees = n_points - powers.shape[1]
-    return ResponseSurface(
-        coefficients.T, reach, n_points, float(np.sqrt(np.sum(left**2) / degrees / values.shape[1]))
-    )
+    degrees = number - powers.shape[1]
+    return ResponseSurface(coefficients.T, reach, number, float(np.sqrt(np.sum(left**2) / degrees / values.shape[1])))
 
 
 def _powers(logarithms: Samples) -> tuple[Samples, Samples]:
@@ -313,6 +315,7 @@ class ImpactStudy:
     nominal, updated : predictions before and after the update.
     pad : the update.
     ratios : of each configuration.
+    angles : (repeats,) of each configuration, rad, by the three sensors.
     seconds : of the update.
     """
 
@@ -323,6 +326,7 @@ class ImpactStudy:
     updated: Mapping[Configuration, Prediction]
     pad: UpdatedPad
     ratios: Mapping[Configuration, ErrorRatios]
+    angles: Mapping[Configuration, Samples]
     seconds: float
 
 
@@ -352,7 +356,16 @@ def update_and_predict(runs: int, seed: int, progress: Progress) -> ImpactStudy:
     progress("predictions", 2, 2)
     torn = draw_records(SPECIMEN, seed + 1, torn=TORN)
     ratios = {each: error_ratios(records[each], torn[each]) for each in CONFIGURATIONS}
-    return ImpactStudy(seed, runs, records, predictions[0], predictions[1], pad, ratios, seconds)
+    angles = {each: angles_of_impact(records[each], runs, seed) for each in CONFIGURATIONS}
+    return ImpactStudy(seed, runs, records, predictions[0], predictions[1], pad, ratios, angles, seconds)
+
+
+def angles_of_impact(records: ImpactRecords, runs: int, seed: int) -> Samples:
+    """Return (repeats,), rad: by the turning that the sensors show, and what tests of the nominal model turn."""
+    test = NOMINAL.test(records.configuration)
+    preload, tilt = test.draw(np.random.default_rng(seed), runs)
+    turned = largest_turning(test.simulate(preload, tilt).sensors)
+    return np.asarray(largest_turning(records.sensors) * (tilt @ turned) / (turned @ turned))
 
 
 def predict(parameters: PadParameters, records: ImpactRecords, runs: int, seed: int) -> Prediction:

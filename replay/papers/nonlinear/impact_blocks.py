@@ -76,6 +76,7 @@ def study_blocks(study: ImpactStudy) -> Iterator[Block]:
         f"Features: means of the logarithms of the shock spectra and their scatter in two directions; "
         f"{study.pad.evaluations} sets of parameters in {study.seconds:.0f} s."
     )
+    yield _angles(study)
     yield _medians(study)
     yield Figure("impact-shock-spectra", partial(_spectra, study))
     ratios = [(each.label, study.ratios[each]) for each in CONFIGURATIONS]
@@ -190,6 +191,28 @@ def _parameters(study: ImpactStudy) -> Table:
     numbers = (Column(title, form=".3g") for title in ("nominal", "updated", "95 %", "specimen"))
     title = "Pad, preload (mean) and angle of impact (standard deviation), updated by the distribution of all tests"
     return Table(title, (words("parameter"), words("unit"), *numbers), rows)
+
+
+def _angles(study: ImpactStudy) -> Table:
+    rows = []
+    for each in CONFIGURATIONS:
+        records, found = study.records[each], study.angles[each]
+        apart, error = np.ptp(records.sensors, axis=0).max(axis=0), found - records.tilt
+        sides = f"{int(np.sum(np.sign(found) == np.sign(records.tilt)))} of {each.repeats}"
+        deviations = (float(np.sqrt(np.mean(values**2))) for values in (records.tilt, found, error))
+        rows.append((each.label, float(np.median(apart)), float(apart.max()), *deviations, sides))
+    titles = (("true", "rms"), ("by sensors", "found_rms"), ("error", "error_rms"))
+    columns = (
+        *(words("configuration", "configuration"), Column("median", "g", ".0f", key="median_g")),
+        Column("largest", "g", ".0f", key="largest_g"),
+        *(Column(title, "mrad", ".3f", 1e3, key=f"{key}_rad") for title, key in titles),
+        words("side", "side_right"),
+    )
+    note = (
+        "How far the sensors differ at an instant; rms of the angles: true, by the sensors with the turning of the "
+        "nominal model's tests, and the error. Side: the edge that touches first is the right one."
+    )
+    return Table("Three sensors on the impactor, and the angle of impact", columns, rows, note, key="angles")
 
 
 def _medians(study: ImpactStudy) -> Table:

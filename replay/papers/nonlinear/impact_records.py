@@ -10,7 +10,7 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from sim.ensembles.distributions import Lognormal
-from sim.models.impact_test import PRELOAD, TABLE_2, FoamPad, ImpactTest
+from sim.models.impact_test import GRAVITY, PRELOAD, SENSORS, TABLE_2, FoamPad, ImpactTest
 from sim.updating.shock_spectrum import octave_frequencies, shock_spectrum
 
 SAMPLE_RATE = 125e3  # Hz, of the test, not of a stream
@@ -95,12 +95,16 @@ class ImpactRecords:
 
     Parameters
     ----------
-    impactor, carriage : (n_times, repeats), g.
+    impactor, carriage : (n_times, repeats), g, on their axis.
+    sensors : (3, n_times, repeats), g, on the impactor.
+    tilt : (repeats,), rad, the angles of impact, which an analyst does not know.
     """
 
     configuration: Configuration
     impactor: Samples
     carriage: Samples
+    sensors: Samples
+    tilt: Samples
 
     @property
     def peaks(self) -> Samples:
@@ -118,6 +122,13 @@ def spectra(acceleration: Samples) -> Samples:
     return shock_spectrum(acceleration.T, SAMPLE_RATE, FREQUENCIES, DAMPING).maximax()
 
 
+def largest_turning(sensors: Samples) -> Samples:
+    """Return (m,), rad/s, signed: the impactor's by what its sensors, (3, n_times, m) in g, differ in."""
+    turning = np.einsum("i,inm->nm", SENSORS, sensors) * GRAVITY / float(SENSORS @ SENSORS)
+    turned = np.cumsum(turning, axis=0) / SAMPLE_RATE
+    return np.asarray(np.take_along_axis(turned, np.abs(turned).argmax(axis=0)[None], axis=0)[0])
+
+
 def draw_records(specimen: PadParameters, seed: int, *, torn: float = 0.0) -> Mapping[Configuration, ImpactRecords]:
     """Return the data sets of Table 2, with noise; `torn` is the share of the pad's area that is lost."""
     found = {}
@@ -129,5 +140,7 @@ def draw_records(specimen: PadParameters, seed: int, *, torn: float = 0.0) -> Ma
             test = replace(test, pad=replace(test.pad, area=(1.0 - torn) * test.pad.area))
         motion = test.simulate(preload, tilt)
         noise = test.noise * generator.standard_normal((2, *motion.impactor.shape))
-        found[configuration] = ImpactRecords(configuration, motion.impactor + noise[0], motion.carriage + noise[1])
+        sensors = motion.sensors + test.noise * generator.standard_normal(motion.sensors.shape)
+        both = motion.impactor + noise[0], motion.carriage + noise[1]
+        found[configuration] = ImpactRecords(configuration, *both, sensors, tilt)
     return found
