@@ -230,6 +230,7 @@ def test_an_overload_and_what_is_being_compiled_are_told():
     assert "▲ overloaded, 2.3 s behind" in text
     assert "left out: viewers, broadband" in text
     assert "being compiled, 42 %: fdb, paei" in text
+    assert text.count("42 %") == text.count("compil") == 1
 
 
 def test_long_names_and_paths_give_way():
