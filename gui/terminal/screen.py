@@ -34,7 +34,7 @@ from gui.wording.event_text import (
 from gui.wording.level import Level
 from monitor.catalogue import RATIO_UNIT, display_unit, outputs_by_name
 from monitor.messages.alarms import Alarm, AlarmState
-from monitor.messages.headline import LABELS, HeadlineValues, first_indicator, label_of, read_headline
+from monitor.messages.headline import HEADLINE, LABELS, HeadlineValues, first_indicator, label_of, read_headline
 from monitor.text.numbers import DASH, count, fitted, instant_text, percent
 
 _STYLES = {Level.NONE: "", Level.GOOD: "green", Level.INFO: "blue", Level.WARN: "yellow", Level.BAD: "bold red"}
@@ -147,7 +147,8 @@ def _alarm_lines(alarms: Sequence[Alarm], room: int) -> Iterator[Rule | Text]:
         # the name is what an acknowledgement asks for
         line.append(alarm.name.removesuffix(f".{severity}"), style="bold")
         line.append(alarm_line(alarm).removeprefix(alarm_source(alarm)))
-        by = f", by {label_of(alarm.source)}" if alarm.source else ""
+        label = label_of(alarm.source)
+        by = "" if label in ("", LABELS[HEADLINE]) else f", by {label}"
         yield line.append(f": {state_text(alarm)}{by}")
 
 
@@ -295,7 +296,7 @@ def _event_lines(history: History, room: int) -> Iterator[Rule | Text]:
     yield _rule("events", "dim")
     newest = [placed.event for placed in islice(reversed(history.events), room)]
     for event in reversed(newest):
-        line = _line(f"{instant_text(event.time):>10}  ")
+        line = _line(f"{instant_text(event.time, 1):>10}  ")
         line.append(f"{kind_name(event.kind):<12}", style=_STYLES[event_level(event)])
         yield line.append(event_sentence(event))
     if not newest:

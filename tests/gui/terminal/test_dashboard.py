@@ -11,15 +11,15 @@ from gui.terminal.dashboard import Dashboard
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health, StreamCounts
 
-COLUMNS = tuple(Column(name, "", "north") for name in ("fdb_delay", "fdb_ratio", "fdb_phase"))
-STREAM = ResultStream("rig", 1, 100.0, 1, COLUMNS)
-
 
 class Rig:
     """A clock and a subscription: ten rows of results in every 0.1 s, health twice a second."""
 
-    def __init__(self, lasts):
+    def __init__(self, lasts, actuators=("north",)):
         self.now, self.sent, self.lasts = 0.0, 0, lasts
+        columns = [Column(name, "", each) for each in actuators for name in ("fdb_delay", "fdb_ratio", "fdb_phase")]
+        self.stream = ResultStream("rig", 1, 100.0, 1, tuple(columns))
+        self.rows = np.tile([0.012, 1.001, -0.1], (10, len(actuators)))
 
     def clock(self):
         return self.now
@@ -29,7 +29,7 @@ class Rig:
         if self.now > self.lasts:
             return []
         self.sent += 10
-        block = ResultBlock(STREAM, self.sent - 10, self.now, np.tile([0.012, 1.001, -0.1], (10, 1)))
+        block = ResultBlock(self.stream, self.sent - 10, self.now, self.rows)
         state = "ended" if self.now + 0.11 > self.lasts else "receiving"
         return [block, Health("rig", state, StreamCounts(self.sent), 100.0, 100.0)]
 
@@ -83,13 +83,14 @@ def test_on_a_terminal_it_draws_ten_times_a_second_and_stays_at_the_end():
     assert "north" in after
 
 
-def test_on_a_low_terminal_the_events_are_within_the_picture():
-    rig = Rig(1.0)
-    screen = Console(file=io.StringIO(), width=100, height=9, force_terminal=True)
-    dashboard = Dashboard(ServiceSubscription(rig, rig.clock), screen, clock=rig.clock)
-    dashboard.run(lambda: rig.now > 0.5)
-    live, _, _ = screen.file.getvalue().rpartition("\x1b[?1049l")
-    assert "north" in live and "events" in live
+def test_on_a_low_terminal_the_events_are_within_the_picture_and_the_last_one_has_all():
+    rig = Rig(1.0, [f"a{i}" for i in range(40)])
+    screen = Console(file=io.StringIO(), width=100, height=12, force_terminal=True)
+    Dashboard(ServiceSubscription(rig, rig.clock), screen, clock=rig.clock).run(lambda: rig.now > 0.5)
+    live, _, after = screen.file.getvalue().rpartition("\x1b[?1049l")
+    # one line of the header, two of the heading, seven rows and two of the events
+    assert "and 34 more" in live and "a5" in live and "a6" not in live and "nothing yet" in live
+    assert "more" not in after and "a39" in after
 
 
 def test_ctrl_c_gives_the_terminal_back():

@@ -230,6 +230,7 @@ def test_an_overload_and_what_is_being_compiled_are_told():
     assert "▲ overloaded, 2.3 s behind" in text
     assert "left out: viewers, broadband" in text
     assert "being compiled, 42 %: fdb, paei" in text
+    assert text.count("42 %") == text.count("compil") == 1
 
 
 def test_long_names_and_paths_give_way():
@@ -369,8 +370,9 @@ def test_active_alarms_are_told_in_words_and_shapes_the_gravest_first():
 
 
 def test_an_alarm_of_the_headline_says_which_indicator_speaks():
-    (_, line) = alarms_drawn(replace(WARN, name="north.delay.warn", value="delay", source="paei_delay"))
-    assert line.endswith("north.delay 31.2 ms, limit 20 ms: acknowledged, by PAEI")
+    for source, told in (("paei_delay", ", by PAEI"), ("broadband_delay", "")):
+        (_, line) = alarms_drawn(replace(WARN, name="north.delay.warn", value="delay", source=source))
+        assert line.endswith(f"north.delay 31.2 ms, limit 20 ms: acknowledged{told}")
 
 
 @pytest.mark.parametrize("height", [8, 12, 20, 40])
