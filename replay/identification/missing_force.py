@@ -106,7 +106,8 @@ def find_missing_force(recording: Recording, model: ForceModel, progress: Progre
         recovered.force, recovered.force_sd, np.ones(1),
     )  # fmt: skip
     progress("force", 2, 2)
-    doubts = (*warnings, *_doubts(model, problem, recovered, laws, nothing, force, sd))
+    wide = np.flatnonzero(_BAND**2 * np.median(sd**2, axis=0) >= np.mean(force**2, axis=0)).tolist()
+    doubts = (*warnings, *_doubts(model, problem, recovered, laws, nothing, wide))
     share = _share(problem, recovered)
     return FoundForce(problem, recovered, laws, force, sd, weights, share, nothing, doubts, notes)
 
@@ -294,12 +295,8 @@ def _doubts(
     recovered: RecoveredForce,
     laws: tuple[LawFit, ...],
     nothing: tuple[bool, ...],
-    force: Samples,
-    sd: Samples,
+    wide: list[int],
 ) -> tuple[str, ...]:
-    def rms(values: Samples) -> Samples:
-        return np.asarray(np.sqrt(np.nanmean(values**2, axis=0)))
-
     found = [
         f"the force {model.missing[e].name} is not seen by these sensors: they take away "
         f"{100.0 * recovered.seen[e]:.2g} % of its variance"
@@ -316,8 +313,8 @@ def _doubts(
     ]
     found += [
         f"the force {model.missing[e].name} is hardly determined: its band is as wide as the force itself"
-        for e, wide in enumerate((_BAND * rms(sd) >= rms(force)).tolist())
-        if wide and not nothing[e] and e not in recovered.unseen()
+        for e in wide
+        if not nothing[e] and e not in recovered.unseen()
     ]
     if all(sensor.quantity != "displacement" for sensor in problem.sensors):
         found.append(

@@ -85,13 +85,7 @@ class SiteResult:
 
 
 def validate_site(
-    site: Site,
-    choice: ToleranceChoice,
-    *,
-    align: Align,
-    resample: bool,
-    window: int,
-    progress: Progress = silent,
+    site: Site, choice: ToleranceChoice, *, align: Align, resample: bool, window: int, progress: Progress = silent
 ) -> SiteResult:
     """Validate one site, with the arguments of `validate`.
 

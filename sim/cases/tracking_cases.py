@@ -250,16 +250,7 @@ def _given(
     frequencies = (turn / (2.0 * pi),)
     known = MappingProxyType(printed)
     truth_in_time = ratio, phase, delay, error
-    return TrackingCase(
-        name,
-        title,
-        *signals,
-        None,
-        SAMPLE_RATE,
-        frequencies,
-        *truth_in_time,
-        known,
-    )
+    return TrackingCase(name, title, *signals, None, SAMPLE_RATE, frequencies, *truth_in_time, known)
 
 
 def _recorded(

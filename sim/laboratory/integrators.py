@@ -210,10 +210,7 @@ class RosenbrockW:
         first = weight @ _row(rate, zero, zero, push)
         base = _row(zero, identity, zero, none)
         second = base + weight @ _row(rate, zero, -self.gamma * jacobian, push)
-        steps = (
-            _column(base + 0.5 * first, base, first),
-            _column(second, second, np.zeros_like(second)),
-        )
+        steps = (_column(base + 0.5 * first, base, first), _column(second, second, np.zeros_like(second)))
         return RunningLinear(steps, np.zeros((*load.shape[:-1], 6 * n)), n)
 
 

@@ -151,11 +151,7 @@ def _growth(m: Samples, c: Samples, k: Samples, k_e: Samples, delays: Samples) -
     turn = np.sqrt((k + k_e) / m)
     unit = np.ones_like(delays)[..., None, None]
     total = k + k_e
-    structure = Structure(
-        unit,
-        (c / (m * turn))[..., None, None] * unit,
-        (k / total)[..., None, None] * unit,
-    )
+    structure = Structure(unit, (c / (m * turn))[..., None, None] * unit, (k / total)[..., None, None] * unit)
     dt = 2.0 * pi / _STEPS_PER_PERIOD
     n = _STEPS_PER_PERIOD * _PERIODS
     push = np.zeros((n, 1, 1, 1))

@@ -35,6 +35,7 @@ _REWEIGHTED = 4
 _ITERATIONS = 40
 # terms with the largest gain in the curve fit that are tried on the raw samples
 _TRIED = 3
+_MOST_TERMS = 3
 # pairs of terms that are tried where one more term explains too little
 _PAIRS = 4
 # residuals over the noise: above, something is still missing
@@ -93,10 +94,6 @@ class LawFit:
     def score(self) -> float:
         """By which laws are ranked: the criterion, and what each term must gain beyond it."""
         return self.criterion + _STRONG * len(self.names)
-
-    def of(self, name: str) -> float:
-        """Return one coefficient."""
-        return float(self.coefficients[self.names.index(name)])
 
 
 def curve_fit(problem: ForceProblem, recovered: RecoveredForce, laws: Sequence[Sequence[str | Term]]) -> CurveFit:
@@ -177,18 +174,13 @@ def find_laws(
     problem: ForceProblem,
     recovered: RecoveredForce,
     dictionary: Sequence[str | Term] = (*DICTIONARY, *HYSTERETIC),
-    *,
-    most_terms: int = 3,
 ) -> tuple[LawFit, ...]:
     """Return laws of terms of a dictionary that were tried on the raw samples, the best first.
 
     Terms are added one by one: those of the largest gain in the curve fit are tried, and the best one stays if the
     information criterion falls by 6, strong evidence; then each is left out again where that makes too little worse.
-    While more is left than the noise the pairs of largest gain are tried, too: either may explain nothing alone.
-
-    Parameters
-    ----------
-    most_terms : of each force.
+    While more is left than the noise the pairs of largest gain are tried, too: either may explain nothing alone. One
+    with memory begins a law, where it explains more than any other.
     """
     motion, f = _Motion(problem, recovered), problem.n_forces
     candidates = [terms([each]) for each in dictionary]
@@ -200,15 +192,15 @@ def find_laws(
         best = min(best, _once(motion, tried, tuple(laws[0] for laws in proposed)), key=lambda each: each.score)
         for e, law in [(place, law) for place in range(f) for law in proposed[place][1:]]:
             best = min(best, _once(motion, tried, _replaced(best.laws, e, law)), key=lambda each: each.score)
-    for _ in range(most_terms * f):
+    for _ in range(_MOST_TERMS * f):
         before = best
         for e in range(f):
-            if len(before.laws[e]) < most_terms:
+            if len(before.laws[e]) < _MOST_TERMS:
                 for law in _proposed(motion, e, before.laws[e], candidates):
                     one = _once(motion, tried, _replaced(before.laws, e, law))
                     best = min(best, one, key=lambda each: each.score)
         for e in range(f if _unexplained(best) else 0):
-            if len(before.laws[e]) + 2 <= most_terms:
+            if len(before.laws[e]) + 2 <= _MOST_TERMS:
                 for law in _proposed_pairs(motion, e, before.laws[e], candidates):
                     one = _once(motion, tried, _replaced(before.laws, e, law))
                     best = min(best, one, key=lambda each: each.score)
@@ -290,15 +282,10 @@ class _Motion:
         self.width = SIGN_WIDTH * np.where(rms > 0.0, rms, 1.0)
         self.regressed: dict[tuple[int, tuple[Term, ...]], tuple[Samples, Samples, float]] = {}
 
-    def hysteretic(self, e: int, exponent: int, limit: float) -> Samples:
-        """Return (t,): what remains of the recovered stretch in a spring that yields."""
-        result = np.empty(len(self.stretch))
-        hysteretic_displacement(np.ascontiguousarray(self.stretch[:, e]), limit, exponent, result)
-        return result
-
     def means(self, e: int, law: Sequence[Term], limit: float) -> Samples:
         """Return (t, k): each term's mean given the samples, that of one with memory at the recovered motion."""
-        x, v, joint = self.stretch[:, e], self.rate[:, e], self.joint[:, e]
+        x, v, joint = np.ascontiguousarray(self.stretch[:, e]), self.rate[:, e], self.joint[:, e]
+        remaining = np.empty(len(x))
         sd = np.sqrt(np.maximum(joint[:, 0, 0], 0.0))
         along = np.divide(joint[:, 0, 1], sd, out=np.zeros_like(sd), where=sd > 0.0)
         across = np.sqrt(np.maximum(joint[:, 1, 1] - along**2, 0.0))
@@ -310,20 +297,16 @@ class _Motion:
                     result[:, j] += wa * wb * each.of(xs, vs, self.width[e])
         for j, each in enumerate(law):
             if each.exponent > 0:
-                result[:, j] = self.hysteretic(e, each.exponent, limit)
+                hysteretic_displacement(x, limit, each.exponent, remaining)
+                result[:, j] = remaining
         return result
 
-    def variance(self, e: int, law: Sequence[Term], coefficients: Samples, limit: float) -> Samples:
-        """Return (t,): of force less law."""
+    def variance(self, e: int, law: Sequence[Term], coefficients: Samples) -> Samples:
+        """Return (t,): of force less law, where one with memory is as if it were known."""
         gradient = np.zeros((len(self.stretch), 3))
         gradient[:, 2] = -1.0
         for value, each in zip(coefficients.tolist(), law, strict=True):
-            if each.exponent < 0:
-                continue
             by_x, by_v = each.slopes(self.stretch[:, e], self.rate[:, e], float(self.width[e]))
-            if each.exponent:
-                h = self.hysteretic(e, each.exponent, limit)
-                by_x = 1.0 - np.abs(h / limit) ** each.exponent * (self.rate[:, e] * h > 0.0)
             gradient[:, 0] += value * by_x
             gradient[:, 1] += value * by_v
         total = np.einsum("ta,tab,tb->t", gradient, self.joint[:, e], gradient)
@@ -363,7 +346,7 @@ def _regressed_at(motion: _Motion, e: int, law: tuple[Term, ...], limit: float) 
     values, coefficients, sd = motion.means(e, law, limit), np.zeros(k), np.ones(len(force))
     size = np.maximum(np.sqrt(np.mean(values**2, axis=0)), 1e-300)
     for _ in range(_REWEIGHTED):
-        sd = np.sqrt(motion.variance(e, law, coefficients, limit))
+        sd = np.sqrt(motion.variance(e, law, coefficients))
         coefficients = np.linalg.lstsq(values / size / sd[:, None], force / sd, rcond=1e-10)[0] / size
     left = force - values @ coefficients
     errors = np.full(k, np.nan)

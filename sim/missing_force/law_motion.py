@@ -128,10 +128,7 @@ class LawResponse(Unbounded):
                 one, each = state[..., row], by[..., row, :]
             response.append(one / sigma)
             sensitivities.append(each / sigma)
-        return (
-            np.stack(response, axis=-1)[:, self._sampled],
-            np.stack(sensitivities, axis=2)[:, self._sampled],
-        )
+        return (np.stack(response, axis=-1)[:, self._sampled], np.stack(sensitivities, axis=2)[:, self._sampled])
 
 
 class Room(NamedTuple):

@@ -130,14 +130,9 @@ def recover_force(
     best = int(np.argmax(evidence))
     priors, noise = searches[best].hyperparameters(posteriors[best].mode)
     return RecoveredForce(
-        mixed,
-        dict(zip(orders, probability.tolist(), strict=True)),
-        priors,
-        noise,
-        given is not None,
-        _seen(problem, smoothed[best], searches[best], posteriors[best]),
-        float(evidence[best]),
-    )
+        mixed, dict(zip(orders, probability.tolist(), strict=True)), priors, noise, given is not None,
+        _seen(problem, smoothed[best], searches[best], posteriors[best]), float(evidence[best]),
+    )  # fmt: skip
 
 
 def evidence_for(problem: ForceProblem, recovered: RecoveredForce, force: int) -> float:
@@ -283,21 +278,16 @@ def _laplace(search: _Search, also: Samples | None = None) -> _Laplace:
     also : (p,), where the search may begin, too.
     """
     p = len(search.centre)
-    # amplitude and length trade off, and noise may be taken for a force that is as short: the best of coarse grids, one
-    # with little noise and one with much and no short force, are safe starts
-    f, bounds = search.forces, list(zip(search.lower, search.upper, strict=True))
-    begins = [] if also is None else [[np.clip(also, search.lower, search.upper)]]
-    for noisier, lengths in ((0.0, (-1.0, 0.0, 1.0)), (1.0, (0.0, 1.0)))[: 1 + (p > 2 * f)]:
-        steps = [np.repeat([*each, noisier], [f, f, p - 2 * f]) for each in product((-1.0, 0.0, 1.0), lengths)]
-        begins.append([np.maximum(search.centre + each * search.width, search.lower) for each in steps])
-    tried = [
-        minimize(
-            search.cost, min(grid, key=search.cost), method="L-BFGS-B", bounds=bounds,
-            options={"ftol": 1e-9, "maxiter": 100, "eps": _STEP},
-        )
-        for grid in begins
-    ]  # fmt: skip
-    found = min(tried, key=lambda each: float(each.fun))
+    # amplitude and length trade off: the best of a coarse grid is a safe start
+    f, starts = search.forces, [] if also is None else [np.clip(also, search.lower, search.upper)]
+    for louder, longer in product((-1.0, 0.0, 1.0), repeat=2):
+        away = np.repeat([louder, longer, 0.0], [f, f, p - 2 * f]) * search.width
+        starts.append(np.maximum(search.centre + away, search.lower))
+    found = minimize(
+        search.cost, min(starts, key=search.cost), method="L-BFGS-B",
+        bounds=list(zip(search.lower, search.upper, strict=True)),
+        options={"ftol": 1e-9, "maxiter": 100, "eps": _STEP},
+    )  # fmt: skip
     mode, least = np.asarray(found.x), float(found.fun)
     curvature = second_differences(search.cost, mode, np.full(p, _DIFFERENCE), least)
     values, vectors = np.linalg.eigh(curvature)

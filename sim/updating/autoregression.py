@@ -112,11 +112,7 @@ def fit_autoregression(output: ArrayLike, orders: Orders, excitation: ArrayLike 
 
 
 def choose_orders(
-    output: ArrayLike,
-    excitation: ArrayLike | None = None,
-    *,
-    most_output: int = 20,
-    most_input: int = 20,
+    output: ArrayLike, excitation: ArrayLike | None = None, *, most_output: int = 20, most_input: int = 20
 ) -> Orders:
     """Return the orders with the least Bayesian information criterion, all of them of the same samples.
 

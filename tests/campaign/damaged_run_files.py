@@ -54,11 +54,7 @@ class Rows:
             lost = sum(verdict.missing for verdict in (doubts.signals, doubts.results, doubts.events))
             told = "; ".join(doubts.lines) + (f"{lost} rows are lost" if lost else "")
         return cls(
-            {
-                "samples": _bits(samples, *numbers),
-                "results": _bits(values, epoch, index, seconds),
-                "events": events,
-            },
+            {"samples": _bits(samples, *numbers), "results": _bits(values, epoch, index, seconds), "events": events},
             {
                 "samples": (*doubts.signals.doubtful, *doubts.signals.unchecked),
                 "results": (*doubts.results.doubtful, *doubts.results.unchecked),

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
-HEADINGS = (
-    "tried",
-    "kept",
-    "announced",
-    "unannounced",
-    "aborts",
-    "tracebacks",
-    "hangs",
-    "wrong",
-    "memory",
-)
+HEADINGS = ("tried", "kept", "announced", "unannounced", "aborts", "tracebacks", "hangs", "wrong", "memory")
 ZEROS = ("unannounced", "aborts", "tracebacks", "hangs", "wrong")
 """Columns in which anything but zero is a defect."""
 

@@ -574,11 +574,7 @@ def test_a_play_head_moves_by_the_clock_and_loops(begin, warm_kernels, table):
 def test_a_figure_of_a_recording_names_its_run_and_time(begin, run, tmp_path):
     hands = begin(file=str(run[0]))
     load(hands)
-    for key, title in (
-        ("histories", "Time histories"),
-        ("indicators", "Tracking indicators"),
-        ("xy", "XY"),
-    ):
+    for key, title in (("histories", "Time histories"), ("indicators", "Tracking indicators"), ("xy", "XY")):
         path = tmp_path / f"{key}.svg"
         panel = hands.window.dock_area.panels[key]
         panel.refresh(hands.history)

@@ -166,10 +166,7 @@ def test_everything_that_is_bound_is_bound_at_once_and_free_again():
     url, feed = free_url(), free_url()
     page = free_url().removeprefix("tcp://")
     given = Settings.model_validate(
-        {
-            "results": {"publish": url, "requests": url},
-            "viewers": {"plotjuggler": feed, "prometheus": page},
-        }
+        {"results": {"publish": url, "requests": url}, "viewers": {"plotjuggler": feed, "prometheus": page}}
     )
     with ExitStack() as stack:
         findings = list(sockets(given, False, OPEN, stack))

@@ -64,7 +64,7 @@ def test_samples_are_numbered_and_timed_and_the_stream_ends(rig, source) -> None
     rig.close()
     blocks = received(source, 4)
     assert [(block.index, len(block), block.last) for block in blocks] == [
-        *((0, 3, False), (3, 1, False), (9, 1, False), (10, 0, True)),
+        *((0, 3, False), (3, 1, False), (9, 1, False), (10, 0, True))
     ]
     assert [block.time for block in blocks[:3]] == [0.0, 0.003, 7.5]
     np.testing.assert_array_equal(blocks[0].samples, first)

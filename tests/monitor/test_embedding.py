@@ -323,8 +323,7 @@ def test_a_state_of_another_model_or_tolerance_is_not_restored():
 
 
 @pytest.mark.parametrize(
-    ("keywords", "message"),
-    [({"n_replicates": 0}, "0 replicates"), ({"window": -1}, "window of -1 instants")],
+    ("keywords", "message"), [({"n_replicates": 0}, "0 replicates"), ({"window": -1}, "window of -1 instants")]
 )
 def test_a_reliability_with_a_bad_size_is_refused(keywords, message):
     with pytest.raises(ValueError, match=message):

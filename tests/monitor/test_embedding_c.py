@@ -26,10 +26,7 @@ from tests.monitor import test_embedding as python
 from tests.needs import require
 
 HERE = Path(__file__).parent
-LANGUAGES = {
-    "C99": ("cc", "-std=c99", "-x", "c"),
-    "C++11": ("c++", "-std=c++11", "-x", "c++"),
-}
+LANGUAGES = {"C99": ("cc", "-std=c99", "-x", "c"), "C++11": ("c++", "-std=c++11", "-x", "c++")}
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic")
 # as in the header
 NOT_A_STATE, WRONG_LENGTH, WRONG_ROWS, WRONG_COLUMNS, WRONG_ARGUMENT = -1, -2, -3, -4, -5

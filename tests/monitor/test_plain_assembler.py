@@ -288,15 +288,7 @@ def test_a_rate_that_is_none_is_the_callers_mistake(rate: float) -> None:
 
 @pytest.mark.parametrize(
     ("measured", "usual"),
-    [
-        (1000.4, 1000.0),
-        (1023.0, 1024.0),
-        (51.1, 51.2),
-        (0.0999, 0.1),
-        (9.98, 10.0),
-        (204.9, 204.8),
-        (333.3, 333.3),
-    ],
+    [(1000.4, 1000.0), (1023.0, 1024.0), (51.1, 51.2), (0.0999, 0.1), (9.98, 10.0), (204.9, 204.8), (333.3, 333.3)],
 )
 def test_usual_rates_are_recognised(measured: float, usual: float) -> None:
     assert round_to_common_rate(measured) == usual

@@ -71,8 +71,7 @@ def test_a_number_has_room(value, width, decimals):
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
-    [(12.345, "12.3"), (-0.04, "0.0"), (12345.6, "12346"), (-1234567.0, "<-9999"), (1e9, ">99999")],
+    ("value", "text"), [(12.345, "12.3"), (-0.04, "0.0"), (12345.6, "12346"), (-1234567.0, "<-9999"), (1e9, ">99999")]
 )
 def test_numbers_as_people_read_them(value, text):
     assert fitted(value, 6, 1) == text

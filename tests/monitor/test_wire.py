@@ -194,12 +194,7 @@ _BAD_HEADERS = {
     "too many channels": _header(channels=[_CHANNEL | {"name": str(n)} for n in range(MAX_CHANNELS + 1)]),
     "header too large": b" " * MAX_HEADER + _header(),
 }
-_RESULTS = {
-    "kind": "results",
-    "every": 10,
-    "texts": ["fdb_phase", "rad", "a"],
-    "columns": [[0, 1, 2]],
-}
+_RESULTS = {"kind": "results", "every": 10, "texts": ["fdb_phase", "rad", "a"], "columns": [[0, 1, 2]]}
 _BAD_RESULTS = {
     "every is zero": {"every": 0},
     "every is negative": {"every": -10},

@@ -85,8 +85,7 @@ def test_a_record_without_pairs_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("frequency", "seconds", "window"),
-    [(5.0, 6.0, 2.0), (0.5, 20.0, 5.0), (16.0, 0.125, 0.09375), (5.0, 1.2, 0.5)],
+    ("frequency", "seconds", "window"), [(5.0, 6.0, 2.0), (0.5, 20.0, 5.0), (16.0, 0.125, 0.09375), (5.0, 1.2, 0.5)]
 )
 def test_the_window_that_is_chosen(frequency, seconds, window) -> None:
     chosen, note = choose_window(tone(frequency, seconds=seconds), 2.0)

@@ -94,11 +94,7 @@ def test_a_place_is_that_of_the_first_sample_from_there_on(steps: list[int], sta
     assert (first.index / RATE if first else recording.duration) == recording.locate(start)
 
 
-@given(
-    st.lists(st.integers(1, 40), min_size=1, max_size=20),
-    st.integers(1, 40),
-    st.integers(0, 2**32 - 1),
-)
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=20), st.integers(1, 40), st.integers(0, 2**32 - 1))
 def test_an_overview_is_the_least_and_the_largest_of_each_column(steps: list[int], n: int, seed: int) -> None:
     index = np.cumsum([0, *steps])
     rng = np.random.default_rng(seed)
@@ -298,10 +294,7 @@ def test_openfresco_halves_are_described_together(records: Records) -> None:
     measured = np.loadtxt(records.openfresco / "Elmt_daqDsp_Ref.out")[:, 1]
     assert told.overview is not None
     _, low, high = told.overview.curve(told.channels[1].name)
-    assert (np.nanmin(low), np.nanmax(high)) == (
-        measured.min(),
-        measured.max(),
-    )
+    assert (np.nanmin(low), np.nanmax(high)) == (measured.min(), measured.max())
     uneasy = open_described(records.openfresco / "Slave_Elmt_daqDsp_Ref.out")[0]
     assert "--rate" in uneasy.problem
     assert len(uneasy.columns) == 2

@@ -12,12 +12,7 @@ import numpy as np
 import pytest
 from scipy.io import loadmat
 
-from monitor.messages.blocks import (
-    Channel,
-    Role,
-    SignalBlock,
-    Stream,
-)
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from monitor.recording.rows import SeriesRows
 from monitor.system.csv_text import TIME_LABEL, csv_label

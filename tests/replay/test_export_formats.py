@@ -14,9 +14,7 @@ import pytest
 from mcap.reader import make_reader
 from scipy.io import loadmat
 
-from monitor.messages.blocks import (
-    Stream,
-)
+from monitor.messages.blocks import Stream
 from monitor.recording import RunReader
 from replay.export import export
 from replay.export.contents import RunContents, SeriesTable, unique_names

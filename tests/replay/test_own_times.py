@@ -44,10 +44,7 @@ def _variables(one: np.ndarray, other: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _structs(one: np.ndarray, other: np.ndarray) -> dict[str, dict[str, np.ndarray]]:
-    return {
-        "command": {"Time": one, "Data": command(one)},
-        "measured": {"Time": other, "Data": measured(other)},
-    }
+    return {"command": {"Time": one, "Data": command(one)}, "measured": {"Time": other, "Data": measured(other)}}
 
 
 def _mat(path: Path, one: np.ndarray, other: np.ndarray) -> None:

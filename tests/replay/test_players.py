@@ -17,11 +17,7 @@ STREAM = Stream(
     "rig",
     0,
     RATE,
-    (
-        Channel("x_c", Role.COMMAND, "m", "a"),
-        Channel("x_m", Role.MEASURED, "m", "a"),
-        Channel("k", Role.AUXILIARY),
-    ),
+    (Channel("x_c", Role.COMMAND, "m", "a"), Channel("x_m", Role.MEASURED, "m", "a"), Channel("k", Role.AUXILIARY)),
 )
 
 

@@ -21,10 +21,7 @@ def test_openfresco_halves_make_one_record_at_51_2_hz(half: str, records: Record
     recording = open_recording(records.openfresco / half)
     stream = recording.stream
     assert stream.sample_rate == 51.2
-    assert [(p.actuator, p.command, p.measured) for p in stream.pairs] == [
-        ("element1", 0, 1),
-        ("element2", 2, 3),
-    ]
+    assert [(p.actuator, p.command, p.measured) for p in stream.pairs] == [("element1", 0, 1), ("element2", 2, 3)]
     assert any("belong together" in note for note in recording.notes)
     assert any("rounded" in note and "51.2 Hz" in note for note in recording.notes)
     command = np.loadtxt(records.openfresco / "Elmt_ctrlDsp_Ref.out")

@@ -45,8 +45,7 @@ def test_a_run_file_is_told_by_its_first_bytes(run: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "witness"),
-    [(0.0, 0), (0.3, 3), (1.9, 19), (2.0, 20), (3.9, 20), (4.5, 25), (5.0, 30), (5.9, 39)],
+    ("start", "witness"), [(0.0, 0), (0.3, 3), (1.9, 19), (2.0, 20), (3.9, 20), (4.5, 25), (5.0, 30), (5.9, 39)]
 )
 def test_a_start_counts_missing_samples_too(run: Path, start: float, witness: int) -> None:
     assert next(iter(open_recording(run).blocks(3, start))).samples[0, 0] == witness

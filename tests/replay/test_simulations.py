@@ -25,14 +25,7 @@ from sim.cases.tracking_cases import CASES, tracking_case
 from sim.laboratory.actuator import amplitude_ratio, equivalent_delay, phase_error
 from sim.laboratory.plants import BenchmarkPlant
 
-UNITS = {
-    "command": "m",
-    "measured": "m",
-    "force": "N",
-    "true_ratio": "1",
-    "true_phase": "rad",
-    "true_delay": "s",
-}
+UNITS = {"command": "m", "measured": "m", "force": "N", "true_ratio": "1", "true_phase": "rad", "true_delay": "s"}
 
 
 @pytest.mark.parametrize(("name", "actuators", "rate"), [

@@ -128,10 +128,7 @@ def rows(n: int = 10, width: int = 3) -> list[str]:
         (["time,cmd,meas", *rows()[:4], *rows()[2:]], "time goes backwards at line 6"),
         (["time,cmd,meas", "", "# note", *rows()[:4], *rows()[3:]], "time repeats at line 8"),
         (["time,cmd,meas", *rows()[:4], "0.043,1,2", *rows()[5:]], "not even: 0.013 s before line 6"),
-        (
-            ["time,cmd,meas", *(f"{i},{i},{i}" for i in range(9))],
-            "counts steps and is not a time: give --rate",
-        ),
+        (["time,cmd,meas", *(f"{i},{i},{i}" for i in range(9))], "counts steps and is not a time: give --rate"),
         (["step,cmd,meas", *(f"{i},{i},{i}" for i in range(9))], "no column of times"),
         (["time [V],cmd,meas", *rows()], "not a time unit"),
         (["time,left,right", *rows()], "there are left, right"),

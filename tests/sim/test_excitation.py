@@ -22,11 +22,9 @@ from sim.excitation.excitations import (
 RATE = 256.0
 TIME = np.arange(int(240 * RATE)) / RATE
 ALL = [
-    Harmonic(amplitude=2.0, frequency=1.5),
-    Sweep(amplitude=2.0, start=0.5, stop=5.0, duration=20.0),
-    BandNoise(rms=0.5, low=1.0, high=8.0, seed=3),
-    Earthquake(rms=1.2, seed=3),
-]
+    Harmonic(amplitude=2.0, frequency=1.5), Sweep(amplitude=2.0, start=0.5, stop=5.0, duration=20.0),
+    BandNoise(rms=0.5, low=1.0, high=8.0, seed=3), Earthquake(rms=1.2, seed=3),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("excitation", ALL, ids=lambda e: type(e).__name__)
@@ -43,11 +41,7 @@ def test_every_excitation(excitation: Excitation):
     assert excitation.loading is Loading.GROUND
 
 
-@given(
-    amplitude=st.floats(-10.0, 10.0),
-    frequency=st.floats(0.1, 20.0),
-    ramp=st.sampled_from([0.0, 0.5, 3.0]),
-)
+@given(amplitude=st.floats(-10.0, 10.0), frequency=st.floats(0.1, 20.0), ramp=st.sampled_from([0.0, 0.5, 3.0]))
 @settings(max_examples=30, deadline=None)
 def test_harmonic_is_a_sine_after_its_ramp(amplitude, frequency, ramp):
     sample = Harmonic(amplitude=amplitude, frequency=frequency, ramp=ramp).sample(TIME)

@@ -35,12 +35,7 @@ def test_the_square_of_the_factor_is_the_covariance(rate):
     assert process.on(TIME).terms == factor.shape[1] < 0.6 * len(TIME)
 
 
-@given(
-    st.integers(1, 40),
-    st.floats(0.0, 50.0),
-    st.floats(0.1, 30.0),
-    st.integers(0, 2**32 - 1),
-)
+@given(st.integers(1, 40), st.floats(0.0, 50.0), st.floats(0.1, 30.0), st.integers(0, 2**32 - 1))
 @settings(max_examples=150, deadline=None)
 def test_little_variance_is_left_out_at_any_times(n, deviation, rate, seed):
     time = np.sort(np.random.default_rng(seed).uniform(0.0, 3.0, n))

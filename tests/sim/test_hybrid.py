@@ -55,9 +55,7 @@ def solved(test, time):
 
 @pytest.mark.parametrize("specimen", [Specimen(4e4), Specimen(4e4, 300.0)], ids=["spring", "damped"])
 @pytest.mark.parametrize(
-    "excitation",
-    [SHAKEN, Harmonic(amplitude=500.0, frequency=2.1, loading=Loading.FORCE)],
-    ids=["ground", "force"],
+    "excitation", [SHAKEN, Harmonic(amplitude=500.0, frequency=2.1, loading=Loading.FORCE)], ids=["ground", "force"]
 )
 def test_perfect_tracking_converges_to_the_solution_with_order_two(excitation, specimen):
     errors = []

@@ -41,10 +41,7 @@ def fitted(time, signal, frequency):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    gain=st.floats(0.5, 1.5),
-    lag=st.floats(0.0, 0.03),
-    delay=st.floats(-0.004, 0.06),
-    frequency=st.floats(0.5, 40.0),
+    gain=st.floats(0.5, 1.5), lag=st.floats(0.0, 0.03), delay=st.floats(-0.004, 0.06), frequency=st.floats(0.5, 40.0)
 )
 def test_steady_state_is_the_frequency_response(gain, lag, delay, frequency):
     state = ActuatorState(gain=gain, lag=lag, delay=delay)

@@ -117,10 +117,7 @@ def test_a_plant_is_a_part_of_a_chain():
             lambda: LinearPlant(StateSpace(-np.eye(2), np.eye(2), np.ones((1, 2)), np.zeros((1, 2)))),
             "plant has 2 inputs and 1 outputs: give one of each per actuator",
         ),
-        (
-            lambda: LinearPlant(([1.0], [1.0, 2.0])),
-            "plant is a tuple: give a system of scipy.signal",
-        ),
+        (lambda: LinearPlant(([1.0], [1.0, 2.0])), "plant is a tuple: give a system of scipy.signal"),
         (
             lambda: LinearPlant(TransferFunction([1.0], [1.0, 0.5], dt=0.001)).begin(DT, (1,), None),
             "plant of time step 0.001 in a loop of 0.0009765625 s: discretise it for this step",

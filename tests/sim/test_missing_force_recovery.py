@@ -61,20 +61,17 @@ def _coverage(shape: str, count: int, seeds: range, *, known: bool = True) -> fl
     return float(np.mean(covered))
 
 
-@pytest.mark.parametrize(
-    ("shape", "count"), [("cubic", 11), ("cubic", 151), ("steps", 151), ("friction", 151), ("nothing", 31)]
-)
+@pytest.mark.parametrize(("shape", "count"), [("cubic", 11), ("cubic", 151), ("steps", 151), ("nothing", 31)])
 def test_band_covers_the_force(shape, count):
     assert _coverage(shape, count, range(6)) > 0.92
 
 
-@pytest.mark.parametrize("count", [11, 151])
-def test_band_of_a_smooth_force_is_not_much_wider_than_its_error(count):
-    # a band that holds for jumps, too, is wider than a smooth force needs, but not by any factor
+@pytest.mark.parametrize(("count", "most"), [(11, 2.0), (151, 1.4)])
+def test_band_of_a_smooth_force_is_hardly_wider_than_its_error(count, most):
     states, force = _oscillator("cubic")
     found = [_recovered(*_sampled(states, count, seed)) for seed in range(3)]
     error = np.sqrt(np.mean([(each.force[:, 0] - force) ** 2 for each in found]))
-    assert np.sqrt(np.mean([each.force_sd**2 for each in found])) < 4.0 * error
+    assert np.sqrt(np.mean([each.force_sd**2 for each in found])) < most * error
 
 
 @pytest.mark.slow

@@ -107,9 +107,7 @@ def test_lost_samples_lose_the_hidden_state_and_not_the_parameters():
     x, v = motion(7)
     f = forces(BoucWenSpring(K, LIMIT, HARDENING), x, v)
     filtered = ParameterFilter(
-        DrivenSpecimen(1.1 * K, 0.0, LIMIT, HARDENING, followed=("stiffness",)),
-        RATE,
-        float(np.ptp(f)),
+        DrivenSpecimen(1.1 * K, 0.0, LIMIT, HARDENING, followed=("stiffness",)), RATE, float(np.ptp(f))
     )
     inputs = np.stack([x, v], axis=1)
     for i in range(1, N):

@@ -5,11 +5,7 @@ import pytest
 from scipy.linalg import solve_toeplitz
 from scipy.signal import lfilter
 
-from sim.updating.autoregression import (
-    Orders,
-    choose_orders,
-    fit_autoregression,
-)
+from sim.updating.autoregression import Orders, choose_orders, fit_autoregression
 
 A, B, NOISE = np.array([1.5, -0.9, 0.2]), np.array([0.5, 0.0, -0.3]), 0.1
 ORDERS = Orders(3, 3)

@@ -57,11 +57,7 @@ def _sixth_order(function: Callable[[Samples], Samples], at: Samples, step: Samp
     return np.stack(slopes, axis=-1)
 
 
-CASES = {
-    "output": lambda s, m, x: OutputResidue(s, m, x, 0.01, 0.1),
-    "force": ForceResidue,
-    "hybrid": HybridResidue,
-}
+CASES = {"output": lambda s, m, x: OutputResidue(s, m, x, 0.01, 0.1), "force": ForceResidue, "hybrid": HybridResidue}
 
 
 @pytest.mark.parametrize("kind", CASES)

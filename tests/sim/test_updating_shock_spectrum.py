@@ -9,10 +9,7 @@ from scipy.integrate import quad, solve_ivp
 from scipy.optimize import minimize_scalar
 from scipy.signal import lfilter
 
-from sim.updating.shock_spectrum import (
-    octave_frequencies,
-    shock_spectrum,
-)
+from sim.updating.shock_spectrum import octave_frequencies, shock_spectrum
 
 DURATION, PEAK = 0.011, 300.0
 

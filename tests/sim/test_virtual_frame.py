@@ -69,10 +69,7 @@ def test_far_motion_is_softer_and_fast_motion_is_stiffer():
     assert fast.real < DAMPERS.stiffness == 5e6
 
 
-@given(
-    sizes=st.lists(st.floats(-0.03, 0.03), min_size=2, max_size=6),
-    turn=st.floats(0.5, 15.0),
-)
+@given(sizes=st.lists(st.floats(-0.03, 0.03), min_size=2, max_size=6), turn=st.floats(0.5, 15.0))
 @settings(max_examples=25)
 def test_dampers_give_back_no_more_than_they_took(sizes, turn):
     time = np.arange(4096) / 1024.0

@@ -130,11 +130,7 @@ class Convergence:
 
 
 def run_study(
-    *,
-    n_realizations: int | None = None,
-    n_resampled: int = RESAMPLED,
-    seed: int = 1,
-    progress: Progress = silent,
+    *, n_realizations: int | None = None, n_resampled: int = RESAMPLED, seed: int = 1, progress: Progress = silent
 ) -> ThermalStudy:
     """Do the four activities at each level of data.
 

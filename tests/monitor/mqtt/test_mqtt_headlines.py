@@ -65,11 +65,7 @@ def test_within_the_bands_nothing_contradicts(fdb: float, contradicting: tuple[s
 
 @pytest.mark.parametrize("together", [True, False])
 def test_the_summary_has_the_last_headline_that_meant_something(together: bool) -> None:
-    rows = [
-        [*FDB, *BROADBAND, *SOUTH],
-        [*FDB, 0.011, *BROADBAND[1:], *SOUTH],
-        [*FDB, NAN, *BROADBAND[1:], *SOUTH],
-    ]
+    rows = [[*FDB, *BROADBAND, *SOUTH], [*FDB, 0.011, *BROADBAND[1:], *SOUTH], [*FDB, NAN, *BROADBAND[1:], *SOUTH]]
     summary = Summary()
     health = Health(window=2.0)
     assert json.loads(summary.message(health, ()))["headline"] == {}
