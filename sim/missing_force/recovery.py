@@ -33,8 +33,8 @@ _AMPLITUDE, _NOISE = 0.2, 0.05
 _ZERO = 1e-8
 # the search ends at so many standard deviations of the above
 _FARTHEST = 4.0
-# of the median interval: a force that is shorter is noise of the sensors
-_SHORTEST = 1.0
+# of the median interval: a force that is shorter is white noise, or cannot be told from noise that is not known
+_SHORTEST, _TOLD_FROM_NOISE = 0.1, 1.0
 # of the logarithms, for slopes of a likelihood of many samples, whose rounding is large
 _STEP = 1e-5
 # of the logarithms, for second differences that rounding does not reach
@@ -233,7 +233,7 @@ class _Search:
             width += [_WIDE["sigma"]] * len(spread)
         self.centre, self.width = np.array(centre), np.array(width)
         self.lower, self.upper = self.centre - _FARTHEST * self.width, self.centre + _FARTHEST * self.width
-        shortest = log(_SHORTEST * float(np.median(np.diff(problem.time))))
+        shortest = log((_TOLD_FROM_NOISE if sigma is None else _SHORTEST) * float(np.median(np.diff(problem.time))))
         self.lower[f : 2 * f] = np.minimum(np.maximum(self.lower[f : 2 * f], shortest), self.centre[f : 2 * f])
 
     def hyperparameters(self, at: Samples) -> tuple[tuple[Matern, ...], Samples]:
@@ -283,11 +283,13 @@ def _laplace(search: _Search, also: Samples | None = None) -> _Laplace:
     for louder, longer in product((-1.0, 0.0, 1.0), repeat=2):
         away = np.repeat([louder, longer, 0.0], [f, f, p - 2 * f]) * search.width
         starts.append(np.maximum(search.centre + away, search.lower))
-    found = minimize(
-        search.cost, min(starts, key=search.cost), method="L-BFGS-B",
-        bounds=list(zip(search.lower, search.upper, strict=True)),
-        options={"ftol": 1e-9, "maxiter": 100, "eps": _STEP},
-    )  # fmt: skip
+    # noise may be taken for a force that is as short: once more from much noise
+    noisy = search.centre + np.repeat([0.0, search.width[-1]], [2 * f, p - 2 * f])
+    bounds = list(zip(search.lower, search.upper, strict=True))
+    settings = {"ftol": 1e-9, "maxiter": 100, "eps": _STEP}
+    begins = [min(starts, key=search.cost), noisy][: 1 + (p > 2 * f)]
+    tried = [minimize(search.cost, each, method="L-BFGS-B", bounds=bounds, options=settings) for each in begins]
+    found = min(tried, key=lambda each: float(each.fun))
     mode, least = np.asarray(found.x), float(found.fun)
     curvature = second_differences(search.cost, mode, np.full(p, _DIFFERENCE), least)
     values, vectors = np.linalg.eigh(curvature)
