@@ -321,9 +321,9 @@ def test_a_law_that_does_not_explain_the_record_has_no_standard_errors(tmp_path,
         # a wrong sign
         ([1.0, -1.0, 1.0], "sensor 2, acc: its estimated noise is"),
         # acceleration in m/s2 that is in g
-        ([1.0, 1.0 / 9.80665, 1.0], "sensor 2, acc: its estimated noise is"),
+        ([1.0, 1.0 / 9.80665, 1.0], "sensor 1, x: its estimated noise is"),
         # displacement in mm that is in µm
-        ([1e3, 1.0, 1.0], "sensors contradict each other (check unit, sign and dof)"),
+        ([1e3, 1.0, 1.0], "contradicts the other sensors or the model: check unit, sign and dof"),
     ],
 )
 def test_a_wrong_unit_or_sign_is_reported(tmp_path, model, capsys, columns, message):
