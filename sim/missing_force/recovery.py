@@ -286,10 +286,12 @@ def _laplace(search: _Search, also: Samples | None = None) -> _Laplace:
     # noise may be taken for a force that is as short: once more from much noise
     noisy = search.centre + np.repeat([0.0, search.width[-1]], [2 * f, p - 2 * f])
     bounds = list(zip(search.lower, search.upper, strict=True))
-    settings = {"ftol": 1e-9, "maxiter": 100, "eps": _STEP}
     begins = [min(starts, key=search.cost), noisy][: 1 + (p > 2 * f)]
-    tried = [minimize(search.cost, each, method="L-BFGS-B", bounds=bounds, options=settings) for each in begins]
-    found = min(tried, key=lambda each: float(each.fun))
+    found = min(
+        (minimize(search.cost, at, method="L-BFGS-B", bounds=bounds,
+                  options={"ftol": 1e-9, "maxiter": 100, "eps": _STEP}) for at in begins),
+        key=lambda each: float(each.fun),
+    )  # fmt: skip
     mode, least = np.asarray(found.x), float(found.fun)
     curvature = second_differences(search.cost, mode, np.full(p, _DIFFERENCE), least)
     values, vectors = np.linalg.eigh(curvature)
